@@ -1,0 +1,40 @@
+"""kerastrans: sequence-forecasting architectures as plain Keras 3 functional models."""
+
+import importlib
+import sys
+from pathlib import Path
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "blocks": ("position_wise_ffn", "transformer_decoder", "transformer_encoder"),
+    "evaluation": ("ForecastError",),
+    "export": ("export_savedmodel",),
+    "generation": ("generate",),
+    "layers": ("CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"),
+    "masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
+    "models": ("build_transformer_model",),
+}
+_ROOMS = {*_HOMES, "data", "datasets", "metrics", "plotting"}
+_HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
+
+__all__ = ["__version__", *sorted(_HOME_OF), *sorted(_ROOMS)]
+
+
+def __getattr__(name):
+    """Import a public name on first use."""
+    if name in _ROOMS:
+        return importlib.import_module(f"kerastrans.{name}")
+    if name in _HOME_OF:
+        return getattr(importlib.import_module(f"kerastrans.{_HOME_OF[name]}"), name)
+    raise AttributeError(f"module 'kerastrans' has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted(__all__)
+
+
+# `keras.saving.load_model` knows our layers only once they are imported. The command line alone
+# waits with that, so that `kerastrans --help` answers before TensorFlow could be loaded.
+if Path(sys.argv[0]).stem != "kerastrans":
+    importlib.import_module("kerastrans.models")

@@ -1,0 +1,239 @@
+"""The command line. Nothing heavy is imported before a command runs: `--help` answers at once."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+DEMO_EPOCHS = 12
+
+
+def main(arguments=None):
+    """Run `kerastrans`; returns 0, 2 for bad input, 130 when interrupted."""
+    options = _parser().parse_args(arguments)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow's start-up notes
+    try:
+        options.run(options)
+    except KeyboardInterrupt:
+        print("kerastrans: interrupted; a training run goes on with --resume", file=sys.stderr)
+        return 130
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        if options.traceback:
+            raise
+        print(f"kerastrans: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _parser():
+    parser = argparse.ArgumentParser(
+        prog="kerastrans", description="Sequence forecasting with Keras Transformers."
+    )
+    parser.add_argument("--traceback", action="store_true", help="show where an error came from")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    demo = _command(commands, "demo", _demo, "train, forecast, draw and export on a real series")
+    demo.add_argument("--output", type=Path, help="folder to write (default: saved_models/demo-N)")
+    demo.add_argument("--epochs", type=int, default=DEMO_EPOCHS, help="default: %(default)s")
+
+    train = _command(commands, "train", _train, "train the Transformer on a series")
+    train.add_argument("data", help="name of a dataset, or CSV file with a date column")
+    train.add_argument("--output", type=Path, required=True, help="folder to write")
+    train.add_argument("--resume", action="store_true", help="go on with the run in --output")
+    _add_settings(train)
+
+    forecast = _command(commands, "forecast", _forecast, "forecast what comes behind a series")
+    forecast.add_argument("run_folder", type=Path, help="folder that train wrote")
+    forecast.add_argument("data", help="name of a dataset, or CSV file with a date column")
+    forecast.add_argument("--output", type=Path, required=True, help="CSV file to write")
+    forecast.add_argument("--plot", type=Path, help="PNG file to write")
+
+    generate = _command(
+        commands, "generate", _generate, "continue a sequence of plain numbers with a .keras model"
+    )
+    generate.add_argument("model", type=Path, help=".keras file of an encoder-decoder model")
+    generate.add_argument("sequence", type=Path, help="CSV file: a header, one row per time step")
+    generate.add_argument("--num-steps", type=int, required=True, help="values to generate")
+    generate.add_argument(
+        "--start-token", type=float, help="what the decoder sees first (default: the last row)"
+    )
+    generate.add_argument("--output", type=Path, required=True, help="CSV file to write")
+
+    export = _command(commands, "export", _export, "export a run as a SavedModel")
+    export.add_argument("run_folder", type=Path, help="folder that train wrote")
+    export.add_argument("output", type=Path, help="folder to write")
+
+    sets = _command(commands, "datasets", _datasets, "list the named series, or save one as CSV")
+    sets.add_argument("name", nargs="?", help="series to load")
+    sets.add_argument("--output", type=Path, help="CSV file to write")
+    return parser
+
+
+def _command(commands, name, run, text):
+    command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+    command.set_defaults(run=run)
+    return command
+
+
+def _add_settings(parser):
+    """Options of `train`; what is not given keeps the default of `runs.Settings`."""
+    integers = {
+        "context-length": "steps of history (default: 168)",
+        "prediction-length": "steps to forecast (default: 24)",
+        "season": "rows in a period, for the seasonal-naive baseline (default: by frequency)",
+        "d-model": "width inside the model (default: 32)",
+        "num-heads": "attention heads (default: 2)",
+        "key-dim": "width of a head (default: 16)",
+        "ff-dim": "width of the feed-forward networks (default: 64)",
+        "num-encoder-blocks": "default: 1",
+        "num-decoder-blocks": "default: 1",
+        "batch-size": "windows in a training step (default: 32)",
+        "epochs": "default: 12",
+        "seed": "default: 0",
+    }
+    for name, text in integers.items():
+        parser.add_argument(f"--{name}", type=int, default=argparse.SUPPRESS, help=text)
+    numbers = {
+        "dropout": "default: 0",
+        "decoder-noise": "noise on the decoder's inputs in training (default: 1)",
+        "learning-rate": "peak of the warm-up and cosine schedule (default: 0.003)",
+    }
+    for name, text in numbers.items():
+        parser.add_argument(f"--{name}", type=float, default=argparse.SUPPRESS, help=text)
+    texts = {
+        "norm": "pre or post (default: pre)",
+        "loss": "a Keras loss (default: mae)",
+        "precision": "float32, mixed_float16 or mixed_bfloat16 (default: float32)",
+    }
+    for name, text in texts.items():
+        parser.add_argument(f"--{name}", default=argparse.SUPPRESS, help=text)
+
+
+def _demo(options):
+    import numpy as np
+
+    from kerastrans import runs
+    from kerastrans.export import check_new, export_savedmodel, run_savedmodel
+
+    folder = options.output or _next_folder(Path("saved_models"), "demo")
+    check_new(folder)
+    settings = runs.Settings(data="nyc_departures", epochs=options.epochs)
+    run = runs.train(settings, folder)
+    print(f"\n{(folder / 'report.txt').read_text()}")
+
+    export_savedmodel(
+        run.model,
+        folder / "savedmodel",
+        scaler=run.scaler,
+        prediction_length=settings.prediction_length,
+    )
+    frame = runs.load_series(settings.data)
+    here = runs.forecast(run, frame).to_numpy()
+    history = frame.to_numpy("float32")[None, -settings.context_length :]
+    there = run_savedmodel(folder / "savedmodel", history)[0]
+    difference = float(np.abs(here - there).max())
+    print(f"SavedModel, in a process without kerastrans: largest difference {difference:.1e}")
+    if not np.allclose(here, there, rtol=1e-4, atol=1e-4 * float(run.scaler.std.max())):
+        raise RuntimeError("the exported model forecasts something else than the trained one.")
+    print(f"everything is in {folder}: forecast.png, report.txt, report.json, savedmodel/, ...")
+
+
+def _train(options):
+    from dataclasses import fields
+
+    from kerastrans import runs
+
+    given = {f.name: vars(options)[f.name] for f in fields(runs.Settings) if f.name in options}
+    runs.train(runs.Settings(**given), options.output, resume=options.resume)
+    print(f"\n{(options.output / 'report.txt').read_text()}\nwritten to {options.output}")
+
+
+def _forecast(options):
+    from kerastrans import plotting, runs
+
+    _check_new_files(options.output, options.plot)
+    frame = runs.load_series(options.data)
+    run = runs.load_run(options.run_folder)
+    future = runs.forecast(run, frame)
+    future.to_csv(options.output)
+    print(f"{len(future)} rows from {future.index[0]} to {future.index[-1]}: {options.output}")
+    if options.plot:
+        history = frame[run.columns].iloc[-run.settings.context_length :]
+        plotting.plot_forecast(history, {"Transformer": future}).savefig(options.plot, dpi=100)
+        print(f"picture: {options.plot}")
+
+
+def _generate(options):
+    import keras
+    import pandas as pd
+
+    import kerastrans.models  # noqa: F401  registers the layers that the file names
+    from kerastrans.generation import generate
+
+    _check_new_files(options.output)
+    for path in (options.model, options.sequence):
+        if not path.is_file():
+            raise FileNotFoundError(f"no such file: {path}.")
+    sequence = pd.read_csv(options.sequence)
+    texts = list(sequence.select_dtypes(exclude="number"))
+    if texts:
+        raise ValueError(f"{options.sequence}: columns must be numeric, {texts} are not.")
+    model = keras.saving.load_model(options.model)
+    values = generate(
+        model, sequence.to_numpy("float32")[None], options.num_steps, options.start_token
+    )[0]
+    columns = sequence.columns if values.shape[1] == sequence.shape[1] else None
+    pd.DataFrame(values, columns=columns).to_csv(options.output, index=False)
+    print(f"{len(values)} steps: {options.output}")
+
+
+def _export(options):
+    from kerastrans import runs
+    from kerastrans.export import check_new, export_savedmodel
+
+    check_new(options.output)
+    run = runs.load_run(options.run_folder)
+    steps = run.settings.prediction_length
+    export_savedmodel(run.model, options.output, scaler=run.scaler, prediction_length=steps)
+    print(f"SavedModel: {options.output}")
+
+
+def _datasets(options):
+    from kerastrans import datasets
+
+    if options.name is None:
+        for name in datasets.names():
+            known = datasets.info(name)
+            where = "in the package" if known.url is None else "download"
+            print(
+                f"{name:16} {known.rows:6} x {known.channels}  {known.frequency:8} {where:15} "
+                f"{known.description} ({known.licence})"
+            )
+        return
+    _check_new_files(options.output)
+    frame = datasets.load(options.name)
+    if options.output:
+        frame.to_csv(options.output)
+        print(f"{len(frame)} rows: {options.output}")
+    else:
+        print(frame)
+
+
+def _check_new_files(*paths):
+    """FileExistsError rather than a file written over; FileNotFoundError for its folder."""
+    for path in filter(None, paths):
+        if path.exists():
+            raise FileExistsError(f"{path} exists: name a new file, or remove it first.")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"no such folder: {path.parent}.")
+
+
+def _next_folder(parent, stem):
+    number = 1
+    while (parent / f"{stem}-{number}").exists():
+        number += 1
+    return parent / f"{stem}-{number}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

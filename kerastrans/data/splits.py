@@ -1,0 +1,53 @@
+"""Chronological splits: the past trains, the future tests."""
+
+from numbers import Integral
+
+
+def chronological_split(values, sizes=(0.7, 0.1, 0.2), context_length=0):
+    """Cut a series into training, validation and test rows, in the order of time.
+
+    Args:
+        values: `(time, ...)` array or DataFrame; the parts are views of it, not copies.
+        sizes: three fractions that add up to at most 1, or three row counts. Fractions round
+            the training and the test part down and leave the rest to validation, as the
+            benchmarks of the Autoformer line do. Rows behind the third part are not used.
+        context_length: int, rows by which validation and test reach back into the part before,
+            so that the first row of each is forecast too and no window is dropped.
+
+    Returns:
+        `(train, validation, test)`.
+
+    Raises:
+        ValueError: sizes that are not three fractions or counts, or ask for more rows than given.
+    """
+    total = len(values)
+    train, validation, test = _row_counts(sizes, total)
+    if context_length > train:
+        raise ValueError(
+            f"validation cannot reach back context_length={context_length} rows: the training "
+            f"part has {train}."
+        )
+    test_start = train + validation
+    return (
+        values[:train],
+        values[train - context_length : test_start],
+        values[test_start - context_length : test_start + test],
+    )
+
+
+def _row_counts(sizes, total):
+    if len(sizes) != 3 or any(size <= 0 for size in sizes):
+        raise ValueError(f"sizes must be three positive fractions or row counts, got {sizes!r}.")
+    if all(isinstance(size, Integral) for size in sizes):
+        counts = tuple(int(size) for size in sizes)
+    elif sum(sizes) <= 1 + 1e-9:
+        train, test = int(sizes[0] * total), int(sizes[2] * total)
+        counts = train, int(round(sum(sizes) * total)) - train - test, test
+    else:
+        raise ValueError(f"fractions must add up to at most 1, got {sizes!r}.")
+    if sum(counts) > total or min(counts) < 1:
+        raise ValueError(
+            f"sizes {sizes!r} ask for {counts} rows of a series that has {total}: each part "
+            "needs at least one row."
+        )
+    return counts

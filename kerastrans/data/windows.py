@@ -1,0 +1,138 @@
+"""Windows over a series, as views until a batch is made, and the pairs that train a decoder."""
+
+import keras
+import numpy as np
+
+from kerastrans.validation import check_positive_integers
+
+
+def sliding_windows(values, context_length, prediction_length, stride=1):
+    """All windows of a series, without copying it.
+
+    Args:
+        values: `(time, num_channels)`.
+        context_length: int, steps of history in a window.
+        prediction_length: int, steps to forecast behind them.
+        stride: int, steps from one window to the next.
+
+    Returns:
+        Read-only views `(windows, context_length, num_channels)` and
+        `(windows, prediction_length, num_channels)`. With stride 1 there are
+        `time - context_length - prediction_length + 1` windows: none is dropped.
+
+    Raises:
+        ValueError: values that are not 2-D, not finite or too short for one window, a size
+            below 1.
+    """
+    check_positive_integers(
+        context_length=context_length, prediction_length=prediction_length, stride=stride
+    )
+    values = np.asarray(values)
+    if values.ndim != 2:
+        raise ValueError(f"values must be (time, num_channels), got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        row, channel = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"values must be finite, got {values[row, channel]} in row {row}, channel {channel}."
+        )
+    length = context_length + prediction_length
+    if len(values) < length:
+        raise ValueError(
+            f"a window needs {context_length} + {prediction_length} = {length} rows, "
+            f"got a series of {len(values)}."
+        )
+    windows = np.lib.stride_tricks.sliding_window_view(values, length, axis=0)[::stride]
+    windows = windows.transpose(0, 2, 1)  # (windows, time, num_channels), still a view
+    return windows[:, :context_length], windows[:, context_length:]
+
+
+def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
+    """Decoder inputs and targets: at each step the decoder sees the true values before it.
+
+    Args:
+        sequences: `(batch, time, num_channels)`, what the decoder is to put out.
+        start_token: number, or array that broadcasts to `(batch, 1, num_channels)`, put in
+            front; for forecasting the last observed value, `contexts[:, -1:]`.
+        end_token: the same, put behind the targets, so that the decoder learns to end; None
+            for forecasting, where the horizon is known.
+
+    Returns:
+        `(decoder_inputs, targets)`: start token + sequence against sequence + end token, or,
+        without an end token, start token + all but the last step against the sequence.
+    """
+    sequences = np.asarray(sequences)
+
+    def as_step(token):
+        token = np.asarray(token, sequences.dtype)
+        return np.broadcast_to(token, (len(sequences), 1, sequences.shape[-1]))
+
+    decoder_inputs = np.concatenate([as_step(start_token), sequences], axis=1)
+    if end_token is None:
+        return decoder_inputs[:, :-1], sequences
+    return decoder_inputs, np.concatenate([sequences, as_step(end_token)], axis=1)
+
+
+def random_sequences(num_samples, length, num_channels, seed=None):
+    """Standard normal sequences `(num_samples, length, num_channels)`, float32, to practise on."""
+    check_positive_integers(num_samples=num_samples, length=length, num_channels=num_channels)
+    shape = (num_samples, length, num_channels)
+    return np.random.default_rng(seed).standard_normal(shape, "float32")
+
+
+class WindowDataset(keras.utils.PyDataset):
+    """Batches of windows over a series, for `model.fit`, `evaluate` and `predict`.
+
+    Args:
+        values: `(time, num_channels)`, scaled; kept as it is, copied batch by batch.
+        context_length, prediction_length, stride: as in `sliding_windows`.
+        batch_size: int; the last batch may be smaller, no window is dropped.
+        shuffle: bool, whether the order of the windows changes with every epoch.
+        seed: int, of the shuffling.
+        teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, with
+            the last observed value as start token, or `(contexts, targets)`.
+
+    Attributes:
+        contexts, targets: the views of `sliding_windows`.
+
+    Raises:
+        ValueError: as `sliding_windows`; `batch_size` below 1.
+    """
+
+    def __init__(
+        self,
+        values,
+        context_length,
+        prediction_length,
+        *,
+        stride=1,
+        batch_size=32,
+        shuffle=False,
+        seed=None,
+        teacher_forcing=False,
+    ):
+        super().__init__()
+        check_positive_integers(batch_size=batch_size)
+        self.contexts, self.targets = sliding_windows(
+            values, context_length, prediction_length, stride
+        )
+        self.batch_size = batch_size
+        self.shuffle = shuffle
+        self.teacher_forcing = teacher_forcing
+        self._random = np.random.default_rng(seed)
+        self._order = np.arange(len(self.contexts))
+        self.on_epoch_end()
+
+    def __len__(self):
+        return -(-len(self.contexts) // self.batch_size)
+
+    def __getitem__(self, index):
+        chosen = self._order[index * self.batch_size : (index + 1) * self.batch_size]
+        contexts, targets = self.contexts[chosen], self.targets[chosen]
+        if not self.teacher_forcing:
+            return contexts, targets
+        decoder_inputs, targets = teacher_forcing_pairs(targets, contexts[:, -1:])
+        return (contexts, decoder_inputs), targets
+
+    def on_epoch_end(self):
+        if self.shuffle:
+            self._random.shuffle(self._order)

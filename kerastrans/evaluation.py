@@ -1,0 +1,91 @@
+"""Forecasts over windows, of a model and of the baselines that it has to beat."""
+
+import keras
+import numpy as np
+import pandas as pd
+
+from kerastrans import metrics
+from kerastrans.generation import generate
+
+
+def forecast_windows(model, contexts, prediction_length, scaler=None, batch_size=256):
+    """Forecasts behind each window, decoded step by step from the last observed value.
+
+    Args:
+        model: as in `kerastrans.generate`.
+        contexts: `(windows, context_length, num_channels)`, in units of the series where a
+            `scaler` is given.
+        prediction_length: int, steps to forecast.
+        scaler: `StandardScaler` the model was trained behind, or None.
+        batch_size: int, windows decoded at once; it bounds the memory.
+
+    Returns:
+        `(windows, prediction_length, num_channels)`, in the units of `contexts`.
+    """
+    parts = []
+    for start in range(0, len(contexts), batch_size):
+        batch = contexts[start : start + batch_size]
+        batch = batch if scaler is None else scaler.transform(batch)
+        parts.append(generate(model, batch, prediction_length))
+    forecasts = np.concatenate(parts)
+    return forecasts if scaler is None else scaler.inverse_transform(forecasts)
+
+
+def last_value(contexts, prediction_length):
+    """Forecast that repeats the last observed value: `(windows, prediction_length, channels)`."""
+    return np.repeat(contexts[:, -1:], prediction_length, axis=1)
+
+
+def seasonal_naive(contexts, prediction_length, season):
+    """Forecast that repeats the last observed period of `season` steps.
+
+    Raises:
+        ValueError: contexts shorter than one period.
+    """
+    if not 1 <= season <= contexts.shape[1]:
+        raise ValueError(
+            f"season must be from 1 to the context's {contexts.shape[1]} steps, got {season!r}."
+        )
+    steps = np.arange(prediction_length) % season - season
+    return contexts[:, steps]
+
+
+def compare(forecasts, targets, train, season):
+    """Table of errors: one row per forecast, columns MAE, RMSE and MASE.
+
+    Args:
+        forecasts: dict of name -> `(windows, prediction_length, num_channels)`.
+        targets: the same shape.
+        train: `(time, num_channels)`, training rows, which scale the MASE.
+        season: int, period of the MASE.
+    """
+    rows = {
+        name: {
+            "MAE": metrics.mae(targets, forecast),
+            "RMSE": metrics.rmse(targets, forecast),
+            "MASE": metrics.mase(targets, forecast, train, season),
+        }
+        for name, forecast in forecasts.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
+
+
+class ForecastError(keras.callbacks.Callback):
+    """Adds `val_forecast_mae` to the logs: the error of forecasts decoded step by step.
+
+    The validation loss under teacher forcing shows the decoder the true past; this shows it its
+    own, as in use. Give it to `fit` in front of `ModelCheckpoint(monitor="val_forecast_mae")`.
+
+    Args:
+        dataset: `WindowDataset` of the validation rows; the error is in its units.
+    """
+
+    def __init__(self, dataset):
+        super().__init__()
+        self.dataset = dataset
+
+    def on_epoch_end(self, epoch, logs=None):
+        contexts, targets = self.dataset.contexts, self.dataset.targets
+        forecasts = forecast_windows(self.model, contexts, targets.shape[1])
+        if logs is not None:
+            logs["val_forecast_mae"] = metrics.mae(targets, forecasts)

@@ -1,0 +1,128 @@
+"""Leave Python: one SavedModel that takes raw history and returns the whole forecast.
+
+TensorFlow's own names live in this file and in `backend.py`.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from kerastrans.data.scaling import StandardScaler
+from kerastrans.generation import cached_decoder
+from kerastrans.validation import check_positive_integers
+
+
+def export_savedmodel(model, path, *, scaler=None, prediction_length):
+    """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
+
+    Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in
+    the units of the series, for any batch size, and returns `forecast`
+    `(batch, prediction_length, num_channels)` in the same units: scaling and the cached decoding
+    loop are inside, compiled by XLA at the first call of each batch size.
+
+    Args:
+        model: as in `kerastrans.generate`, decoder as wide as the encoder's input.
+        path: folder to write, which must not exist.
+        scaler: `StandardScaler` the model was trained behind; None for none.
+        prediction_length: int, steps to forecast.
+
+    Returns:
+        The path.
+
+    Raises:
+        FileExistsError: `path` exists; nothing in it is touched.
+        RuntimeError: Keras does not run on TensorFlow.
+        ValueError: a scaler or a decoder of another width than the model's input,
+            `prediction_length` below 1.
+    """
+    path = Path(path)
+    check_new(path)
+    check_positive_integers(prediction_length=prediction_length)
+    if keras.backend.backend() != "tensorflow":
+        raise RuntimeError(
+            "a SavedModel is written by the TensorFlow backend, Keras runs on "
+            f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
+            "KERAS_BACKEND=tensorflow."
+        )
+    decoder = cached_decoder(model)
+    decoder.check_length(prediction_length)
+    shape = model.inputs[0].shape  # (None, context_length, num_channels)
+    num_channels = shape[-1]
+    if scaler is None:
+        scaler = StandardScaler(np.zeros(num_channels), np.ones(num_channels))
+    if len(scaler.mean) != num_channels or decoder.decoder_input.shape[-1] != num_channels:
+        raise ValueError(
+            f"the model's input has {num_channels} channels, its decoder "
+            f"{decoder.decoder_input.shape[-1]}, the scaler {len(scaler.mean)}: they must agree."
+        )
+
+    import tensorflow as tf
+
+    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
+
+    @tf.function(jit_compile=True)
+    def forecast(history):
+        scaled = (history - mean) / std
+        decoded = decoder.decode([scaled], scaled[:, -1:], prediction_length)
+        return {"forecast": decoded * std + mean}
+
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    archive.add_endpoint(
+        "serve", forecast, input_signature=[tf.TensorSpec(shape, "float32", name="history")]
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    try:
+        archive.write_out(unfinished, verbose=False)
+        unfinished.rename(path)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return path
+
+
+def check_new(path):
+    """Raise FileExistsError if there is anything at `path`."""
+    if Path(path).exists():
+        raise FileExistsError(f"{path} exists: name a new folder, or remove it first.")
+
+
+_RELOAD = """
+import sys
+import numpy as np
+import tensorflow as tf
+
+path, history, forecast = sys.argv[1:]
+serve = tf.saved_model.load(path).signatures["serving_default"]
+np.save(forecast, serve(history=tf.constant(np.load(history)))["forecast"].numpy())
+sys.exit("kerastrans was imported" if "kerastrans" in sys.modules else 0)
+"""
+
+
+def run_savedmodel(path, history):
+    """Forecast with an exported SavedModel in a fresh process that does not import kerastrans.
+
+    Args:
+        path: folder that `export_savedmodel` wrote.
+        history: `(batch, context_length, num_channels)`, in the units of the series.
+
+    Returns:
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        RuntimeError: the process failed, or imported kerastrans.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        inputs, outputs = Path(folder, "history.npy"), Path(folder, "forecast.npy")
+        np.save(inputs, np.asarray(history, "float32"))
+        command = [sys.executable, "-c", _RELOAD, str(Path(path).resolve()), inputs, outputs]
+        # In another folder, so that a checkout of kerastrans is not on the path either.
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+        if done.returncode:
+            raise RuntimeError(f"reloading {path} failed: {done.stderr.strip()[-2000:]}")
+        return np.load(outputs)

@@ -1,0 +1,113 @@
+"""Where in the sequence a value stands, added to the value: sinusoids, or learnt vectors."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.validation import check_positive_integers
+
+
+class _Positional(keras.layers.Layer):
+    """Adds `self.encode(positions)` `(length, dim)` to inputs `(batch, length, dim)`."""
+
+    def __init__(self, max_len, dim, **kwargs):
+        check_positive_integers(dim=dim)
+        super().__init__(**kwargs)
+        self.max_len = max_len
+        self.dim = dim
+
+    def build(self, inputs_shape):
+        if inputs_shape[-1] != self.dim:
+            raise ValueError(
+                f"{type(self).__name__}(dim={self.dim}) wants inputs whose last axis is "
+                f"{self.dim}, got shape {tuple(inputs_shape)}."
+            )
+
+    def call(self, inputs, offset=0):
+        length = inputs.shape[1]
+        if length is not None and isinstance(offset, int):
+            self.check_length(offset + length)
+        positions = offset + ops.arange(ops.shape(inputs)[1])
+        return inputs + ops.cast(self.encode(positions), inputs.dtype)
+
+    def decode(self, inputs, *, index):
+        """One decoding step: `inputs` `(batch, 1, dim)` stand at position `index`."""
+        return self(inputs, offset=index)
+
+    def check_length(self, length):
+        """Raise ValueError when `length` positions are more than the layer holds."""
+        if self.max_len is not None and length > self.max_len:
+            raise ValueError(
+                f"{self.name} holds max_len={self.max_len} positions, got a sequence of {length}; "
+                "shorten it or build the model with a larger max_len."
+            )
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
+
+    def get_config(self):
+        return {**super().get_config(), "max_len": self.max_len, "dim": self.dim}
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class PositionalEncoding(_Positional):
+    """Sinusoidal positional encoding, added to the inputs.
+
+    Column 2i holds sin(p / 10000^(2i/dim)), column 2i+1 the cosine of the same angle. The width
+    may be odd. The angles are float32 whatever the dtype of the inputs, so that distant positions
+    stay apart under mixed precision.
+
+    Args:
+        max_len: int, the number of positions the layer answers for, or None for any number:
+            sinusoids are defined everywhere.
+        dim: int, width of the inputs.
+
+    Call arguments:
+        inputs: `(batch, length, dim)`.
+        offset: int or scalar tensor, position of the first time step; decoding step by step
+            passes the step's index.
+
+    Returns:
+        `(batch, length, dim)`, in the dtype of the inputs.
+
+    Raises:
+        ValueError: `dim` is not the width of the inputs; more than `max_len` positions.
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+
+    def __init__(self, max_len, dim, **kwargs):
+        super().__init__(max_len, dim, **kwargs)
+        if max_len is not None:
+            check_positive_integers(max_len=max_len)
+        columns = np.arange(dim)
+        self._frequencies = (10000.0 ** (-(columns // 2 * 2) / dim)).astype("float32")
+        self._is_sine = columns % 2 == 0
+
+    def encode(self, positions):
+        angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * self._frequencies
+        return ops.where(self._is_sine, ops.sin(angles), ops.cos(angles))
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class LearntPositionalEncoding(_Positional):
+    """Learnt positional encoding: one trainable vector per position, added to the inputs.
+
+    Args and call arguments as for `PositionalEncoding`, but `max_len` is the number of vectors:
+    the layer refuses longer sequences, for which it has learnt nothing.
+
+    Source: Gehring et al. (2017), section 3.1.
+    """
+
+    def __init__(self, max_len, dim, **kwargs):
+        check_positive_integers(max_len=max_len)
+        super().__init__(max_len, dim, **kwargs)
+
+    def build(self, inputs_shape):
+        super().build(inputs_shape)
+        self.embeddings = self.add_weight(
+            shape=(self.max_len, self.dim), initializer="random_normal", name="embeddings"
+        )
+
+    def encode(self, positions):
+        return ops.take(self.embeddings, positions, axis=0)

@@ -1,0 +1,44 @@
+"""Attention masks. One meaning everywhere: True = may be attended to."""
+
+from keras import ops
+
+
+def create_look_ahead_mask(size):
+    """Mask that hides the future: position t may attend to positions 0..t.
+
+    Args:
+        size: int, number of time steps.
+
+    Returns:
+        Boolean tensor `(size, size)` = `(query, key)`, True on and below the diagonal.
+        Pass it to `keras.layers.MultiHeadAttention(attention_mask=...)` as it is.
+
+    Source: Vaswani et al. (2017), section 3.2.3.
+    """
+    steps = ops.arange(size)
+    return ops.expand_dims(steps, 1) >= ops.expand_dims(steps, 0)
+
+
+def create_padding_mask(valid_lengths, size):
+    """Mask that hides the padding behind each sequence's valid length.
+
+    Args:
+        valid_lengths: integer tensor `(batch,)`, or `(batch, query)` for one length per query;
+            the number of leading key positions that hold data, from 0 to `size`.
+        size: int, number of key positions.
+
+    Returns:
+        Boolean tensor `(batch, size)`, or `(batch, query, size)`: True where there is data.
+    """
+    return ops.arange(size) < ops.expand_dims(ops.cast(valid_lengths, "int32"), -1)
+
+
+def combine_masks(*masks):
+    """Logical AND of the masks that are not None, by broadcasting; None if there are none."""
+    present = [mask for mask in masks if mask is not None]
+    if not present:
+        return None
+    combined = present[0]
+    for mask in present[1:]:
+        combined = ops.logical_and(combined, mask)
+    return combined

@@ -1,0 +1,120 @@
+"""The encoder-decoder Transformer on numeric sequences (Vaswani et al., 2017, figure 1)."""
+
+import keras
+from keras import layers
+
+from kerastrans.blocks import EPSILON, transformer_decoder, transformer_encoder
+from kerastrans.generation import AutoregressiveModel
+from kerastrans.layers import PositionalEncoding
+from kerastrans.validation import (
+    check_choice,
+    check_dropout,
+    check_non_negative,
+    check_positive_integers,
+)
+
+
+def build_transformer_model(
+    input_shape,
+    key_dim,
+    num_heads,
+    ff_dim,
+    num_encoder_blocks,
+    num_decoder_blocks,
+    dropout=0.1,
+    *,
+    d_model=None,
+    output_dim=None,
+    norm="pre",
+    activation="relu",
+    decoder_noise=0.0,
+    name="transformer",
+):
+    """Build the encoder-decoder Transformer, trained by teacher forcing, decoded step by step.
+
+    Args:
+        input_shape: `(context_length, num_channels)` of the encoder's input.
+        key_dim: int, width of each attention head.
+        num_heads: int, attention heads.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
+        dropout: float in [0, 1).
+        d_model: int, width inside the model: each input is projected to it. None keeps the
+            width of the inputs, which is too narrow to copy a dozen channels.
+        output_dim: int, channels of the decoder's input and output; `num_channels` by default.
+        norm: "pre" (with a last normalisation behind each stack; Xiong et al., 2020) or "post"
+            (Vaswani et al., 2017).
+        activation: of the feed-forward networks.
+        decoder_noise: float >= 0, standard deviation of Gaussian noise on the decoder's inputs
+            in training alone. Teacher forcing shows the decoder true values, decoding its own:
+            noise of the size of the (standardised) data makes it lean on the encoder instead
+            of on the value before, and long forecasts much better.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `[encoder_inputs, decoder_inputs] -> outputs`, of shapes
+        `(batch, context_length, num_channels)`, `(batch, time, output_dim)` and
+        `(batch, time, output_dim)` for any `time`. Its `generate(encoder_inputs, num_steps,
+        start_token=None)` is `kerastrans.generate`.
+
+    Raises:
+        ValueError: a size that is not a positive integer, `dropout` outside [0, 1), a negative
+            `decoder_noise`, an unknown `norm`.
+
+    Example:
+        >>> model = build_transformer_model((6, 12), 16, 4, 128, 2, 2, d_model=64)
+        >>> model.compile("adam", "mse")
+
+    Source: Vaswani et al. (2017), figure 1.
+    """
+    if len(input_shape) != 2:
+        raise ValueError(
+            f"input_shape must be (context_length, num_channels), got {tuple(input_shape)}."
+        )
+    context_length, num_channels = input_shape
+    output_dim = num_channels if output_dim is None else output_dim
+    check_positive_integers(
+        context_length=context_length,
+        num_channels=num_channels,
+        key_dim=key_dim,
+        num_heads=num_heads,
+        ff_dim=ff_dim,
+        num_encoder_blocks=num_encoder_blocks,
+        num_decoder_blocks=num_decoder_blocks,
+        output_dim=output_dim,
+    )
+    if d_model is not None:
+        check_positive_integers(d_model=d_model)
+    check_dropout(dropout)
+    check_choice("norm", norm, ("pre", "post"))
+    check_non_negative(decoder_noise=decoder_noise)
+    block = {"dropout": dropout, "norm": norm, "activation": activation}
+
+    encoder_inputs = keras.Input((context_length, num_channels), name="encoder_inputs")
+    x = _embed(encoder_inputs, context_length, d_model, dropout, "encoder")
+    for i in range(num_encoder_blocks):
+        x = transformer_encoder(x, num_heads, key_dim, ff_dim, **block, name=f"encoder_{i}")
+    encoder_output = _close(x, norm, "encoder")
+
+    decoder_inputs = keras.Input((None, output_dim), name="decoder_inputs")
+    x = layers.GaussianNoise(decoder_noise, name="decoder_noise")(decoder_inputs)
+    x = _embed(x, None, d_model, dropout, "decoder")
+    for i in range(num_decoder_blocks):
+        x = transformer_decoder(
+            x, encoder_output, num_heads, key_dim, ff_dim, **block, name=f"decoder_{i}"
+        )
+    x = _close(x, norm, "decoder")
+    outputs = layers.Dense(output_dim, dtype="float32", name="head")(x)
+    return AutoregressiveModel([encoder_inputs, decoder_inputs], outputs, name=name)
+
+
+def _embed(inputs, max_len, d_model, dropout, name):
+    """Projection to `d_model`, and where each value stands."""
+    x = inputs if d_model is None else layers.Dense(d_model, name=f"{name}_projection")(inputs)
+    x = PositionalEncoding(max_len, x.shape[-1], name=f"{name}_positions")(x)
+    return layers.Dropout(dropout, name=f"{name}_dropout")(x)
+
+
+def _close(x, norm, name):
+    """A pre-norm stack is normalised once more behind its last block."""
+    return layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_norm")(x) if norm == "pre" else x
