@@ -1,4 +1,4 @@
-"""The one place where the three backends differ: how a function of tensors is compiled."""
+"""The one place where the backends differ: how a function is compiled, how `fit` is fed."""
 
 import keras
 
@@ -27,3 +27,23 @@ def compile_function(function, variables):
     import torch
 
     return torch.no_grad()(function)
+
+
+def tensorflow_batches(windows, split, batch_size, shuffle, seed):
+    """`tf.data.Dataset` of `split(batch)` over the windows `(windows, time, ...)`, a NumPy view.
+
+    A `PyDataset` would do, but Keras runs it through TensorFlow's generator dataset, which sets
+    the allocator of the whole process to give memory back at once: training took twice as long.
+    """
+    import tensorflow as tf
+
+    order = tf.data.Dataset.range(len(windows))
+    if shuffle:
+        order = order.shuffle(len(windows), seed=seed, reshuffle_each_iteration=True)
+    shape = (None, *windows.shape[1:])
+
+    def cut(chosen):
+        batch = tf.numpy_function(lambda chosen: windows[chosen], [chosen], windows.dtype)
+        return split(tf.ensure_shape(batch, shape))
+
+    return order.batch(batch_size).map(cut).prefetch(tf.data.AUTOTUNE)

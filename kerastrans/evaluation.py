@@ -77,15 +77,15 @@ class ForecastError(keras.callbacks.Callback):
     own, as in use. Give it to `fit` in front of `ModelCheckpoint(monitor="val_forecast_mae")`.
 
     Args:
-        dataset: `WindowDataset` of the validation rows; the error is in its units.
+        contexts, targets: validation windows, scaled as in training; see `sliding_windows`. The
+            error is in their units.
     """
 
-    def __init__(self, dataset):
+    def __init__(self, contexts, targets):
         super().__init__()
-        self.dataset = dataset
+        self.contexts, self.targets = contexts, targets
 
     def on_epoch_end(self, epoch, logs=None):
-        contexts, targets = self.dataset.contexts, self.dataset.targets
-        forecasts = forecast_windows(self.model, contexts, targets.shape[1])
+        forecasts = forecast_windows(self.model, self.contexts, self.targets.shape[1])
         if logs is not None:
-            logs["val_forecast_mae"] = metrics.mae(targets, forecasts)
+            logs["val_forecast_mae"] = metrics.mae(self.targets, forecasts)

@@ -13,10 +13,10 @@ import pandas as pd
 from kerastrans import datasets, evaluation, plotting
 from kerastrans.data import (
     StandardScaler,
-    WindowDataset,
     chronological_split,
     read_csv,
     sliding_windows,
+    window_dataset,
 )
 from kerastrans.evaluation import ForecastError, forecast_windows
 from kerastrans.export import check_new
@@ -38,7 +38,7 @@ class Settings:
             the usual one of the frequency.
         sizes: training, validation and test part, as in `chronological_split`; None takes the
             dataset's, or 0.7, 0.1, 0.2.
-        others: as in `build_transformer_model`, `WindowDataset` and `keras.Model.fit`.
+        others: as in `build_transformer_model`, `window_dataset` and `keras.Model.fit`.
     """
 
     data: str
@@ -114,7 +114,7 @@ def train(settings, folder, resume=False):
     test_contexts, test_targets = sliding_windows(parts[2], *windows)
     scaler = StandardScaler.fit(parts[0])
     keras.utils.set_random_seed(settings.seed)
-    training = WindowDataset(
+    training = window_dataset(
         scaler.transform(parts[0]),
         *windows,
         batch_size=settings.batch_size,
@@ -122,7 +122,7 @@ def train(settings, folder, resume=False):
         seed=settings.seed,
         teacher_forcing=True,
     )
-    validation = WindowDataset(scaler.transform(parts[1]), *windows)
+    validation = sliding_windows(scaler.transform(parts[1]), *windows)
     model = _build(settings, frame.shape[1], steps=settings.epochs * len(training))
 
     _open_folder(folder, settings, scaler, list(frame.columns), resume)
@@ -250,7 +250,7 @@ def _fit(model, training, validation, folder, epochs):
         training,
         epochs=epochs,
         callbacks=[
-            ForecastError(validation),
+            ForecastError(*validation),
             keras.callbacks.ModelCheckpoint(
                 folder / "model.keras",
                 monitor="val_forecast_mae",

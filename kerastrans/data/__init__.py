@@ -4,19 +4,19 @@ from kerastrans.data.frames import check_frame, read_csv
 from kerastrans.data.scaling import StandardScaler
 from kerastrans.data.splits import chronological_split
 from kerastrans.data.windows import (
-    WindowDataset,
     random_sequences,
     sliding_windows,
     teacher_forcing_pairs,
+    window_dataset,
 )
 
 __all__ = [
     "StandardScaler",
-    "WindowDataset",
     "check_frame",
     "chronological_split",
     "random_sequences",
     "read_csv",
     "sliding_windows",
     "teacher_forcing_pairs",
+    "window_dataset",
 ]

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 
+from kerastrans.backend import tensorflow_batches
 from kerastrans.validation import check_positive_integers
 
 
@@ -24,26 +25,54 @@ def sliding_windows(values, context_length, prediction_length, stride=1):
         ValueError: values that are not 2-D, not finite or too short for one window, a size
             below 1.
     """
-    check_positive_integers(
-        context_length=context_length, prediction_length=prediction_length, stride=stride
-    )
-    values = np.asarray(values)
-    if values.ndim != 2:
-        raise ValueError(f"values must be (time, num_channels), got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        row, channel = np.argwhere(~np.isfinite(values))[0]
-        raise ValueError(
-            f"values must be finite, got {values[row, channel]} in row {row}, channel {channel}."
-        )
-    length = context_length + prediction_length
-    if len(values) < length:
-        raise ValueError(
-            f"a window needs {context_length} + {prediction_length} = {length} rows, "
-            f"got a series of {len(values)}."
-        )
-    windows = np.lib.stride_tricks.sliding_window_view(values, length, axis=0)[::stride]
-    windows = windows.transpose(0, 2, 1)  # (windows, time, num_channels), still a view
+    windows = _windows(values, context_length, prediction_length, stride)
     return windows[:, :context_length], windows[:, context_length:]
+
+
+def window_dataset(
+    values,
+    context_length,
+    prediction_length,
+    *,
+    stride=1,
+    batch_size=32,
+    shuffle=False,
+    seed=None,
+    teacher_forcing=False,
+):
+    """Batches of windows over a series, for `model.fit`, `evaluate` and `predict`.
+
+    The series is kept once; windows are cut batch by batch, on every backend in the way that
+    `fit` takes fastest: a `tf.data.Dataset` on TensorFlow, a `keras.utils.PyDataset` elsewhere.
+
+    Args:
+        values: `(time, num_channels)`, scaled.
+        context_length, prediction_length, stride: as in `sliding_windows`.
+        batch_size: int; the last batch may be smaller, no window is dropped.
+        shuffle: bool, whether the order of the windows changes with every epoch.
+        seed: int, of the shuffling.
+        teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, where
+            the decoder's inputs are the last observed value and all targets but the last, or
+            `(contexts, targets)`.
+
+    Returns:
+        An iterable of batches that knows its length.
+
+    Raises:
+        ValueError: as `sliding_windows`; `batch_size` below 1.
+    """
+    check_positive_integers(batch_size=batch_size)
+    windows = _windows(values, context_length, prediction_length, stride)
+
+    def split(batch):  # (batch, context_length + prediction_length, num_channels)
+        contexts, targets = batch[:, :context_length], batch[:, context_length:]
+        if not teacher_forcing:
+            return contexts, targets
+        return (contexts, batch[:, context_length - 1 : -1]), targets
+
+    if keras.backend.backend() == "tensorflow":
+        return tensorflow_batches(windows, split, batch_size, shuffle, seed)
+    return _WindowBatches(windows, split, batch_size, shuffle, seed)
 
 
 def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
@@ -79,60 +108,46 @@ def random_sequences(num_samples, length, num_channels, seed=None):
     return np.random.default_rng(seed).standard_normal(shape, "float32")
 
 
-class WindowDataset(keras.utils.PyDataset):
-    """Batches of windows over a series, for `model.fit`, `evaluate` and `predict`.
-
-    Args:
-        values: `(time, num_channels)`, scaled; kept as it is, copied batch by batch.
-        context_length, prediction_length, stride: as in `sliding_windows`.
-        batch_size: int; the last batch may be smaller, no window is dropped.
-        shuffle: bool, whether the order of the windows changes with every epoch.
-        seed: int, of the shuffling.
-        teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, with
-            the last observed value as start token, or `(contexts, targets)`.
-
-    Attributes:
-        contexts, targets: the views of `sliding_windows`.
-
-    Raises:
-        ValueError: as `sliding_windows`; `batch_size` below 1.
-    """
-
-    def __init__(
-        self,
-        values,
-        context_length,
-        prediction_length,
-        *,
-        stride=1,
-        batch_size=32,
-        shuffle=False,
-        seed=None,
-        teacher_forcing=False,
-    ):
+class _WindowBatches(keras.utils.PyDataset):
+    def __init__(self, windows, split, batch_size, shuffle, seed):
         super().__init__()
-        check_positive_integers(batch_size=batch_size)
-        self.contexts, self.targets = sliding_windows(
-            values, context_length, prediction_length, stride
-        )
+        self.windows = windows
+        self.split = split
         self.batch_size = batch_size
-        self.shuffle = shuffle
-        self.teacher_forcing = teacher_forcing
-        self._random = np.random.default_rng(seed)
-        self._order = np.arange(len(self.contexts))
+        self.random = np.random.default_rng(seed) if shuffle else None
+        self.order = np.arange(len(windows))
         self.on_epoch_end()
 
     def __len__(self):
-        return -(-len(self.contexts) // self.batch_size)
+        return -(-len(self.windows) // self.batch_size)
 
     def __getitem__(self, index):
-        chosen = self._order[index * self.batch_size : (index + 1) * self.batch_size]
-        contexts, targets = self.contexts[chosen], self.targets[chosen]
-        if not self.teacher_forcing:
-            return contexts, targets
-        decoder_inputs, targets = teacher_forcing_pairs(targets, contexts[:, -1:])
-        return (contexts, decoder_inputs), targets
+        chosen = self.order[index * self.batch_size : (index + 1) * self.batch_size]
+        return self.split(self.windows[chosen])
 
     def on_epoch_end(self):
-        if self.shuffle:
-            self._random.shuffle(self._order)
+        if self.random is not None:
+            self.random.shuffle(self.order)
+
+
+def _windows(values, context_length, prediction_length, stride):
+    """View `(windows, context_length + prediction_length, num_channels)` of a checked series."""
+    check_positive_integers(
+        context_length=context_length, prediction_length=prediction_length, stride=stride
+    )
+    values = np.asarray(values)
+    if values.ndim != 2:
+        raise ValueError(f"values must be (time, num_channels), got shape {values.shape}.")
+    length = context_length + prediction_length
+    if len(values) < length:
+        raise ValueError(
+            f"a window needs {context_length} + {prediction_length} = {length} rows, "
+            f"got a series of {len(values)}."
+        )
+    if not np.isfinite(values).all():
+        row, channel = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"values must be finite, got {values[row, channel]} in row {row}, channel {channel}."
+        )
+    windows = np.lib.stride_tricks.sliding_window_view(values, length, axis=0)[::stride]
+    return windows.transpose(0, 2, 1)

@@ -1,0 +1,57 @@
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import numpy as np
+import pytest
+from hypothesis import settings
+
+import kerastrans
+from kerastrans.data import random_sequences
+
+# No deadline: the first example of a shape compiles.
+settings.register_profile("kerastrans", deadline=None, max_examples=15, derandomize=True)
+settings.load_profile("kerastrans")
+
+
+def pytest_collection_modifyitems(items):
+    if keras.backend.backend() != "tensorflow":
+        skip = pytest.mark.skip(reason="needs Keras to run on TensorFlow")
+        for item in items:
+            if item.get_closest_marker("tensorflow"):
+                item.add_marker(skip)
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    keras.utils.set_random_seed(0)
+    yield
+    keras.config.set_dtype_policy("float32")
+
+
+@pytest.fixture
+def small_model():
+    """An untrained Transformer: 8 steps of 3 channels in, any number out."""
+    return kerastrans.build_transformer_model((8, 3), 4, 2, 16, 1, 2, d_model=12)
+
+
+@pytest.fixture
+def small_inputs():
+    return random_sequences(2, 8, 3, seed=1)
+
+
+def to_numpy(tensor):
+    return keras.ops.convert_to_numpy(tensor)
+
+
+def naive_generate(model, encoder_inputs, num_steps, start_token=None):
+    """What `generate` must equal: the whole sequence through the model at every step."""
+    *_, decoder_input = model.inputs
+    shape = (len(encoder_inputs), 1, decoder_input.shape[-1])
+    start = encoder_inputs[:, -1:] if start_token is None else start_token
+    decoder_inputs = np.broadcast_to(np.asarray(start, "float32"), shape)
+    for _ in range(num_steps):
+        outputs = to_numpy(model([encoder_inputs, decoder_inputs]))
+        decoder_inputs = np.concatenate([decoder_inputs, outputs[:, -1:]], axis=1)
+    return decoder_inputs[:, 1:]

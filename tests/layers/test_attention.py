@@ -1,0 +1,129 @@
+import keras
+import numpy as np
+import pytest
+from keras import ops
+
+from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.masks import create_padding_mask
+from tests.conftest import to_numpy
+
+RNG = np.random.default_rng(0)
+QUERY = RNG.standard_normal((2, 5, 6), "float32")
+MEMORY = RNG.standard_normal((2, 7, 4), "float32")
+
+
+def equal_layers(num_heads=2, key_dim=3, memory=None, causal=False):
+    """Our layer and Keras's, with the same random weights."""
+    ours = CachedMultiHeadAttention(num_heads, key_dim, causal=causal)
+    theirs = keras.layers.MultiHeadAttention(num_heads, key_dim)
+    arguments = (QUERY,) if memory is None else (QUERY, memory)
+    ours(*arguments)
+    theirs(QUERY, QUERY if memory is None else memory)
+    theirs.set_weights([RNG.standard_normal(w.shape) for w in theirs.weights])
+    dense = ours.query_dense, ours.key_dense, ours.value_dense, ours.output_dense
+    kernels_and_biases = theirs.get_weights()  # query, key, value, output: kernel and bias each
+    for layer, kernel, bias in zip(
+        dense, kernels_and_biases[::2], kernels_and_biases[1::2], strict=True
+    ):
+        layer.set_weights([kernel.reshape(layer.kernel.shape), bias.reshape(-1)])
+    return ours, theirs
+
+
+def test_self_attention_equals_keras():
+    ours, theirs = equal_layers()
+    np.testing.assert_allclose(to_numpy(ours(QUERY)), to_numpy(theirs(QUERY, QUERY)), atol=1e-5)
+
+
+def test_causal_self_attention_equals_keras():
+    ours, theirs = equal_layers(causal=True)
+    expected = theirs(QUERY, QUERY, use_causal_mask=True)
+    np.testing.assert_allclose(to_numpy(ours(QUERY)), to_numpy(expected), atol=1e-5)
+
+
+def test_masked_cross_attention_equals_keras():
+    ours, theirs = equal_layers(memory=MEMORY)
+    padding_mask = to_numpy(create_padding_mask(np.array([3, 7]), 7))
+    expected = theirs(QUERY, MEMORY, attention_mask=padding_mask[:, None])
+    result = ours(QUERY, MEMORY, padding_mask=padding_mask)
+    np.testing.assert_allclose(to_numpy(result), to_numpy(expected), atol=1e-5)
+
+
+def test_attention_equals_equation_1_in_float64():
+    layer = CachedMultiHeadAttention(1, 3)
+    result = to_numpy(layer(QUERY))
+    (wq, bq), (wk, bk), (wv, bv), (wo, bo) = (
+        [w.astype("float64") for w in dense.get_weights()]
+        for dense in (layer.query_dense, layer.key_dense, layer.value_dense, layer.output_dense)
+    )
+    x = QUERY.astype("float64")
+    scores = np.exp((x @ wq + bq) @ (x @ wk + bk).transpose(0, 2, 1) / np.sqrt(3))
+    expected = scores / scores.sum(axis=-1, keepdims=True) @ (x @ wv + bv) @ wo + bo
+    np.testing.assert_allclose(result, expected, atol=1e-5)
+
+
+def test_valid_lengths_per_query_go_in_as_attention_mask():
+    layer = CachedMultiHeadAttention(2, 3)
+    mask = create_padding_mask(np.array([[1, 2, 3, 4, 7], [7, 7, 7, 7, 7]]), 7)
+    first = to_numpy(layer(QUERY, MEMORY, attention_mask=mask))
+    changed = MEMORY.copy()
+    changed[0, 1:] += 9  # hidden from the first query of the first example alone
+    second = to_numpy(layer(QUERY, changed, attention_mask=mask))
+    np.testing.assert_allclose(first[0, 0], second[0, 0], atol=1e-6)
+    assert np.abs(first[0, 1] - second[0, 1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16", "float16"])
+def test_a_row_with_every_key_hidden_attends_to_nothing(policy):
+    layer = CachedMultiHeadAttention(2, 3, dtype=policy)
+    padding_mask = np.array([[False] * 7, [True] * 7])
+    result = to_numpy(ops.cast(layer(QUERY, MEMORY, padding_mask=padding_mask), "float32"))
+    assert np.isfinite(result).all()
+    bias = to_numpy(layer.output_dense.bias)
+    np.testing.assert_array_equal(result[0], np.broadcast_to(bias, result[0].shape))
+    assert np.abs(result[1]).max() > 1e-3
+
+
+@pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
+def test_a_row_with_every_key_hidden_has_finite_gradients(policy):
+    keras.config.set_dtype_policy(policy)
+    query, memory = keras.Input((5, 6)), keras.Input((7, 4))
+    mask = keras.Input((7,), dtype="bool")
+    outputs = CachedMultiHeadAttention(2, 3)(query, memory, padding_mask=mask)
+    model = keras.Model([query, memory, mask], outputs)
+    model.compile(keras.optimizers.SGD(0.1), "mse")
+    before = [w.copy() for w in model.get_weights()]
+    hidden = np.array([[False] * 7, [False] * 7])
+    model.fit([QUERY, MEMORY, hidden], np.ones_like(QUERY), verbose=0)
+    after = model.get_weights()
+    assert all(np.isfinite(w).all() for w in after)
+    assert any((a != b).any() for a, b in zip(after, before, strict=True))  # it did take a step
+
+
+def test_large_scores_do_not_overflow_float16():
+    layer = CachedMultiHeadAttention(2, 3, dtype="mixed_float16")
+    assert np.isfinite(to_numpy(ops.cast(layer(QUERY * 100), "float32"))).all()
+
+
+def test_layer_reloads_from_its_config():
+    layer = CachedMultiHeadAttention(2, 3, dropout=0.2, causal=True, name="here")
+    again = CachedMultiHeadAttention.from_config(layer.get_config())
+    assert again.get_config() == layer.get_config()
+
+
+def test_causal_attention_refuses_a_memory():
+    with pytest.raises(ValueError, match="is causal"):
+        CachedMultiHeadAttention(2, 3, causal=True)(QUERY, MEMORY)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"num_heads": 0, "key_dim": 3}, "num_heads must be an integer of at least 1, got 0"),
+        ({"num_heads": 2, "key_dim": -1}, "key_dim must be an integer of at least 1, got -1"),
+        ({"num_heads": 2, "key_dim": 2.0}, "key_dim must be an integer of at least 1, got 2.0"),
+        ({"num_heads": 2, "key_dim": 3, "dropout": 1.0}, r"dropout must be a number in \[0, 1\)"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        CachedMultiHeadAttention(**arguments)
