@@ -249,6 +249,7 @@ def _fit(model, training, validation, folder, epochs):
     model.fit(
         training,
         epochs=epochs,
+        shuffle=False,  # the dataset is shuffled already
         callbacks=[
             ForecastError(*validation),
             keras.callbacks.ModelCheckpoint(

@@ -77,7 +77,7 @@ def check_frame(frame, name="frame"):
         )
     _check_dates(frame.index, name)
     frame = frame.copy(deep=False)
-    frame.index = pd.DatetimeIndex(frame.index, freq=_frequency(frame.index, name), name="date")
+    frame.index = _with_frequency(frame.index.rename("date"), name)
     return frame
 
 
@@ -93,13 +93,13 @@ def _check_dates(index, name):
         )
 
 
-def _frequency(index, name):
-    """The index's frequency; ValueError names the first step that breaks it."""
+def _with_frequency(index, name):
+    """The index with its frequency set; ValueError names the first step that breaks it."""
     if len(index) < 3:
         raise ValueError(f"{name}: a frequency needs at least 3 rows, got {len(index)}.")
-    frequency = pd.infer_freq(index)
-    if frequency is not None:
-        return frequency
+    index = pd.DatetimeIndex(index, freq="infer")
+    if index.freq is not None:
+        return index
     steps = np.diff(index.asi8)
     values, counts = np.unique(steps, return_counts=True)
     usual = values[counts.argmax()]

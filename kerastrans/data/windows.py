@@ -49,7 +49,8 @@ def window_dataset(
         values: `(time, num_channels)`, scaled.
         context_length, prediction_length, stride: as in `sliding_windows`.
         batch_size: int; the last batch may be smaller, no window is dropped.
-        shuffle: bool, whether the order of the windows changes with every epoch.
+        shuffle: bool, whether the order of the windows changes with every epoch; then give
+            `fit` `shuffle=False`, which would warn that there is nothing left to shuffle.
         seed: int, of the shuffling.
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, where
             the decoder's inputs are the last observed value and all targets but the last, or

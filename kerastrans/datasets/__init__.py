@@ -137,7 +137,7 @@ def info(name):
         ValueError: an unknown name; the nearest known one is suggested.
     """
     if name not in _DATASETS:
-        near = difflib.get_close_matches(str(name), _DATASETS, n=1)
+        near = difflib.get_close_matches(str(name).lower(), _DATASETS, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"unknown dataset {name!r}: {hint}known are {', '.join(_DATASETS)}.")
     return _DATASETS[name]

@@ -88,33 +88,38 @@ def build_transformer_model(
     check_dropout(dropout)
     check_choice("norm", norm, ("pre", "post"))
     check_non_negative(decoder_noise=decoder_noise)
+    # Under mixed precision the two ends, where the data's own values pass, stay in float32.
+    ends = keras.config.dtype_policy().variable_dtype
     block = {"dropout": dropout, "norm": norm, "activation": activation}
 
     encoder_inputs = keras.Input((context_length, num_channels), name="encoder_inputs")
-    x = _embed(encoder_inputs, context_length, d_model, dropout, "encoder")
+    x = _embed(encoder_inputs, context_length, d_model, dropout, ends, "encoder")
     for i in range(num_encoder_blocks):
         x = transformer_encoder(x, num_heads, key_dim, ff_dim, **block, name=f"encoder_{i}")
-    encoder_output = _close(x, norm, "encoder")
+    encoder_output = _close(x, norm, None, "encoder")
 
     decoder_inputs = keras.Input((None, output_dim), name="decoder_inputs")
-    x = layers.GaussianNoise(decoder_noise, name="decoder_noise")(decoder_inputs)
-    x = _embed(x, None, d_model, dropout, "decoder")
+    x = layers.GaussianNoise(decoder_noise, dtype=ends, name="decoder_noise")(decoder_inputs)
+    x = _embed(x, None, d_model, dropout, ends, "decoder")
     for i in range(num_decoder_blocks):
         x = transformer_decoder(
             x, encoder_output, num_heads, key_dim, ff_dim, **block, name=f"decoder_{i}"
         )
-    x = _close(x, norm, "decoder")
-    outputs = layers.Dense(output_dim, dtype="float32", name="head")(x)
+    x = _close(x, norm, ends, "decoder")
+    outputs = layers.Dense(output_dim, dtype=ends, name="head")(x)
     return AutoregressiveModel([encoder_inputs, decoder_inputs], outputs, name=name)
 
 
-def _embed(inputs, max_len, d_model, dropout, name):
+def _embed(x, max_len, d_model, dropout, dtype, name):
     """Projection to `d_model`, and where each value stands."""
-    x = inputs if d_model is None else layers.Dense(d_model, name=f"{name}_projection")(inputs)
-    x = PositionalEncoding(max_len, x.shape[-1], name=f"{name}_positions")(x)
-    return layers.Dropout(dropout, name=f"{name}_dropout")(x)
+    if d_model is not None:
+        x = layers.Dense(d_model, dtype=dtype, name=f"{name}_projection")(x)
+    x = PositionalEncoding(max_len, x.shape[-1], dtype=dtype, name=f"{name}_positions")(x)
+    return layers.Dropout(dropout, dtype=dtype, name=f"{name}_dropout")(x)
 
 
-def _close(x, norm, name):
+def _close(x, norm, dtype, name):
     """A pre-norm stack is normalised once more behind its last block."""
-    return layers.LayerNormalization(epsilon=EPSILON, name=f"{name}_norm")(x) if norm == "pre" else x
+    if norm == "post":
+        return x
+    return layers.LayerNormalization(epsilon=EPSILON, dtype=dtype, name=f"{name}_norm")(x)

@@ -40,7 +40,10 @@ def test_offset_gives_the_rows_of_the_whole(layer):
     np.testing.assert_allclose(to_numpy(step), whole[:, 7:8], atol=1e-6)
 
 
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float64"])
+@pytest.mark.parametrize(
+    "policy",
+    ["mixed_float16", "mixed_bfloat16", pytest.param("float64", marks=pytest.mark.tensorflow)],
+)
 def test_dtype_of_the_inputs_is_kept(policy):
     layer = PositionalEncoding(None, 5, dtype=policy)
     result = layer(np.zeros((1, 2000, 5), "float32"))

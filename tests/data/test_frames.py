@@ -1,0 +1,82 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans.data import check_frame, read_csv
+
+DATES = pd.date_range("2020-01-01", periods=6, freq="h")
+
+
+def frame(values=range(6), dates=DATES):
+    return pd.DataFrame({"load": values}, index=dates)
+
+
+@pytest.mark.parametrize("freq", ["h", "D", "W-TUE", "MS", "QS-JAN", "15min", "B"])
+def test_frequency_is_found(freq):
+    dates = pd.date_range("2020-01-01", periods=9, freq=freq)
+    checked = check_frame(frame(range(9), pd.DatetimeIndex(dates.to_numpy())))
+    assert checked.index.freqstr == pd.tseries.frequencies.to_offset(freq).freqstr
+    assert checked.index.name == "date"
+
+
+def test_the_users_frame_is_left_alone():
+    given = frame(dates=pd.DatetimeIndex(DATES.to_numpy()))
+    check_frame(given)
+    assert given.index.freq is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (frame(dates=DATES[[0, 1, 3, 2, 4, 5]]), "must be sorted by date: 2020-01-01 02:00:00 comes"),
+        (frame(dates=DATES[[0, 1, 1, 3, 4, 5]]), "duplicate timestamp 2020-01-01 01:00:00"),
+        (frame(dates=[*DATES[:4], *(DATES[4:] + pd.Timedelta("1h"))]), "must have a regular freq"),
+        (frame([1, 2, np.nan, 4, 5, 6]), "got nan in column 'load' at 2020-01-01 02:00:00"),
+        (frame([1, 2, 3, np.inf, 5, 6]), "got inf in column 'load' at 2020-01-01 03:00:00"),
+        (frame(list("abcdef")), "column 'load' must be numeric, got .*, such as 'a'"),
+        (frame(dates=[*DATES[:5], pd.NaT]), "every row must have a date, row 5 has none"),
+        (frame().iloc[:0], "must have rows and columns"),
+        (frame().iloc[:2], "a frequency needs at least 3 rows, got 2"),
+    ],
+)
+def test_bad_frames_are_refused(bad, message):
+    bad.index = pd.DatetimeIndex(bad.index)
+    with pytest.raises(ValueError, match=message):
+        check_frame(bad, name="series")
+
+
+def test_frame_without_dates_is_refused():
+    with pytest.raises(TypeError, match="must be a DataFrame with a DatetimeIndex"):
+        check_frame(pd.DataFrame({"load": [1.0, 2.0, 3.0]}))
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_csv_is_read(tmp_path):
+    text = "load,Date\n1,2020-01-01\n2,2020-01-02\n3,2020-01-03\n"
+    series = read_csv(write(tmp_path / "x.csv", text))
+    assert list(series.columns) == ["load"]
+    assert series.index.freqstr == "D"
+
+
+def test_csv_date_column_can_be_named(tmp_path):
+    path = write(tmp_path / "x.csv", "day,load\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n")
+    assert read_csv(path, date_column="day").shape == (3, 1)
+    with pytest.raises(ValueError, match="has no date column called date, ds"):
+        read_csv(path)
+    with pytest.raises(ValueError, match="has no date column 'when'; its columns are"):
+        read_csv(path, date_column="when")
+
+
+def test_csv_with_bad_dates_is_refused(tmp_path):
+    path = write(tmp_path / "x.csv", "date,load\n2020-01-01,1\nsoon,2\n2020-01-03,3\n")
+    with pytest.raises(ValueError, match="column 'date' is not all dates"):
+        read_csv(path)
+
+
+def test_missing_csv_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="no such CSV file"):
+        read_csv(tmp_path / "absent.csv")

@@ -1,0 +1,122 @@
+import keras
+import numpy as np
+import pytest
+
+import kerastrans
+from kerastrans import build_transformer_model
+from kerastrans.data import random_sequences, teacher_forcing_pairs
+from tests.conftest import to_numpy
+
+
+def test_decoder_length_is_free(small_model, small_inputs):
+    for length in (1, 5, 30):
+        decoder_inputs = np.zeros((2, length, 3), "float32")
+        assert small_model([small_inputs, decoder_inputs]).shape == (2, length, 3)
+
+
+def test_inputs_and_output_may_differ_in_width(small_inputs):
+    model = build_transformer_model((8, 3), 4, 2, 16, 1, 1, d_model=10, output_dim=1)
+    outputs = model([small_inputs, np.zeros((2, 4, 1), "float32")])
+    assert outputs.shape == (2, 4, 1)
+    assert model.generate(small_inputs, 5, start_token=0.0).shape == (2, 5, 1)
+
+
+def test_parameter_count_equals_the_closed_form():
+    """As counted by hand: attention 4 d h k + 3 h k + d, network 2 d f + f + d, norm 2 d."""
+    c, d, h, k, f, encoders, decoders = 7, 64, 4, 16, 128, 2, 3
+    attention = 4 * d * h * k + 3 * h * k + d
+    network = 2 * d * f + f + d
+    encoder = encoders * (attention + network + 2 * 2 * d) + c * d + d + 2 * d
+    decoder = decoders * (2 * attention + network + 3 * 2 * d) + c * d + d + 2 * d
+    model = build_transformer_model((24, c), k, h, f, encoders, decoders, d_model=d)
+    assert model.count_params() == encoder + decoder + d * c + c
+
+
+def test_key_dim_and_num_heads_keep_their_places():
+    """The lesson swapped them between the model and the blocks."""
+    model = build_transformer_model((8, 3), 5, 2, 16, 1, 1)
+    for name in ("encoder_0_self_attention", "decoder_0_cross_attention"):
+        assert (model.get_layer(name).key_dim, model.get_layer(name).num_heads) == (5, 2)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_future_decoder_inputs_change_nothing(norm):
+    model = build_transformer_model((8, 3), 4, 2, 16, 2, 2, d_model=12, norm=norm)
+    context, decoder_inputs = random_sequences(2, 8, 3, seed=1), random_sequences(2, 9, 3, seed=2)
+    before = to_numpy(model([context, decoder_inputs]))
+    for t in range(8):
+        changed = decoder_inputs.copy()
+        changed[:, t + 1 :] = 99.0
+        after = to_numpy(model([context, changed]))
+        np.testing.assert_allclose(after[:, : t + 1], before[:, : t + 1], rtol=0, atol=1e-6)
+
+
+def test_every_weight_gets_a_gradient(small_model, small_inputs):
+    small_model.compile(keras.optimizers.SGD(0.1), "mse")
+    before = [w.copy() for w in small_model.get_weights()]
+    decoder_inputs, targets = teacher_forcing_pairs(small_inputs)
+    small_model.fit([small_inputs, decoder_inputs], targets, epochs=2, verbose=0)
+    for weight, old, new in zip(
+        small_model.weights, before, small_model.get_weights(), strict=True
+    ):
+        # A bias of the keys shifts all scores of a query alike: softmax ignores it.
+        assert (old != new).any() or weight.path.endswith("key/bias"), weight.path
+
+
+def test_decoder_noise_acts_in_training_alone(small_inputs):
+    model = build_transformer_model((8, 3), 4, 2, 16, 1, 1, 0.0, decoder_noise=1.0)
+    inputs = [small_inputs, small_inputs]
+    np.testing.assert_array_equal(to_numpy(model(inputs)), to_numpy(model(inputs)))
+    noisy = to_numpy(model(inputs, training=True)) - to_numpy(model(inputs))
+    assert np.abs(noisy).max() > 0.01
+
+
+def test_copy_task_is_learnt_autoregressively():
+    """A short form of benchmarks/copy_task.py: well below the variance of the data, which is 1."""
+    sequences = random_sequences(2000, 3, 4, seed=0)
+    model = build_transformer_model((3, 4), 16, 2, 64, 1, 1, 0.0, d_model=32)
+    decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0, end_token=0.0)
+    model.compile(keras.optimizers.Adam(3e-3), "mse")
+    model.fit([sequences, decoder_inputs], targets, epochs=12, batch_size=64, verbose=0)
+    unseen = random_sequences(200, 3, 4, seed=1)
+    assert np.mean((model.generate(unseen, 3, start_token=0.0) - unseen) ** 2) < 0.1
+
+
+def test_same_seed_same_model(small_inputs):
+    results = []
+    for _ in range(2):
+        keras.utils.set_random_seed(7)
+        model = build_transformer_model((8, 3), 4, 2, 16, 1, 1, 0.1)
+        model.compile("adam", "mse")
+        model.fit([small_inputs, small_inputs], small_inputs, epochs=3, verbose=0)
+        results.append(model.generate(small_inputs, 4))
+    np.testing.assert_allclose(results[0], results[1], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"input_shape": (8,)}, r"input_shape must be \(context_length, num_channels\), got \(8,\)"),
+        ({"input_shape": (0, 3)}, "context_length must be"),
+        ({"key_dim": 0}, "key_dim must be"),
+        ({"num_heads": -2}, "num_heads must be"),
+        ({"ff_dim": 1.5}, "ff_dim must be"),
+        ({"num_decoder_blocks": 0}, "num_decoder_blocks must be"),
+        ({"dropout": 1.0}, "dropout must be"),
+        ({"d_model": 0}, "d_model must be"),
+        ({"output_dim": 0}, "output_dim must be"),
+        ({"norm": "none"}, "norm must be one of"),
+        ({"decoder_noise": -1.0}, "decoder_noise must be"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    sizes = {
+        "input_shape": (8, 3),
+        "key_dim": 4,
+        "num_heads": 2,
+        "ff_dim": 16,
+        "num_encoder_blocks": 1,
+        "num_decoder_blocks": 1,
+    }
+    with pytest.raises(ValueError, match=message):
+        kerastrans.build_transformer_model(**{**sizes, **arguments})

@@ -1,0 +1,65 @@
+import keras
+import numpy as np
+import pytest
+
+from kerastrans.data import StandardScaler
+from kerastrans.evaluation import forecast_windows
+from kerastrans.export import export_savedmodel, run_savedmodel
+
+SCALER = StandardScaler(np.array([100.0, -5.0, 0.0]), np.array([20.0, 0.1, 3.0]))
+
+
+def histories(batch):
+    noise = np.random.default_rng(batch).standard_normal((batch, 8, 3))
+    return (noise * SCALER.std + SCALER.mean).astype("float32")
+
+
+@pytest.mark.tensorflow
+def test_savedmodel_takes_raw_history_and_runs_without_kerastrans(small_model, tmp_path):
+    path = export_savedmodel(small_model, tmp_path / "sm", scaler=SCALER, prediction_length=5)
+    result = run_savedmodel(path, histories(2))
+    expected = forecast_windows(small_model, histories(2), 5, SCALER)
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+    assert not list(tmp_path.glob(".sm-*"))  # nothing unfinished is left
+
+
+@pytest.mark.tensorflow
+def test_batch_size_is_free_and_names_are_there(small_model, tmp_path):
+    import tensorflow as tf
+
+    export_savedmodel(small_model, tmp_path / "sm", prediction_length=4)
+    serve = tf.saved_model.load(str(tmp_path / "sm")).signatures["serving_default"]
+    assert serve.structured_input_signature[1]["history"].shape.as_list() == [None, 8, 3]
+    for batch in (1, 3):
+        history = histories(batch)
+        result = serve(history=tf.constant(history))["forecast"].numpy()
+        np.testing.assert_allclose(result, small_model.generate(history, 4), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.tensorflow
+def test_existing_folder_is_not_touched(small_model, tmp_path):
+    (tmp_path / "kept.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="exists: name a new folder"):
+        export_savedmodel(small_model, tmp_path, prediction_length=4)
+    assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]
+
+
+@pytest.mark.tensorflow
+def test_what_does_not_fit_is_refused(small_model, tmp_path):
+    narrow = StandardScaler(np.zeros(2), np.ones(2))
+    with pytest.raises(ValueError, match="has 3 channels, its decoder 3, the scaler 2"):
+        export_savedmodel(small_model, tmp_path / "sm", scaler=narrow, prediction_length=4)
+    with pytest.raises(ValueError, match="prediction_length must be"):
+        export_savedmodel(small_model, tmp_path / "sm", prediction_length=0)
+    assert not (tmp_path / "sm").exists()
+
+
+def test_failed_reload_says_why(tmp_path):
+    with pytest.raises(RuntimeError, match="reloading .* failed"):
+        run_savedmodel(tmp_path / "absent", histories(1))
+
+
+@pytest.mark.skipif(keras.backend.backend() == "tensorflow", reason="that backend exports")
+def test_other_backends_say_what_to_do(small_model, tmp_path):
+    with pytest.raises(RuntimeError, match="KERAS_BACKEND=tensorflow"):
+        export_savedmodel(small_model, tmp_path / "sm", prediction_length=4)
