@@ -24,7 +24,9 @@ RESULT = Path(__file__).parent / "results" / "copy_task.json"
 def train_copy_model(num_samples=5000, epochs=40, seed=SEED, verbose=2):
     """The model of the lesson, with `d_model=64`, trained to copy."""
     keras.utils.set_random_seed(seed)
-    model = kerastrans.build_transformer_model((LENGTH, CHANNELS), 16, 4, 128, 2, 2, 0.0, d_model=64)
+    model = kerastrans.build_transformer_model(
+        (LENGTH, CHANNELS), 16, 4, 128, 2, 2, 0.0, d_model=64
+    )
     model.compile(keras.optimizers.Adam(1e-3), "mse")
     sequences = random_sequences(num_samples, LENGTH, CHANNELS, seed)
     decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0, end_token=0.0)

@@ -30,7 +30,15 @@ from kerastrans.runs import environment
 CONTEXT, CHANNELS, D_MODEL, HEADS, FF_DIM, BLOCKS, SEED = 96, 7, 64, 4, 128, 2, 0
 LENGTHS, BATCHES = (24, 96, 384), (1, 32)
 RESULTS = Path(__file__).parent / "results"
-COLUMNS = ["loop", "batch", "steps", "milliseconds", "repeats", "times_cached", "largest_difference"]
+COLUMNS = [
+    "loop",
+    "batch",
+    "steps",
+    "milliseconds",
+    "repeats",
+    "times_cached",
+    "largest_difference",
+]
 
 
 def median_seconds(function, repeats, warm_up=True):
@@ -67,9 +75,7 @@ def limit_row(model, inputs, steps):
     weight_bytes = 4 * sum(int(np.prod(v.shape)) for v in weights.values())
     cache_bytes = 4 * batch * BLOCKS * 2 * D_MODEL * (steps + CONTEXT)
     limit = read_seconds(weight_bytes + cache_bytes)
-    whole, first = (
-        median_seconds(lambda n=n: model.generate(inputs, n), 30) for n in (steps, 1)
-    )
+    whole, first = (median_seconds(lambda n=n: model.generate(inputs, n), 30) for n in (steps, 1))
     step = (whole - first) / (steps - 1)  # the first call's time is that of the encoder
     return {
         "batch": batch,
@@ -175,7 +181,9 @@ def main():
                 seconds = median_seconds(
                     lambda c=call, n=steps, x=inputs: naive_loop(c, x, n), repeats, warm_up=False
                 )
-                record(name, batch, steps, seconds, repeats, cached, np.abs(outputs - forecast).max())
+                record(
+                    name, batch, steps, seconds, repeats, cached, np.abs(outputs - forecast).max()
+                )
             try:
                 seconds = peer_seconds(batch, steps, 3)
                 record("transformers", batch, steps, seconds, 3, cached)

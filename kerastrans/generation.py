@@ -254,9 +254,7 @@ def _check_array(array, symbol):
         want in (None, given) for want, given in zip(wanted, array.shape, strict=True)
     )
     if not fits:
-        raise ValueError(
-            f"{symbol.name} must have shape {wanted} (None = any), got {array.shape}."
-        )
+        raise ValueError(f"{symbol.name} must have shape {wanted} (None = any), got {array.shape}.")
     if 0 in array.shape:
         raise ValueError(f"{symbol.name} must not be empty, got shape {array.shape}.")
     if not np.isfinite(array).all():

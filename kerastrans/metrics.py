@@ -50,7 +50,6 @@ def _difference(targets, forecasts):
     targets, forecasts = np.asarray(targets, "float64"), np.asarray(forecasts, "float64")
     if targets.shape != forecasts.shape:
         raise ValueError(
-            f"targets and forecasts must have one shape, got {targets.shape} and "
-            f"{forecasts.shape}."
+            f"targets and forecasts must have one shape, got {targets.shape} and {forecasts.shape}."
         )
     return targets - forecasts

@@ -105,6 +105,7 @@ def train(settings, folder, resume=False):
     check_positive_integers(batch_size=settings.batch_size, epochs=settings.epochs)
     check_non_negative(learning_rate=settings.learning_rate)
     check_choice("precision", settings.precision, PRECISIONS)
+    keras.losses.get(settings.loss)  # raises here, not in the first training step
     frame = load_series(settings.data)
     settings = _complete(settings, frame)
     windows = settings.context_length, settings.prediction_length
@@ -189,7 +190,9 @@ def _complete(settings, frame):
     season = settings.season or (known and known.season)
     sizes = settings.sizes or (known and known.splits) or (0.7, 0.1, 0.2)
     if season is None:
-        season = SEASONS.get(frame.index.freqstr.split("-")[0].removesuffix("S").removesuffix("E"), 1)
+        season = SEASONS.get(
+            frame.index.freqstr.split("-")[0].removesuffix("S").removesuffix("E"), 1
+        )
     check_positive_integers(season=season)
     return _settings({**asdict(settings), "season": season, "sizes": sizes})
 

@@ -22,7 +22,9 @@ def decoder_model(width, encoder_width, heads, norm="pre", **masks):
     return keras.Model(inputs, transformer_decoder(x, memory, heads, 3, 8, norm=norm, **arguments))
 
 
-@given(batch=SIZES, time=st.integers(2, 9), memory_time=SIZES, width=SIZES, norm=NORMS, data=st.data())
+@given(
+    batch=SIZES, time=st.integers(2, 9), memory_time=SIZES, width=SIZES, norm=NORMS, data=st.data()
+)
 def test_decoder_output_depends_on_no_later_input(batch, time, memory_time, width, norm, data):
     t = data.draw(st.integers(0, time - 2))
     rng = np.random.default_rng(batch)
@@ -139,6 +141,4 @@ def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         transformer_encoder(keras.Input((5, 4)), **{**sizes, **arguments})
     with pytest.raises(ValueError, match=message):
-        transformer_decoder(
-            keras.Input((5, 4)), keras.Input((6, 4)), **{**sizes, **arguments}
-        )
+        transformer_decoder(keras.Input((5, 4)), keras.Input((6, 4)), **{**sizes, **arguments})

@@ -55,7 +55,7 @@ def test_what_does_not_fit_is_refused(small_model, tmp_path):
 
 
 def test_failed_reload_says_why(tmp_path):
-    with pytest.raises(RuntimeError, match="reloading .* failed"):
+    with pytest.raises(RuntimeError, match=r"reloading .* failed"):
         run_savedmodel(tmp_path / "absent", histories(1))
 
 

@@ -37,7 +37,9 @@ def test_cached_loop_equals_the_naive_loop(batch, context, steps, heads, blocks,
 @pytest.mark.parametrize("start", [0.0, [1.0, 2.0, 3.0], np.ones((2, 1, 3), "float32")])
 def test_start_token_is_a_number_or_broadcasts(small_model, small_inputs, start):
     result = small_model.generate(small_inputs, 5, start_token=start)
-    np.testing.assert_allclose(result, naive_generate(small_model, small_inputs, 5, start), atol=1e-4)
+    np.testing.assert_allclose(
+        result, naive_generate(small_model, small_inputs, 5, start), atol=1e-4
+    )
 
 
 def test_without_a_start_token_the_last_observed_value_starts(small_model, small_inputs):
@@ -49,7 +51,9 @@ def test_without_a_start_token_the_last_observed_value_starts(small_model, small
 
 def test_longer_generation_continues_the_shorter_one(small_model, small_inputs):
     np.testing.assert_allclose(
-        generate(small_model, small_inputs, 20)[:, :6], generate(small_model, small_inputs, 6), atol=1e-5
+        generate(small_model, small_inputs, 20)[:, :6],
+        generate(small_model, small_inputs, 6),
+        atol=1e-5,
     )
 
 

@@ -55,5 +55,7 @@ def test_model_reloads_with_its_policy(policy, tmp_path):
     model.save(tmp_path / "model.keras")
     keras.config.set_dtype_policy("float32")
     reloaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert reloaded.get_layer("decoder_0_self_attention").compute_dtype == policy.removeprefix("mixed_")
+    assert reloaded.get_layer("decoder_0_self_attention").compute_dtype == policy.removeprefix(
+        "mixed_"
+    )
     np.testing.assert_allclose(reloaded.generate(inputs, 4), model.generate(inputs, 4), atol=1e-3)

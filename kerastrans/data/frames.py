@@ -83,7 +83,9 @@ def check_frame(frame, name="frame"):
 
 def _check_dates(index, name):
     if index.hasnans:
-        raise ValueError(f"{name}: every row must have a date, row {index.isna().argmax()} has none.")
+        raise ValueError(
+            f"{name}: every row must have a date, row {index.isna().argmax()} has none."
+        )
     if index.has_duplicates:
         raise ValueError(f"{name}: duplicate timestamp {index[index.duplicated()][0]}.")
     if not index.is_monotonic_increasing:

@@ -42,7 +42,7 @@ def _row_counts(sizes, total):
         counts = tuple(int(size) for size in sizes)
     elif sum(sizes) <= 1 + 1e-9:
         train, test = int(sizes[0] * total), int(sizes[2] * total)
-        counts = train, int(round(sum(sizes) * total)) - train - test, test
+        counts = train, round(sum(sizes) * total) - train - test, test
     else:
         raise ValueError(f"fractions must add up to at most 1, got {sizes!r}.")
     if sum(counts) > total or min(counts) < 1:

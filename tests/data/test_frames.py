@@ -28,7 +28,10 @@ def test_the_users_frame_is_left_alone():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (frame(dates=DATES[[0, 1, 3, 2, 4, 5]]), "must be sorted by date: 2020-01-01 02:00:00 comes"),
+        (
+            frame(dates=DATES[[0, 1, 3, 2, 4, 5]]),
+            "must be sorted by date: 2020-01-01 02:00:00 comes",
+        ),
         (frame(dates=DATES[[0, 1, 1, 3, 4, 5]]), "duplicate timestamp 2020-01-01 01:00:00"),
         (frame(dates=[*DATES[:4], *(DATES[4:] + pd.Timedelta("1h"))]), "must have a regular freq"),
         (frame([1, 2, np.nan, 4, 5, 6]), "got nan in column 'load' at 2020-01-01 02:00:00"),

@@ -28,7 +28,7 @@ def test_row_counts_leave_the_rest_unused():
 
 def test_no_window_is_dropped():
     values = np.zeros((100, 1))
-    train, validation, test = chronological_split(values, (60, 20, 20), context_length=10)
+    _, validation, test = chronological_split(values, (60, 20, 20), context_length=10)
     for part, rows in ((validation, 20), (test, 20)):
         assert len(sliding_windows(part, 10, 5)[0]) == rows - 5 + 1
 

@@ -17,11 +17,20 @@ VALUES = np.arange(60, dtype="float32").reshape(30, 2)
 
 def batches(dataset):
     """All batches of a dataset, as NumPy arrays."""
-    found = dataset if hasattr(dataset, "as_numpy_iterator") else map(dataset.__getitem__, range(len(dataset)))
+    found = (
+        dataset
+        if hasattr(dataset, "as_numpy_iterator")
+        else map(dataset.__getitem__, range(len(dataset)))
+    )
     return [keras.tree.map_structure(to_numpy, batch) for batch in found]
 
 
-@given(rows=st.integers(2, 40), context=st.integers(1, 12), steps=st.integers(1, 12), stride=st.integers(1, 5))
+@given(
+    rows=st.integers(2, 40),
+    context=st.integers(1, 12),
+    steps=st.integers(1, 12),
+    stride=st.integers(1, 5),
+)
 def test_windows_are_all_there_and_the_target_follows_the_context(rows, context, steps, stride):
     values = np.arange(rows * 2, dtype="float32").reshape(rows, 2)
     if rows < context + steps:

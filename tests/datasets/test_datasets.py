@@ -61,7 +61,7 @@ def test_data_folder_with_another_file_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("KERASTRANS_DATA_DIR", str(tmp_path))
     (tmp_path / "ett").mkdir()
     (tmp_path / "ett/ETTh1.csv").write_text("date,OT\n")
-    with pytest.raises(ValueError, match="has sha256 .*, wanted f18de3ad"):
+    with pytest.raises(ValueError, match=r"has sha256 .*, wanted f18de3ad"):
         datasets.load("etth1")
 
 

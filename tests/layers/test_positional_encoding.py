@@ -26,7 +26,9 @@ def test_sinusoids_equal_the_formula_for_any_width(length, dim):
 
 def test_sinusoids_equal_the_lesson():
     result = to_numpy(PositionalEncoding(6, 4)(np.zeros((1, 6, 4), "float32")))
-    np.testing.assert_allclose(result[0, 1], [0.84147098, 0.54030231, 0.00999983, 0.99995], atol=1e-6)
+    np.testing.assert_allclose(
+        result[0, 1], [0.84147098, 0.54030231, 0.00999983, 0.99995], atol=1e-6
+    )
     distances = result[0] @ result[0].T  # equal steps apart, equal products: 1.540252 in the lesson
     np.testing.assert_allclose(np.diag(distances, 1), 1.5402523, atol=1e-5)
 

@@ -96,7 +96,10 @@ def test_same_seed_same_model(small_inputs):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"input_shape": (8,)}, r"input_shape must be \(context_length, num_channels\), got \(8,\)"),
+        (
+            {"input_shape": (8,)},
+            r"input_shape must be \(context_length, num_channels\), got \(8,\)",
+        ),
         ({"input_shape": (0, 3)}, "context_length must be"),
         ({"key_dim": 0}, "key_dim must be"),
         ({"num_heads": -2}, "num_heads must be"),

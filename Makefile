@@ -1,0 +1,47 @@
+# make demo, make test: each makes its own .venv if there is none, installs, and needs no other step.
+PYTHON ?= python3
+TORCH ?= torch>=2.6
+BIN = .venv/bin
+INSTALLED = .venv/installed
+
+.PHONY: demo test test-tensorflow test-jax test-torch lint format clean
+
+demo: $(INSTALLED)
+	$(BIN)/kerastrans demo
+
+test: test-tensorflow test-jax
+
+# The whole suite on TensorFlow; test_backends.py starts one process per installed backend.
+test-tensorflow: $(INSTALLED)
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest
+
+# What is written once must hold on every backend; the command line's own tests ran above.
+test-jax: $(INSTALLED)
+	KERAS_BACKEND=jax $(BIN)/python -m pytest tests/layers tests/models tests/data \
+		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py \
+		tests/test_export.py tests/test_precision.py
+
+# PyTorch is heavy and comes on request: make test-torch TORCH=torch==2.13.0
+test-torch: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet "$(TORCH)"
+	$(BIN)/python -m pytest tests/test_backends.py
+	KERAS_BACKEND=torch $(BIN)/python -m pytest tests/layers tests/models tests/data \
+		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py
+
+lint: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(INSTALLED)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv build dist *.egg-info
+
+# The versions in requirements.txt are those that were tested.
+$(INSTALLED): pyproject.toml requirements.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -r requirements.txt -e ".[jax,dev]"
+	touch $(INSTALLED)
