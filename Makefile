@@ -4,7 +4,7 @@ TORCH ?= torch>=2.6
 BIN = .venv/bin
 INSTALLED = .venv/installed
 
-.PHONY: demo test test-tensorflow test-jax test-torch lint format clean
+.PHONY: demo test test-tensorflow test-jax test-torch notebooks lint format clean
 
 demo: $(INSTALLED)
 	$(BIN)/kerastrans demo
@@ -27,6 +27,10 @@ test-torch: $(INSTALLED)
 	$(BIN)/python -m pytest tests/test_backends.py
 	KERAS_BACKEND=torch $(BIN)/python -m pytest tests/layers tests/models tests/data \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py
+
+# Execute the notebooks' texts from a clean kernel and write them with their outputs.
+notebooks: $(INSTALLED)
+	$(BIN)/jupytext --to ipynb --execute notebooks/*.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

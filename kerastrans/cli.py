@@ -3,9 +3,11 @@
 import argparse
 import os
 import sys
+from dataclasses import fields
 from pathlib import Path
 
-DEMO_EPOCHS = 12
+from kerastrans.settings import Settings
+from kerastrans.validation import check_new
 
 
 def main(arguments=None):
@@ -34,17 +36,16 @@ def _parser():
 
     demo = _command(commands, "demo", _demo, "train, forecast, draw and export on a real series")
     demo.add_argument("--output", type=Path, help="folder to write (default: saved_models/demo-N)")
-    demo.add_argument("--epochs", type=int, default=DEMO_EPOCHS, help="default: %(default)s")
 
     train = _command(commands, "train", _train, "train the Transformer on a series")
-    train.add_argument("data", help="name of a dataset, or CSV file with a date column")
+    train.add_argument("data", help=fields(Settings)[0].metadata["help"])
     train.add_argument("--output", type=Path, required=True, help="folder to write")
     train.add_argument("--resume", action="store_true", help="go on with the run in --output")
     _add_settings(train)
 
     forecast = _command(commands, "forecast", _forecast, "forecast what comes behind a series")
     forecast.add_argument("run_folder", type=Path, help="folder that train wrote")
-    forecast.add_argument("data", help="name of a dataset, or CSV file with a date column")
+    forecast.add_argument("data", help=fields(Settings)[0].metadata["help"])
     forecast.add_argument("--output", type=Path, required=True, help="CSV file to write")
     forecast.add_argument("--plot", type=Path, help="PNG file to write")
 
@@ -76,48 +77,32 @@ def _command(commands, name, run, text):
 
 
 def _add_settings(parser):
-    """Options of `train`; what is not given keeps the default of `runs.Settings`."""
-    integers = {
-        "context-length": "steps of history (default: 168)",
-        "prediction-length": "steps to forecast (default: 24)",
-        "season": "rows in a period, for the seasonal-naive baseline (default: by frequency)",
-        "d-model": "width inside the model (default: 32)",
-        "num-heads": "attention heads (default: 2)",
-        "key-dim": "width of a head (default: 16)",
-        "ff-dim": "width of the feed-forward networks (default: 64)",
-        "num-encoder-blocks": "default: 1",
-        "num-decoder-blocks": "default: 1",
-        "batch-size": "windows in a training step (default: 32)",
-        "epochs": "default: 12",
-        "seed": "default: 0",
-    }
-    for name, text in integers.items():
-        parser.add_argument(f"--{name}", type=int, default=argparse.SUPPRESS, help=text)
-    numbers = {
-        "dropout": "default: 0",
-        "decoder-noise": "noise on the decoder's inputs in training (default: 1)",
-        "learning-rate": "peak of the warm-up and cosine schedule (default: 0.003)",
-    }
-    for name, text in numbers.items():
-        parser.add_argument(f"--{name}", type=float, default=argparse.SUPPRESS, help=text)
-    texts = {
-        "norm": "pre or post (default: pre)",
-        "loss": "a Keras loss (default: mae)",
-        "precision": "float32, mixed_float16 or mixed_bfloat16 (default: float32)",
-    }
-    for name, text in texts.items():
-        parser.add_argument(f"--{name}", default=argparse.SUPPRESS, help=text)
+    """One option per setting, with its type, default and help."""
+    for setting in fields(Settings)[1:]:  # the first is the data, an argument of its own
+        option = {"default": setting.default, "help": setting.metadata["help"]}
+        if setting.type is tuple:
+            option |= {"type": _number, "nargs": 3, "metavar": ("TRAIN", "VALIDATION", "TEST")}
+        else:
+            option |= {"type": setting.type, "metavar": setting.type.__name__.upper()}
+        if setting.default is not None:
+            option["help"] += " (default: %(default)s)"
+        parser.add_argument(f"--{setting.name.replace('_', '-')}", **option)
+
+
+def _number(text):
+    """A row count, or a fraction."""
+    return int(text) if text.isdigit() else float(text)
 
 
 def _demo(options):
     import numpy as np
 
     from kerastrans import runs
-    from kerastrans.export import check_new, export_savedmodel, run_savedmodel
+    from kerastrans.export import export_savedmodel, run_savedmodel
 
     folder = options.output or _next_folder(Path("saved_models"), "demo")
     check_new(folder)
-    settings = runs.Settings(data="nyc_departures", epochs=options.epochs)
+    settings = Settings(data="nyc_departures")
     run = runs.train(settings, folder)
     print(f"\n{(folder / 'report.txt').read_text()}")
 
@@ -139,12 +124,10 @@ def _demo(options):
 
 
 def _train(options):
-    from dataclasses import fields
-
     from kerastrans import runs
 
-    given = {f.name: vars(options)[f.name] for f in fields(runs.Settings) if f.name in options}
-    runs.train(runs.Settings(**given), options.output, resume=options.resume)
+    settings = Settings(**{f.name: getattr(options, f.name) for f in fields(Settings)})
+    runs.train(settings, options.output, resume=options.resume)
     print(f"\n{(options.output / 'report.txt').read_text()}\nwritten to {options.output}")
 
 
@@ -189,7 +172,7 @@ def _generate(options):
 
 def _export(options):
     from kerastrans import runs
-    from kerastrans.export import check_new, export_savedmodel
+    from kerastrans.export import export_savedmodel
 
     check_new(options.output)
     run = runs.load_run(options.run_folder)
@@ -222,8 +205,7 @@ def _datasets(options):
 def _check_new_files(*paths):
     """FileExistsError rather than a file written over; FileNotFoundError for its folder."""
     for path in filter(None, paths):
-        if path.exists():
-            raise FileExistsError(f"{path} exists: name a new file, or remove it first.")
+        check_new(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"no such folder: {path.parent}.")
 

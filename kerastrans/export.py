@@ -14,7 +14,7 @@ import numpy as np
 
 from kerastrans.data.scaling import StandardScaler
 from kerastrans.generation import cached_decoder
-from kerastrans.validation import check_positive_integers
+from kerastrans.validation import check_new, check_positive_integers
 
 
 def export_savedmodel(model, path, *, scaler=None, prediction_length):
@@ -84,12 +84,6 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length):
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return path
-
-
-def check_new(path):
-    """Raise FileExistsError if there is anything at `path`."""
-    if Path(path).exists():
-        raise FileExistsError(f"{path} exists: name a new folder, or remove it first.")
 
 
 _RELOAD = """

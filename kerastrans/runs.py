@@ -19,48 +19,17 @@ from kerastrans.data import (
     window_dataset,
 )
 from kerastrans.evaluation import ForecastError, forecast_windows
-from kerastrans.export import check_new
 from kerastrans.models import build_transformer_model
-from kerastrans.validation import check_choice, check_non_negative, check_positive_integers
+from kerastrans.settings import PRECISIONS, Settings
+from kerastrans.validation import (
+    check_choice,
+    check_new,
+    check_non_negative,
+    check_positive_integers,
+)
 
 # Rows in the period that a series of this frequency most often has.
 SEASONS = {"min": 1440, "h": 24, "D": 7, "B": 5, "W": 52, "M": 12, "Q": 4, "Y": 1}
-PRECISIONS = ("float32", "mixed_float16", "mixed_bfloat16")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a run is made of; the defaults are the demo's, chosen on its validation part.
-
-    Attributes:
-        data: name of a dataset, or path of a CSV file with a date column.
-        season: rows in the period of the seasonal-naive baseline; None takes the dataset's, or
-            the usual one of the frequency.
-        sizes: training, validation and test part, as in `chronological_split`; None takes the
-            dataset's, or 0.7, 0.1, 0.2.
-        others: as in `build_transformer_model`, `window_dataset` and `keras.Model.fit`.
-    """
-
-    data: str
-    context_length: int = 168
-    prediction_length: int = 24
-    season: int | None = None
-    sizes: tuple | None = None
-    d_model: int = 32
-    num_heads: int = 2
-    key_dim: int = 16
-    ff_dim: int = 64
-    num_encoder_blocks: int = 1
-    num_decoder_blocks: int = 1
-    dropout: float = 0.0
-    decoder_noise: float = 1.0
-    norm: str = "pre"
-    loss: str = "mae"
-    learning_rate: float = 3e-3
-    batch_size: int = 32
-    epochs: int = 12
-    seed: int = 0
-    precision: str = "float32"
 
 
 @dataclass(frozen=True)

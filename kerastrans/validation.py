@@ -1,6 +1,7 @@
 """Checks of a user's values: one line that says what was given and what is wanted."""
 
 from numbers import Integral, Real
+from pathlib import Path
 
 
 def check_positive_integers(**values):
@@ -27,3 +28,9 @@ def check_choice(name, value, choices):
     """Raise ValueError unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def check_new(path):
+    """Raise FileExistsError if there is anything at `path`: nothing is written over."""
+    if Path(path).exists():
+        raise FileExistsError(f"{path} exists: name a new one, or remove it first.")

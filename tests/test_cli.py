@@ -101,7 +101,7 @@ def test_forecast_continues_the_series(series, run_folder, tmp_path):
 def test_run_is_exported(run_folder, tmp_path, capsys):
     assert cli.main(["export", str(run_folder), str(tmp_path / "sm")]) == 0
     assert (tmp_path / "sm" / "saved_model.pb").is_file()
-    assert "exists: name a new folder" in refuse(capsys, "export", run_folder, tmp_path / "sm")
+    assert "exists: name a new one" in refuse(capsys, "export", run_folder, tmp_path / "sm")
 
 
 def test_generate_continues_plain_numbers(small_model, tmp_path, capsys):
@@ -156,7 +156,7 @@ def test_bad_data_are_refused_before_anything_is_written(tmp_path, capsys):
 
 def test_existing_output_is_not_touched(series, run_folder, capsys):
     before = (run_folder / "model.keras").read_bytes()
-    assert "exists: name a new folder" in refuse(
+    assert "exists: name a new one" in refuse(
         capsys, "train", series, "--output", run_folder, *SMALL
     )
     assert (run_folder / "model.keras").read_bytes() == before

@@ -39,7 +39,7 @@ def test_batch_size_is_free_and_names_are_there(small_model, tmp_path):
 @pytest.mark.tensorflow
 def test_existing_folder_is_not_touched(small_model, tmp_path):
     (tmp_path / "kept.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="exists: name a new folder"):
+    with pytest.raises(FileExistsError, match="exists: name a new one"):
         export_savedmodel(small_model, tmp_path, prediction_length=4)
     assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]
 

@@ -8,10 +8,11 @@ import pytest
 
 from kerastrans import evaluation, metrics, runs
 from kerastrans.data import chronological_split, sliding_windows
+from kerastrans.settings import Settings
 
 pytestmark = pytest.mark.tensorflow
 
-SMALL = runs.Settings(
+SMALL = Settings(
     data="air_passengers",
     context_length=24,
     prediction_length=6,

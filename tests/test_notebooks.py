@@ -1,0 +1,27 @@
+"""The notebooks run from a clean kernel, and what is committed is what their texts say."""
+
+from pathlib import Path
+
+import jupytext
+import pytest
+from nbclient import NotebookClient
+
+pytestmark = pytest.mark.tensorflow
+TEXTS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.py"))
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
+def test_notebook_runs_from_a_clean_kernel(text):
+    notebook = jupytext.read(text)
+    NotebookClient(notebook, timeout=180).execute()  # raises what a cell raises
+    assert any(cell.get("outputs") for cell in notebook.cells)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
+def test_committed_notebook_is_its_text_executed(text):
+    written = jupytext.read(text.with_suffix(".ipynb"))
+    assert [c.source for c in written.cells] == [c.source for c in jupytext.read(text).cells]
+    outputs = [output for cell in written.cells for output in cell.get("outputs", [])]
+    assert outputs
+    assert not [output for output in outputs if output.output_type == "error"]
+    assert text.with_suffix(".ipynb").stat().st_size < 1_000_000
