@@ -7,7 +7,7 @@ decoder's weights and its caches once, at the rate at which this machine sums an
 size over and over.
 
     python benchmarks/generation.py           # writes benchmarks/results/generation-<device>.csv
-    python benchmarks/generation.py --quick   # the cached loop alone
+    python benchmarks/generation.py --quick   # the cached loop and the limit, into the .json alone
 
 Runs on any backend (KERAS_BACKEND) and device. The peer of `transformers` is timed, in the same
 run, where that package and PyTorch are installed: `pip install -e .[benchmarks]`.
@@ -73,6 +73,7 @@ def limit_row(model, inputs, steps):
     decoder = cached_decoder(model)
     weights = {id(v): v for n in decoder.step_nodes for v in getattr(n.operation, "variables", [])}
     weight_bytes = 4 * sum(int(np.prod(v.shape)) for v in weights.values())
+    weight_bytes -= 4 * BLOCKS * 2 * (D_MODEL + 1) * D_MODEL  # the memory is projected before
     cache_bytes = 4 * batch * BLOCKS * 2 * D_MODEL * (steps + CONTEXT)
     limit = read_seconds(weight_bytes + cache_bytes)
     whole, first = (median_seconds(lambda n=n: model.generate(inputs, n), 30) for n in (steps, 1))
@@ -158,6 +159,8 @@ def main():
         row = [loop, batch, steps, f"{1e3 * seconds:.3f}", repeats, f"{seconds / cached:.1f}"]
         rows.append([*row, "" if difference is None else f"{difference:.1e}"])
         print(*rows[-1], sep=",", flush=True)
+        if quick:
+            return
         with stem.with_suffix(".csv").open("w", newline="") as file:
             csv.writer(file).writerows([COLUMNS, *rows])
 

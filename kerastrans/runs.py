@@ -1,16 +1,19 @@
 """One training run and the folder it leaves: settings, model, scaler, history, report, picture."""
 
+import contextlib
 import json
+import os
 import platform
 import time
 from dataclasses import asdict, dataclass
+from importlib import metadata
 from pathlib import Path
 
 import keras
 import numpy as np
 import pandas as pd
 
-from kerastrans import datasets, evaluation, plotting
+from kerastrans import __version__, datasets, evaluation, plotting
 from kerastrans.data import (
     StandardScaler,
     chronological_split,
@@ -273,15 +276,17 @@ def _write_report(run, folder, table, frame, rows, seconds):
 
 def environment():
     """What a figure has to be read with: versions, backend, machine."""
-    from importlib.metadata import version
-
-    packages = ("kerastrans", "keras", "tensorflow", "numpy", "pandas")
+    versions = {}
+    for package in ("keras", "tensorflow", "jax", "torch", "numpy", "pandas"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
     return {
+        "kerastrans": __version__,
         "python": platform.python_version(),
-        **{package: version(package) for package in packages},
+        **versions,
         "backend": keras.backend.backend(),
         "platform": platform.platform(),
-        "machine": platform.machine(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
     }
 
 
