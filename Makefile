@@ -30,7 +30,7 @@ test-torch: $(INSTALLED)
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)
-	$(BIN)/jupytext --to ipynb --execute notebooks/*.py
+	$(BIN)/python tools/execute_notebooks.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .

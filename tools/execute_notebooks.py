@@ -1,0 +1,31 @@
+"""Execute each notebook's text from a clean kernel and write it with its outputs.
+
+python tools/execute_notebooks.py [notebooks/quickstart.py ...]
+"""
+
+import sys
+from pathlib import Path
+
+import jupytext
+from nbclient import NotebookClient
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+
+
+def main(texts):
+    for text in texts or sorted(FOLDER.glob("*.py")):
+        notebook = jupytext.read(text)
+        NotebookClient(
+            notebook, timeout=180, resources={"metadata": {"path": str(FOLDER)}}
+        ).execute()
+        for cell in notebook.cells:
+            cell.metadata.pop("execution", None)  # times, which differ from run to run
+            # What libraries say of this machine on stderr is not part of the lesson.
+            outputs = cell.get("outputs", [])
+            outputs[:] = [o for o in outputs if o.get("name") != "stderr"]
+        jupytext.write(notebook, Path(text).with_suffix(".ipynb"))
+        print(f"executed {text}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
