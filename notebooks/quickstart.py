@@ -18,6 +18,7 @@
 # a time. It runs in about a minute on two CPU cores.
 
 # %%
+# %matplotlib inline
 import os
 import tempfile
 from pathlib import Path
@@ -25,7 +26,6 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
-import matplotlib.pyplot  # noqa: F401  lets the notebook show figures
 import numpy as np
 import pandas as pd
 
