@@ -23,7 +23,7 @@ test-jax: $(INSTALLED)
 
 # PyTorch is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet "$(TORCH)"
+	$(BIN)/python -m pip install -qq "$(TORCH)"
 	$(BIN)/python -m pytest tests/test_backends.py
 	KERAS_BACKEND=torch $(BIN)/python -m pytest tests/layers tests/models tests/data \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py
@@ -46,6 +46,6 @@ clean:
 # The versions in requirements.txt are those that were tested.
 $(INSTALLED): pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -r requirements.txt -e ".[jax,dev]"
+	$(BIN)/python -m pip install -qq --upgrade pip
+	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev]"
 	touch $(INSTALLED)

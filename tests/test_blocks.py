@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerastrans.blocks import position_wise_ffn, transformer_decoder, transformer_encoder
@@ -10,6 +10,7 @@ from tests.conftest import to_numpy
 
 SIZES = st.integers(1, 9)
 NORMS = st.sampled_from(["pre", "post"])
+MODELS = settings(max_examples=8)  # each example is a model of its own
 
 
 def decoder_model(width, encoder_width, heads, norm="pre", **masks):
@@ -22,6 +23,7 @@ def decoder_model(width, encoder_width, heads, norm="pre", **masks):
     return keras.Model(inputs, transformer_decoder(x, memory, heads, 3, 8, norm=norm, **arguments))
 
 
+@MODELS
 @given(
     batch=SIZES, time=st.integers(2, 9), memory_time=SIZES, width=SIZES, norm=NORMS, data=st.data()
 )
@@ -39,6 +41,7 @@ def test_decoder_output_depends_on_no_later_input(batch, time, memory_time, widt
         assert np.abs(after[:, t + 1 :] - before[:, t + 1 :]).max() > 1e-3
 
 
+@MODELS
 @given(batch=SIZES, time=st.integers(2, 9), norm=NORMS, data=st.data())
 def test_padding_changes_no_valid_position_of_the_encoder(batch, time, norm, data):
     lengths = data.draw(st.lists(st.integers(1, time), min_size=batch, max_size=batch))
@@ -54,6 +57,7 @@ def test_padding_changes_no_valid_position_of_the_encoder(batch, time, norm, dat
     )
 
 
+@MODELS
 @given(batch=SIZES, time=st.integers(2, 9), data=st.data())
 def test_padding_changes_no_valid_position_of_the_decoder(batch, time, data):
     lengths = np.array(data.draw(st.lists(st.integers(1, time), min_size=batch, max_size=batch)))

@@ -4,7 +4,7 @@ import weakref
 import keras
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from keras import layers
 
@@ -13,9 +13,10 @@ from kerastrans import generate, transformer_decoder, transformer_encoder
 from kerastrans.data import random_sequences
 from kerastrans.generation import CachedDecoder, cached_decoder
 from kerastrans.layers import LearntPositionalEncoding
-from tests.conftest import naive_generate
+from tests.conftest import assert_generated, naive_generate
 
 
+@settings(max_examples=8)  # each example is a model of its own
 @given(
     batch=st.integers(1, 4),
     context=st.integers(1, 12),
@@ -24,22 +25,29 @@ from tests.conftest import naive_generate
     blocks=st.integers(1, 3),
     norm=st.sampled_from(["pre", "post"]),
 )
-def test_cached_loop_equals_the_naive_loop(batch, context, steps, heads, blocks, norm):
+def test_what_is_generated_is_what_the_model_puts_out(batch, context, steps, heads, blocks, norm):
     model = kerastrans.build_transformer_model(
         (context, 3), 4, heads, 16, blocks, blocks, 0.1, d_model=8, norm=norm
     )
     inputs = random_sequences(batch, context, 3, seed=steps)
     result = generate(model, inputs, steps)
     assert result.dtype == np.float32
-    np.testing.assert_allclose(result, naive_generate(model, inputs, steps), atol=1e-4)
+    assert_generated(model, inputs, result)
+
+
+def test_cached_loop_equals_the_naive_loop_step_by_step(small_model, small_inputs):
+    np.testing.assert_allclose(
+        generate(small_model, small_inputs, 6),
+        naive_generate(small_model, small_inputs, 6),
+        rtol=0,
+        atol=1e-4,
+    )
 
 
 @pytest.mark.parametrize("start", [0.0, [1.0, 2.0, 3.0], np.ones((2, 1, 3), "float32")])
 def test_start_token_is_a_number_or_broadcasts(small_model, small_inputs, start):
     result = small_model.generate(small_inputs, 5, start_token=start)
-    np.testing.assert_allclose(
-        result, naive_generate(small_model, small_inputs, 5, start), atol=1e-4
-    )
+    assert_generated(small_model, small_inputs, result, start)
 
 
 def test_without_a_start_token_the_last_observed_value_starts(small_model, small_inputs):
@@ -77,7 +85,7 @@ def test_new_weights_are_used_without_a_new_trace(small_model, small_inputs):
     small_model.set_weights([w * 1.5 for w in small_model.get_weights()])
     after = generate(small_model, small_inputs, 4)
     assert np.abs(after - before).max() > 1e-3
-    np.testing.assert_allclose(after, naive_generate(small_model, small_inputs, 4), atol=1e-4)
+    assert_generated(small_model, small_inputs, after)
 
 
 def test_generating_leaves_the_model_as_it_was(small_model, small_inputs):
@@ -112,9 +120,7 @@ def by_hand(positions=None, decoder=transformer_decoder):
 
 def test_any_functional_model_of_our_blocks_generates(small_inputs):
     model = by_hand()
-    np.testing.assert_allclose(
-        generate(model, small_inputs, 6), naive_generate(model, small_inputs, 6), atol=1e-4
-    )
+    assert_generated(model, small_inputs, generate(model, small_inputs, 6))
 
 
 def test_padded_memory_generates(small_inputs):
@@ -133,9 +139,7 @@ def test_padded_memory_generates(small_inputs):
 
 def test_learnt_positions_generate_and_refuse_past_their_range(small_inputs):
     model = by_hand(LearntPositionalEncoding(6, 10))
-    np.testing.assert_allclose(
-        generate(model, small_inputs, 6), naive_generate(model, small_inputs, 6), atol=1e-4
-    )
+    assert_generated(model, small_inputs, generate(model, small_inputs, 6))
     with pytest.raises(ValueError, match="holds max_len=6 positions, got a sequence of 7"):
         generate(model, small_inputs, 7)
 
@@ -143,7 +147,7 @@ def test_learnt_positions_generate_and_refuse_past_their_range(small_inputs):
 def test_sinusoidal_positions_go_on_past_the_context(small_model, small_inputs):
     result = generate(small_model, small_inputs, 50)
     assert np.isfinite(result).all()
-    np.testing.assert_allclose(result, naive_generate(small_model, small_inputs, 50), atol=1e-4)
+    assert_generated(small_model, small_inputs, result)
 
 
 def test_reloaded_model_generates_the_same(small_model, small_inputs, tmp_path):
