@@ -14,6 +14,10 @@ from kerastrans.data import random_sequences
 settings.register_profile("kerastrans", deadline=None, max_examples=15, derandomize=True)
 settings.load_profile("kerastrans")
 
+# For `compile`: on TensorFlow, XLA takes longer to compile a test's model than it saves. JAX has
+# no other way to be quick.
+XLA = {"jit_compile": keras.backend.backend() == "jax"}
+
 
 def pytest_collection_modifyitems(items):
     if keras.backend.backend() != "tensorflow":

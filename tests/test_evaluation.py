@@ -9,6 +9,7 @@ from kerastrans.evaluation import (
     last_value,
     seasonal_naive,
 )
+from tests.conftest import XLA
 
 RAMP = np.arange(12.0).reshape(1, 12, 1)
 
@@ -44,7 +45,7 @@ def test_forecast_windows_scales_there_and_back(small_model, batch_size):
 
 def test_forecast_error_is_logged_each_epoch(small_model):
     contexts, targets = random_sequences(5, 8, 3, seed=0), random_sequences(5, 4, 3, seed=1)
-    small_model.compile("adam", "mse")
+    small_model.compile("adam", "mse", **XLA)
     history = small_model.fit(
         [contexts, targets],
         targets,

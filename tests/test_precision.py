@@ -6,6 +6,7 @@ import pytest
 
 import kerastrans
 from kerastrans.data import random_sequences, teacher_forcing_pairs
+from tests.conftest import XLA
 
 POLICIES = ["mixed_float16", "mixed_bfloat16"]
 
@@ -23,7 +24,7 @@ def trained(policy, epochs=30):
     series = wave(256, 24)
     contexts, futures = series[:, :16], series[:, 16:]
     decoder_inputs, targets = teacher_forcing_pairs(futures, contexts[:, -1:])
-    model.compile(keras.optimizers.Adam(3e-3), "mse")
+    model.compile(keras.optimizers.Adam(3e-3), "mse", **XLA)
     losses = model.fit(
         [contexts, decoder_inputs], targets, epochs=epochs, batch_size=64, verbose=0
     ).history["loss"]

@@ -10,7 +10,7 @@ from kerastrans.data import (
     teacher_forcing_pairs,
     window_dataset,
 )
-from tests.conftest import to_numpy
+from tests.conftest import XLA, to_numpy
 
 VALUES = np.arange(60, dtype="float32").reshape(30, 2)
 
@@ -95,7 +95,7 @@ def test_teacher_forcing_pairs_of_the_lesson():
 
 def test_model_fits_a_dataset(small_model):
     values = random_sequences(1, 60, 3, seed=0)[0]
-    small_model.compile("adam", "mse")
+    small_model.compile("adam", "mse", **XLA)
     history = small_model.fit(
         window_dataset(values, 8, 4, batch_size=16, shuffle=True, seed=0, teacher_forcing=True),
         epochs=8,

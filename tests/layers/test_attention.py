@@ -5,7 +5,7 @@ from keras import ops
 
 from kerastrans.layers import CachedMultiHeadAttention
 from kerastrans.masks import create_padding_mask
-from tests.conftest import to_numpy
+from tests.conftest import XLA, to_numpy
 
 RNG = np.random.default_rng(0)
 QUERY = RNG.standard_normal((2, 5, 6), "float32")
@@ -90,7 +90,7 @@ def test_a_row_with_every_key_hidden_has_finite_gradients(policy):
     mask = keras.Input((7,), dtype="bool")
     outputs = CachedMultiHeadAttention(2, 3)(query, memory, padding_mask=mask)
     model = keras.Model([query, memory, mask], outputs)
-    model.compile(keras.optimizers.SGD(0.1), "mse")
+    model.compile(keras.optimizers.SGD(0.1), "mse", **XLA)
     before = [w.copy() for w in model.get_weights()]
     hidden = np.array([[False] * 7, [False] * 7])
     model.fit([QUERY, MEMORY, hidden], np.ones_like(QUERY), verbose=0)

@@ -5,7 +5,7 @@ import pytest
 import kerastrans
 from kerastrans import build_transformer_model
 from kerastrans.data import random_sequences, teacher_forcing_pairs
-from tests.conftest import to_numpy
+from tests.conftest import XLA, to_numpy
 
 
 def test_decoder_length_is_free(small_model, small_inputs):
@@ -52,7 +52,7 @@ def test_future_decoder_inputs_change_nothing(norm):
 
 
 def test_every_weight_gets_a_gradient(small_model, small_inputs):
-    small_model.compile(keras.optimizers.SGD(0.1), "mse")
+    small_model.compile(keras.optimizers.SGD(0.1), "mse", **XLA)
     before = [w.copy() for w in small_model.get_weights()]
     decoder_inputs, targets = teacher_forcing_pairs(small_inputs)
     small_model.fit([small_inputs, decoder_inputs], targets, epochs=2, verbose=0)
@@ -76,7 +76,7 @@ def test_copy_task_is_learnt_autoregressively():
     sequences = random_sequences(2000, 3, 4, seed=0)
     model = build_transformer_model((3, 4), 16, 2, 64, 1, 1, 0.0, d_model=32)
     decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0, end_token=0.0)
-    model.compile(keras.optimizers.Adam(3e-3), "mse")
+    model.compile(keras.optimizers.Adam(3e-3), "mse", **XLA)
     model.fit([sequences, decoder_inputs], targets, epochs=12, batch_size=64, verbose=0)
     unseen = random_sequences(200, 3, 4, seed=1)
     assert np.mean((model.generate(unseen, 3, start_token=0.0) - unseen) ** 2) < 0.1
@@ -87,7 +87,7 @@ def test_same_seed_same_model(small_inputs):
     for _ in range(2):
         keras.utils.set_random_seed(7)
         model = build_transformer_model((8, 3), 4, 2, 16, 1, 1, 0.1)
-        model.compile("adam", "mse")
+        model.compile("adam", "mse", **XLA)
         model.fit([small_inputs, small_inputs], small_inputs, epochs=3, verbose=0)
         results.append(model.generate(small_inputs, 4))
     np.testing.assert_allclose(results[0], results[1], atol=1e-6)
