@@ -2,6 +2,7 @@
 PYTHON ?= python3
 TORCH ?= torch>=2.6
 BIN = .venv/bin
+PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope
 INSTALLED = .venv/installed
 
 .PHONY: demo test test-tensorflow test-jax test-torch notebooks lint format clean
@@ -13,19 +14,19 @@ test: test-tensorflow test-jax
 
 # The whole suite on TensorFlow; test_backends.py starts one process per installed backend.
 test-tensorflow: $(INSTALLED)
-	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest
+	KERAS_BACKEND=tensorflow $(PYTEST)
 
 # What is written once must hold on every backend; the command line's own tests ran above.
 test-jax: $(INSTALLED)
-	KERAS_BACKEND=jax $(BIN)/python -m pytest tests/layers tests/models tests/data \
+	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/data/test_windows.py \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py \
 		tests/test_export.py tests/test_precision.py
 
 # PyTorch is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
 	$(BIN)/python -m pip install -qq "$(TORCH)"
-	$(BIN)/python -m pytest tests/test_backends.py
-	KERAS_BACKEND=torch $(BIN)/python -m pytest tests/layers tests/models tests/data \
+	$(PYTEST) tests/test_backends.py
+	KERAS_BACKEND=torch $(PYTEST) tests/layers tests/models tests/data/test_windows.py \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
