@@ -7,7 +7,7 @@ from kerastrans.data import check_frame, read_csv
 DATES = pd.date_range("2020-01-01", periods=6, freq="h")
 
 
-def frame(values=range(6), dates=DATES):
+def frame(values=(0, 1, 2, 3, 4, 5), dates=DATES):
     return pd.DataFrame({"load": values}, index=dates)
 
 
