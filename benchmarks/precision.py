@@ -19,7 +19,7 @@ import kerastrans
 from kerastrans.runs import environment
 from kerastrans.settings import PRECISIONS
 
-CONTEXT, STEPS, CHANNELS, BATCH, SEED = 96, 48, 7, 64, 0
+CONTEXT, STEPS, CHANNELS, BATCH, BATCHES, SEED = 96, 48, 7, 64, 16, 0
 
 
 def build(policy):
@@ -40,14 +40,14 @@ def waves(num_series):
 
 def measure(policy, epochs):
     model = build(policy)
-    series = waves(BATCH * 32)
+    series = waves(BATCH * BATCHES)
     contexts, targets = series[:, :CONTEXT], series[:, CONTEXT:]
     inputs = [contexts, series[:, CONTEXT - 1 : -1]]
     model.compile(keras.optimizers.Adam(1e-3), "mse")
     model.fit(inputs, targets, batch_size=BATCH, epochs=1, verbose=0)  # compiles
     started = time.perf_counter()
     losses = model.fit(inputs, targets, batch_size=BATCH, epochs=epochs, verbose=0).history["loss"]
-    seconds = (time.perf_counter() - started) / (epochs * 32)
+    seconds = (time.perf_counter() - started) / (epochs * BATCHES)
     forecasts = model.generate(contexts[:BATCH], STEPS)
     decoding = median_seconds(lambda: model.generate(contexts[:BATCH], STEPS), 10)
     reference = build("float32")
@@ -65,9 +65,10 @@ def measure(policy, epochs):
 
 
 def main(epochs=4):
-    rows = [measure(policy, epochs) for policy in PRECISIONS]
-    for row in rows:
-        print(row, flush=True)
+    rows = []
+    for policy in PRECISIONS:
+        rows.append(measure(policy, epochs))
+        print(rows[-1], flush=True)
     device = device_name()
     result = {"device": device, "batch": BATCH, "rows": rows, "environment": environment()}
     name = f"precision-{device.lower().replace(' ', '-')}-{keras.backend.backend()}.json"
