@@ -69,10 +69,8 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         if self.causal and memory is not None:
             raise ValueError(f"{self.name} is causal: it attends to its own query, not a memory.")
         keys, values = self.project(query if memory is None else memory)
-        if padding_mask is not None:
-            padding_mask = ops.expand_dims(padding_mask, 1)  # (B, 1, K)
         look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
-        mask = combine_masks(padding_mask, attention_mask, look_ahead)
+        mask = combine_masks(_for_each_query(padding_mask), attention_mask, look_ahead)
         return self.attend(query, keys, values, mask)
 
     def project(self, memory):
@@ -119,9 +117,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             values = ops.slice_update(values, (0, 0, index, 0), new_value)
             mask = ops.reshape(ops.arange(keys.shape[2]) <= index, (1, 1, -1))
         else:
-            if padding_mask is not None:
-                padding_mask = ops.expand_dims(padding_mask, 1)
-            mask = combine_masks(padding_mask, attention_mask)
+            mask = combine_masks(_for_each_query(padding_mask), attention_mask)
         return self.attend(query, keys, values, mask), (keys, values)
 
     def _weights(self, queries, keys, mask):
@@ -153,6 +149,11 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             "dropout": self.dropout,
             "causal": self.causal,
         }
+
+
+def _for_each_query(padding_mask):
+    """Padding mask `(B, K)` as `(B, 1, K)`: the same for every query; None stays None."""
+    return None if padding_mask is None else ops.expand_dims(padding_mask, 1)
 
 
 def _softmax(scores):
