@@ -32,7 +32,7 @@ def compile_function(function, variables):
 
 
 def tensorflow_batches(windows, split, batch_size, shuffle, seed):
-    """`tf.data.Dataset` of `split(batch)` over the windows `(windows, time, ...)`, a NumPy view.
+    """`tf.data.Dataset` of `split(batch, chosen)` over the windows `(windows, time, ...)`, a view.
 
     A `PyDataset` would do, but Keras runs it through TensorFlow's generator dataset, which sets
     the allocator of the whole process to give memory back at once: training took twice as long.
@@ -46,6 +46,6 @@ def tensorflow_batches(windows, split, batch_size, shuffle, seed):
 
     def cut(chosen):
         batch = tf.numpy_function(lambda chosen: windows[chosen], [chosen], windows.dtype)
-        return split(tf.ensure_shape(batch, shape))
+        return split(tf.ensure_shape(batch, shape), chosen)
 
     return order.batch(batch_size).map(cut).prefetch(tf.data.AUTOTUNE)

@@ -4,9 +4,15 @@ Models made of these blocks decode step by step from a key/value cache as they s
 see `kerastrans.generate`.
 """
 
-from keras import layers
+from keras import layers, ops
 
-from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.initializers import FanInUniform
+from kerastrans.layers import (
+    CachedMultiHeadAttention,
+    PositionalEncoding,
+    SeriesDecomposition,
+    ValueEmbedding,
+)
 from kerastrans.validation import check_choice, check_dropout, check_positive_integers
 
 EPSILON = 1e-6  # of the layer normalisations, as in the lesson
@@ -20,7 +26,10 @@ def transformer_encoder(
     dropout=0.1,
     *,
     norm="pre",
+    normalization="layer",
     activation="relu",
+    attention_dropout=None,
+    kernel_initializer="glorot_uniform",
     padding_mask=None,
     name=None,
 ):
@@ -35,7 +44,11 @@ def transformer_encoder(
             both results before they are added.
         norm: "pre" normalises what enters each sublayer (Xiong et al., 2020), "post" what
             leaves it (Vaswani et al., 2017).
+        normalization: "layer" or "batch", see `add_norm`.
         activation: of the feed-forward network, as in `keras.layers.Dense`.
+        attention_dropout: float in [0, 1), on the attention weights; as `dropout` by default.
+        kernel_initializer: of all projections: a name, or a class as `FanInUniform`, of which
+            each projection has an instance.
         padding_mask: boolean `(batch, time)`, True where there is data; see
             `kerastrans.create_padding_mask`.
         name: prefix of the layers' names.
@@ -51,15 +64,27 @@ def transformer_encoder(
 
     def self_attention(x):
         layer = CachedMultiHeadAttention(
-            num_heads, key_dim, dropout, name=_join(name, "self_attention")
+            num_heads,
+            key_dim,
+            dropout if attention_dropout is None else attention_dropout,
+            kernel_initializer=kernel_initializer,
+            name=_join(name, "self_attention"),
         )
         return layer(x, padding_mask=padding_mask)
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation=activation, name=name)
+        return position_wise_ffn(
+            x,
+            ff_dim,
+            dropout,
+            activation=activation,
+            kernel_initializer=kernel_initializer,
+            name=name,
+        )
 
-    x = _sublayer(inputs, self_attention, norm, dropout, _join(name, "self_attention"))
-    return _sublayer(x, feed_forward, norm, dropout, _join(name, "ffn"))
+    add = {"norm": norm, "normalization": normalization}
+    x = add_norm(inputs, self_attention, dropout, **add, name=_join(name, "self_attention"))
+    return add_norm(x, feed_forward, dropout, **add, name=_join(name, "ffn"))
 
 
 def transformer_decoder(
@@ -112,19 +137,27 @@ def transformer_decoder(
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation=activation, name=name)
 
-    x = _sublayer(inputs, self_attention, norm, dropout, _join(name, "self_attention"))
-    x = _sublayer(x, cross_attention, norm, dropout, _join(name, "cross_attention"))
-    return _sublayer(x, feed_forward, norm, dropout, _join(name, "ffn"))
+    x = add_norm(inputs, self_attention, dropout, norm=norm, name=_join(name, "self_attention"))
+    x = add_norm(x, cross_attention, dropout, norm=norm, name=_join(name, "cross_attention"))
+    return add_norm(x, feed_forward, dropout, norm=norm, name=_join(name, "ffn"))
 
 
-def position_wise_ffn(inputs, ff_dim, dropout=0.0, *, activation="relu", name=None):
+def position_wise_ffn(
+    inputs,
+    ff_dim,
+    dropout=0.0,
+    *,
+    activation="relu",
+    kernel_initializer="glorot_uniform",
+    name=None,
+):
     """The same two-layer network at every position: Dense, activation, dropout, Dense.
 
     Args:
         inputs: `(batch, time, d_model)`.
         ff_dim: int, width of the hidden layer.
         dropout: float in [0, 1), after the activation.
-        activation: as in `keras.layers.Dense`.
+        activation, kernel_initializer: as in `keras.layers.Dense`.
         name: prefix of the layers' names.
 
     Returns:
@@ -137,19 +170,170 @@ def position_wise_ffn(inputs, ff_dim, dropout=0.0, *, activation="relu", name=No
     """
     check_positive_integers(ff_dim=ff_dim)
     check_dropout(dropout)
-    x = layers.Dense(ff_dim, activation=activation, name=_join(name, "ffn_expand"))(inputs)
+
+    start = {"kernel_initializer": kernel_initializer}
+    x = layers.Dense(ff_dim, activation=activation, **start, name=_join(name, "ffn_expand"))(inputs)
     x = layers.Dropout(dropout, name=_join(name, "ffn_inner_dropout"))(x)
-    return layers.Dense(inputs.shape[-1], name=_join(name, "ffn_contract"))(x)
+    return layers.Dense(inputs.shape[-1], **start, name=_join(name, "ffn_contract"))(x)
 
 
-def _sublayer(inputs, sublayer, norm, dropout, name):
-    """`sublayer` with dropout, residual connection and layer normalisation around it."""
+def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):
+    """`sublayer` with dropout, residual connection and normalisation around it.
+
+    Args:
+        inputs: `(batch, time, d_model)`.
+        sublayer: from a tensor to a tensor of the same shape: a function, or a layer.
+        dropout: float in [0, 1), on what the sublayer puts out.
+        norm: "pre" normalises what enters the sublayer, "post" the sum.
+        normalization: "layer", of each position alone, or "batch", of each feature over all
+            positions of the batch (Zerveas et al., 2021).
+        name: prefix of the layers' names.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: an unknown `norm` or `normalization`.
+
+    Source: Vaswani et al. (2017), section 3.1; "pre": Xiong et al. (2020).
+    """
     check_choice("norm", norm, ("pre", "post"))
-    normalise = layers.LayerNormalization(epsilon=EPSILON, name=_join(name, "norm"))
+    check_choice("normalization", normalization, ("layer", "batch"))
+    if normalization == "layer":
+        normalise = layers.LayerNormalization(epsilon=EPSILON, name=_join(name, "norm"))
+    else:
+        normalise = layers.BatchNormalization(momentum=0.9, epsilon=1e-5, name=_join(name, "norm"))
     x = sublayer(normalise(inputs) if norm == "pre" else inputs)
     x = layers.Dropout(dropout, name=_join(name, "dropout"))(x)
     x = layers.Add(name=_join(name, "add"))([inputs, x])
     return normalise(x) if norm == "post" else x
+
+
+def dense(units, **options):
+    """`keras.layers.Dense` that begins as the reference code's layers do, see `FanInUniform`."""
+    return layers.Dense(units, kernel_initializer=FanInUniform(), **options)
+
+
+def time_dense(inputs, units, *, individual=False, kernel_initializer=FanInUniform, **options):
+    """A linear map along the time axis: `(batch, time, channels)` -> `(batch, units, channels)`.
+
+    Args:
+        inputs: `(batch, time, channels)`.
+        units: int, steps put out.
+        individual: bool, whether every channel has weights of its own or all share them.
+        kernel_initializer: of the map.
+        **options: more arguments of `keras.layers.EinsumDense`: activation, dtype, name ...
+
+    Source: Zeng et al. (2023), figure 2.
+    """
+    equation = "btc,cth->bhc" if individual else "btc,th->bhc"
+    shape = (units, inputs.shape[-1])
+    options |= {"bias_axes": "hc" if individual else "h", "kernel_initializer": kernel_initializer}
+    return layers.EinsumDense(equation, shape, **options)(inputs)
+
+
+def fold_channels(inputs):
+    """Every channel a series of its own: `(batch, time, c)` -> `(batch * c, time, 1)`."""
+    length = inputs.shape[1]
+    return ops.reshape(ops.transpose(inputs, (0, 2, 1)), (-1, length, 1))
+
+
+def unfold_channels(inputs, num_channels):
+    """What `fold_channels` folded: `(batch * c, time, 1)` -> `(batch, time, c)`."""
+    length = inputs.shape[1]
+    return ops.transpose(ops.reshape(inputs, (-1, num_channels, length)), (0, 2, 1))
+
+
+def embed_values(inputs, d_model, dropout=0.0):
+    """`ValueEmbedding` with sinusoids of the position: `(batch, time, c)` -> `(..., d_model)`.
+
+    Source: Zhou et al. (2021), appendix B, without the embedding of the calendar.
+    """
+    x = PositionalEncoding(None, d_model)(ValueEmbedding(d_model)(inputs))
+    return layers.Dropout(dropout)(x)
+
+
+def label_input(history, label_length, prediction_length):
+    """Decoder input of the Informer line: the last `label_length` steps, then zeros.
+
+    `(batch, context_length, c)` -> `(batch, label_length + prediction_length, c)`.
+
+    Source: Zhou et al. (2021), equation 5.
+    """
+    return ops.pad(history[:, -label_length:], ((0, 0), (0, prediction_length), (0, 0)))
+
+
+def decomposition_transformer(
+    history,
+    prediction_length,
+    self_attention,
+    cross_attention,
+    *,
+    label_length,
+    d_model,
+    ff_dim,
+    num_encoder_blocks,
+    num_decoder_blocks,
+    moving_average,
+    dropout,
+    activation="gelu",
+    dtype=None,
+):
+    """Encoder-decoder whose blocks take the trend out of the sequence and carry it apart.
+
+    Args:
+        history: `(batch, context_length, c)`.
+        prediction_length: int, steps put out.
+        self_attention: makes a layer that mixes the steps of a sequence.
+        cross_attention: makes a layer that takes the decoder's sequence and the encoder's.
+        label_length: int, known steps in front of the decoder's input.
+        d_model, ff_dim, num_encoder_blocks, num_decoder_blocks, dropout, activation: as in
+            `transformer_encoder`.
+        moving_average: int, steps of the moving average that is the trend.
+        dtype: of the trend and of what is put out.
+
+    Returns:
+        `(batch, prediction_length, c)`.
+
+    Source: Wu et al. (2021), figure 1 and equations 3-4.
+    """
+    num_channels = history.shape[-1]
+
+    def decompose(x, sublayer):
+        """Residual sublayer, then the moving average taken out: season, trend."""
+        y = layers.Dropout(dropout)(sublayer(x))
+        return SeriesDecomposition(moving_average)(layers.Add()([x, y]))
+
+    def feed_forward(x):
+        x = dense(ff_dim, activation=activation, use_bias=False)(x)
+        return dense(d_model, use_bias=False)(layers.Dropout(dropout)(x))
+
+    def normalise(x):
+        """Layer normalisation, then centred over time: the season has no level."""
+        x = layers.LayerNormalization(epsilon=EPSILON)(x)
+        return x - ops.mean(x, axis=1, keepdims=True)
+
+    season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
+    mean = ops.mean(history, axis=1, keepdims=True)
+    future = ops.repeat(mean, prediction_length, axis=1)
+    trend = ops.concatenate([trend[:, -label_length:], future], axis=1)
+    season = label_input(season, label_length, prediction_length)
+
+    x = layers.Dropout(dropout)(ValueEmbedding(d_model)(history))
+    for _ in range(num_encoder_blocks):
+        x, _ = decompose(x, self_attention())
+        x, _ = decompose(x, feed_forward)
+    memory = normalise(x)
+
+    x = layers.Dropout(dropout)(ValueEmbedding(d_model)(season))
+    for _ in range(num_decoder_blocks):
+        cross = cross_attention()
+        x, first = decompose(x, self_attention())
+        x, second = decompose(x, lambda x, cross=cross: cross(x, memory))
+        x, third = decompose(x, feed_forward)
+        trend = trend + ValueEmbedding(num_channels, dtype=dtype)(first + second + third)
+    season = dense(num_channels, dtype=dtype)(normalise(x))
+    return (season + trend)[:, -prediction_length:]
 
 
 def _join(prefix, name):

@@ -5,28 +5,43 @@ import numpy as np
 import pandas as pd
 
 from kerastrans import metrics
-from kerastrans.generation import generate
+from kerastrans.generation import generate, is_autoregressive
+from kerastrans.validation import check_prediction_length
 
 
 def forecast_windows(model, contexts, prediction_length, scaler=None, batch_size=256):
-    """Forecasts behind each window, decoded step by step from the last observed value.
+    """Forecasts behind each window, of any model of this package.
+
+    An autoregressive model decodes step by step from the last observed value; a direct one, as
+    the zoo builds them, puts out the horizon it was built for.
 
     Args:
-        model: as in `kerastrans.generate`.
+        model: functional Keras model.
         contexts: `(windows, context_length, num_channels)`, in units of the series where a
-            `scaler` is given.
+            `scaler` is given; for a model of further inputs a dict of all, this one as "history".
         prediction_length: int, steps to forecast.
         scaler: `StandardScaler` the model was trained behind, or None.
         batch_size: int, windows decoded at once; it bounds the memory.
 
     Returns:
         `(windows, prediction_length, num_channels)`, in the units of `contexts`.
+
+    Raises:
+        ValueError: a direct model that was built for another `prediction_length`.
     """
+    inputs = contexts if isinstance(contexts, dict) else {"history": contexts}
+    autoregressive = is_autoregressive(model)
+    if not autoregressive:
+        check_prediction_length(model, prediction_length)
     parts = []
-    for start in range(0, len(contexts), batch_size):
-        batch = contexts[start : start + batch_size]
-        batch = batch if scaler is None else scaler.transform(batch)
-        parts.append(generate(model, batch, prediction_length))
+    for start in range(0, len(inputs["history"]), batch_size):
+        batch = {name: values[start : start + batch_size] for name, values in inputs.items()}
+        if scaler is not None:
+            batch["history"] = scaler.transform(batch["history"])
+        if autoregressive:
+            parts.append(generate(model, batch["history"], prediction_length))
+        else:
+            parts.append(model.predict_on_batch(batch if len(batch) > 1 else batch["history"]))
     forecasts = np.concatenate(parts)
     return forecasts if scaler is None else scaler.inverse_transform(forecasts)
 

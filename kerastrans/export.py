@@ -13,23 +13,26 @@ import keras
 import numpy as np
 
 from kerastrans.data.scaling import StandardScaler
-from kerastrans.generation import cached_decoder
-from kerastrans.validation import check_new, check_positive_integers
+from kerastrans.generation import cached_decoder, is_autoregressive
+from kerastrans.validation import check_new, check_positive_integers, check_prediction_length
 
 
-def export_savedmodel(model, path, *, scaler=None, prediction_length):
+def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
     """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
 
     Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in
     the units of the series, for any batch size, and returns `forecast`
-    `(batch, prediction_length, num_channels)` in the same units: scaling and the cached decoding
-    loop are inside, compiled by XLA at the first call of each batch size.
+    `(batch, prediction_length, num_channels)` in the same units; scaling is inside. Of an
+    autoregressive model the cached decoding loop is inside too, compiled by XLA at the first call
+    of each batch size. A direct model's further inputs keep their names.
 
     Args:
-        model: as in `kerastrans.generate`, decoder as wide as the encoder's input.
+        model: an autoregressive model as in `kerastrans.generate`, its decoder as wide as the
+            encoder's input, or a direct one as `kerastrans.zoo` builds them.
         path: folder to write, which must not exist.
         scaler: `StandardScaler` the model was trained behind; None for none.
-        prediction_length: int, steps to forecast.
+        prediction_length: int, steps to forecast. A direct model's is its own, and may be left
+            out.
 
     Returns:
         The path.
@@ -38,10 +41,12 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length):
         FileExistsError: `path` exists; nothing in it is touched.
         RuntimeError: Keras does not run on TensorFlow.
         ValueError: a scaler or a decoder of another width than the model's input,
-            `prediction_length` below 1.
+            `prediction_length` below 1, or not a direct model's own.
     """
     path = Path(path)
     check_new(path)
+    if prediction_length is None and not is_autoregressive(model):
+        prediction_length = model.output_shape[1]
     check_positive_integers(prediction_length=prediction_length)
     if keras.backend.backend() != "tensorflow":
         raise RuntimeError(
@@ -49,33 +54,20 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length):
             f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
             "KERAS_BACKEND=tensorflow."
         )
-    decoder = cached_decoder(model)
-    decoder.check_length(prediction_length)
-    shape = model.inputs[0].shape  # (None, context_length, num_channels)
-    num_channels = shape[-1]
+    num_channels = model.inputs[0].shape[-1]
     if scaler is None:
         scaler = StandardScaler(np.zeros(num_channels), np.ones(num_channels))
-    if len(scaler.mean) != num_channels or decoder.decoder_input.shape[-1] != num_channels:
+    if len(scaler.mean) != num_channels:
         raise ValueError(
-            f"the model's input has {num_channels} channels, its decoder "
-            f"{decoder.decoder_input.shape[-1]}, the scaler {len(scaler.mean)}: they must agree."
+            f"the model's input has {num_channels} channels, the scaler {len(scaler.mean)}: they "
+            "must agree."
         )
-
-    import tensorflow as tf
-
-    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
-
-    @tf.function(jit_compile=True)
-    def forecast(history):
-        scaled = (history - mean) / std
-        decoded = decoder.decode([scaled], scaled[:, -1:], prediction_length)
-        return {"forecast": decoded * std + mean}
+    make = _autoregressive_forecast if is_autoregressive(model) else _direct_forecast
+    forecast, signature = make(model, scaler, prediction_length)
 
     archive = keras.export.ExportArchive()
     archive.track(model)
-    archive.add_endpoint(
-        "serve", forecast, input_signature=[tf.TensorSpec(shape, "float32", name="history")]
-    )
+    archive.add_endpoint("serve", forecast, input_signature=signature)
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
@@ -84,6 +76,47 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length):
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
     return path
+
+
+def _autoregressive_forecast(model, scaler, prediction_length):
+    """The function from history to forecast, decoded step by step, and its signature."""
+    import tensorflow as tf
+
+    decoder = cached_decoder(model)
+    decoder.check_length(prediction_length)
+    shape = model.inputs[0].shape  # (None, context_length, num_channels)
+    if decoder.decoder_input.shape[-1] != shape[-1]:
+        raise ValueError(
+            f"the model's input has {shape[-1]} channels, its decoder "
+            f"{decoder.decoder_input.shape[-1]}: they must agree."
+        )
+    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
+
+    @tf.function(jit_compile=True)
+    def forecast(history):
+        scaled = (history - mean) / std
+        decoded = decoder.decode([scaled], scaled[:, -1:], prediction_length)
+        return {"forecast": decoded * std + mean}
+
+    return forecast, [tf.TensorSpec(shape, "float32", name="history")]
+
+
+def _direct_forecast(model, scaler, prediction_length):
+    """The function from a direct model's inputs to its forecast, and its signature."""
+    import tensorflow as tf
+
+    check_prediction_length(model, prediction_length)
+    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
+    names = [tensor.name for tensor in model.inputs]
+
+    def forecast(*tensors):
+        inputs = dict(zip(names, tensors, strict=True))
+        inputs["history"] = (inputs["history"] - mean) / std
+        outputs = model(inputs if len(inputs) > 1 else inputs["history"], training=False)
+        return {"forecast": outputs * std + mean}
+
+    signature = [tf.TensorSpec(x.shape, x.dtype, name=x.name) for x in model.inputs]
+    return forecast, signature
 
 
 _RELOAD = """

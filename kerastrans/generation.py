@@ -78,6 +78,11 @@ class AutoregressiveModel(keras.Model):
         return generate(self, encoder_inputs, num_steps, start_token)
 
 
+def is_autoregressive(model):
+    """Whether a model decodes step by step: its last input, the decoder's, has any length."""
+    return len(model.inputs) > 1 and model.inputs[-1].shape[1:2] == (None,)
+
+
 def cached_decoder(model):
     """The `CachedDecoder` of `model`, made on first use."""
     if model not in _decoders:

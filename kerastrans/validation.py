@@ -24,10 +24,33 @@ def check_non_negative(**values):
             raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
 
 
+def check_divides(**values):
+    """Raise ValueError unless the first of two named values divides the second."""
+    (name, value), (other, total) = values.items()
+    if total % value:
+        raise ValueError(f"{name} must divide {other}={total}, got {value}.")
+
+
+def check_at_most(**values):
+    """Raise ValueError if the first of two named values is greater than the second."""
+    (name, value), (other, limit) = values.items()
+    if value > limit:
+        raise ValueError(f"{name} must be at most {other}={limit}, got {value}.")
+
+
 def check_choice(name, value, choices):
     """Raise ValueError unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def check_prediction_length(model, prediction_length):
+    """Raise ValueError unless a direct model was built for this horizon."""
+    built_for = model.output_shape[1]
+    if prediction_length != built_for:
+        raise ValueError(
+            f"{model.name} was built for prediction_length={built_for}, got {prediction_length}."
+        )
 
 
 def check_new(path):

@@ -39,6 +39,7 @@ def window_dataset(
     shuffle=False,
     seed=None,
     teacher_forcing=False,
+    first_position=None,
 ):
     """Batches of windows over a series, for `model.fit`, `evaluate` and `predict`.
 
@@ -55,21 +56,29 @@ def window_dataset(
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, where
             the decoder's inputs are the last observed value and all targets but the last, or
             `(contexts, targets)`.
+        first_position: int, for models that ask where in time a window stands (CycleNet): the
+            number of the first row of `values`, counted from the same origin in every part of
+            the series. The inputs are then `{"history": contexts, "position": positions}`.
 
     Returns:
         An iterable of batches that knows its length.
 
     Raises:
-        ValueError: as `sliding_windows`; `batch_size` below 1.
+        ValueError: as `sliding_windows`; `batch_size` below 1; both `teacher_forcing` and
+            `first_position`.
     """
     check_positive_integers(batch_size=batch_size)
+    if teacher_forcing and first_position is not None:
+        raise ValueError("a batch has decoder inputs or positions: give one of the two.")
     windows = _windows(values, context_length, prediction_length, stride)
 
-    def split(batch):  # (batch, context_length + prediction_length, num_channels)
+    def split(batch, chosen):  # (batch, context_length + prediction_length, num_channels), (batch,)
         contexts, targets = batch[:, :context_length], batch[:, context_length:]
-        if not teacher_forcing:
-            return contexts, targets
-        return (contexts, batch[:, context_length - 1 : -1]), targets
+        if teacher_forcing:
+            return (contexts, batch[:, context_length - 1 : -1]), targets
+        if first_position is not None:
+            return {"history": contexts, "position": first_position + stride * chosen}, targets
+        return contexts, targets
 
     if keras.backend.backend() == "tensorflow":
         return tensorflow_batches(windows, split, batch_size, shuffle, seed)
@@ -124,7 +133,7 @@ class _WindowBatches(keras.utils.PyDataset):
 
     def __getitem__(self, index):
         chosen = self.order[index * self.batch_size : (index + 1) * self.batch_size]
-        return self.split(self.windows[chosen])
+        return self.split(self.windows[chosen], chosen)
 
     def on_epoch_end(self):
         if self.random is not None:

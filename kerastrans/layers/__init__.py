@@ -1,6 +1,41 @@
 """Keras layers, one idea a file."""
 
 from kerastrans.layers.attention import CachedMultiHeadAttention
+from kerastrans.layers.auto_correlation import AutoCorrelation
+from kerastrans.layers.basis import BasisExpansion
+from kerastrans.layers.decomposition import SeriesDecomposition
+from kerastrans.layers.fourier import FourierBlock, FourierCrossAttention
+from kerastrans.layers.future_clock import FutureClock
+from kerastrans.layers.global_token import GlobalToken
+from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.patching import Patching
+from kerastrans.layers.periodic_convolution import PeriodicConvolution
 from kerastrans.layers.positional_encoding import LearntPositionalEncoding, PositionalEncoding
+from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
+from kerastrans.layers.recurrent_cycle import RecurrentCycle
+from kerastrans.layers.recurrent_forecaster import RecurrentForecaster
+from kerastrans.layers.reversible_normalization import ReversibleInstanceNormalization
+from kerastrans.layers.segment_embedding import ChannelSegmentEmbedding
+from kerastrans.layers.value_embedding import ValueEmbedding
 
-__all__ = ["CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"]
+__all__ = [
+    "AutoCorrelation",
+    "BasisExpansion",
+    "CachedMultiHeadAttention",
+    "ChannelSegmentEmbedding",
+    "FourierBlock",
+    "FourierCrossAttention",
+    "FutureClock",
+    "GlobalToken",
+    "InterpretableMultiHeadAttention",
+    "LearntPositionalEncoding",
+    "Patching",
+    "PeriodicConvolution",
+    "PositionalEncoding",
+    "ProbSparseAttention",
+    "RecurrentCycle",
+    "RecurrentForecaster",
+    "ReversibleInstanceNormalization",
+    "SeriesDecomposition",
+    "ValueEmbedding",
+]

@@ -25,6 +25,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         key_dim: int, width of each head's queries, keys and values.
         dropout: float in [0, 1), applied to the attention weights.
         causal: bool, whether position t sees only positions 0..t (self-attention alone).
+        kernel_initializer: of the four projections, as in `keras.layers.Dense`.
 
     Call arguments:
         query: `(batch, query, d_model)`.
@@ -41,7 +42,15 @@ class CachedMultiHeadAttention(keras.layers.Layer):
     Source: Vaswani et al. (2017), section 3.2, equation 1.
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, causal=False, **kwargs):
+    def __init__(
+        self,
+        num_heads,
+        key_dim,
+        dropout=0.0,
+        causal=False,
+        kernel_initializer="glorot_uniform",
+        **kwargs,
+    ):
         check_positive_integers(num_heads=num_heads, key_dim=key_dim)
         check_dropout(dropout)
         super().__init__(**kwargs)
@@ -49,10 +58,11 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         self.key_dim = key_dim
         self.dropout = dropout
         self.causal = causal
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
         width = num_heads * key_dim
-        self.query_dense = keras.layers.Dense(width, dtype=self.dtype_policy, name="query")
-        self.key_dense = keras.layers.Dense(width, dtype=self.dtype_policy, name="key")
-        self.value_dense = keras.layers.Dense(width, dtype=self.dtype_policy, name="value")
+        self.query_dense = self._dense(width, "query")
+        self.key_dense = self._dense(width, "key")
+        self.value_dense = self._dense(width, "value")
         self.weights_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, memory_shape=None):
@@ -60,9 +70,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         self.query_dense.build(query_shape)
         self.key_dense.build(memory_shape)
         self.value_dense.build(memory_shape)
-        self.output_dense = keras.layers.Dense(
-            query_shape[-1], dtype=self.dtype_policy, name="output"
-        )
+        self.output_dense = self._dense(query_shape[-1], "output")
         self.output_dense.build((*query_shape[:-1], self.num_heads * self.key_dim))
 
     def call(self, query, memory=None, padding_mask=None, attention_mask=None):
@@ -120,6 +128,12 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             mask = combine_masks(_for_each_query(padding_mask), attention_mask)
         return self.attend(query, keys, values, mask), (keys, values)
 
+    def _dense(self, units, name):
+        start = self.kernel_initializer.clone()
+        return keras.layers.Dense(
+            units, kernel_initializer=start, dtype=self.dtype_policy, name=name
+        )
+
     def _weights(self, queries, keys, mask):
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))
         dtype = keras.backend.result_type(self.compute_dtype, "float32")
@@ -148,6 +162,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             "key_dim": self.key_dim,
             "dropout": self.dropout,
             "causal": self.causal,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
 
 

@@ -1,5 +1,18 @@
-"""One architecture a file, each with one `build_<name>_model`."""
+"""One architecture a file, each with one `build_<file>_model`, imported on first use."""
+
+import importlib
 
 from kerastrans.models.transformer import build_transformer_model
 
 __all__ = ["build_transformer_model"]
+
+
+def __getattr__(name):
+    """`build_<file>_model` from `<file>.py`."""
+    file = name.removeprefix("build_").removesuffix("_model")
+    if name != f"build_{file}_model":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(importlib.import_module(f"{__name__}.{file}"), name)
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error

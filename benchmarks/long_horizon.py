@@ -1,0 +1,199 @@
+"""Train architectures as their papers did, and measure them on the test split once.
+
+    python benchmarks/long_horizon.py --models dlinear,patchtst --datasets etth1 --horizons 96,192
+
+One row a run is added to results/long_horizon.csv; runs that stand there are not run again. The
+settings, with their sources, are in settings/<model>.toml; the protocol is in benchmarks/README.md.
+"""
+
+import argparse
+import csv
+import time
+import tomllib
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from kerastrans import datasets, zoo
+from kerastrans.data import StandardScaler, chronological_split, window_dataset
+
+HERE = Path(__file__).parent
+DATASETS = ("etth1", "etth2", "exchange_rate", "illness")
+KEY = ("model", "dataset", "horizon", "context_length", "seed")
+COLUMNS = (
+    *KEY,
+    "mse",
+    "mae",
+    "validation_mse",
+    "best_epoch",
+    "epochs",
+    "parameters",
+    "seconds",
+    "backend",
+    "keras",
+)
+BASELINE = {"batch_size": 256, "epochs": 0}
+SCHEDULES = {
+    "constant": lambda epoch: 1.0,
+    "halve": lambda epoch: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
+    "decay": lambda epoch: 0.9 ** max(0, epoch - 3),  # "type3"
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=_names, required=True, help="comma-separated")
+    parser.add_argument("--datasets", type=_names, default=DATASETS)
+    parser.add_argument(
+        "--horizons", type=_numbers, help="default: 96,192,336,720; illness: 24,36,48,60"
+    )
+    parser.add_argument("--context-length", type=int, help="in place of the paper's")
+    parser.add_argument("--seed", type=int, default=2021)
+    parser.add_argument("--output", type=Path, default=HERE / "results" / "long_horizon.csv")
+    parser.add_argument("--verbose", type=int, default=0, help="as in model.fit")
+    options = parser.parse_args()
+
+    for dataset in options.datasets:
+        default = (24, 36, 48, 60) if dataset == "illness" else (96, 192, 336, 720)
+        for model in options.models:
+            for horizon in options.horizons or default:
+                settings = load_settings(model, dataset, horizon)
+                if options.context_length:
+                    settings["context_length"] = options.context_length
+                key = (model, dataset, horizon, settings["context_length"], options.seed)
+                if tuple(map(str, key)) in done(options.output):
+                    continue
+                row = run(*key, settings, options.verbose)
+                append(options.output, row)
+                print(f"{model:14} {dataset:14} {horizon:4}  MSE {row['mse']}  MAE {row['mae']}")
+
+
+def load_settings(model, dataset, horizon):
+    """Settings of a run: those of the file, of its dataset, of its horizon, each over the last."""
+    zoo.info(model)
+    path = HERE / "settings" / f"{model}.toml"
+    if not path.is_file():
+        raise SystemExit(f"no settings for {model!r}: write {path.name}, with its source.")
+    table = tomllib.loads(path.read_text())
+    settings = {"hyperparameters": {}}
+    for layer in (table, table.get(dataset, {}), table.get(dataset, {}).get(str(horizon), {})):
+        values = {name: value for name, value in layer.items() if not isinstance(value, dict)}
+        settings |= values
+        settings["hyperparameters"] |= layer.get("hyperparameters", {})
+    return settings
+
+
+def run(model_name, dataset, horizon, context_length, seed, settings, verbose=0):
+    """Train, choose the epoch on validation, test once: a row of the table."""
+    train, validation, test = load_parts(
+        model_name, dataset, horizon, context_length, settings, seed
+    )
+    keras.utils.set_random_seed(seed)
+    num_channels = datasets.info(dataset).channels
+    model = zoo.build(
+        model_name, context_length, horizon, num_channels, **settings["hyperparameters"]
+    )
+    start = time.perf_counter()
+    losses = fit(model, train, validation, settings, verbose)
+    seconds = time.perf_counter() - start
+    mse, mae = test_errors(model, test)
+    return {
+        "model": model_name,
+        "dataset": dataset,
+        "horizon": horizon,
+        "context_length": context_length,
+        "seed": seed,
+        "mse": f"{mse:.4f}",
+        "mae": f"{mae:.4f}",
+        "validation_mse": f"{min(losses):.4f}" if losses else "",
+        "best_epoch": int(np.argmin(losses)) + 1 if losses else 0,
+        "epochs": len(losses),
+        "parameters": model.count_params(),
+        "seconds": f"{seconds:.1f}",
+        "backend": keras.backend.backend(),
+        "keras": keras.__version__,
+    }
+
+
+def load_parts(model_name, dataset, horizon, context_length, settings, seed):
+    """Training, validation and test windows, standardised by the training rows."""
+    known = datasets.info(dataset)
+    values = datasets.load(dataset).to_numpy()
+    parts = chronological_split(values, known.splits, context_length)
+    scaler = StandardScaler.fit(parts[0])
+    ends = np.cumsum([len(parts[0]), len(parts[1]) - context_length])
+    firsts = (0, ends[0] - context_length, ends[1] - context_length)
+    positions = "position" in zoo.info(model_name).inputs
+    return [
+        window_dataset(
+            scaler.transform(part),
+            context_length,
+            horizon,
+            batch_size=settings["batch_size"],
+            shuffle=i == 0,
+            seed=seed,
+            first_position=int(first) if positions else None,
+        )
+        for i, (part, first) in enumerate(zip(parts, firsts, strict=True))
+    ]
+
+
+def fit(model, train, validation, settings, verbose=0):
+    """Train as the settings say; returns the validation loss of each epoch."""
+    if not model.trainable_weights:
+        return []
+    rate, schedule = settings["learning_rate"], SCHEDULES[settings["schedule"]]
+    model.compile(keras.optimizers.Adam(rate, epsilon=1e-8), "mse")
+    history = model.fit(
+        train,
+        validation_data=validation,
+        epochs=settings["epochs"],
+        shuffle=False,  # the dataset does
+        verbose=verbose,
+        callbacks=[
+            keras.callbacks.LearningRateScheduler(lambda epoch: rate * schedule(epoch)),
+            keras.callbacks.EarlyStopping(patience=settings["patience"], restore_best_weights=True),
+        ],
+    )
+    return history.history["val_loss"]
+
+
+def test_errors(model, test):
+    """MSE and MAE over all windows, steps and channels, in standardised units."""
+    squared, absolute, count = 0.0, 0.0, 0
+    for inputs, targets in test:
+        errors = np.asarray(model.predict_on_batch(inputs), "float64") - np.asarray(targets)
+        squared += np.square(errors).sum()
+        absolute += np.abs(errors).sum()
+        count += errors.size
+    return squared / count, absolute / count
+
+
+def done(path):
+    """Keys of the runs in the table."""
+    if not path.is_file():
+        return set()
+    with path.open() as file:
+        return {tuple(row[column] for column in KEY) for row in csv.DictReader(file)}
+
+
+def append(path, row):
+    """Add one line in one write, so that two sweeps may share the table."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = ",".join(str(row[column]) for column in COLUMNS) + "\n"
+    header = "" if path.is_file() else ",".join(COLUMNS) + "\n"
+    with path.open("a") as file:
+        file.write(header + line)
+
+
+def _names(text):
+    return tuple(text.split(","))
+
+
+def _numbers(text):
+    return tuple(map(int, text.split(",")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Basis expansion: few coefficients become a curve over time."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.validation import check_choice, check_positive_integers
+
+
+def _polynomial(size, time):
+    return time ** np.arange(size)[:, None]
+
+
+def _fourier(size, time):
+    """1, cos, sin, cos 2, sin 2, ... over one period."""
+    angles = 2 * np.pi * (np.arange(1, size + 1) // 2)[:, None] * time
+    return np.where(np.arange(size)[:, None] % 2, np.cos(angles), np.sin(angles)) + (
+        np.arange(size)[:, None] == 0
+    )
+
+
+def _linear(size, time):
+    """Interpolation between `size` values, each the middle of an equal share of the time."""
+    knots = (np.arange(size) + 0.5) / size
+    middles = time + 0.5 / len(time)
+    return np.stack([np.interp(middles, knots, unit) for unit in np.eye(size)])
+
+
+BASES = {"polynomial": _polynomial, "fourier": _fourier, "linear": _linear}
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class BasisExpansion(keras.layers.Layer):
+    """Coefficients times fixed curves over `length` steps.
+
+    Args:
+        basis: "polynomial" (powers 0, 1, 2, ... of t in [0, 1)), "fourier" (1, then cosine and
+            sine of one, two, ... periods) or "linear" (the coefficients are values at equally
+            spaced knots, interpolated).
+        length: int, steps of the curve.
+
+    Call arguments:
+        inputs: `(..., coefficients)`.
+
+    Returns:
+        `(..., length)`.
+
+    Raises:
+        ValueError: an unknown basis, `length` below 1.
+
+    Source: Oreshkin et al. (2020), section 3.3; "linear": Challu et al. (2023), equation 3.
+    """
+
+    def __init__(self, basis, length, **kwargs):
+        check_choice("basis", basis, tuple(BASES))
+        check_positive_integers(length=length)
+        super().__init__(**kwargs)
+        self.basis = basis
+        self.length = length
+
+    def call(self, inputs):
+        time = np.arange(self.length) / self.length
+        curves = BASES[self.basis](inputs.shape[-1], time)  # (coefficients, length)
+        return ops.matmul(inputs, ops.convert_to_tensor(curves, inputs.dtype))
+
+    def get_config(self):
+        return {**super().get_config(), "basis": self.basis, "length": self.length}

@@ -1,0 +1,175 @@
+"""Attention in the frequency domain, over a fixed random choice of frequencies."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_positive_integers
+
+
+class _Fourier(keras.layers.Layer):
+    """Projections, the chosen frequencies' transforms, and one complex weight per frequency."""
+
+    def __init__(self, num_heads, dim, modes=64, seed=0, **kwargs):
+        check_positive_integers(num_heads=num_heads, dim=dim, modes=modes)
+        if dim % num_heads:
+            raise ValueError(f"num_heads must divide dim={dim}, got {num_heads}.")
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.dim = dim
+        self.modes = modes
+        self.seed = seed
+
+    def _dense(self, units, shape, name):
+        layer = keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
+        layer.build(shape)
+        return layer
+
+    def _add_weight(self, frequencies):
+        """Complex weights `(frequency, head, in, out)` as a pair of real ones."""
+        width = self.dim // self.num_heads
+        shape = (len(frequencies), self.num_heads, width, width)
+        initializer = keras.initializers.RandomUniform(0, 1 / self.dim**2, seed=self.seed)
+        self.real = self.add_weight(shape=shape, initializer=initializer, name="real")
+        initializer = keras.initializers.RandomUniform(0, 1 / self.dim**2, seed=self.seed + 1)
+        self.imaginary = self.add_weight(shape=shape, initializer=initializer, name="imaginary")
+
+    def _choose(self, length):
+        """Sorted frequencies, at most `modes` of those below length / 2."""
+        count = max(1, length // 2)
+        chosen = np.random.default_rng(self.seed).permutation(count)[: self.modes]
+        return np.sort(chosen)
+
+    def _transform(self, x, frequencies):
+        """`(batch, time, dim)` -> real and imaginary part `(batch, frequency, head, width)`."""
+        x = ops.cast(x, full_precision())
+        angles = _angles(x.shape[1], frequencies)
+        shape = (-1, len(frequencies), self.num_heads, self.dim // self.num_heads)
+        return tuple(
+            ops.reshape(ops.einsum("btd,tf->bfd", x, ops.convert_to_tensor(wave, x.dtype)), shape)
+            for wave in (np.cos(angles), -np.sin(angles))
+        )
+
+    def _inverse(self, real, imaginary, frequencies, length):
+        """The series `(batch, time, dim)` that has these frequencies and no others."""
+        angles = _angles(length, frequencies)
+        share = np.where(frequencies == 0, 1.0, 2.0) / length
+        waves = (np.cos(angles) * share, -np.sin(angles) * share)
+        shape = (-1, len(frequencies), self.dim)
+        return sum(
+            ops.einsum(
+                "bfd,tf->btd", ops.reshape(part, shape), ops.convert_to_tensor(wave, part.dtype)
+            )
+            for part, wave in zip((real, imaginary), waves, strict=True)
+        )
+
+    def _weigh(self, real, imaginary):
+        """Complex product with the layer's weights, frequency by frequency, head by head."""
+
+        def product(x, weight):
+            return ops.einsum("bfhi,fhio->bfho", x, ops.cast(weight, x.dtype))
+
+        return (
+            product(real, self.real) - product(imaginary, self.imaginary),
+            product(real, self.imaginary) + product(imaginary, self.real),
+        )
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "dim": self.dim,
+            "modes": self.modes,
+            "seed": self.seed,
+        }
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class FourierBlock(_Fourier):
+    """Frequency-enhanced block: some frequencies of the sequence, each times a learnt matrix.
+
+    The transforms run in full precision.
+
+    Args:
+        num_heads: int, which divides `dim`: the matrices mix features within a head.
+        dim: int, width inside.
+        modes: int, frequencies kept at most.
+        seed: int, of their choice and of the weights.
+
+    Call arguments:
+        inputs: `(batch, time, d_model)`.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: a size below 1, heads that do not divide `dim`.
+
+    Source: Zhou et al. (2022), equations 3-4 (FEB-f).
+    """
+
+    def build(self, inputs_shape):
+        self.frequencies = self._choose(inputs_shape[1])
+        self.query_dense = self._dense(self.dim, inputs_shape, "query")
+        self.output_dense = self._dense(inputs_shape[-1], (*inputs_shape[:-1], self.dim), "output")
+        self._add_weight(self.frequencies)
+
+    def call(self, inputs):
+        spectrum = self._transform(self.query_dense(inputs), self.frequencies)
+        spectrum = self._weigh(*spectrum)
+        return self.output_dense(self._inverse(*spectrum, self.frequencies, inputs.shape[1]))
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class FourierCrossAttention(_Fourier):
+    """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
+
+    The weights are tanh, of real and imaginary part each, of the complex scores. Arguments as
+    `FourierBlock`.
+
+    Call arguments:
+        query: `(batch, time, d_model)`.
+        memory: `(batch, memory_time, memory_width)`.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Source: Zhou et al. (2022), equations 6-7 (FEA-f with tanh).
+    """
+
+    def build(self, query_shape, memory_shape):
+        self.frequencies = self._choose(query_shape[1])
+        self.memory_frequencies = self._choose(memory_shape[1])
+        self.query_dense = self._dense(self.dim, query_shape, "query")
+        self.key_dense = self._dense(self.dim, memory_shape, "key")
+        self.output_dense = self._dense(query_shape[-1], (*query_shape[:-1], self.dim), "output")
+        self._add_weight(self.frequencies)
+
+    def call(self, query, memory):
+        q_real, q_imaginary = self._transform(self.query_dense(query), self.frequencies)
+        k_real, k_imaginary = self._transform(self.key_dense(memory), self.memory_frequencies)
+
+        def scores(a, b):
+            return ops.einsum("bqhw,bkhw->bhqk", a, b)
+
+        def attend(weights, x):
+            return ops.einsum("bhqk,bkhw->bqhw", weights, x)
+
+        real = ops.tanh(scores(q_real, k_real) - scores(q_imaginary, k_imaginary))
+        imaginary = ops.tanh(scores(q_real, k_imaginary) + scores(q_imaginary, k_real))
+        spectrum = self._weigh(
+            attend(real, k_real) - attend(imaginary, k_imaginary),
+            attend(real, k_imaginary) + attend(imaginary, k_real),
+        )
+        return self.output_dense(self._inverse(*spectrum, self.frequencies, query.shape[1]))
+
+    def compute_output_shape(self, query_shape, memory_shape):
+        return query_shape
+
+
+def _angles(length, frequencies):
+    return 2 * np.pi / length * np.arange(length)[:, None] * frequencies

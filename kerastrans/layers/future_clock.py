@@ -1,0 +1,41 @@
+"""How far ahead each step of the horizon is."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class FutureClock(keras.layers.Layer):
+    """The one thing that is known of every future step: its distance, from 1/h to 1.
+
+    Args:
+        prediction_length: int, steps of the horizon, h.
+
+    Call arguments:
+        inputs: `(batch, ...)`; only the batch's size is used.
+
+    Returns:
+        `(batch, prediction_length, 1)`.
+
+    Raises:
+        ValueError: `prediction_length` below 1.
+    """
+
+    def __init__(self, prediction_length, **kwargs):
+        check_positive_integers(prediction_length=prediction_length)
+        super().__init__(**kwargs)
+        self.prediction_length = prediction_length
+
+    def call(self, inputs):
+        steps = np.arange(1, self.prediction_length + 1)[None, :, None] / self.prediction_length
+        steps = ops.convert_to_tensor(steps, self.compute_dtype)
+        return ops.broadcast_to(steps, (ops.shape(inputs)[0], self.prediction_length, 1))
+
+    def compute_output_shape(self, inputs_shape):
+        return (inputs_shape[0], self.prediction_length, 1)
+
+    def get_config(self):
+        return {**super().get_config(), "prediction_length": self.prediction_length}

@@ -1,0 +1,81 @@
+"""Interpretable multi-head attention: the heads share their values, so that weights add up."""
+
+import keras
+from keras import ops
+
+from kerastrans.validation import check_dropout, check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class InterpretableMultiHeadAttention(keras.layers.Layer):
+    """Attention of the last positions of a sequence to all that are not later.
+
+    Every head has queries and keys of its own and the same values; the heads' weights are
+    averaged, and this average says how much each position mattered.
+
+    Args:
+        num_heads: int, number of heads.
+        key_dim: int, width of queries, keys and values.
+        dropout: float in [0, 1), on the weights.
+
+    Call arguments:
+        query: `(batch, query, d_model)`, the last `query` positions of the memory.
+        memory: `(batch, key, d_model)`.
+
+    Returns:
+        `(batch, query, d_model)`.
+
+    Raises:
+        ValueError: a size below 1, `dropout` outside [0, 1).
+
+    Source: Lim et al. (2021), equations 13-16.
+    """
+
+    def __init__(self, num_heads, key_dim, dropout=0.0, **kwargs):
+        check_positive_integers(num_heads=num_heads, key_dim=key_dim)
+        check_dropout(dropout)
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.key_dim = key_dim
+        self.dropout = dropout
+        heads = {"output_shape": (None, num_heads, key_dim), "dtype": self.dtype_policy}
+        self.query_dense = keras.layers.EinsumDense(
+            "btd,dhk->bthk", bias_axes="hk", name="query", **heads
+        )
+        self.key_dense = keras.layers.EinsumDense(
+            "btd,dhk->bthk", bias_axes="hk", name="key", **heads
+        )
+        self.value_dense = keras.layers.Dense(key_dim, dtype=self.dtype_policy, name="value")
+        self.weights_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+
+    def build(self, query_shape, memory_shape):
+        self.query_dense.build(query_shape)
+        self.key_dense.build(memory_shape)
+        self.value_dense.build(memory_shape)
+        self.output_dense = keras.layers.Dense(
+            query_shape[-1], use_bias=False, dtype=self.dtype_policy, name="output"
+        )
+        self.output_dense.build((*query_shape[:-1], self.key_dim))
+
+    def call(self, query, memory):
+        queries = self.query_dense(query) * self.key_dim**-0.5
+        scores = ops.einsum("bqhk,bmhk->bhqm", queries, self.key_dense(memory))
+        dtype = keras.backend.result_type(self.compute_dtype, "float32")
+        scores = ops.cast(scores, dtype)
+        steps, length = query.shape[1], memory.shape[1]
+        position = ops.reshape(ops.arange(length - steps, length), (-1, 1))
+        visible = ops.arange(length) <= position  # (query, key)
+        weights = ops.softmax(ops.where(visible, scores, ops.cast(-1e9, dtype)))
+        weights = self.weights_dropout(ops.cast(ops.mean(weights, axis=1), self.compute_dtype))
+        return self.output_dense(ops.matmul(weights, self.value_dense(memory)))
+
+    def compute_output_shape(self, query_shape, memory_shape):
+        return query_shape
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "dropout": self.dropout,
+        }

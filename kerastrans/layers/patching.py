@@ -1,0 +1,62 @@
+"""Patches: short stretches of a series, each to become one token."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class Patching(keras.layers.Layer):
+    """Cuts every channel into patches.
+
+    Args:
+        patch_length: int, steps in a patch.
+        stride: int, steps from one patch to the next.
+        pad_end: bool, whether the last value is repeated `stride` times at the end, so that the
+            newest steps stand in one patch more.
+
+    Call arguments:
+        inputs: `(batch, time, num_channels)`.
+
+    Returns:
+        `(batch, num_channels, patches, patch_length)`, with
+        `patches = (time - patch_length) // stride + 1`, and one more where the end is padded.
+
+    Raises:
+        ValueError: a size below 1, a series shorter than a patch.
+
+    Source: Nie et al. (2023), section 3.1, "Patching".
+    """
+
+    def __init__(self, patch_length, stride, pad_end=False, **kwargs):
+        check_positive_integers(patch_length=patch_length, stride=stride)
+        super().__init__(**kwargs)
+        self.patch_length = patch_length
+        self.stride = stride
+        self.pad_end = pad_end
+
+    def build(self, inputs_shape):
+        if inputs_shape[1] < self.patch_length:
+            raise ValueError(
+                f"a patch of patch_length={self.patch_length} steps does not fit into a context "
+                f"of {inputs_shape[1]}."
+            )
+
+    def call(self, inputs):
+        x = ops.transpose(inputs, (0, 2, 1))  # (batch, num_channels, time)
+        length = x.shape[-1]
+        starts = np.arange(
+            0, length + self.pad_end * self.stride - self.patch_length + 1, self.stride
+        )
+        steps = starts[:, None] + np.arange(self.patch_length)  # (patches, patch_length)
+        return ops.take(x, np.minimum(steps, length - 1), axis=-1)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "patch_length": self.patch_length,
+            "stride": self.stride,
+            "pad_end": self.pad_end,
+        }

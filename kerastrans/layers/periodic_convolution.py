@@ -1,0 +1,99 @@
+"""Two-dimensional convolution over a series folded at a period that each sequence chooses."""
+
+import keras
+from keras import ops
+
+from kerastrans.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class PeriodicConvolution(keras.layers.Layer):
+    """Mean of several square convolutions on the image whose rows are the periods of a series.
+
+    The image is never made: its shape would depend on the period. A tap (i, j) of a kernel reads
+    `i` periods and `j` steps away, if that stays in the row; so every shape is static, and the
+    layer compiles on all backends. Kernels of 1, 3, 5, ... are added up before they are used.
+
+    Args:
+        filters: int, features put out.
+        num_kernels: int, kernels; the largest is `2 * num_kernels - 1` wide.
+
+    Call arguments:
+        inputs: `(batch, time, channels)`; behind its end the last row is filled with zeros.
+        period: integers `(batch,)`, length of the rows.
+
+    Returns:
+        `(batch, time, filters)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source: Wu et al. (2023), TimesNet, equations 4-5 (inception block).
+    """
+
+    def __init__(self, filters, num_kernels=6, **kwargs):
+        check_positive_integers(filters=filters, num_kernels=num_kernels)
+        super().__init__(**kwargs)
+        self.filters = filters
+        self.num_kernels = num_kernels
+
+    def build(self, inputs_shape, period_shape):
+        self.kernels = [
+            self.add_weight(
+                shape=(size, size, inputs_shape[-1], self.filters),
+                initializer="he_normal",
+                name=f"kernel_{size}",
+            )
+            for size in range(1, 2 * self.num_kernels, 2)
+        ]
+        self.bias = self.add_weight(shape=(self.filters,), initializer="zeros", name="bias")
+
+    def call(self, inputs, period):
+        _, length, channels = inputs.shape
+        reach = self.num_kernels - 1
+        width = 2 * reach + 1
+        taps = ops.arange(-reach, reach + 1, dtype="int32")
+        period = ops.reshape(ops.cast(period, "int32"), (-1, 1, 1))
+
+        # Rows above and below: (batch, steps, taps * channels), steps from -reach to past the end.
+        steps = ops.arange(-reach, length + reach, dtype="int32")
+        rows = ops.expand_dims(steps, 1) + taps * period  # (batch, steps, taps)
+        inside = ops.cast((rows >= 0) & (rows < length), inputs.dtype)
+        batch = ops.shape(inputs)[0]
+        start = ops.reshape(ops.arange(batch, dtype="int32") * length, (-1, 1, 1))
+        flat = ops.reshape(inputs, (-1, channels))
+        gathered = ops.take(flat, ops.clip(rows, 0, length - 1) + start, axis=0)
+        gathered = gathered * ops.expand_dims(inside, -1)
+        gathered = ops.reshape(gathered, (-1, length + 2 * reach, width * channels))
+
+        # Along the row: each tap's product, moved to its place where it stays in the row.
+        products = ops.matmul(gathered, self._kernel(width, channels))
+        products = ops.reshape(products, (-1, length + 2 * reach, width, self.filters))
+        column = ops.expand_dims(ops.arange(length, dtype="int32"), 1)
+        column = ops.mod(column, period) + taps  # (batch, time, taps)
+        in_row = ops.cast((column >= 0) & (column < period), inputs.dtype)
+        outputs = sum(
+            products[:, tap : tap + length, tap] * in_row[:, :, tap : tap + 1]
+            for tap in range(width)
+        )
+        return outputs + ops.cast(self.bias, outputs.dtype)
+
+    def _kernel(self, size, channels):
+        """Mean kernel as `(row taps * channels, column taps * filters)`."""
+        padded = []
+        for kernel in self.kernels:
+            margin = (size - kernel.shape[0]) // 2
+            padded.append(ops.pad(kernel, ((margin, margin), (margin, margin), (0, 0), (0, 0))))
+        kernel = ops.cast(sum(padded) / len(padded), self.compute_dtype)
+        kernel = ops.transpose(kernel, (0, 2, 1, 3))  # (row, channels, column, filters)
+        return ops.reshape(kernel, (size * channels, size * self.filters))
+
+    def compute_output_shape(self, inputs_shape, period_shape):
+        return (*inputs_shape[:-1], self.filters)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "filters": self.filters,
+            "num_kernels": self.num_kernels,
+        }

@@ -1,0 +1,85 @@
+"""ProbSparse attention: only the queries with something to say look at the keys."""
+
+import math
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.layers.attention import CachedMultiHeadAttention
+from kerastrans.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class ProbSparseAttention(CachedMultiHeadAttention):
+    """Multi-head self-attention in which the `factor * ln(length)` most active queries attend.
+
+    A query is active if its scores over a random sample of `factor * ln(length)` keys are far
+    from uniform: the largest less the mean. The other queries put out the mean of the values
+    (under `causal`, of the values up to their own position). The sample is drawn once from
+    `seed`, so that a model forecasts the same thing twice.
+
+    Args:
+        num_heads, key_dim, dropout, causal, kernel_initializer: as in `CachedMultiHeadAttention`.
+        factor: int, queries and sampled keys for each unit of ln(length).
+        seed: int, of the sample.
+
+    Call arguments:
+        query: `(batch, time, d_model)`, of known length.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: as `CachedMultiHeadAttention`; `factor` below 1.
+
+    Source: Zhou et al. (2021), equations 2-4 and algorithm 1.
+    """
+
+    def __init__(self, num_heads, key_dim, dropout=0.0, causal=False, factor=5, seed=0, **kwargs):
+        check_positive_integers(factor=factor)
+        super().__init__(num_heads, key_dim, dropout, causal, **kwargs)
+        self.factor = factor
+        self.seed = seed
+
+    def build(self, query_shape):
+        super().build(query_shape)
+
+    def call(self, query):
+        keys, values = self.project(query)  # (B, H, T, D)
+        queries = self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
+        length = query.shape[1]
+        count = min(length, self.factor * math.ceil(math.log(length + 1)))
+
+        sample = np.random.default_rng(self.seed).integers(0, length, (length, count))
+        sampled = ops.take(keys, sample, axis=2)  # (B, H, T, count, D)
+        scores = ops.einsum("bhtd,bhtcd->bhtc", queries, sampled)
+        activity = ops.max(scores, axis=-1) - ops.mean(scores, axis=-1)
+        _, active = ops.top_k(activity, count)  # (B, H, count)
+
+        chosen = ops.take_along_axis(queries, ops.expand_dims(active, -1), axis=2)
+        mask = None
+        if self.causal:
+            mask = ops.arange(length) <= ops.expand_dims(active, -1)  # (B, H, count, T)
+        weights = self.weights_dropout(self._weights(chosen, keys, mask))
+        attended = ops.matmul(weights, values)  # (B, H, count, D)
+        where = ops.one_hot(active, length, dtype=self.compute_dtype)  # (B, H, count, T)
+        resting = ops.expand_dims(1 - ops.sum(where, axis=2), -1)  # (B, H, T, 1)
+        mixed = self._mean(values, length) * resting
+        mixed = mixed + ops.matmul(ops.transpose(where, (0, 1, 3, 2)), attended)
+        merged = ops.reshape(
+            ops.transpose(mixed, (0, 2, 1, 3)), (-1, length, self.num_heads * self.key_dim)
+        )
+        return self.output_dense(merged)
+
+    def _mean(self, values, length):
+        if not self.causal:
+            return ops.mean(values, axis=2, keepdims=True)
+        steps = ops.reshape(ops.arange(1, length + 1), (-1, 1))
+        return ops.cumsum(values, axis=2) / ops.cast(steps, values.dtype)
+
+    def compute_output_shape(self, query_shape):
+        return query_shape
+
+    def get_config(self):
+        return {**super().get_config(), "factor": self.factor, "seed": self.seed}

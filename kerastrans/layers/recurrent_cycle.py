@@ -1,0 +1,53 @@
+"""A learnt cycle per channel, read off from any position in time."""
+
+import keras
+from keras import ops
+
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class RecurrentCycle(keras.layers.Layer):
+    """One learnt period of every channel, repeated for ever; zero before training.
+
+    Args:
+        cycle_length: int, steps in the period.
+        num_channels: int, channels.
+
+    Call arguments:
+        position: integers `(batch,)`, the number of the first step, counted from any origin
+            that is the same for all windows.
+        length: int, steps to read.
+        offset: int, steps behind `position` to begin at.
+
+    Returns:
+        `(batch, length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source: Lin et al. (2024), CycleNet, section 3.1.
+    """
+
+    def __init__(self, cycle_length, num_channels, **kwargs):
+        check_positive_integers(cycle_length=cycle_length, num_channels=num_channels)
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.cycle_length = cycle_length
+        self.num_channels = num_channels
+
+    def build(self, position_shape):
+        self.cycle = self.add_weight(
+            shape=(self.cycle_length, self.num_channels), initializer="zeros", name="cycle"
+        )
+
+    def call(self, position, length, offset=0):
+        steps = ops.expand_dims(position, 1) + ops.arange(offset, offset + length)
+        return ops.take(self.cycle, ops.mod(steps, self.cycle_length), axis=0)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "cycle_length": self.cycle_length,
+            "num_channels": self.num_channels,
+        }

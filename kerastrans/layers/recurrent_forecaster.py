@@ -1,0 +1,95 @@
+"""A recurrent network that reads a series and then goes on with what it says itself."""
+
+import keras
+from keras import ops
+
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_positive_integers
+
+
+class _Feedback(keras.layers.Layer):
+    """Recurrent cell whose input is its own output of the step before."""
+
+    def __init__(self, cell, head, **kwargs):
+        super().__init__(**kwargs)
+        self.cell = cell
+        self.head = head
+        self.state_size = [*keras.tree.flatten(cell.state_size), head.units]
+        self.output_size = head.units
+
+    def call(self, inputs, states, training=False):
+        *hidden, previous = states
+        hidden = keras.tree.pack_sequence_as(self.cell.state_size, hidden)
+        features, hidden = self.cell(previous, hidden, training=training)
+        value = self.head(features)
+        return value, [*keras.tree.flatten(hidden), ops.cast(value, previous.dtype)]
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class RecurrentForecaster(keras.layers.Layer):
+    """Stacked LSTM over the history, unrolled over the horizon on its own forecasts.
+
+    One network with one set of weights reads and forecasts: at each step it takes the value
+    before, which in the history is the observed one and in the horizon its own.
+
+    Args:
+        units: int, width of each LSTM.
+        num_layers: int, LSTMs on top of each other.
+        prediction_length: int, steps to forecast.
+
+    Call arguments:
+        inputs: `(batch, time, num_channels)`.
+
+    Returns:
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source: Salinas et al. (2020), figure 2, with a point in place of the distribution.
+    """
+
+    def __init__(self, units, num_layers, prediction_length, **kwargs):
+        check_positive_integers(
+            units=units, num_layers=num_layers, prediction_length=prediction_length
+        )
+        super().__init__(**kwargs)
+        self.units = units
+        self.num_layers = num_layers
+        self.prediction_length = prediction_length
+
+    def build(self, inputs_shape):
+        num_channels = inputs_shape[-1]
+        policy = self.dtype_policy
+        cells = [keras.layers.LSTMCell(self.units, dtype=policy) for _ in range(self.num_layers)]
+        self.encoder = keras.layers.RNN(cells, return_state=True, dtype=policy)
+        self.encoder.build(inputs_shape)
+        self.head = keras.layers.Dense(num_channels, dtype=full_precision(), name="head")
+        self.head.build((None, self.units))
+        self.decoder = keras.layers.RNN(
+            _Feedback(self.encoder.cell, self.head, dtype=policy),
+            return_sequences=True,
+            dtype=policy,
+        )
+
+    def call(self, inputs):
+        features, *states = self.encoder(inputs)
+        value = self.head(features)
+        first = ops.expand_dims(value, 1)
+        if self.prediction_length == 1:
+            return first
+        states = [*keras.tree.flatten(states), value]
+        clock = ops.zeros((ops.shape(inputs)[0], self.prediction_length - 1, 1))
+        rest = self.decoder(clock, initial_state=states)
+        return ops.concatenate([first, ops.cast(rest, first.dtype)], axis=1)
+
+    def compute_output_shape(self, inputs_shape):
+        return (inputs_shape[0], self.prediction_length, inputs_shape[-1])
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "num_layers": self.num_layers,
+            "prediction_length": self.prediction_length,
+        }

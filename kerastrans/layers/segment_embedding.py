@@ -1,0 +1,56 @@
+"""Which channel and which segment of the future a hidden state is to forecast."""
+
+import keras
+from keras import ops
+
+from kerastrans.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class ChannelSegmentEmbedding(keras.layers.Layer):
+    """One learnt vector for each channel and segment: half of it the channel's.
+
+    Args:
+        num_segments: int, segments to forecast.
+
+    Call arguments:
+        inputs: `(batch, num_channels, d_model)`, of an even width; only its shape is used.
+
+    Returns:
+        `(batch, num_channels, num_segments, d_model)`.
+
+    Raises:
+        ValueError: `num_segments` below 1, an odd width.
+
+    Source: Lin et al. (2023), SegRNN, section 3.3.
+    """
+
+    def __init__(self, num_segments, **kwargs):
+        check_positive_integers(num_segments=num_segments)
+        super().__init__(**kwargs)
+        self.num_segments = num_segments
+
+    def build(self, inputs_shape):
+        _, num_channels, width = inputs_shape
+        if width % 2:
+            raise ValueError(f"d_model must be even, got {width}.")
+        normal = keras.initializers.RandomNormal(stddev=1.0)
+        self.segments = self.add_weight(
+            shape=(1, 1, self.num_segments, width // 2), initializer=normal, name="segments"
+        )
+        normal = keras.initializers.RandomNormal(stddev=1.0)
+        self.channels = self.add_weight(
+            shape=(1, num_channels, 1, width // 2), initializer=normal, name="channels"
+        )
+
+    def call(self, inputs):
+        _, num_channels, width = inputs.shape
+        shape = (ops.shape(inputs)[0], num_channels, self.num_segments, width // 2)
+        parts = [ops.broadcast_to(part, shape) for part in (self.segments, self.channels)]
+        return ops.cast(ops.concatenate(parts, axis=-1), self.compute_dtype)
+
+    def compute_output_shape(self, inputs_shape):
+        return (*inputs_shape[:2], self.num_segments, inputs_shape[-1])
+
+    def get_config(self):
+        return {**super().get_config(), "num_segments": self.num_segments}

@@ -1,0 +1,44 @@
+"""Values become features: each step with its two neighbours."""
+
+import keras
+from keras import ops
+
+from kerastrans.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class ValueEmbedding(keras.layers.Layer):
+    """Convolution over three steps of the series, taken as a circle, without bias.
+
+    Args:
+        d_model: int, features put out.
+
+    Call arguments:
+        inputs: `(batch, time, channels)`.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: `d_model` below 1.
+
+    Source: Zhou et al. (2021), Informer, appendix B.
+    """
+
+    def __init__(self, d_model, **kwargs):
+        check_positive_integers(d_model=d_model)
+        super().__init__(**kwargs)
+        self.d_model = d_model
+
+    def build(self, inputs_shape):
+        self.kernel = self.add_weight(
+            shape=(3 * inputs_shape[-1], self.d_model), initializer="he_normal", name="kernel"
+        )
+
+    def call(self, inputs):
+        before, behind = ops.roll(inputs, 1, axis=1), ops.roll(inputs, -1, axis=1)
+        steps = ops.concatenate([before, inputs, behind], axis=-1)
+        return ops.matmul(steps, ops.cast(self.kernel, steps.dtype))
+
+    def get_config(self):
+        return {**super().get_config(), "d_model": self.d_model}

@@ -1,0 +1,41 @@
+"""Each step of the horizon as a weighted sum of the context."""
+
+import keras
+
+from kerastrans.blocks import time_dense
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_positive_integers
+
+
+def build_linear_regression_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    individual=False,
+    name="linear_regression",
+):
+    """Build the linear model: one matrix from the context to the horizon, for every channel.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        individual: bool, whether every channel has a matrix of its own.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source: Zeng et al. (2023), "Linear".
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+    )
+    history = keras.Input((context_length, num_channels), name="history")
+    outputs = time_dense(history, prediction_length, individual=individual, dtype=full_precision())
+    return keras.Model(history, outputs, name=name)

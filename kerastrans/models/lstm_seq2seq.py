@@ -1,0 +1,54 @@
+"""Two LSTMs, the second attending to what the first read (Luong et al., 2015, figure 2)."""
+
+import keras
+from keras import layers
+
+from kerastrans.blocks import dense
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_dropout, check_positive_integers
+
+
+def build_lstm_seq2seq_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    units=64,
+    dropout=0.1,
+    name="lstm_seq2seq",
+):
+    """Build the LSTM encoder-decoder with global attention, which puts out the horizon at once.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        units: int, width of both LSTMs.
+        dropout: float in [0, 1), in front of the head.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, `dropout` outside [0, 1).
+
+    Source: Sutskever et al. (2014); attention "dot": Luong et al. (2015), equations 5-8.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        units=units,
+    )
+    check_dropout(dropout)
+    history = keras.Input((context_length, num_channels), name="history")
+    memory, *state = layers.LSTM(units, return_sequences=True, return_state=True, name="encoder")(
+        history
+    )
+    x = layers.RepeatVector(prediction_length)(memory[:, -1])
+    x = layers.LSTM(units, return_sequences=True, name="decoder")(x, initial_state=state)
+    attended = layers.Attention(name="attention")([x, memory])
+    x = dense(units, activation="tanh", use_bias=False)(layers.Concatenate()([attended, x]))
+    x = layers.Dropout(dropout)(x)
+    outputs = dense(num_channels, dtype=full_precision(), name="head")(x)
+    return keras.Model(history, outputs, name=name)

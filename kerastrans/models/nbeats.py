@@ -1,0 +1,105 @@
+"""N-BEATS: blocks that explain away the past, one after the other (Oreshkin et al., 2020)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.blocks import dense
+from kerastrans.layers import BasisExpansion
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_choice, check_positive_integers
+
+
+def build_nbeats_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    stacks=("generic", "generic"),
+    num_blocks=3,
+    hidden_dim=512,
+    num_layers=4,
+    degree=2,
+    name="nbeats",
+):
+    """Build N-BEATS; all channels share the weights.
+
+    Each block sees what the blocks before left unexplained of the past, and adds its part to the
+    forecast. A "generic" block learns its curves; "trend" puts out a polynomial, "seasonality" a
+    Fourier series, and the blocks of such a stack share their weights: `("trend", "seasonality")`
+    is the interpretable N-BEATS.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        stacks: kinds of the stacks, in order: "generic", "trend", "seasonality".
+        num_blocks: int, blocks in each stack.
+        hidden_dim, num_layers: int, width and depth of each block's network.
+        degree: int, of a trend's polynomial.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, an unknown kind of stack, no stack.
+
+    Source: Oreshkin et al. (2020), figure 1 and sections 3.1-3.3.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        num_blocks=num_blocks,
+        hidden_dim=hidden_dim,
+        num_layers=num_layers,
+        degree=degree,
+    )
+    if not stacks:
+        raise ValueError("stacks must name at least one stack, got none.")
+    for kind in stacks:
+        check_choice("stacks", kind, ("generic", "trend", "seasonality"))
+
+    dtype = full_precision()
+
+    def curve(kind, length):
+        """From a block's features to a curve of `length` steps."""
+        if kind == "generic":
+            return [dense(length, dtype=dtype)]
+        if kind == "trend":
+            return [
+                dense(degree + 1, use_bias=False, dtype=dtype),
+                BasisExpansion("polynomial", length, dtype=dtype),
+            ]
+        return [
+            dense(max(1, length - 1), use_bias=False, dtype=dtype),
+            BasisExpansion("fourier", length, dtype=dtype),
+        ]
+
+    def make_block(kind):
+        return (
+            [dense(hidden_dim, activation="relu") for _ in range(num_layers)],
+            curve(kind, context_length),
+            curve(kind, prediction_length),
+        )
+
+    history = keras.Input((context_length, num_channels), name="history")
+    residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
+    forecasts = []
+    for kind in stacks:
+        block = make_block(kind)
+        for i in range(num_blocks):
+            if kind == "generic" and i > 0:
+                block = make_block(kind)
+            network, backcast, forecast = block
+            features = _through(network, residual)
+            residual = layers.Subtract(dtype=dtype)([residual, _through(backcast, features)])
+            forecasts.append(_through(forecast, features))
+    # The last residual leads nowhere: the layers that would draw it are not part of the model.
+    x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
+    return keras.Model(history, ops.transpose(x, (0, 2, 1)), name=name)
+
+
+def _through(sequence, x):
+    for layer in sequence:
+        x = layer(x)
+    return x

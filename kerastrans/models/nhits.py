@@ -1,0 +1,89 @@
+"""N-HiTS: N-BEATS at several rates (Challu et al., 2023, figure 2)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.blocks import dense
+from kerastrans.layers import BasisExpansion
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
+
+
+def build_nhits_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    pool_sizes=(2, 2, 1),
+    downsampling=(24, 12, 1),
+    num_blocks=1,
+    hidden_dim=512,
+    num_layers=2,
+    dropout=0.0,
+    name="nhits",
+):
+    """Build N-HiTS; all channels share the weights.
+
+    Each stack pools the past at its own rate and puts out few values of the future, between which
+    the forecast is interpolated: the first stacks draw the slow parts, the last ones the fast.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        pool_sizes: of each stack, steps of the past that are pooled to their maximum.
+        downsampling: of each stack, steps of the future for each value that it puts out.
+        num_blocks: int, blocks in each stack.
+        hidden_dim, num_layers: int, width and depth of each block's network.
+        dropout: float in [0, 1).
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, a pool longer than the context, `pool_sizes` and
+            `downsampling` of different lengths, `dropout` outside [0, 1).
+
+    Source: Challu et al. (2023), sections 3.2-3.4.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        num_blocks=num_blocks,
+        hidden_dim=hidden_dim,
+        num_layers=num_layers,
+    )
+    check_dropout(dropout)
+    if len(pool_sizes) != len(downsampling) or not pool_sizes:
+        raise ValueError(
+            "pool_sizes and downsampling must have one value a stack, got "
+            f"{len(pool_sizes)} and {len(downsampling)}."
+        )
+    for pool_size, rate in zip(pool_sizes, downsampling, strict=True):
+        check_positive_integers(pool_sizes=pool_size, downsampling=rate)
+        check_at_most(pool_sizes=pool_size, context_length=context_length)
+
+    dtype = full_precision()
+    history = keras.Input((context_length, num_channels), name="history")
+    residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
+    forecasts = []
+    for pool_size, rate in zip(pool_sizes, downsampling, strict=True):
+        for _ in range(num_blocks):
+            x = _max_pool(residual, pool_size)
+            for _ in range(num_layers):
+                x = layers.Dropout(dropout)(dense(hidden_dim, activation="relu")(x))
+            backcast = dense(context_length, dtype=dtype)(x)
+            residual = layers.Subtract(dtype=dtype)([residual, backcast])
+            knots = dense(max(1, prediction_length // rate), dtype=dtype)(x)
+            forecasts.append(BasisExpansion("linear", prediction_length, dtype=dtype)(knots))
+    # The last residual leads nowhere: the layers that would draw it are not part of the model.
+    x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
+    return keras.Model(history, ops.transpose(x, (0, 2, 1)), name=name)
+
+
+def _max_pool(x, pool_size):
+    """Largest of each `pool_size` values of the last axis; the oldest that fill no pool are cut."""
+    count = x.shape[-1] // pool_size
+    x = x[..., -count * pool_size :]
+    return ops.max(ops.reshape(x, (-1, x.shape[1], count, pool_size)), axis=-1)

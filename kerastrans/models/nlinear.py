@@ -1,0 +1,39 @@
+"""NLinear: a linear model of the distance to the last value (Zeng et al., 2023)."""
+
+import keras
+
+from kerastrans.blocks import time_dense
+from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_positive_integers
+
+
+def build_nlinear_model(
+    context_length, prediction_length, num_channels, *, individual=False, name="nlinear"
+):
+    """Build NLinear: subtract the last value, one linear map, add the last value.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        individual: bool, whether every channel has a linear map of its own.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source: Zeng et al. (2023), section 4, "NLinear".
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+    )
+    history = keras.Input((context_length, num_channels), name="history")
+    normalization = ReversibleInstanceNormalization(center="last", scale=None)
+    x, statistics = normalization(history)
+    x = time_dense(x, prediction_length, individual=individual, dtype=full_precision())
+    return keras.Model(history, normalization(x, statistics), name=name)

@@ -1,0 +1,39 @@
+"""RLinear: a linear model between reversible instance normalisations (Li et al., 2023)."""
+
+import keras
+
+from kerastrans.blocks import time_dense
+from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_positive_integers
+
+
+def build_rlinear_model(
+    context_length, prediction_length, num_channels, *, individual=False, name="rlinear"
+):
+    """Build RLinear: normalise each window, one linear map, undo the normalisation.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        individual: bool, whether every channel has a linear map of its own.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Source: Li et al. (2023), "Revisiting long-term time series forecasting", section 4.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+    )
+    history = keras.Input((context_length, num_channels), name="history")
+    normalization = ReversibleInstanceNormalization(affine=True)
+    x, statistics = normalization(history)
+    x = time_dense(x, prediction_length, individual=individual, dtype=full_precision())
+    return keras.Model(history, normalization(x, statistics), name=name)

@@ -1,0 +1,78 @@
+"""SegRNN: a GRU over segments that forecasts all segments at once (Lin et al., 2023, figure 2)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.blocks import dense
+from kerastrans.initializers import FanInUniform
+from kerastrans.layers import (
+    ChannelSegmentEmbedding,
+    Patching,
+    ReversibleInstanceNormalization,
+)
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
+
+
+def build_segrnn_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    segment_length=24,
+    d_model=512,
+    dropout=0.5,
+    name="segrnn",
+):
+    """Build SegRNN; all channels share the weights and never mix.
+
+    The GRU reads the past segment by segment. From its last state it takes one step for each
+    future segment, all at once, told apart by a learnt embedding of channel and segment. Of a
+    context that is no multiple of the segment the oldest steps are not used.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        segment_length: int, steps in a segment, at most `context_length`.
+        d_model: int, even, width of the GRU.
+        dropout: float in [0, 1), in front of the head.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, a context shorter than a segment, an odd `d_model`, `dropout`
+            outside [0, 1).
+
+    Source: Lin et al. (2023), "SegRNN", sections 3.2-3.3 (parallel decoding).
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        segment_length=segment_length,
+        d_model=d_model,
+    )
+    check_at_most(segment_length=segment_length, context_length=context_length)
+    check_dropout(dropout)
+    past, future = context_length // segment_length, -(-prediction_length // segment_length)
+
+    history = keras.Input((context_length, num_channels), name="history")
+    normalization = ReversibleInstanceNormalization(center="last", scale=None)
+    x, statistics = normalization(history)
+    x = x[:, -past * segment_length :]
+    x = Patching(segment_length, segment_length)(x)  # (batch, channels, segments, length)
+    x = dense(d_model, activation="relu", name="embedding")(x)
+
+    start = {"kernel_initializer": FanInUniform(), "recurrent_initializer": FanInUniform()}
+    gru = layers.GRU(d_model, **start, unroll=True, name="gru")
+    x = gru(ops.reshape(x, (-1, past, d_model)))  # (batch * channels, d_model)
+    where = ChannelSegmentEmbedding(future)(ops.reshape(x, (-1, num_channels, d_model)))
+    x = ops.reshape(ops.repeat(x, future, axis=0), (-1, d_model))  # a state for each segment
+    x = gru(ops.reshape(where, (-1, 1, d_model)), initial_state=x)
+
+    x = layers.Dropout(dropout)(x)
+    x = dense(segment_length, dtype=full_precision(), name="head")(x)
+    x = ops.reshape(x, (-1, num_channels, future * segment_length))[..., :prediction_length]
+    return keras.Model(history, normalization(ops.transpose(x, (0, 2, 1)), statistics), name=name)

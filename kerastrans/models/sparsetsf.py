@@ -1,0 +1,61 @@
+"""SparseTSF: one small linear map from period to period (Lin et al., 2024, figure 2)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.blocks import dense, fold_channels, unfold_channels
+from kerastrans.initializers import FanInUniform
+from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_at_most, check_positive_integers
+
+
+def build_sparsetsf_model(
+    context_length, prediction_length, num_channels, *, period=24, name="sparsetsf"
+):
+    """Build SparseTSF: each phase of the period is forecast from its own past, by one matrix.
+
+    Of a context that is no multiple of the period the oldest steps are not used.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        period: int, steps in a period, at most `context_length`.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, a context shorter than a period.
+
+    Source: Lin et al. (2024), "SparseTSF", section 3 and algorithm 1.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        period=period,
+    )
+    check_at_most(period=period, context_length=context_length)
+    past, future = context_length // period, -(-prediction_length // period)
+
+    dtype = full_precision()
+    history = keras.Input((context_length, num_channels), name="history")
+    normalization = ReversibleInstanceNormalization(scale=None)
+    x, statistics = normalization(history)
+    x = fold_channels(x[:, -past * period :])  # (batch * channels, time, 1)
+    smooth = layers.Conv1D(
+        1,
+        1 + 2 * (period // 2),
+        padding="same",
+        use_bias=False,
+        kernel_initializer=FanInUniform(),
+        dtype=dtype,
+    )
+    x = layers.Add(dtype=dtype)([x, smooth(x)])
+    x = ops.transpose(ops.reshape(x, (-1, past, period)), (0, 2, 1))  # (..., period, past)
+    x = dense(future, use_bias=False, dtype=dtype)(x)
+    x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, future * period, 1))
+    x = unfold_channels(x[:, :prediction_length], num_channels)
+    return keras.Model(history, normalization(x, statistics), name=name)

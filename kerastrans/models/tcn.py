@@ -1,0 +1,74 @@
+"""TCN: dilated causal convolutions (Bai et al., 2018, figure 1)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.blocks import dense
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_dropout, check_positive_integers
+
+
+def build_tcn_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    filters=64,
+    kernel_size=3,
+    num_blocks=6,
+    dropout=0.1,
+    name="tcn",
+):
+    """Build a temporal convolutional network whose last step forecasts the whole horizon.
+
+    Block i looks `2^i` steps apart, so that the last step sees
+    `1 + 2 * (kernel_size - 1) * (2^num_blocks - 1)` steps of the past: 253 by default.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        filters: int, features of each step.
+        kernel_size: int, taps of each convolution.
+        num_blocks: int, residual blocks of two convolutions.
+        dropout: float in [0, 1), of whole features.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, `dropout` outside [0, 1).
+
+    Source: Bai et al. (2018), section 3, without weight normalisation.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        filters=filters,
+        kernel_size=kernel_size,
+        num_blocks=num_blocks,
+    )
+    check_dropout(dropout)
+
+    def convolve(x, dilation):
+        convolution = layers.Conv1D(
+            filters,
+            kernel_size,
+            padding="causal",
+            dilation_rate=dilation,
+            activation="relu",
+            kernel_initializer="he_normal",
+        )
+        return layers.SpatialDropout1D(dropout)(convolution(x))
+
+    history = keras.Input((context_length, num_channels), name="history")
+    x = history
+    for i in range(num_blocks):
+        y = convolve(convolve(x, 2**i), 2**i)
+        if x.shape[-1] != filters:
+            x = dense(filters)(x)
+        x = layers.ReLU()(layers.Add()([x, y]))
+    x = dense(prediction_length * num_channels, dtype=full_precision(), name="head")(x[:, -1])
+    outputs = ops.reshape(x, (-1, prediction_length, num_channels))
+    return keras.Model(history, outputs, name=name)

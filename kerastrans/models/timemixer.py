@@ -1,0 +1,107 @@
+"""TimeMixer: seasons mixed from fine to coarse, trends from coarse to fine (Wang et al., 2024)."""
+
+import keras
+from keras import layers
+
+from kerastrans.blocks import dense, fold_channels, time_dense, unfold_channels
+from kerastrans.layers import (
+    ReversibleInstanceNormalization,
+    SeriesDecomposition,
+    ValueEmbedding,
+)
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_dropout, check_positive_integers
+
+
+def build_timemixer_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    d_model=16,
+    ff_dim=32,
+    num_blocks=2,
+    num_scales=4,
+    downsampling=2,
+    moving_average=25,
+    dropout=0.1,
+    name="timemixer",
+):
+    """Build TimeMixer; all channels share the weights.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        d_model, ff_dim: int, features of each step, and hidden width between blocks.
+        num_blocks: int, blocks that mix the past.
+        num_scales: int, resolutions, the given one included.
+        downsampling: int, steps averaged from one resolution to the next.
+        moving_average: int, steps of the moving average that is the trend.
+        dropout: float in [0, 1), on the embedding.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, a context too short for the coarsest scale, `dropout`
+            outside [0, 1).
+
+    Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        d_model=d_model,
+        ff_dim=ff_dim,
+        num_blocks=num_blocks,
+        num_scales=num_scales,
+        downsampling=downsampling,
+        moving_average=moving_average,
+    )
+    check_dropout(dropout)
+    if downsampling ** (num_scales - 1) > context_length:
+        raise ValueError(
+            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
+            f"{downsampling ** (num_scales - 1)} steps, got {context_length}."
+        )
+
+    def map_time(x, length):
+        """Two dense layers over time, as wide as what they put out."""
+        return time_dense(time_dense(x, length, activation="gelu"), length)
+
+    def mix_past(scales):
+        parts = [SeriesDecomposition(moving_average)(x) for x in scales]
+        seasons, trends = [list(part) for part in zip(*parts, strict=True)]
+        for i in range(1, num_scales):  # seasons: fine to coarse
+            finer = map_time(seasons[i - 1], seasons[i].shape[1])
+            seasons[i] = layers.Add()([seasons[i], finer])
+        for i in reversed(range(num_scales - 1)):  # trends: coarse to fine
+            coarser = map_time(trends[i + 1], trends[i].shape[1])
+            trends[i] = layers.Add()([trends[i], coarser])
+        expand, contract = dense(ff_dim, activation="gelu"), dense(d_model)
+        return [
+            layers.Add()([x, contract(expand(layers.Add()([season, trend])))])
+            for x, season, trend in zip(scales, seasons, trends, strict=True)
+        ]
+
+    dtype = full_precision()
+    history = keras.Input((context_length, num_channels), name="history")
+    scales = [history]
+    for _ in range(num_scales - 1):
+        scales.append(layers.AveragePooling1D(downsampling, dtype=dtype)(scales[-1]))
+    normalizations = [ReversibleInstanceNormalization(affine=True) for _ in scales]
+    normalised = [layer(x) for layer, x in zip(normalizations, scales, strict=True)]
+    embed = ValueEmbedding(d_model)
+    scales = [  # each (batch * channels, time, d_model)
+        layers.Dropout(dropout)(embed(fold_channels(x))) for x, _ in normalised
+    ]
+    for _ in range(num_blocks):
+        scales = mix_past(scales)
+    head = dense(1, dtype=dtype)
+    futures = [head(time_dense(x, prediction_length)) for x in scales]
+    x = layers.Add(dtype=dtype)(futures) if num_scales > 1 else futures[0]
+    x = unfold_channels(x, num_channels)
+    statistics = normalised[0][1]  # the forecast is at the given resolution
+    return keras.Model(history, normalizations[0](x, statistics), name=name)

@@ -1,0 +1,96 @@
+"""TimesNet: the series folded at its periods, seen as images (Wu et al., 2023, figures 2-3)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.blocks import EPSILON, dense, embed_values, time_dense
+from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalization
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_dropout, check_positive_integers
+
+
+def build_timesnet_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    d_model=16,
+    ff_dim=32,
+    num_blocks=2,
+    num_periods=5,
+    num_kernels=6,
+    dropout=0.1,
+    name="timesnet",
+):
+    """Build TimesNet.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        d_model: int, features of each step.
+        ff_dim: int, features between the two convolutions of a block.
+        num_blocks: int, blocks.
+        num_periods: int, periods at which each block folds the series: the strongest
+            frequencies of each window.
+        num_kernels: int, kernels of each convolution: 1, 3, 5, ... wide.
+        dropout: float in [0, 1).
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, more periods than the series has frequencies, `dropout`
+            outside [0, 1).
+
+    Source: Wu et al. (2023), equations 1-6, without the calendar's embedding. The published code
+    chooses the periods for a whole batch; here each window has its own.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        d_model=d_model,
+        ff_dim=ff_dim,
+        num_blocks=num_blocks,
+        num_periods=num_periods,
+        num_kernels=num_kernels,
+    )
+    check_dropout(dropout)
+    length = context_length + prediction_length
+    if num_periods > length // 2:
+        raise ValueError(
+            f"num_periods must be at most {length // 2}, the frequencies of "
+            f"context_length + prediction_length = {length} steps, got {num_periods}."
+        )
+
+    def times_block(x):
+        first = PeriodicConvolution(ff_dim, num_kernels)
+        second = PeriodicConvolution(d_model, num_kernels)
+        periods, weights = _strongest_periods(x, num_periods)
+        images = [
+            second(layers.Activation("gelu")(first(x, periods[:, i])), periods[:, i])
+            * ops.cast(weights[:, i, None, None], x.dtype)
+            for i in range(num_periods)
+        ]
+        return layers.Add()([x, *images])
+
+    history = keras.Input((context_length, num_channels), name="history")
+    normalization = ReversibleInstanceNormalization()
+    x, statistics = normalization(history)
+    x = time_dense(embed_values(x, d_model, dropout), length)
+    normalise = layers.LayerNormalization(epsilon=EPSILON)
+    for _ in range(num_blocks):
+        x = normalise(times_block(x))
+    x = dense(num_channels, dtype=full_precision(), name="head")(x[:, -prediction_length:])
+    return keras.Model(history, normalization(x, statistics), name=name)
+
+
+def _strongest_periods(x, count):
+    """Periods `(batch, count)` of the strongest frequencies, and the softmax of their strength."""
+    length = x.shape[1]
+    series = ops.cast(ops.transpose(x, (0, 2, 1)), full_precision())
+    real, imaginary = ops.rfft(series)
+    strength = ops.mean(ops.sqrt(ops.square(real) + ops.square(imaginary) + 1e-12), axis=1)
+    strengths, frequencies = ops.top_k(strength[:, 1:], count)  # the mean is no frequency
+    return length // (frequencies + 1), ops.softmax(strengths)

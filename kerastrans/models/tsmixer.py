@@ -1,0 +1,65 @@
+"""TSMixer: dense layers over time and over channels in turn (Chen et al., 2023, figure 1)."""
+
+import keras
+from keras import layers
+
+from kerastrans.blocks import dense, time_dense
+from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.precision import full_precision
+from kerastrans.validation import check_dropout, check_positive_integers
+
+
+def build_tsmixer_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    ff_dim=64,
+    num_blocks=2,
+    dropout=0.9,
+    name="tsmixer",
+):
+    """Build TSMixer.
+
+    Args:
+        context_length, prediction_length, num_channels: int, sizes of input and output.
+        ff_dim: int, hidden width of the layers over channels.
+        num_blocks: int, mixing blocks.
+        dropout: float in [0, 1).
+        name: of the model.
+
+    Returns:
+        A functional Keras model `(batch, context_length, num_channels)` ->
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: a size below 1, `dropout` outside [0, 1).
+
+    Source: Chen et al. (2023), "TSMixer: An all-MLP architecture", section 4.1; batch
+    normalisation of each step and channel.
+    """
+    check_positive_integers(
+        context_length=context_length,
+        prediction_length=prediction_length,
+        num_channels=num_channels,
+        ff_dim=ff_dim,
+        num_blocks=num_blocks,
+    )
+    check_dropout(dropout)
+
+    def normalise(x):
+        x = layers.Flatten()(x)
+        x = layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+        return layers.Reshape((context_length, num_channels))(x)
+
+    history = keras.Input((context_length, num_channels), name="history")
+    normalization = ReversibleInstanceNormalization(affine=True)
+    x, statistics = normalization(history)
+    for _ in range(num_blocks):
+        y = time_dense(normalise(x), context_length, activation="relu")
+        x = layers.Add()([x, layers.Dropout(dropout)(y)])
+        y = dense(ff_dim, activation="relu")(normalise(x))
+        y = dense(num_channels)(layers.Dropout(dropout)(y))
+        x = layers.Add()([x, layers.Dropout(dropout)(y)])
+    x = time_dense(x, prediction_length, dtype=full_precision())
+    return keras.Model(history, normalization(x, statistics), name=name)

@@ -1,0 +1,88 @@
+"""Every architecture of the zoo at a size that trains in a second.
+
+A new line in `kerastrans/zoo.py` is tested without a change here, but for its closed form in
+`test_parameters.py`; where its defaults are large, give it small ones in SMALL.
+"""
+
+import functools
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans import zoo
+
+CONTEXT, HORIZON, CHANNELS = 24, 12, 3
+
+_ATTENTION = {"d_model": 16, "num_heads": 2, "ff_dim": 24, "dropout": 0.0}
+SMALL = {
+    "seasonal_naive": {"season": 6},
+    "tide": {"hidden_dim": 16, "temporal_hidden_dim": 8, "decoder_output_dim": 4, "dropout": 0.0},
+    "tsmixer": {"ff_dim": 8, "dropout": 0.0},
+    "nbeats": {"hidden_dim": 32, "num_layers": 2, "num_blocks": 2},
+    "nhits": {"hidden_dim": 32, "downsampling": (6, 2, 1)},
+    "timemixer": {"num_scales": 3, "dropout": 0.0},
+    "sparsetsf": {"period": 4},
+    "cyclenet": {"cycle_length": 6},
+    "transformer": _ATTENTION,
+    "informer": {**_ATTENTION, "factor": 2},
+    "autoformer": {"d_model": 16, "ff_dim": 24, "moving_average": 5, "dropout": 0.0},
+    "fedformer": {**_ATTENTION, "moving_average": 6, "modes": 6},
+    "patchtst": {**_ATTENTION, "patch_length": 6, "stride": 3},
+    "itransformer": _ATTENTION,
+    "timexer": {**_ATTENTION, "patch_length": 6},
+    "tft": {"d_model": 16, "num_heads": 2, "dropout": 0.0},
+    "tcn": {"filters": 16, "num_blocks": 3, "dropout": 0.0},
+    "timesnet": {"d_model": 8, "ff_dim": 8, "num_periods": 2, "num_kernels": 3, "dropout": 0.0},
+    "lstm_seq2seq": {"units": 24, "dropout": 0.0},
+    "deepar": {"units": 16},
+    "segrnn": {"segment_length": 6, "d_model": 24, "dropout": 0.0},
+}
+NAMES = zoo.names()
+TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]
+
+
+def build(name, context_length=CONTEXT, prediction_length=HORIZON, num_channels=CHANNELS, **more):
+    hyperparameters = {**SMALL.get(name, {}), **more}
+    return zoo.build(name, context_length, prediction_length, num_channels, **hyperparameters)
+
+
+def example_inputs(model, history):
+    """`history` as the model wants it, with its further inputs by name."""
+    if len(model.inputs) == 1:
+        return history
+    return {"history": history, "position": np.arange(len(history), dtype="int32")}
+
+
+def forecast(model, history):
+    """`history` `(batch, context_length, num_channels)` -> NumPy forecast."""
+    return model.predict_on_batch(example_inputs(model, np.asarray(history, "float32")))
+
+
+def walks(count, length=CONTEXT, num_channels=CHANNELS, seed=0):
+    """Smooth windows `(count, length, num_channels)`: a wave, a random walk and noise."""
+    random = np.random.default_rng(seed)
+    phase = random.uniform(0, 2 * np.pi, (count, 1, num_channels))
+    wave = np.sin(2 * np.pi * np.arange(length)[:, None] / 6 + phase)
+    walk = 0.2 * random.standard_normal((count, length, num_channels)).cumsum(axis=1)
+    return (wave + walk + 0.05 * random.standard_normal(walk.shape)).astype("float32")
+
+
+@functools.cache
+def _shared_model(name):
+    keras.utils.set_random_seed(1)
+    model = build(name)
+    # No weight at its start: a cycle of zeros or a scale of one would hide what it does.
+    random = np.random.default_rng(2)
+    weights = [
+        weight + 0.05 * np.abs(random.standard_normal(weight.shape))
+        for weight in model.get_weights()
+    ]
+    model.set_weights(weights)
+    return model
+
+
+@pytest.fixture
+def model(name):
+    """The architecture called `name`, built once for all tests that do not train it."""
+    return _shared_model(name)

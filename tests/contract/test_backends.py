@@ -1,0 +1,55 @@
+"""The same weights forecast the same on every installed backend, each in a process of its own."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+from .conftest import NAMES, build, forecast, walks
+
+SCRIPT = """
+import sys
+import numpy as np
+from tests.contract.conftest import NAMES, build, forecast, walks
+
+arrays = np.load(sys.argv[1])
+forecasts = {}
+for name in NAMES:
+    model = build(name)
+    model.set_weights([arrays[f"{name}/{i}"] for i in range(len(model.weights))])
+    forecasts[name] = forecast(model, walks(3))
+np.savez(sys.argv[2], **forecasts)
+"""
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """File of all weights, and the present backend's forecasts."""
+    keras.utils.set_random_seed(0)
+    models = {name: build(name) for name in NAMES}
+    path = tmp_path_factory.mktemp("weights") / "weights.npz"
+    weights = {
+        f"{name}/{i}": weight
+        for name, model in models.items()
+        for i, weight in enumerate(model.get_weights())
+    }
+    np.savez(path, **weights)
+    return path, {name: forecast(model, walks(3)) for name, model in models.items()}
+
+
+@pytest.mark.parametrize("backend", ["jax", "torch"])
+def test_backends_agree(backend, reference, pytestconfig):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed (pip install kerastrans[{backend}])")
+    path, expected = reference
+    result = path.with_name(f"{backend}.npz")
+    command = [sys.executable, "-c", SCRIPT, path, result]
+    environment = {**os.environ, "KERAS_BACKEND": backend}
+    subprocess.run(command, check=True, cwd=pytestconfig.rootpath, env=environment)
+    found = np.load(result)
+    errors = {name: float(np.abs(found[name] - expected[name]).max()) for name in NAMES}
+    assert {name: error for name, error in errors.items() if not error < 1e-4} == {}

@@ -1,0 +1,214 @@
+"""Numbers of weights, against closed forms derived from the figures of the papers."""
+
+import itertools
+
+import pytest
+
+from kerastrans import zoo
+
+from .conftest import CHANNELS as C
+from .conftest import CONTEXT as L
+from .conftest import HORIZON as H
+from .conftest import NAMES, SMALL, build
+
+
+def dense(inputs, outputs):
+    return inputs * outputs + outputs
+
+
+def norm(width):
+    """Layer normalisation: scale and offset."""
+    return 2 * width
+
+
+def batch_norm(width):
+    """Scale, offset, and the two statistics that are not trained."""
+    return 4 * width
+
+
+def attention(width):
+    """Four projections, heads times key width being the width."""
+    return 4 * dense(width, width)
+
+
+def ffn(width, hidden):
+    return dense(width, hidden) + dense(hidden, width)
+
+
+def encoder(width, hidden, normalization=norm):
+    return attention(width) + ffn(width, hidden) + 2 * normalization(width)
+
+
+def lstm(inputs, units):
+    return 4 * (inputs * units + units * units + units)
+
+
+def tide(hidden_dim, temporal_hidden_dim, decoder_output_dim, **_):
+    h, t, p = hidden_dim, temporal_hidden_dim, decoder_output_dim
+
+    def block(inputs, outputs):
+        return dense(inputs, h) + dense(h, outputs) + dense(inputs, outputs) + norm(outputs)
+
+    encoder_decoder = block(L, h) + block(h, h) + block(h, h) + block(h, H * p)  # 2 + 2 blocks
+    temporal = dense(p, t) + dense(t, 1) + dense(p, 1)
+    return encoder_decoder + temporal + dense(L, H)
+
+
+def tsmixer(ff_dim, **_):
+    block = 2 * batch_norm(L * C) + dense(L, L) + ffn(C, ff_dim)
+    return 2 * C + 2 * block + dense(L, H)
+
+
+def nbeats(hidden_dim, num_layers, num_blocks):
+    h = hidden_dim
+    block = dense(L, h) + (num_layers - 1) * dense(h, h) + dense(h, L) + dense(h, H)
+    return 2 * num_blocks * block - dense(h, L)  # the last block needs no backcast
+
+
+def nhits(hidden_dim, downsampling):
+    h = hidden_dim
+    stacks = [
+        dense(L // pool, h) + dense(h, h) + dense(h, L) + dense(h, H // rate)
+        for pool, rate in zip((2, 2, 1), downsampling, strict=True)
+    ]
+    return sum(stacks) - dense(h, L)
+
+
+def timemixer(num_scales, **_):
+    d, f = 16, 32
+    lengths = [L // 2**i for i in range(num_scales)]
+    steps = list(itertools.pairwise(lengths))
+    seasons = sum(dense(fine, coarse) + dense(coarse, coarse) for fine, coarse in steps)
+    trends = sum(dense(coarse, fine) + dense(fine, fine) for fine, coarse in steps)
+    block = seasons + trends + ffn(d, f)
+    heads = sum(dense(length, H) for length in lengths) + dense(d, 1)
+    return 2 * C * num_scales + 3 * d + 2 * block + heads
+
+
+def transformer(d_model, ff_dim, **_):
+    d = d_model
+    decoder = 2 * attention(d) + ffn(d, ff_dim) + 3 * norm(d)
+    return 2 * 3 * C * d + 2 * encoder(d, ff_dim) + decoder + dense(d, C)
+
+
+def informer(d_model, **more):
+    distilling = 3 * d_model**2 + d_model + batch_norm(d_model)
+    return transformer(d_model, **more) + distilling + 2 * norm(d_model)
+
+
+def autoformer(d_model, ff_dim, **_):
+    d = d_model
+    encoders = 2 * (attention(d) + 2 * d * ff_dim) + norm(d)
+    decoder = 2 * attention(d) + 2 * d * ff_dim + 3 * d * C + norm(d)
+    return 2 * 3 * C * d + encoders + decoder + dense(d, C)
+
+
+def fedformer(d_model, num_heads, ff_dim, modes, **_):
+    d = d_model
+    weights = 2 * modes * num_heads * (d // num_heads) ** 2  # a complex matrix per mode and head
+    block, cross = 2 * dense(d, d) + weights, 3 * dense(d, d) + weights
+    encoders = 2 * (block + 2 * d * ff_dim) + norm(d)
+    decoder = block + cross + 2 * d * ff_dim + 3 * d * C + norm(d)
+    return 2 * 3 * C * d + encoders + decoder + dense(d, C)
+
+
+def patchtst(d_model, ff_dim, patch_length, stride, **_):
+    patches = (L - patch_length) // stride + 2
+    tokens = dense(patch_length, d_model) + patches * d_model
+    encoders = 3 * encoder(d_model, ff_dim, batch_norm)
+    return 2 * C + tokens + encoders + dense(patches * d_model, H)
+
+
+def itransformer(d_model, ff_dim, **_):
+    return dense(L, d_model) + 2 * encoder(d_model, ff_dim) + norm(d_model) + dense(d_model, H)
+
+
+def timexer(d_model, ff_dim, patch_length, **_):
+    d, patches = d_model, L // patch_length
+    tokens = dense(L, d) + patch_length * d + C * d
+    block = 2 * attention(d) + ffn(d, ff_dim) + 3 * norm(d)
+    return tokens + block + norm(d) + dense((patches + 1) * d, H)
+
+
+def tft(d_model, num_heads, **_):
+    d = d_model
+    gate = 2 * dense(d, d) + norm(d)
+
+    def grn(inputs):
+        skip = 0 if inputs == d else dense(inputs, d)
+        return skip + dense(inputs, d) + dense(d, d) + gate
+
+    selection = 2 * C * d + grn(C * d) + dense(d, C) + C * grn(d)
+    future = dense(1, d) + grn(d)
+    key_dim = d // num_heads
+    interpretable = 2 * dense(d, d) + dense(d, key_dim) + key_dim * d
+    fusion = gate + grn(d) + interpretable + gate + grn(d) + gate
+    return selection + future + 2 * lstm(d, d) + fusion + dense(d, C)
+
+
+def tcn(filters, num_blocks, **_):
+    f = filters
+    first = dense(3 * C, f) + dense(3 * f, f) + dense(C, f)
+    return first + (num_blocks - 1) * 2 * dense(3 * f, f) + dense(f, H * C)
+
+
+def timesnet(d_model, ff_dim, num_kernels, **_):
+    d, f = d_model, ff_dim
+    taps = sum((2 * i + 1) ** 2 for i in range(num_kernels))
+    block = taps * d * f + f + taps * f * d + d
+    return 3 * C * d + dense(L, L + H) + 2 * block + norm(d) + dense(d, C)
+
+
+def segrnn(segment_length, d_model, **_):
+    d = d_model
+    gru = 3 * (d * d + d * d + 2 * d)
+    where = -(-H // segment_length) * d // 2 + C * d // 2
+    return dense(segment_length, d) + gru + where + dense(d, segment_length)
+
+
+COUNTS = {
+    "last_value": lambda: 0,
+    "seasonal_naive": lambda **_: 0,
+    "moving_average": lambda: 0,
+    "linear_regression": lambda: dense(L, H),
+    "nlinear": lambda: dense(L, H),
+    "dlinear": lambda: 2 * dense(L, H),
+    "rlinear": lambda: dense(L, H) + 2 * C,
+    "tide": tide,
+    "tsmixer": tsmixer,
+    "nbeats": nbeats,
+    "nhits": nhits,
+    "timemixer": timemixer,
+    "sparsetsf": lambda period: 1 + 2 * (period // 2) + (L // period) * -(-H // period),
+    "cyclenet": lambda cycle_length: cycle_length * C + dense(L, H),
+    "transformer": transformer,
+    "informer": informer,
+    "autoformer": autoformer,
+    "fedformer": fedformer,
+    "patchtst": patchtst,
+    "itransformer": itransformer,
+    "timexer": timexer,
+    "tft": tft,
+    "tcn": tcn,
+    "timesnet": timesnet,
+    "lstm_seq2seq": lambda units, **_: (
+        lstm(C, units) + lstm(units, units) + 2 * units * units + dense(units, C)
+    ),
+    "deepar": lambda units: lstm(1, units) + lstm(units, units) + dense(units, 1),
+    "segrnn": segrnn,
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_number_of_weights_is_the_closed_form(name):
+    assert name in COUNTS, f"derive the number of weights of {name} here"
+    assert build(name).count_params() == COUNTS[name](**SMALL.get(name, {}))
+
+
+def test_numbers_of_weights_are_those_of_the_papers():
+    # Zeng et al. (2023), table 8 has DLinear at 139.7 thousand for 96 -> 720: 2 * (96 + 1) * 720.
+    assert zoo.info("dlinear").count_params(96, 720, 7) == 139_680
+    # Nie et al. (2023): PatchTST/42 has 42 patches of 16 at a stride of 8 in a context of 336.
+    assert zoo.build("patchtst", 336, 96, 7).get_layer("embedding").output.shape[2] == 42
+    # Lin et al. (2024): SparseTSF 720 -> 720 with period 24 has 0.92 thousand weights.
+    assert zoo.info("sparsetsf").count_params(720, 720, 7) == 925

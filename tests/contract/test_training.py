@@ -1,0 +1,50 @@
+"""What every architecture has to do under `fit`, compiled by XLA."""
+
+import keras
+import numpy as np
+import pytest
+
+from .conftest import CONTEXT, HORIZON, TRAINED, build, example_inputs, walks
+
+pytestmark = pytest.mark.parametrize("name", TRAINED)
+
+
+def fit(name, epochs, **how):
+    keras.utils.set_random_seed(3)
+    model = build(name)
+    windows = walks(32, CONTEXT + HORIZON)
+    model.compile(keras.optimizers.Adam(0.01), "mse", **how)
+    before = model.get_weights()
+    history = model.fit(
+        example_inputs(model, windows[:, :CONTEXT]),
+        windows[:, CONTEXT:],
+        batch_size=32,
+        epochs=epochs,
+        verbose=0,
+    )
+    return model, before, history.history["loss"]
+
+
+def test_it_overfits_32_windows_and_every_weight_learns(name):
+    model, before, losses = fit(name, 150, jit_compile=True)
+    assert min(losses) < LEFT.get(name, 0.35) * losses[0]
+    trainable = {id(weight) for weight in model.trainable_weights}
+    for weight, start in zip(model.weights, before, strict=True):
+        if id(weight) in trainable:
+            moved = np.abs(keras.ops.convert_to_numpy(weight) - start)
+            assert moved.max() > 0, f"no gradient reaches {weight.path}"
+
+
+def test_the_same_seed_trains_the_same_model(name):
+    first, _, losses = fit(name, 2, run_eagerly=EAGERLY)
+    second, _, again = fit(name, 2, run_eagerly=EAGERLY)
+    np.testing.assert_allclose(losses, again, rtol=1e-5)
+    for one, other in zip(first.get_weights(), second.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+
+
+# Two steps are not worth a compilation, but on JAX, which compiles every single operation else.
+EAGERLY = keras.backend.backend() != "jax"
+
+# Share of the first loss that may be left: models of few weights cannot learn 32 windows by heart.
+LEFT = {"sparsetsf": 0.9, "linear_regression": 0.6}
