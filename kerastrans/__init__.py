@@ -15,7 +15,7 @@ _HOMES = {
     "masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
     "models": ("build_transformer_model",),
 }
-_ROOMS = {*_HOMES, "data", "datasets", "metrics", "plotting"}
+_ROOMS = {*_HOMES, "data", "datasets", "metrics", "plotting", "zoo"}
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME_OF), *sorted(_ROOMS)]

@@ -214,21 +214,20 @@ def dense(units, **options):
     return layers.Dense(units, kernel_initializer=FanInUniform(), **options)
 
 
-def time_dense(inputs, units, *, individual=False, kernel_initializer=FanInUniform, **options):
+def time_dense(inputs, units, *, individual=False, **options):
     """A linear map along the time axis: `(batch, time, channels)` -> `(batch, units, channels)`.
 
     Args:
         inputs: `(batch, time, channels)`.
         units: int, steps put out.
         individual: bool, whether every channel has weights of its own or all share them.
-        kernel_initializer: of the map.
         **options: more arguments of `keras.layers.EinsumDense`: activation, dtype, name ...
 
     Source: Zeng et al. (2023), figure 2.
     """
     equation = "btc,cth->bhc" if individual else "btc,th->bhc"
     shape = (units, inputs.shape[-1])
-    options |= {"bias_axes": "hc" if individual else "h", "kernel_initializer": kernel_initializer}
+    options |= {"bias_axes": "hc" if individual else "h", "kernel_initializer": FanInUniform()}
     return layers.EinsumDense(equation, shape, **options)(inputs)
 
 

@@ -67,6 +67,12 @@ def _parser():
     sets = _command(commands, "datasets", _datasets, "list the named series, or save one as CSV")
     sets.add_argument("name", nargs="?", help="series to load")
     sets.add_argument("--output", type=Path, help="CSV file to write")
+
+    zoo = _command(commands, "zoo", _zoo, "list the architectures, or describe one")
+    zoo.add_argument("name", nargs="?", help="architecture to describe")
+    for size, default in (("context-length", 96), ("prediction-length", 96), ("num-channels", 7)):
+        text = "for the number of weights (default: %(default)s)"
+        zoo.add_argument(f"--{size}", type=int, metavar="INT", default=default, help=text)
     return parser
 
 
@@ -200,6 +206,29 @@ def _datasets(options):
         print(f"{len(frame)} rows: {options.output}")
     else:
         print(frame)
+
+
+def _zoo(options):
+    from kerastrans import zoo
+
+    if options.name is None:
+        for name in zoo.names():
+            known = zoo.info(name)
+            paper = f"{known.title} ({known.source}, {known.year})"
+            channels = "mixed" if known.mixes_channels else "apart"
+            print(f"{name:18} {paper:46} channels {channels}  {known.summary}")
+        return
+    known = zoo.info(options.name)
+    size = (options.context_length, options.prediction_length, options.num_channels)
+    weights = known.count_params(*size)
+    defaults = ", ".join(f"{key}={value!r}" for key, value in known.defaults.items())
+    print(
+        f"{known.title} ({known.source}, {known.year}): {known.summary}\n"
+        f"inputs: {', '.join(known.inputs)}\n"
+        f"hyperparameters: {defaults or 'none'}\n"
+        f"weights: {weights:,} for {size[0]} -> {size[1]} steps of {size[2]} channels\n"
+        f"zoo.build({known.name!r}, {', '.join(map(str, size))})"
+    )
 
 
 def _check_new_files(*paths):

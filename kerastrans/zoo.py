@@ -187,7 +187,7 @@ def info(name):
     return _ARCHITECTURES[name]
 
 
-def build(name, context_length, prediction_length, num_channels, **hyperparameters):
+def build(name, /, context_length, prediction_length, num_channels, **hyperparameters):
     """Build an architecture by its name.
 
     Args:

@@ -33,8 +33,7 @@ def build_dlinear_model(
     Raises:
         ValueError: a size below 1.
 
-    Source: Zeng et al. (2023), section 4, "DLinear". Both maps begin as the mean of the context,
-    as in the Time-Series-Library; from a random start the longest horizons come out worse.
+    Source: Zeng et al. (2023), section 4, "DLinear".
     """
     check_positive_integers(
         context_length=context_length,
@@ -45,11 +44,6 @@ def build_dlinear_model(
     dtype = full_precision()
     history = keras.Input((context_length, num_channels), name="history")
     season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
-    linear = {
-        "individual": individual,
-        "kernel_initializer": keras.initializers.Constant(1 / context_length),
-        "dtype": dtype,
-    }
-    season = time_dense(season, prediction_length, **linear)
-    trend = time_dense(trend, prediction_length, **linear)
+    season = time_dense(season, prediction_length, individual=individual, dtype=dtype)
+    trend = time_dense(trend, prediction_length, individual=individual, dtype=dtype)
     return keras.Model(history, layers.Add(dtype=dtype)([season, trend]), name=name)

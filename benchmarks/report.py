@@ -1,0 +1,88 @@
+"""Our figures beside the published ones: results/long_horizon.csv and published.csv as a table.
+
+python benchmarks/report.py              # writes results/long_horizon.md
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+HERE = Path(__file__).parent
+KEY = ["model", "dataset", "horizon", "context_length"]
+
+
+def main():
+    ours = pd.read_csv(HERE / "results" / "long_horizon.csv")
+    published = pd.read_csv(HERE / "published.csv")
+    text = report(ours, published)
+    (HERE / "results" / "long_horizon.md").write_text(text)
+    print(text)
+
+
+def report(ours, published):
+    """Markdown: the mean over the horizons of each model, then every run."""
+    table = compare(ours, published)
+    means = summarise(table)
+    return (
+        "# Long horizons: ours and the published figures\n\n"
+        "MSE and MAE of standardised values over the whole test split; ratio = ours / published "
+        "MSE. Written by `benchmarks/report.py`.\n\n"
+        "## Mean over the horizons\n\n"
+        f"{_markdown(means)}\n\n"
+        "## Every run\n\n"
+        f"{_markdown(table.drop(columns='source'))}\n\n"
+        "## Sources of the published figures\n\n"
+        + "".join(
+            f"- {model}, {dataset}, context {context}: {source}.\n"
+            for (model, dataset, context, source), _ in table.dropna(subset="source").groupby(
+                ["model", "dataset", "context_length", "source"], sort=False
+            )
+        )
+    )
+
+
+def compare(ours, published):
+    """One row a run: our errors (mean over seeds), the published ones where there are any."""
+    runs = ours.groupby(KEY, sort=False, as_index=False)[["mse", "mae"]].mean()
+    published = published.rename(columns={"mse": "published_mse", "mae": "published_mae"})
+    table = runs.merge(published, on=KEY, how="left")
+    table["ratio"] = table["mse"] / table["published_mse"]
+    return table[[*KEY, "mse", "published_mse", "ratio", "mae", "published_mae", "source"]]
+
+
+def summarise(table):
+    """One row for each model, dataset and context: mean MSE over the horizons, worst ratio.
+
+    Only horizons with a published figure count where there is any; without one the model stands
+    with its own mean alone.
+    """
+    rows = []
+    for key, runs in table.groupby(["model", "dataset", "context_length"], sort=False):
+        known = runs.dropna(subset="published_mse")
+        counted = known if len(known) else runs
+        mean, published = counted["mse"].mean(), known["published_mse"].mean()
+        rows.append(
+            dict(zip(("model", "dataset", "context_length"), key, strict=True))
+            | {
+                "horizons": len(counted),
+                "mse": mean,
+                "published_mse": published,
+                "ratio": mean / published,
+                "worst_ratio": known["ratio"].max(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _markdown(table):
+    def cell(value):
+        if isinstance(value, float):
+            return "" if pd.isna(value) else f"{value:.3f}"
+        return str(value)
+
+    lines = [table.columns, ["---"] * len(table.columns), *table.itertuples(index=False)]
+    return "\n".join("| " + " | ".join(map(cell, line)) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""How long a training step takes, beside the same architecture in neuralforecast (PyTorch).
+
+Ours is `model.fit` as a user writes it, on windows that the pipeline cuts batch by batch; the
+peer's is the bare step (forward, loss, backward, Adam) on tensors that lie ready. Both take turns
+in one run, on the same sizes, and each figure is the median of the rounds.
+
+    pip install -e ".[jax,benchmarks]"
+    python benchmarks/training.py            # writes benchmarks/results/training-<backend>.csv
+"""
+
+import argparse
+import csv
+import json
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from kerastrans import zoo
+from kerastrans.data import window_dataset
+from kerastrans.runs import environment
+
+CHANNELS, HORIZON, SEED = 7, 96, 0
+RESULTS = Path(__file__).parent / "results"
+COLUMNS = ["model", "context_length", "batch", "ours", "peer", "ratio", "pipeline", "windows_per_s"]
+
+# name: (context_length, batch, our hyperparameters, the peer's class and arguments)
+CASES = {
+    "dlinear": (336, 128, {}, "DLinear", {"moving_avg_window": 25}),
+    "patchtst": (
+        336,
+        128,
+        {"d_model": 16, "num_heads": 4, "ff_dim": 128, "num_blocks": 3, "dropout": 0.3},
+        "PatchTST",
+        {
+            "hidden_size": 16,
+            "n_heads": 4,
+            "linear_hidden_size": 128,
+            "encoder_layers": 3,
+            "patch_len": 16,
+            "stride": 8,
+            "dropout": 0.3,
+        },
+    ),
+    "itransformer": (
+        96,
+        32,
+        {"d_model": 256, "num_heads": 8, "ff_dim": 256, "num_blocks": 2, "dropout": 0.1},
+        "iTransformer",
+        {"n_series": CHANNELS, "hidden_size": 256, "n_heads": 8, "d_ff": 256, "e_layers": 2},
+    ),
+    "nhits": (
+        336,
+        128,
+        {"downsampling": (4, 2, 1), "pool_sizes": (2, 2, 1), "hidden_dim": 512},
+        "NHITS",
+        {"n_freq_downsample": [4, 2, 1], "n_pool_kernel_size": [2, 2, 1]},
+    ),
+    "tsmixer": (
+        336,
+        32,
+        {"ff_dim": 64, "num_blocks": 2, "dropout": 0.9},
+        "TSMixer",
+        {"n_series": CHANNELS, "ff_dim": 64, "n_block": 2, "dropout": 0.9},
+    ),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", default=",".join(CASES), help="comma-separated")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--steps", type=int, default=8, help="in a round")
+    options = parser.parse_args()
+
+    rows = [compare(name, options) for name in options.models.split(",")]
+    path = RESULTS / f"training-{keras.backend.backend()}.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows)
+    ratios = [row["ratio"] for row in rows]
+    summary = {
+        "geometric_mean_ratio": round(statistics.geometric_mean(ratios), 3),
+        "rounds": options.rounds,
+        "steps": options.steps,
+        "environment": environment(),
+    }
+    path.with_suffix(".json").write_text(json.dumps(summary, indent=2) + "\n")
+    print(f"geometric mean {summary['geometric_mean_ratio']}, written to {path}")
+
+
+def compare(name, options):
+    """Ours and the peer's step by turns: a row of the table, times in milliseconds."""
+    context_length, batch, hyperparameters, peer_class, peer_arguments = CASES[name]
+    ours, pipeline = our_round(name, context_length, batch, hyperparameters, options.steps)
+    peer = peer_round(peer_class, peer_arguments, context_length, batch, options.steps)
+    times = {"ours": [], "peer": [], "pipeline": []}
+    for turn in (ours, peer, pipeline):
+        turn()  # warm-up, compilation
+    for _ in range(options.rounds):
+        for key, turn in (("ours", ours), ("peer", peer), ("pipeline", pipeline)):
+            start = time.perf_counter()
+            turn()
+            times[key].append((time.perf_counter() - start) / options.steps * 1e3)
+    medians = {key: statistics.median(values) for key, values in times.items()}
+    row = {
+        "model": name,
+        "context_length": context_length,
+        "batch": batch,
+        **{key: round(value, 2) for key, value in medians.items()},
+        "ratio": round(medians["ours"] / medians["peer"], 3),
+        "windows_per_s": round(batch / medians["ours"] * 1e3),
+    }
+    print({column: row[column] for column in COLUMNS}, flush=True)
+    return row
+
+
+def our_round(name, context_length, batch, hyperparameters, steps):
+    """Functions that run `steps` of `fit`, and as many batches of the pipeline alone."""
+    keras.utils.set_random_seed(SEED)
+    model = zoo.build(name, context_length, HORIZON, CHANNELS, **hyperparameters)
+    model.compile(keras.optimizers.Adam(1e-4), "mse")
+    rows = context_length + HORIZON + batch * steps - 1
+    series = np.random.default_rng(SEED).standard_normal((rows, CHANNELS)).astype("float32")
+    windows = window_dataset(
+        series, context_length, HORIZON, batch_size=batch, shuffle=True, seed=SEED
+    )
+
+    def pipeline():
+        for inputs, targets in windows:
+            np.asarray(inputs), np.asarray(targets)
+
+    return lambda: model.fit(windows, verbose=0, shuffle=False), pipeline
+
+
+def peer_round(peer_class, arguments, context_length, batch, steps):
+    """Function that has the peer's process run `steps` of its training.
+
+    A process of its own: the compilers in TensorFlow and in neuralforecast's packages cannot
+    share one.
+    """
+    task = {
+        "model": peer_class,
+        "arguments": {"h": HORIZON, "input_size": context_length, **arguments},
+        "batch": batch,
+        "channels": CHANNELS,
+        "steps": steps,
+        "seed": SEED,
+    }
+    command = [sys.executable, Path(__file__).with_name("training_peer.py"), json.dumps(task)]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+    )
+
+    def turn():
+        process.stdin.write("go\n")
+        for line in process.stdout:
+            if line == "done\n":
+                return
+        raise SystemExit(f"the peer's {peer_class} failed, see above.")
+
+    return turn
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kerastrans.layers import ReversibleInstanceNormalization
+
+from ..conftest import to_numpy
+
+WINDOWS = np.random.default_rng(0).normal(50, 7, (4, 30, 3)).astype("float32")
+
+
+@pytest.mark.parametrize("center", [None, "mean", "last"])
+@pytest.mark.parametrize("scale", [None, "std", "mean_abs"])
+@pytest.mark.parametrize("affine", [False, True])
+def test_the_way_back_leads_where_the_way_there_began(center, scale, affine):
+    layer = ReversibleInstanceNormalization(center, scale, affine)
+    x, statistics = layer(WINDOWS)
+    if affine:
+        layer.set_weights([np.array([2.0, 0.5, 1.0]), np.array([1.0, -3.0, 0.0])])
+        x, statistics = layer(WINDOWS)
+    np.testing.assert_allclose(to_numpy(layer(x, statistics)), WINDOWS, rtol=1e-5)
+
+
+def test_each_window_and_channel_is_standardised_by_itself():
+    x, statistics = ReversibleInstanceNormalization()(WINDOWS)
+    x = to_numpy(x)
+    np.testing.assert_allclose(x.mean(axis=1), 0, atol=1e-4)
+    np.testing.assert_allclose(x.std(axis=1), 1, atol=1e-4)
+    np.testing.assert_allclose(to_numpy(statistics)[:, 0], WINDOWS.mean(axis=1), rtol=1e-5)
+
+
+def test_last_and_mean_abs_are_what_they_say():
+    x, _ = ReversibleInstanceNormalization(center="last", scale=None)(WINDOWS)
+    np.testing.assert_allclose(to_numpy(x), WINDOWS - WINDOWS[:, -1:], atol=1e-4)
+    x, _ = ReversibleInstanceNormalization(center=None, scale="mean_abs")(-WINDOWS)
+    expected = -WINDOWS / np.abs(WINDOWS).mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(to_numpy(x), expected, rtol=1e-5)
+
+
+@given(st.floats(-1e3, 1e3), st.floats(0.1, 1e3))
+def test_shift_and_scale_leave_no_trace_in_the_normalised_window(shift, scale):
+    layer = ReversibleInstanceNormalization()
+    here, _ = layer(WINDOWS)
+    there, _ = layer((WINDOWS * scale + shift).astype("float32"))
+    np.testing.assert_allclose(to_numpy(there), to_numpy(here), atol=2e-2)
+
+
+def test_a_constant_window_stays_finite():
+    constant = np.full((1, 5, 1), 3.0, "float32")
+    x, statistics = ReversibleInstanceNormalization()(constant)
+    np.testing.assert_array_equal(to_numpy(x), 0)
+    assert np.isfinite(to_numpy(statistics)).all()
+
+
+@pytest.mark.parametrize("argument", ["center", "scale"])
+def test_unknown_statistics_are_refused(argument):
+    with pytest.raises(ValueError, match=f"{argument} must be one of None, .*, got 'median'"):
+        ReversibleInstanceNormalization(**{argument: "median"})
