@@ -28,12 +28,13 @@ CHANNELS, HORIZON, SEED = 7, 96, 0
 RESULTS = Path(__file__).parent / "results"
 COLUMNS = ["model", "context_length", "batch", "ours", "peer", "ratio", "pipeline", "windows_per_s"]
 
-# name: (context_length, batch, our hyperparameters, the peer's class and arguments)
+# name: (context_length, batch, steps a turn, our hyperparameters, the peer's class and arguments)
 CASES = {
-    "dlinear": (336, 128, {}, "DLinear", {"moving_avg_window": 25}),
+    "dlinear": (336, 128, 64, {}, "DLinear", {"moving_avg_window": 25}),
     "patchtst": (
         336,
         128,
+        8,
         {"d_model": 16, "num_heads": 4, "ff_dim": 128, "num_blocks": 3, "dropout": 0.3},
         "PatchTST",
         {
@@ -49,6 +50,7 @@ CASES = {
     "itransformer": (
         96,
         32,
+        64,
         {"d_model": 256, "num_heads": 8, "ff_dim": 256, "num_blocks": 2, "dropout": 0.1},
         "iTransformer",
         {"n_series": CHANNELS, "hidden_size": 256, "n_heads": 8, "d_ff": 256, "e_layers": 2},
@@ -56,6 +58,7 @@ CASES = {
     "nhits": (
         336,
         128,
+        32,
         {"downsampling": (4, 2, 1), "pool_sizes": (2, 2, 1), "hidden_dim": 512},
         "NHITS",
         {"n_freq_downsample": [4, 2, 1], "n_pool_kernel_size": [2, 2, 1]},
@@ -63,6 +66,7 @@ CASES = {
     "tsmixer": (
         336,
         32,
+        64,
         {"ff_dim": 64, "num_blocks": 2, "dropout": 0.9},
         "TSMixer",
         {"n_series": CHANNELS, "ff_dim": 64, "n_block": 2, "dropout": 0.9},
@@ -73,11 +77,10 @@ CASES = {
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default=",".join(CASES), help="comma-separated")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--steps", type=int, default=8, help="in a round")
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
 
-    rows = [compare(name, options) for name in options.models.split(",")]
+    rows = [compare(name, options.rounds) for name in options.models.split(",")]
     path = RESULTS / f"training-{keras.backend.backend()}.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
@@ -87,26 +90,25 @@ def main():
     summary = {
         "geometric_mean_ratio": round(statistics.geometric_mean(ratios), 3),
         "rounds": options.rounds,
-        "steps": options.steps,
         "environment": environment(),
     }
     path.with_suffix(".json").write_text(json.dumps(summary, indent=2) + "\n")
     print(f"geometric mean {summary['geometric_mean_ratio']}, written to {path}")
 
 
-def compare(name, options):
+def compare(name, rounds):
     """Ours and the peer's step by turns: a row of the table, times in milliseconds."""
-    context_length, batch, hyperparameters, peer_class, peer_arguments = CASES[name]
-    ours, pipeline = our_round(name, context_length, batch, hyperparameters, options.steps)
-    peer = peer_round(peer_class, peer_arguments, context_length, batch, options.steps)
+    context_length, batch, steps, hyperparameters, peer_class, peer_arguments = CASES[name]
+    ours, pipeline = our_round(name, context_length, batch, hyperparameters, steps)
+    peer = peer_round(peer_class, peer_arguments, context_length, batch, steps)
     times = {"ours": [], "peer": [], "pipeline": []}
     for turn in (ours, peer, pipeline):
         turn()  # warm-up, compilation
-    for _ in range(options.rounds):
+    for _ in range(rounds):
         for key, turn in (("ours", ours), ("peer", peer), ("pipeline", pipeline)):
             start = time.perf_counter()
             turn()
-            times[key].append((time.perf_counter() - start) / options.steps * 1e3)
+            times[key].append((time.perf_counter() - start) / steps * 1e3)
     medians = {key: statistics.median(values) for key, values in times.items()}
     row = {
         "model": name,

@@ -1,7 +1,8 @@
 """Patches: short stretches of a series, each to become one token."""
 
+import math
+
 import keras
-import numpy as np
 from keras import ops
 
 from kerastrans.validation import check_positive_integers
@@ -46,12 +47,20 @@ class Patching(keras.layers.Layer):
 
     def call(self, inputs):
         x = ops.transpose(inputs, (0, 2, 1))  # (batch, num_channels, time)
-        length = x.shape[-1]
-        starts = np.arange(
-            0, length + self.pad_end * self.stride - self.patch_length + 1, self.stride
-        )
-        steps = starts[:, None] + np.arange(self.patch_length)  # (patches, patch_length)
-        return ops.take(x, np.minimum(steps, length - 1), axis=-1)
+        if self.pad_end:
+            x = ops.concatenate([x, ops.repeat(x[..., -1:], self.stride, axis=-1)], axis=-1)
+        patches = (x.shape[-1] - self.patch_length) // self.stride + 1
+        # Pieces that patches and strides are made of: slices of them have a cheap gradient, which
+        # gathering single steps has not.
+        piece = math.gcd(self.patch_length, self.stride)
+        length = (patches - 1) * self.stride + self.patch_length
+        pieces = ops.reshape(x[..., :length], (-1, x.shape[1], length // piece, piece))
+        step = self.stride // piece
+        parts = [
+            pieces[:, :, start : start + (patches - 1) * step + 1 : step]
+            for start in range(self.patch_length // piece)
+        ]
+        return parts[0] if len(parts) == 1 else ops.concatenate(parts, axis=-1)
 
     def get_config(self):
         return {
