@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans import cli, datasets
+from kerastrans import cli, datasets, zoo
 
 pytestmark = pytest.mark.tensorflow  # what it calls is tested on every backend
 
@@ -60,7 +60,7 @@ def test_help_does_not_wait_for_tensorflow():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
-    for command in ("demo", "train", "forecast", "generate", "export", "datasets"):
+    for command in ("demo", "train", "forecast", "generate", "export", "datasets", "zoo"):
         assert command in done.stdout
 
 
@@ -73,6 +73,18 @@ def test_importing_the_package_lets_keras_load_our_models(small_model, tmp_path)
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "(1, 4, 3)"
+
+
+def test_architectures_are_listed_and_described(capsys):
+    assert cli.main(["zoo"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == zoo.names()
+    assert "PatchTST (Nie et al., 2023)" in next(line for line in listed if "patchtst" in line)
+    assert cli.main(["zoo", "dlinear", "--prediction-length=720"]) == 0
+    described = capsys.readouterr().out
+    assert "weights: 139,680 for 96 -> 720 steps of 7 channels" in described
+    assert "moving_average=25" in described
+    assert "did you mean 'dlinear'" in refuse(capsys, "zoo", "dlinaer")
 
 
 def test_datasets_are_listed_and_saved(capsys, tmp_path):

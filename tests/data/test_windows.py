@@ -105,6 +105,23 @@ def test_model_fits_a_dataset(small_model):
     assert history[-1] < history[0]
 
 
+@pytest.mark.parametrize("stride", [1, 3])
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_positions_are_those_of_each_windows_first_row(stride, shuffle):
+    rows = np.arange(100.0, 130.0)[:, None]
+    options = {"stride": stride, "batch_size": 4, "shuffle": shuffle, "seed": 0}
+    batches = list(window_dataset(rows, 4, 2, **options, first_position=100))
+    history = np.concatenate([np.asarray(inputs["history"]) for inputs, _ in batches])
+    position = np.concatenate([np.asarray(inputs["position"]) for inputs, _ in batches])
+    np.testing.assert_array_equal(position, history[:, 0, 0])
+    assert sorted(position) == list(range(100, 125, stride))
+
+
+def test_positions_and_decoder_inputs_are_not_given_together():
+    with pytest.raises(ValueError, match="decoder inputs or positions: give one of the two"):
+        window_dataset(VALUES, 4, 2, teacher_forcing=True, first_position=0)
+
+
 def test_random_sequences_are_standard_normal_and_seeded():
     first = random_sequences(2000, 6, 12, seed=3)
     assert first.dtype == np.float32

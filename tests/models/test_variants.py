@@ -1,0 +1,81 @@
+"""What hyperparameters change, beyond what the contract holds every architecture to."""
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans import zoo
+from kerastrans.layers import RecurrentCycle
+
+from ..conftest import to_numpy
+
+WINDOWS = np.random.default_rng(0).standard_normal((2, 24, 3)).astype("float32")
+
+
+@pytest.mark.parametrize("name", ["linear_regression", "nlinear", "dlinear", "rlinear"])
+def test_individual_channels_have_weights_of_their_own(name):
+    shared = zoo.build(name, 24, 12, 3)
+    model = zoo.build(name, 24, 12, 3, individual=True)
+    per_channel = {"rlinear": 6}.get(name, 0)  # RevIN's scale and offset are per channel in both
+    own, common = model.count_params() - per_channel, shared.count_params() - per_channel
+    assert own == 3 * common
+    # With the shared weights in every channel it is the shared model.
+    weights = [
+        weight
+        if target.shape == weight.shape
+        else np.broadcast_to(weight if weight.shape[-1] == 1 else weight[None], target.shape)
+        for weight, target in zip(shared.get_weights(), model.get_weights(), strict=True)
+    ]
+    model.set_weights(weights)
+    expected = to_numpy(shared(WINDOWS))
+    np.testing.assert_allclose(to_numpy(model(WINDOWS)), expected, atol=1e-5)
+
+
+def test_trend_stacks_draw_polynomials():
+    model = zoo.build("nbeats", 24, 12, 3, stacks=("trend",), hidden_dim=16, degree=2)
+    forecast = to_numpy(model(WINDOWS))
+    np.testing.assert_allclose(np.diff(forecast, n=3, axis=1), 0, atol=1e-4)
+    assert np.abs(np.diff(forecast, n=2, axis=1)).max() > 1e-4
+
+
+def test_blocks_of_an_interpretable_stack_share_their_weights():
+    def count(num_blocks, stacks):
+        model = zoo.build("nbeats", 24, 12, 3, stacks=stacks, num_blocks=num_blocks, hidden_dim=8)
+        return model.count_params()
+
+    # From the second block on the backcast is used, and nothing is added.
+    assert count(2, ("seasonality",)) == count(5, ("seasonality",))
+    assert count(2, ("generic",)) < count(5, ("generic",))
+
+
+def test_baselines_repeat_what_they_say():
+    last = to_numpy(zoo.build("last_value", 24, 5, 3)(WINDOWS))
+    np.testing.assert_array_equal(last, np.repeat(WINDOWS[:, -1:], 5, axis=1))
+    season = to_numpy(zoo.build("seasonal_naive", 24, 12, 3, season=5)(WINDOWS))
+    expected = np.concatenate([WINDOWS[:, -5:]] * 3, axis=1)[:, :12]
+    np.testing.assert_array_equal(season, expected)
+    mean = to_numpy(zoo.build("moving_average", 24, 2, 3, window=7)(WINDOWS))
+    expected = np.repeat(WINDOWS[:, -7:].mean(axis=1, keepdims=True), 2, axis=1)
+    np.testing.assert_allclose(mean, expected, atol=1e-6)
+
+
+def test_cyclenet_forecasts_a_pure_cycle_from_its_position_alone():
+    model = zoo.build("cyclenet", 6, 4, 1, cycle_length=5)
+    cycle = next(layer for layer in model.layers if isinstance(layer, RecurrentCycle))
+    linear = next(layer for layer in model.layers if isinstance(layer, keras.layers.EinsumDense))
+    linear.set_weights([np.zeros((6, 4)), np.zeros((4, 1))])
+    values = np.array([[-1.4], [-0.7], [0.0], [0.7], [1.4]])  # mean 0, standard deviation 1
+    cycle.set_weights([values])
+    # A window of the cycle itself: normalised by its own statistics, it comes back as the cycle.
+    positions = np.array([0, 3], "int32")
+    history = np.stack([values[(p + np.arange(6)) % 5] for p in positions]).astype("float32")
+    forecast = to_numpy(model({"history": history, "position": positions}))
+    for window, start, found in zip(history, positions, forecast, strict=True):
+        expected = values[(start + 6 + np.arange(4)) % 5] * window.std() + window.mean()
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+
+def test_cyclenet_mlp_has_a_hidden_layer():
+    linear = zoo.build("cyclenet", 24, 12, 3).count_params()
+    hidden = zoo.build("cyclenet", 24, 12, 3, hidden_dim=10).count_params()
+    assert hidden - linear == (24 * 10 + 10) + (10 * 12 + 12) - (24 * 12 + 12)
