@@ -58,7 +58,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         self.key_dim = key_dim
         self.dropout = dropout
         self.causal = causal
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.kernel_initializer = kernel_initializer
         width = num_heads * key_dim
         self.query_dense = self._dense(width, "query")
         self.key_dense = self._dense(width, "key")
@@ -129,7 +129,9 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         return self.attend(query, keys, values, mask), (keys, values)
 
     def _dense(self, units, name):
-        start = self.kernel_initializer.clone()
+        start = self.kernel_initializer
+        if isinstance(start, keras.initializers.Initializer):
+            start = start.clone()  # one instance would give all projections the same weights
         return keras.layers.Dense(
             units, kernel_initializer=start, dtype=self.dtype_policy, name=name
         )
@@ -162,7 +164,9 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             "key_dim": self.key_dim,
             "dropout": self.dropout,
             "causal": self.causal,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "kernel_initializer": keras.initializers.serialize(
+                keras.initializers.get(self.kernel_initializer)
+            ),
         }
 
 

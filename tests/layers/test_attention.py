@@ -1,8 +1,11 @@
+import itertools
+
 import keras
 import numpy as np
 import pytest
 from keras import ops
 
+from kerastrans.initializers import FanInUniform
 from kerastrans.layers import CachedMultiHeadAttention
 from kerastrans.masks import create_padding_mask
 from tests.conftest import XLA, to_numpy
@@ -127,3 +130,15 @@ def test_causal_attention_refuses_a_memory():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         CachedMultiHeadAttention(**arguments)
+
+
+def test_projections_do_not_begin_alike_even_from_one_initializer():
+    layer = CachedMultiHeadAttention(2, 3, kernel_initializer=FanInUniform())
+    layer.build((None, 4, 6))
+    query, key, value, output = (to_numpy(w) for w in layer.weights[::2])
+    for one, other in itertools.combinations((query, key, value, output), 2):
+        assert np.abs(one - other).max() > 0.01
+        assert max(np.abs(one).max(), np.abs(other).max()) <= 6**-0.5
+    again = CachedMultiHeadAttention.from_config(layer.get_config())
+    again.build((None, 4, 6))
+    assert np.abs(to_numpy(again.weights[0])).max() <= 6**-0.5
