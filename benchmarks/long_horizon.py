@@ -33,7 +33,6 @@ COLUMNS = (
     "backend",
     "keras",
 )
-BASELINE = {"batch_size": 256, "epochs": 0}
 SCHEDULES = {
     "constant": lambda epoch: 1.0,
     "halve": lambda epoch: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
@@ -122,8 +121,8 @@ def load_parts(model_name, dataset, horizon, context_length, settings, seed):
     values = datasets.load(dataset).to_numpy()
     parts = chronological_split(values, known.splits, context_length)
     scaler = StandardScaler.fit(parts[0])
-    ends = np.cumsum([len(parts[0]), len(parts[1]) - context_length])
-    firsts = (0, ends[0] - context_length, ends[1] - context_length)
+    rows, validation_rows = len(parts[0]), len(parts[1]) - context_length
+    firsts = (0, rows - context_length, rows + validation_rows - context_length)
     positions = "position" in zoo.info(model_name).inputs
     return [
         window_dataset(
@@ -133,7 +132,7 @@ def load_parts(model_name, dataset, horizon, context_length, settings, seed):
             batch_size=settings["batch_size"],
             shuffle=i == 0,
             seed=seed,
-            first_position=int(first) if positions else None,
+            first_position=first if positions else None,
         )
         for i, (part, first) in enumerate(zip(parts, firsts, strict=True))
     ]

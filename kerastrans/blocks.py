@@ -13,7 +13,13 @@ from kerastrans.layers import (
     SeriesDecomposition,
     ValueEmbedding,
 )
-from kerastrans.validation import check_choice, check_dropout, check_positive_integers
+from kerastrans.precision import full_precision
+from kerastrans.validation import (
+    check_at_most,
+    check_choice,
+    check_dropout,
+    check_positive_integers,
+)
 
 EPSILON = 1e-6  # of the layer normalisations, as in the lesson
 
@@ -170,7 +176,6 @@ def position_wise_ffn(
     """
     check_positive_integers(ff_dim=ff_dim)
     check_dropout(dropout)
-
     start = {"kernel_initializer": kernel_initializer}
     x = layers.Dense(ff_dim, activation=activation, **start, name=_join(name, "ffn_expand"))(inputs)
     x = layers.Dropout(dropout, name=_join(name, "ffn_inner_dropout"))(x)
@@ -252,6 +257,15 @@ def embed_values(inputs, d_model, dropout=0.0):
     return layers.Dropout(dropout)(x)
 
 
+def resolve_label_length(label_length, context_length):
+    """The length of the label, half the context where None is given; ValueError past it."""
+    if label_length is None:
+        return max(1, context_length // 2)
+    check_positive_integers(label_length=label_length)
+    check_at_most(label_length=label_length, context_length=context_length)
+    return label_length
+
+
 def label_input(history, label_length, prediction_length):
     """Decoder input of the Informer line: the last `label_length` steps, then zeros.
 
@@ -275,8 +289,6 @@ def decomposition_transformer(
     num_decoder_blocks,
     moving_average,
     dropout,
-    activation="gelu",
-    dtype=None,
 ):
     """Encoder-decoder whose blocks take the trend out of the sequence and carry it apart.
 
@@ -286,17 +298,17 @@ def decomposition_transformer(
         self_attention: makes a layer that mixes the steps of a sequence.
         cross_attention: makes a layer that takes the decoder's sequence and the encoder's.
         label_length: int, known steps in front of the decoder's input.
-        d_model, ff_dim, num_encoder_blocks, num_decoder_blocks, dropout, activation: as in
-            `transformer_encoder`.
+        d_model, ff_dim, num_encoder_blocks, num_decoder_blocks, dropout: as in
+            `build_autoformer_model`.
         moving_average: int, steps of the moving average that is the trend.
-        dtype: of the trend and of what is put out.
 
     Returns:
-        `(batch, prediction_length, c)`.
+        `(batch, prediction_length, c)`, in full precision.
 
     Source: Wu et al. (2021), figure 1 and equations 3-4.
     """
     num_channels = history.shape[-1]
+    dtype = full_precision()  # of the trend and of what is put out
 
     def decompose(x, sublayer):
         """Residual sublayer, then the moving average taken out: season, trend."""
@@ -304,7 +316,7 @@ def decomposition_transformer(
         return SeriesDecomposition(moving_average)(layers.Add()([x, y]))
 
     def feed_forward(x):
-        x = dense(ff_dim, activation=activation, use_bias=False)(x)
+        x = dense(ff_dim, activation="gelu", use_bias=False)(x)
         return dense(d_model, use_bias=False)(layers.Dropout(dropout)(x))
 
     def normalise(x):

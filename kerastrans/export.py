@@ -62,8 +62,7 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
             f"the model's input has {num_channels} channels, the scaler {len(scaler.mean)}: they "
             "must agree."
         )
-    make = _autoregressive_forecast if is_autoregressive(model) else _direct_forecast
-    forecast, signature = make(model, scaler, prediction_length)
+    forecast, signature = _forecast(model, scaler, prediction_length)
 
     archive = keras.export.ExportArchive()
     archive.track(model)
@@ -78,45 +77,47 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
     return path
 
 
-def _autoregressive_forecast(model, scaler, prediction_length):
-    """The function from history to forecast, decoded step by step, and its signature."""
+def _forecast(model, scaler, prediction_length):
+    """The function from a model's inputs to its forecast, in units of the series; its signature."""
     import tensorflow as tf
 
+    decodes = is_autoregressive(model)
+    predict = (_decoding if decodes else _direct)(model, prediction_length)
+    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
+
+    def forecast(history, *further):
+        return {"forecast": predict((history - mean) / std, *further) * std + mean}
+
+    history, *further = model.inputs
+    signature = [tf.TensorSpec(history.shape, "float32", name="history")]
+    if decodes:
+        return tf.function(forecast, jit_compile=True), signature
+    return forecast, signature + [tf.TensorSpec(x.shape, x.dtype, name=x.name) for x in further]
+
+
+def _decoding(model, prediction_length):
+    """From scaled history to a scaled forecast, step by step from the last observed value."""
     decoder = cached_decoder(model)
     decoder.check_length(prediction_length)
-    shape = model.inputs[0].shape  # (None, context_length, num_channels)
-    if decoder.decoder_input.shape[-1] != shape[-1]:
+    num_channels = model.inputs[0].shape[-1]
+    if decoder.decoder_input.shape[-1] != num_channels:
         raise ValueError(
-            f"the model's input has {shape[-1]} channels, its decoder "
+            f"the model's input has {num_channels} channels, its decoder "
             f"{decoder.decoder_input.shape[-1]}: they must agree."
         )
-    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
-
-    @tf.function(jit_compile=True)
-    def forecast(history):
-        scaled = (history - mean) / std
-        decoded = decoder.decode([scaled], scaled[:, -1:], prediction_length)
-        return {"forecast": decoded * std + mean}
-
-    return forecast, [tf.TensorSpec(shape, "float32", name="history")]
+    return lambda history: decoder.decode([history], history[:, -1:], prediction_length)
 
 
-def _direct_forecast(model, scaler, prediction_length):
-    """The function from a direct model's inputs to its forecast, and its signature."""
-    import tensorflow as tf
-
+def _direct(model, prediction_length):
+    """From scaled history, and what else the model takes, to its scaled forecast."""
     check_prediction_length(model, prediction_length)
-    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
     names = [tensor.name for tensor in model.inputs]
 
-    def forecast(*tensors):
-        inputs = dict(zip(names, tensors, strict=True))
-        inputs["history"] = (inputs["history"] - mean) / std
-        outputs = model(inputs if len(inputs) > 1 else inputs["history"], training=False)
-        return {"forecast": outputs * std + mean}
+    def predict(*tensors):
+        inputs = dict(zip(names, tensors, strict=True)) if len(names) > 1 else tensors[0]
+        return model(inputs, training=False)
 
-    signature = [tf.TensorSpec(x.shape, x.dtype, name=x.name) for x in model.inputs]
-    return forecast, signature
+    return predict
 
 
 _RELOAD = """

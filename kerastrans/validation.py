@@ -1,5 +1,6 @@
 """Checks of a user's values: one line that says what was given and what is wanted."""
 
+import difflib
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -51,6 +52,13 @@ def check_prediction_length(model, prediction_length):
         raise ValueError(
             f"{model.name} was built for prediction_length={built_for}, got {prediction_length}."
         )
+
+
+def suggest(name, known):
+    """End of an error about an unknown name: the nearest known one, if any is near, and all."""
+    near = difflib.get_close_matches(str(name).lower(), known, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"{hint}known are {', '.join(known)}."
 
 
 def check_new(path):

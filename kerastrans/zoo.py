@@ -1,9 +1,10 @@
 """The registry of architectures: what there is, where it comes from, how to build it."""
 
-import difflib
 import importlib
 import inspect
 from dataclasses import dataclass
+
+from kerastrans.validation import suggest
 
 CONTRACT = ("context_length", "prediction_length", "num_channels")  # first in every builder
 
@@ -183,7 +184,7 @@ def info(name):
         ValueError: an unknown name; the nearest known one is suggested.
     """
     if name not in _ARCHITECTURES:
-        raise ValueError(f"unknown model {name!r}: {_suggest(name, _ARCHITECTURES)}")
+        raise ValueError(f"unknown model {name!r}: {suggest(name, _ARCHITECTURES)}")
     return _ARCHITECTURES[name]
 
 
@@ -209,12 +210,6 @@ def build(name, /, context_length, prediction_length, num_channels, **hyperparam
     known = [*architecture.defaults, "name"]
     for hyperparameter in hyperparameters:
         if hyperparameter not in known:
-            hint = _suggest(hyperparameter, known)
+            hint = suggest(hyperparameter, known)
             raise ValueError(f"{name} has no hyperparameter {hyperparameter!r}: {hint}")
     return architecture.builder(context_length, prediction_length, num_channels, **hyperparameters)
-
-
-def _suggest(name, known):
-    near = difflib.get_close_matches(str(name).lower(), known, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}known are {', '.join(known)}."

@@ -1,6 +1,5 @@
 """Named real series: small ones in the package, larger ones by checksummed download."""
 
-import difflib
 import hashlib
 import os
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from kerastrans.data.frames import read_csv
+from kerastrans.validation import suggest
 
 _PINNED = (
     "https://raw.githubusercontent.com/junwoopark92/Self-Supervised-Contrastive-Forecsating/"
@@ -137,9 +137,7 @@ def info(name):
         ValueError: an unknown name; the nearest known one is suggested.
     """
     if name not in _DATASETS:
-        near = difflib.get_close_matches(str(name).lower(), _DATASETS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"unknown dataset {name!r}: {hint}known are {', '.join(_DATASETS)}.")
+        raise ValueError(f"unknown dataset {name!r}: {suggest(name, _DATASETS)}")
     return _DATASETS[name]
 
 

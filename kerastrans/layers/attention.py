@@ -92,9 +92,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         queries = self._split_heads(self.query_dense(query)) * self.key_dim**-0.5  # (B, H, Q, D)
         weights = self._weights(queries, keys, mask)  # (B, H, Q, K)
         attended = ops.matmul(self.weights_dropout(weights), values)  # (B, H, Q, D)
-        batch, _, length, _ = ops.shape(attended)
-        attended = ops.transpose(attended, (0, 2, 1, 3))
-        return self.output_dense(ops.reshape(attended, (batch, length, -1)))
+        return self._merge_heads(attended)
 
     def start_cache(self, query, memory=None, *_, batch_size, length, **__):
         """The `(keys, values)` to decode with: projected memory, or room for `length` steps."""
@@ -153,6 +151,12 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         batch, length, _ = ops.shape(x)
         x = ops.reshape(x, (batch, length, self.num_heads, self.key_dim))
         return ops.transpose(x, (0, 2, 1, 3))  # (B, H, T, D)
+
+    def _merge_heads(self, attended):
+        """Every head's share `(B, H, T, D)` as the layer's output `(B, T, d_model)`."""
+        batch, _, length, _ = ops.shape(attended)
+        attended = ops.transpose(attended, (0, 2, 1, 3))
+        return self.output_dense(ops.reshape(attended, (batch, length, -1)))
 
     def compute_output_shape(self, query_shape, memory_shape=None):
         return query_shape

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.precision import full_precision
-from kerastrans.validation import check_positive_integers
+from kerastrans.validation import check_divides, check_positive_integers
 
 
 class _Fourier(keras.layers.Layer):
@@ -13,8 +13,7 @@ class _Fourier(keras.layers.Layer):
 
     def __init__(self, num_heads, dim, modes=64, seed=0, **kwargs):
         check_positive_integers(num_heads=num_heads, dim=dim, modes=modes)
-        if dim % num_heads:
-            raise ValueError(f"num_heads must divide dim={dim}, got {num_heads}.")
+        check_divides(num_heads=num_heads, dim=dim)
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.dim = dim

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.attention import HIDDEN_SCORE
 from kerastrans.validation import check_dropout, check_positive_integers
 
 
@@ -65,7 +66,7 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         steps, length = query.shape[1], memory.shape[1]
         position = ops.reshape(ops.arange(length - steps, length), (-1, 1))
         visible = ops.arange(length) <= position  # (query, key)
-        weights = ops.softmax(ops.where(visible, scores, ops.cast(-1e9, dtype)))
+        weights = ops.softmax(ops.where(visible, scores, ops.cast(HIDDEN_SCORE, dtype)))
         weights = self.weights_dropout(ops.cast(ops.mean(weights, axis=1), self.compute_dtype))
         return self.output_dense(ops.matmul(weights, self.value_dense(memory)))
 

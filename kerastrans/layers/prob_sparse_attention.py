@@ -67,10 +67,7 @@ class ProbSparseAttention(CachedMultiHeadAttention):
         resting = ops.expand_dims(1 - ops.sum(where, axis=2), -1)  # (B, H, T, 1)
         mixed = self._mean(values, length) * resting
         mixed = mixed + ops.matmul(ops.transpose(where, (0, 1, 3, 2)), attended)
-        merged = ops.reshape(
-            ops.transpose(mixed, (0, 2, 1, 3)), (-1, length, self.num_heads * self.key_dim)
-        )
-        return self.output_dense(merged)
+        return self._merge_heads(mixed)
 
     def _mean(self, values, length):
         if not self.causal:

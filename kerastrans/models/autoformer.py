@@ -2,10 +2,9 @@
 
 import keras
 
-from kerastrans.blocks import decomposition_transformer
+from kerastrans.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.layers import AutoCorrelation
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
+from kerastrans.validation import check_dropout, check_positive_integers
 
 
 def build_autoformer_model(
@@ -46,12 +45,10 @@ def build_autoformer_model(
 
     Source: Wu et al. (2021), figure 1 and equations 1-8, without the calendar's embedding.
     """
-    label_length = max(1, context_length // 2) if label_length is None else label_length
     check_positive_integers(
         context_length=context_length,
         prediction_length=prediction_length,
         num_channels=num_channels,
-        label_length=label_length,
         d_model=d_model,
         ff_dim=ff_dim,
         num_encoder_blocks=num_encoder_blocks,
@@ -59,7 +56,7 @@ def build_autoformer_model(
         moving_average=moving_average,
         factor=factor,
     )
-    check_at_most(label_length=label_length, context_length=context_length)
+    label_length = resolve_label_length(label_length, context_length)
     check_dropout(dropout)
     history = keras.Input((context_length, num_channels), name="history")
     outputs = decomposition_transformer(
@@ -74,6 +71,5 @@ def build_autoformer_model(
         num_decoder_blocks=num_decoder_blocks,
         moving_average=moving_average,
         dropout=dropout,
-        dtype=full_precision(),
     )
     return keras.Model(history, outputs, name=name)

@@ -6,12 +6,12 @@ from kerastrans.blocks import (
     dense,
     embed_values,
     label_input,
+    resolve_label_length,
     transformer_decoder,
     transformer_encoder,
 )
 from kerastrans.precision import full_precision
 from kerastrans.validation import (
-    check_at_most,
     check_divides,
     check_dropout,
     check_positive_integers,
@@ -56,18 +56,16 @@ def build_direct_transformer_model(
 
     Source: Vaswani et al. (2017), figure 1; the decoder's input: Zhou et al. (2021), equation 5.
     """
-    label_length = max(1, context_length // 2) if label_length is None else label_length
     check_positive_integers(
         context_length=context_length,
         prediction_length=prediction_length,
         num_channels=num_channels,
-        label_length=label_length,
         d_model=d_model,
         num_heads=num_heads,
         num_encoder_blocks=num_encoder_blocks,
         num_decoder_blocks=num_decoder_blocks,
     )
-    check_at_most(label_length=label_length, context_length=context_length)
+    label_length = resolve_label_length(label_length, context_length)
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
     block = {

@@ -2,11 +2,9 @@
 
 import keras
 
-from kerastrans.blocks import decomposition_transformer
+from kerastrans.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.layers import FourierBlock, FourierCrossAttention
-from kerastrans.precision import full_precision
 from kerastrans.validation import (
-    check_at_most,
     check_divides,
     check_dropout,
     check_positive_integers,
@@ -52,12 +50,10 @@ def build_fedformer_model(
 
     Source: Zhou et al. (2022), figure 2 and equations 3-7, without the calendar's embedding.
     """
-    label_length = max(1, context_length // 2) if label_length is None else label_length
     check_positive_integers(
         context_length=context_length,
         prediction_length=prediction_length,
         num_channels=num_channels,
-        label_length=label_length,
         d_model=d_model,
         ff_dim=ff_dim,
         num_encoder_blocks=num_encoder_blocks,
@@ -66,7 +62,7 @@ def build_fedformer_model(
         modes=modes,
         num_heads=num_heads,
     )
-    check_at_most(label_length=label_length, context_length=context_length)
+    label_length = resolve_label_length(label_length, context_length)
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
     history = keras.Input((context_length, num_channels), name="history")
@@ -82,6 +78,5 @@ def build_fedformer_model(
         num_decoder_blocks=num_decoder_blocks,
         moving_average=moving_average,
         dropout=dropout,
-        dtype=full_precision(),
     )
     return keras.Model(history, outputs, name=name)

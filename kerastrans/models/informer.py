@@ -10,12 +10,12 @@ from kerastrans.blocks import (
     embed_values,
     label_input,
     position_wise_ffn,
+    resolve_label_length,
 )
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
 from kerastrans.precision import full_precision
 from kerastrans.validation import (
-    check_at_most,
     check_divides,
     check_dropout,
     check_positive_integers,
@@ -60,18 +60,16 @@ def build_informer_model(
 
     Source: Zhou et al. (2021), figure 2 and equations 2-6, without the calendar's embedding.
     """
-    label_length = max(1, context_length // 2) if label_length is None else label_length
     check_positive_integers(
         context_length=context_length,
         prediction_length=prediction_length,
         num_channels=num_channels,
-        label_length=label_length,
         d_model=d_model,
         num_heads=num_heads,
         num_encoder_blocks=num_encoder_blocks,
         num_decoder_blocks=num_decoder_blocks,
     )
-    check_at_most(label_length=label_length, context_length=context_length)
+    label_length = resolve_label_length(label_length, context_length)
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
     key_dim = d_model // num_heads
