@@ -40,12 +40,15 @@ def tensorflow_batches(windows, split, batch_size, shuffle, seed):
     import tensorflow as tf
 
     order = tf.data.Dataset.range(len(windows))
+    size = None
     if shuffle:
         order = order.shuffle(len(windows), seed=seed, reshuffle_each_iteration=True)
-    shape = (None, *windows.shape[1:])
+        order, size = order.repeat(), batch_size
+    batches = order.batch(batch_size, drop_remainder=shuffle).take(-(-len(windows) // batch_size))
+    shape = (size, *windows.shape[1:])
 
     def cut(chosen):
         batch = tf.numpy_function(lambda chosen: windows[chosen], [chosen], windows.dtype)
         return split(tf.ensure_shape(batch, shape), chosen)
 
-    return order.batch(batch_size).map(cut).prefetch(tf.data.AUTOTUNE)
+    return batches.map(cut).prefetch(tf.data.AUTOTUNE)

@@ -49,9 +49,13 @@ def window_dataset(
     Args:
         values: `(time, num_channels)`, scaled.
         context_length, prediction_length, stride: as in `sliding_windows`.
-        batch_size: int; the last batch may be smaller, no window is dropped.
+        batch_size: int; no window is dropped, and the last batch may be smaller, unless
+            `shuffle`.
         shuffle: bool, whether the order of the windows changes with every epoch; then give
-            `fit` `shuffle=False`, which would warn that there is nothing left to shuffle.
+            `fit` `shuffle=False`, which would warn that there is nothing left to shuffle. The
+            last batch of an epoch is filled up with windows seen before, so that all batches
+            are of one size: a training step is compiled once, and TensorFlow's steps are up to
+            a third shorter where it knows the size.
         seed: int, of the shuffling.
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, where
             the decoder's inputs are the last observed value and all targets but the last, or
@@ -71,6 +75,7 @@ def window_dataset(
     if teacher_forcing and first_position is not None:
         raise ValueError("a batch has decoder inputs or positions: give one of the two.")
     windows = _windows(values, context_length, prediction_length, stride)
+    batch_size = min(batch_size, len(windows))
 
     def split(batch, chosen):  # (batch, context_length + prediction_length, num_channels), (batch,)
         contexts, targets = batch[:, :context_length], batch[:, context_length:]
@@ -132,7 +137,10 @@ class _WindowBatches(keras.utils.PyDataset):
         return -(-len(self.windows) // self.batch_size)
 
     def __getitem__(self, index):
-        chosen = self.order[index * self.batch_size : (index + 1) * self.batch_size]
+        places = np.arange(index * self.batch_size, (index + 1) * self.batch_size)
+        if self.random is None:
+            places = places[places < len(self.order)]
+        chosen = self.order.take(places, mode="wrap")
         return self.split(self.windows[chosen], chosen)
 
     def on_epoch_end(self):
