@@ -1,8 +1,9 @@
 """How long a training step takes, beside the same architecture in neuralforecast (PyTorch).
 
-Ours is `model.fit` as a user writes it, on windows that the pipeline cuts batch by batch; the
-peer's is the bare step (forward, loss, backward, Adam) on tensors that lie ready. Both take turns
-in one run, on the same sizes, and each figure is the median of the rounds.
+Ours is `model.fit` as a user writes it, on windows that the pipeline cuts batch by batch. The peer
+is measured twice: its own `fit` as its user writes it (two lengths, so that what a call costs once
+drops out), and the bare step (forward, loss, backward, Adam) on tensors that lie ready. All take
+turns in one run, on the same sizes, and each figure is the median of the rounds.
 
     pip install -e ".[jax,benchmarks]"
     python benchmarks/training.py            # writes benchmarks/results/training-<backend>.csv
@@ -26,7 +27,18 @@ from kerastrans.runs import environment
 
 CHANNELS, HORIZON, SEED = 7, 96, 0
 RESULTS = Path(__file__).parent / "results"
-COLUMNS = ["model", "context_length", "batch", "ours", "peer", "ratio", "pipeline", "windows_per_s"]
+COLUMNS = [
+    "model",
+    "context_length",
+    "batch",
+    "ours",
+    "peer_fit",
+    "peer_step",
+    "ratio_fit",
+    "ratio_step",
+    "pipeline",
+    "windows_per_s",
+]
 
 # name: (context_length, batch, steps a turn, our hyperparameters, the peer's class and arguments)
 CASES = {
@@ -86,36 +98,48 @@ def main():
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()
         writer.writerows(rows)
-    ratios = [row["ratio"] for row in rows]
+    means = {
+        f"geometric_mean_{key}": round(statistics.geometric_mean(row[key] for row in rows), 3)
+        for key in ("ratio_fit", "ratio_step")
+    }
     summary = {
-        "geometric_mean_ratio": round(statistics.geometric_mean(ratios), 3),
+        **means,
         "rounds": options.rounds,
         "environment": environment(),
     }
     path.with_suffix(".json").write_text(json.dumps(summary, indent=2) + "\n")
-    print(f"geometric mean {summary['geometric_mean_ratio']}, written to {path}")
+    print(f"{means}, written to {path}")
 
 
 def compare(name, rounds):
     """Ours and the peer's step by turns: a row of the table, times in milliseconds."""
     context_length, batch, steps, hyperparameters, peer_class, peer_arguments = CASES[name]
     ours, pipeline = our_round(name, context_length, batch, hyperparameters, steps)
-    peer = peer_round(peer_class, peer_arguments, context_length, batch, steps)
-    times = {"ours": [], "peer": [], "pipeline": []}
-    for turn in (ours, peer, pipeline):
+    peer = start_peer(peer_class, peer_arguments, context_length, batch, steps)
+    turns = {
+        "ours": ours,
+        "pipeline": pipeline,
+        "peer_step": lambda: peer("steps", steps),
+        "once": lambda: peer("fit", 1),
+        "peer_fit": lambda: peer("fit", 1 + steps),
+    }
+    times = {key: [] for key in turns}
+    for turn in turns.values():
         turn()  # warm-up, compilation
     for _ in range(rounds):
-        for key, turn in (("ours", ours), ("peer", peer), ("pipeline", pipeline)):
+        for key, turn in turns.items():
             start = time.perf_counter()
             turn()
             times[key].append((time.perf_counter() - start) / steps * 1e3)
     medians = {key: statistics.median(values) for key, values in times.items()}
+    medians["peer_fit"] -= medians.pop("once")
     row = {
         "model": name,
         "context_length": context_length,
         "batch": batch,
         **{key: round(value, 2) for key, value in medians.items()},
-        "ratio": round(medians["ours"] / medians["peer"], 3),
+        "ratio_fit": round(medians["ours"] / medians["peer_fit"], 3),
+        "ratio_step": round(medians["ours"] / medians["peer_step"], 3),
         "windows_per_s": round(batch / medians["ours"] * 1e3),
     }
     print({column: row[column] for column in COLUMNS}, flush=True)
@@ -140,8 +164,8 @@ def our_round(name, context_length, batch, hyperparameters, steps):
     return lambda: model.fit(windows, verbose=0, shuffle=False), pipeline
 
 
-def peer_round(peer_class, arguments, context_length, batch, steps):
-    """Function that has the peer's process run `steps` of its training.
+def start_peer(peer_class, arguments, context_length, batch, steps):
+    """Function `(what, steps)` that has the peer's process train: see training_peer.py.
 
     A process of its own: the compilers in TensorFlow and in neuralforecast's packages cannot
     share one.
@@ -151,7 +175,7 @@ def peer_round(peer_class, arguments, context_length, batch, steps):
         "arguments": {"h": HORIZON, "input_size": context_length, **arguments},
         "batch": batch,
         "channels": CHANNELS,
-        "steps": steps,
+        "rows": context_length + HORIZON + batch * steps - 1,
         "seed": SEED,
     }
     command = [sys.executable, Path(__file__).with_name("training_peer.py"), json.dumps(task)]
@@ -159,8 +183,8 @@ def peer_round(peer_class, arguments, context_length, batch, steps):
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
     )
 
-    def turn():
-        process.stdin.write("go\n")
+    def turn(what, steps):
+        process.stdin.write(f"{what} {steps}\n")
         for line in process.stdout:
             if line == "done\n":
                 return

@@ -10,10 +10,12 @@ _HOMES = {
     "blocks": ("position_wise_ffn", "transformer_decoder", "transformer_encoder"),
     "evaluation": ("ForecastError",),
     "export": ("export_savedmodel",),
-    "generation": ("generate",),
+    "generation": ("generate", "generate_tokens"),
+    "inspection": ("attention_scores",),
     "layers": ("CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"),
     "masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
-    "models": ("build_transformer_model",),
+    "models": ("build_seq2seq_transformer", "build_transformer_model"),
+    "samplers": ("BeamSampler", "GreedySampler", "RandomSampler"),
 }
 _ROOMS = {*_HOMES, "data", "datasets", "metrics", "plotting", "zoo"}
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}

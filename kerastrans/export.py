@@ -14,6 +14,7 @@ import numpy as np
 
 from kerastrans.data.scaling import StandardScaler
 from kerastrans.generation import cached_decoder, is_autoregressive
+from kerastrans.samplers import FeedBack
 from kerastrans.validation import check_new, check_positive_integers, check_prediction_length
 
 
@@ -105,7 +106,7 @@ def _decoding(model, prediction_length):
             f"the model's input has {num_channels} channels, its decoder "
             f"{decoder.decoder_input.shape[-1]}: they must agree."
         )
-    return lambda history: decoder.decode([history], history[:, -1:], prediction_length)
+    return lambda history: decoder.decode([history], history[:, -1:], prediction_length, FeedBack())
 
 
 def _direct(model, prediction_length):

@@ -1,5 +1,7 @@
 """Autoregressive decoding of any functional encoder-decoder model made of our blocks.
 
+Numbers are fed back as they come, tokens as a sampler chooses them.
+
 The model's own graph is the only description of its wiring. What does not depend on the decoder
 input runs once per sequence; the rest runs once per step on the newest value alone, and the
 layers that look across time (those with a `decode` method) keep a cache from step to step.
@@ -12,7 +14,9 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans.backend import compile_function
-from kerastrans.validation import check_positive_integers
+from kerastrans.graph import arguments, calls, store
+from kerastrans.samplers import FeedBack, GreedySampler
+from kerastrans.validation import check_positive_integers, check_valid_lengths
 
 # What treats every time step alike, and so serves one step as well as many.
 POSITION_WISE_LAYERS = (
@@ -25,6 +29,7 @@ POSITION_WISE_LAYERS = (
     layers.Identity,
     layers.LayerNormalization,
     layers.Multiply,
+    layers.ReversibleEmbedding,
     layers.RMSNormalization,
     layers.Subtract,
 )
@@ -61,12 +66,47 @@ def generate(model, encoder_inputs, num_steps, start_token=None):
     """
     check_positive_integers(num_steps=num_steps)
     decoder = cached_decoder(model)
-    decoder.check_length(num_steps)
+    if decoder.output.shape[-1] != decoder.decoder_input.shape[-1]:
+        raise ValueError(
+            f"generate feeds outputs back as decoder inputs: their widths must agree, got "
+            f"{decoder.output.shape[-1]} and {decoder.decoder_input.shape[-1]} in {model.name!r}."
+        )
     encoder_inputs = decoder.check_encoder_inputs(encoder_inputs)
     start_token = decoder.make_start_token(encoder_inputs, start_token)
-    decode = decoder.compiled(num_steps)
-    tensors = [ops.convert_to_tensor(x) for x in (*encoder_inputs, start_token)]
-    return ops.convert_to_numpy(decode(*tensors))
+    return decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
+
+
+def generate_tokens(model, source, source_lengths, num_steps, sampler=None):
+    """Generate up to `num_steps` tokens one after the other, each fed back as the next input.
+
+    The whole loop is compiled, and ends as soon as every sequence has ended.
+
+    Args:
+        model: functional `keras.Model` `[source, source_lengths, target] -> logits`, such as
+            `build_seq2seq_transformer` returns.
+        source: integers `(batch, source_steps)`, tokens.
+        source_lengths: integers `(batch,)`, how many of them are no padding.
+        num_steps: int, the most tokens to generate, the end token among them.
+        sampler: `GreedySampler()` (None), `RandomSampler(...)` or `BeamSampler(...)`, which also
+            know the numbers of the padding, start and end token.
+
+    Returns:
+        NumPy array `(batch, num_steps)`, int32: the tokens, the end token, then padding.
+
+    Raises:
+        ValueError: inputs of another shape, tokens that the model does not know, a length of 0
+            or past the source's steps, `num_steps` below 1, a model that cannot be decoded step
+            by step.
+    """
+    check_positive_integers(num_steps=num_steps)
+    sampler = GreedySampler() if sampler is None else sampler
+    decoder = cached_decoder(model)
+    source, source_lengths = decoder.check_encoder_inputs([source, source_lengths])
+    _check_tokens(source, model.get_layer("source_embedding").input_dim)
+    check_valid_lengths(source_lengths, source.shape[1])
+    inputs = [np.repeat(x, sampler.width, axis=0) for x in (source, source_lengths)]
+    start = np.full((len(inputs[0]), 1), sampler.start_token, "int32")
+    return decoder.run(inputs, start, num_steps, sampler)
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -76,6 +116,15 @@ class AutoregressiveModel(keras.Model):
     def generate(self, encoder_inputs, num_steps, start_token=None):
         """Same as `kerastrans.generate(model, encoder_inputs, num_steps, start_token)`."""
         return generate(self, encoder_inputs, num_steps, start_token)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class TokenModel(keras.Model):
+    """A functional `keras.Model([source, source_lengths, target], logits)` that generates."""
+
+    def generate(self, source, source_lengths, num_steps, sampler=None):
+        """Same as `generate_tokens(model, source, source_lengths, num_steps, sampler)`."""
+        return generate_tokens(self, source, source_lengths, num_steps, sampler)
 
 
 def is_autoregressive(model):
@@ -97,8 +146,8 @@ class CachedDecoder:
         model: see `generate`.
 
     Raises:
-        ValueError: the model is not functional, has no decoder input, feeds back another width
-            than it puts out, or holds a layer that looks across time and cannot decode.
+        ValueError: the model is not functional, has no decoder input, or holds a layer that
+            looks across time and cannot decode.
     """
 
     def __init__(self, model):
@@ -109,53 +158,55 @@ class CachedDecoder:
             )
         *self.encoder_inputs, self.decoder_input = model.inputs
         self.output = model.outputs[0]
-        if self.output.shape[-1] != self.decoder_input.shape[-1]:
-            raise ValueError(
-                f"generate feeds outputs back as decoder inputs: their widths must agree, got "
-                f"{self.output.shape[-1]} and {self.decoder_input.shape[-1]} in {model.name!r}."
-            )
         self.encode_nodes, self.step_nodes = self._split(model)
         for node in self.step_nodes:
             _check_decodable(node.operation)
         self.variables = _unique_variables(self.encode_nodes + self.step_nodes)
         self._compiled = {}
 
-    def compiled(self, num_steps):
-        """`decode` for `num_steps`, compiled: `(*encoder_inputs, start_token) -> outputs`."""
-        if num_steps not in self._compiled:
+    def run(self, encoder_inputs, first, num_steps, sampler):
+        """`decode` on NumPy arrays, compiled once per `num_steps` and sampler."""
+        self.check_length(num_steps)
+        tensors = (*encoder_inputs, first, *sampler.draws(len(first), num_steps))
+        decode = self.compiled(num_steps, sampler)
+        return ops.convert_to_numpy(decode(*(ops.convert_to_tensor(x) for x in tensors)))
+
+    def compiled(self, num_steps, sampler):
+        """`decode` as a compiled function of tensors alone."""
+        key = num_steps, sampler
+        if key not in self._compiled:
+            count = len(self.encoder_inputs)
 
             def decode(*tensors):
-                return self.decode(tensors[:-1], tensors[-1], num_steps)
+                inputs, (first, *draws) = tensors[:count], tensors[count:]
+                return self.decode(inputs, first, num_steps, sampler, draws)
 
-            self._compiled[num_steps] = compile_function(decode, self.variables)
-        return self._compiled[num_steps]
+            self._compiled[key] = compile_function(decode, self.variables)
+        return self._compiled[key]
 
-    def decode(self, encoder_inputs, start_token, num_steps):
-        """The loop itself, on tensors: returns `(batch, num_steps, output_dim)`."""
+    def decode(self, encoder_inputs, first, num_steps, sampler, draws=()):
+        """The loop itself, on tensors: returns what the sampler makes of it."""
         known = self._encode(encoder_inputs)
-        batch_size, _, output_dim = ops.shape(start_token)
-        caches = self._start_caches(known, batch_size, num_steps)
-        outputs = ops.zeros((batch_size, num_steps, output_dim), start_token.dtype)
+        caches = self._start_caches(known, ops.shape(first)[0], num_steps)
 
-        def step(index, state):
-            value, outputs, caches = state
-            value, caches = self._step(known, value, caches, index)
-            value = ops.cast(value, outputs.dtype)
-            return value, ops.slice_update(outputs, (0, index, 0), value), caches
+        def is_going_on(index, value, memory, caches):
+            return ops.logical_and(index < num_steps, ops.logical_not(sampler.is_finished(memory)))
 
-        return ops.fori_loop(0, num_steps, step, (start_token, outputs, caches))[1]
+        def step(index, value, memory, caches):
+            outputs, caches = self._step(known, value, caches, index)
+            value, memory, rows = sampler.advance(outputs, index, memory)
+            if rows is not None:
+                caches = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), caches)
+            return index + 1, value, memory, caches
+
+        index = ops.convert_to_tensor(0, "int32")
+        start = (index, first, sampler.start(first, num_steps, *draws), caches)
+        return sampler.result(ops.while_loop(is_going_on, step, start)[2])
 
     def _split(self, model):
         """The graph's nodes in order: those that do not depend on the decoder input, the rest."""
-        # Keras has no public view of a functional graph's calls; Function.call reads the same.
-        nodes = [
-            node
-            for depth in sorted(model._nodes_by_depth, reverse=True)
-            for node in model._nodes_by_depth[depth]
-            if not node.is_input
-        ]
         encode, step, reached = [], [], {id(self.decoder_input)}
-        for node in nodes:
+        for node in calls(model):
             if any(id(tensor) in reached for tensor in node.input_tensors):
                 step.append(node)
                 reached.update(id(tensor) for tensor in node.outputs)
@@ -170,8 +221,8 @@ class CachedDecoder:
             for symbol, tensor in zip(self.encoder_inputs, encoder_inputs, strict=True)
         }
         for node in self.encode_nodes:
-            args, kwargs = _arguments(node, known)
-            _store(node, node.operation(*args, **kwargs), known)
+            args, kwargs = arguments(node, known)
+            store(node, node.operation(*args, **kwargs), known)
         return known
 
     def _start_caches(self, known, batch_size, length):
@@ -179,7 +230,7 @@ class CachedDecoder:
         caches = []
         for node in self.step_nodes:
             if hasattr(node.operation, "start_cache"):
-                args, kwargs = _arguments(node, known)
+                args, kwargs = arguments(node, known)
                 caches.append(
                     node.operation.start_cache(
                         *args, **kwargs, batch_size=batch_size, length=length
@@ -193,7 +244,7 @@ class CachedDecoder:
         caches, new_caches = iter(caches), []
         for node in self.step_nodes:
             operation = node.operation
-            args, kwargs = _arguments(node, tensors)
+            args, kwargs = arguments(node, tensors)
             if hasattr(operation, "start_cache"):
                 outputs, cache = operation.decode(*args, **kwargs, cache=next(caches), index=index)
                 new_caches.append(cache)
@@ -201,20 +252,12 @@ class CachedDecoder:
                 outputs = operation.decode(*args, **kwargs, index=index)
             else:
                 outputs = operation(*args, **kwargs)
-            _store(node, outputs, tensors)
+            store(node, outputs, tensors)
         return tensors[id(self.output)], new_caches
 
     def check_encoder_inputs(self, encoder_inputs):
         """The encoder inputs as NumPy arrays; ValueError for a wrong shape or non-finite value."""
-        arrays = encoder_inputs if isinstance(encoder_inputs, list | tuple) else [encoder_inputs]
-        if len(arrays) != len(self.encoder_inputs):
-            raise ValueError(
-                f"generate wants {len(self.encoder_inputs)} encoder input(s), got {len(arrays)}."
-            )
-        return [
-            _check_array(array, symbol)
-            for array, symbol in zip(arrays, self.encoder_inputs, strict=True)
-        ]
+        return check_arrays(encoder_inputs, self.encoder_inputs, "generate", "encoder input(s)")
 
     def make_start_token(self, encoder_inputs, start_token):
         """What the decoder sees first, `(batch, 1, output_dim)`; see `generate`."""
@@ -252,6 +295,14 @@ def _check_decodable(operation):
         )
 
 
+def check_arrays(arrays, symbols, wanted_by, kind):
+    """One NumPy array for each of a model's inputs; ValueError for another number or shape."""
+    arrays = arrays if isinstance(arrays, list | tuple) else [arrays]
+    if len(arrays) != len(symbols):
+        raise ValueError(f"{wanted_by} wants {len(symbols)} {kind}, got {len(arrays)}.")
+    return [_check_array(array, symbol) for array, symbol in zip(arrays, symbols, strict=True)]
+
+
 def _check_array(array, symbol):
     array = np.asarray(array)
     wanted = symbol.shape
@@ -262,23 +313,19 @@ def _check_array(array, symbol):
         raise ValueError(f"{symbol.name} must have shape {wanted} (None = any), got {array.shape}.")
     if 0 in array.shape:
         raise ValueError(f"{symbol.name} must not be empty, got shape {array.shape}.")
+    if symbol.dtype.startswith("int") and array.dtype.kind not in "iu":
+        raise ValueError(f"{symbol.name} must hold integers, got {array.dtype}.")
     if not np.isfinite(array).all():
         raise ValueError(f"{symbol.name} must be finite, got NaN or infinite values.")
     return array.astype(symbol.dtype, copy=False)
 
 
-def _arguments(node, tensors):
-    """The node's call arguments, its KerasTensors replaced by their tensors (None: not known)."""
-
-    def fill_in(x):
-        return tensors.get(id(x)) if isinstance(x, keras.KerasTensor) else x
-
-    return keras.tree.map_structure(fill_in, (node.arguments.args, node.arguments.kwargs))
-
-
-def _store(node, outputs, tensors):
-    flat = keras.tree.flatten(outputs)
-    tensors.update(zip((id(x) for x in node.outputs), flat, strict=True))
+def _check_tokens(tokens, vocabulary_size):
+    if tokens.min() < 0 or tokens.max() >= vocabulary_size:
+        raise ValueError(
+            f"source holds token {tokens.min() if tokens.min() < 0 else tokens.max()}: the model "
+            f"knows 0 to {vocabulary_size - 1}."
+        )
 
 
 def _unique_variables(nodes):

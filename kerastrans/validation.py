@@ -25,6 +25,15 @@ def check_non_negative(**values):
             raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
 
 
+def check_valid_lengths(lengths, steps):
+    """Raise ValueError unless every valid length is from 1 to the steps there are."""
+    for row, length in enumerate(lengths):
+        if not 1 <= length <= steps:
+            raise ValueError(
+                f"valid lengths must be from 1 to {steps} steps, got {length} in row {row}."
+            )
+
+
 def check_divides(**values):
     """Raise ValueError unless the first of two named values divides the second."""
     (name, value), (other, total) = values.items()

@@ -1,13 +1,16 @@
 """Named real series: small ones in the package, larger ones by checksummed download."""
 
-import hashlib
 import os
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from kerastrans.data.frames import read_csv
+from kerastrans.datasets.pairs import load_pairs, number_pairs
+from kerastrans.datasets.sources import download, local_file
 from kerastrans.validation import suggest
+
+__all__ = ["Dataset", "info", "load", "load_pairs", "names", "number_pairs"]
 
 _PINNED = (
     "https://raw.githubusercontent.com/junwoopark92/Self-Supervised-Contrastive-Forecsating/"
@@ -161,25 +164,6 @@ def load(name):
     if dataset.url is None:
         return read_csv(Path(str(files(__package__) / "files" / dataset.path)))
     folder = os.environ.get("KERASTRANS_DATA_DIR")
-    return read_csv(_local_file(folder, dataset) if folder else _download(dataset))
-
-
-def _local_file(folder, dataset):
-    path = Path(folder) / dataset.path
-    if not path.is_file():
-        raise FileNotFoundError(f"KERASTRANS_DATA_DIR={folder} holds no {dataset.path}.")
-    found = hashlib.sha256(path.read_bytes()).hexdigest()
-    if found != dataset.sha256:
-        raise ValueError(f"{path} has sha256 {found}, wanted {dataset.sha256}: another version?")
-    return path
-
-
-def _download(dataset):
-    import pooch
-
-    return pooch.retrieve(
-        dataset.url,
-        known_hash=f"sha256:{dataset.sha256}",
-        fname=Path(dataset.path).name,
-        path=pooch.os_cache("kerastrans"),
-    )
+    if folder:
+        return read_csv(local_file(folder, dataset.path, dataset.sha256))
+    return read_csv(download(dataset.url, f"sha256:{dataset.sha256}"))

@@ -8,6 +8,7 @@ from kerastrans.layers.fourier import FourierBlock, FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
 from kerastrans.layers.positional_encoding import LearntPositionalEncoding, PositionalEncoding
@@ -29,6 +30,7 @@ __all__ = [
     "GlobalToken",
     "InterpretableMultiHeadAttention",
     "LearntPositionalEncoding",
+    "PaddingMask",
     "Patching",
     "PeriodicConvolution",
     "PositionalEncoding",

@@ -30,7 +30,8 @@ class CachedMultiHeadAttention(keras.layers.Layer):
     Call arguments:
         query: `(batch, query, d_model)`.
         memory: `(batch, key, memory_width)`; None for self-attention.
-        padding_mask: boolean `(batch, key)`, True = may be attended to.
+        padding_mask: boolean `(batch, key)`, or `(batch, query, key)` for one a query, as
+            `create_padding_mask` makes them; True = may be attended to.
         attention_mask: boolean, broadcastable to `(batch, query, key)`, True = may be attended to.
 
     Returns:
@@ -74,12 +75,15 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         self.output_dense.build((*query_shape[:-1], self.num_heads * self.key_dim))
 
     def call(self, query, memory=None, padding_mask=None, attention_mask=None):
-        if self.causal and memory is not None:
-            raise ValueError(f"{self.name} is causal: it attends to its own query, not a memory.")
         keys, values = self.project(query if memory is None else memory)
-        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
-        mask = combine_masks(_for_each_query(padding_mask), attention_mask, look_ahead)
+        mask = self._mask(query, memory, padding_mask, attention_mask)
         return self.attend(query, keys, values, mask)
+
+    def attention_scores(self, query, memory=None, padding_mask=None, attention_mask=None):
+        """The weights `(batch, heads, query, key)` that `call` gives to the values."""
+        keys, _ = self.project(query if memory is None else memory)
+        mask = self._mask(query, memory, padding_mask, attention_mask)
+        return self._weights(self._queries(query), keys, mask)
 
     def project(self, memory):
         """Keys and values of `memory`, each `(batch, heads, key, key_dim)`."""
@@ -89,8 +93,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
 
     def attend(self, query, keys, values, mask=None):
         """Attention of `query` `(B, Q, d_model)` over projected keys and values."""
-        queries = self._split_heads(self.query_dense(query)) * self.key_dim**-0.5  # (B, H, Q, D)
-        weights = self._weights(queries, keys, mask)  # (B, H, Q, K)
+        weights = self._weights(self._queries(query), keys, mask)  # (B, H, Q, K)
         attended = ops.matmul(self.weights_dropout(weights), values)  # (B, H, Q, D)
         return self._merge_heads(attended)
 
@@ -134,6 +137,17 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             units, kernel_initializer=start, dtype=self.dtype_policy, name=name
         )
 
+    def _mask(self, query, memory, padding_mask, attention_mask):
+        """All that hides a key, in one mask; None if nothing does."""
+        if self.causal and memory is not None:
+            raise ValueError(f"{self.name} is causal: it attends to its own query, not a memory.")
+        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
+        return combine_masks(_for_each_query(padding_mask), attention_mask, look_ahead)
+
+    def _queries(self, query):
+        """Scaled queries `(batch, heads, query, key_dim)`."""
+        return self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
+
     def _weights(self, queries, keys, mask):
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))
         dtype = keras.backend.result_type(self.compute_dtype, "float32")
@@ -175,8 +189,10 @@ class CachedMultiHeadAttention(keras.layers.Layer):
 
 
 def _for_each_query(padding_mask):
-    """Padding mask `(B, K)` as `(B, 1, K)`: the same for every query; None stays None."""
-    return None if padding_mask is None else ops.expand_dims(padding_mask, 1)
+    """Padding mask `(B, K)` as `(B, 1, K)`: the same for every query; others as they are."""
+    if padding_mask is None or len(padding_mask.shape) == 3:
+        return padding_mask
+    return ops.expand_dims(padding_mask, 1)
 
 
 def _softmax(scores):

@@ -2,9 +2,10 @@
 
 import importlib
 
+from kerastrans.models.seq2seq_transformer import build_seq2seq_transformer
 from kerastrans.models.transformer import build_transformer_model
 
-__all__ = ["build_transformer_model"]
+__all__ = ["build_seq2seq_transformer", "build_transformer_model"]
 
 
 def __getattr__(name):

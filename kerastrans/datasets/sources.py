@@ -1,0 +1,31 @@
+"""Where a data set's file comes from: the user's folder, or one checksummed download."""
+
+import hashlib
+from pathlib import Path
+
+
+def local_file(folder, path, sha256):
+    """The file `path` in the folder that KERASTRANS_DATA_DIR names, its checksum verified."""
+    file = Path(folder) / path
+    if not file.is_file():
+        raise FileNotFoundError(f"KERASTRANS_DATA_DIR={folder} holds no {path}.")
+    found = hashlib.sha256(file.read_bytes()).hexdigest()
+    if found != sha256:
+        raise ValueError(f"{file} has sha256 {found}, wanted {sha256}: another version?")
+    return file
+
+
+def download(url, known_hash, member=None):
+    """The file at `url`, or the `member` of the archive there, from the user's cache folder."""
+    import pooch
+
+    # Unpacked beside the archive, which pooch verifies at every call.
+    unpack = pooch.Unzip([member]) if member else None
+    found = pooch.retrieve(
+        url,
+        known_hash=known_hash,
+        fname=url.rsplit("/", 1)[-1],
+        path=pooch.os_cache("kerastrans"),
+        processor=unpack,
+    )
+    return found[0] if member else found

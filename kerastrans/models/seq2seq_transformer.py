@@ -1,0 +1,117 @@
+"""The encoder-decoder Transformer on tokens (Vaswani et al., 2017): translation and its kin."""
+
+import keras
+from keras import layers
+
+from kerastrans.blocks import EPSILON, transformer_decoder, transformer_encoder
+from kerastrans.generation import TokenModel
+from kerastrans.layers import PaddingMask, PositionalEncoding
+from kerastrans.precision import full_precision
+from kerastrans.validation import (
+    check_choice,
+    check_divides,
+    check_dropout,
+    check_positive_integers,
+)
+
+
+def build_seq2seq_transformer(
+    source_vocab_size,
+    target_vocab_size,
+    d_model,
+    num_heads,
+    ff_dim,
+    num_encoder_blocks,
+    num_decoder_blocks,
+    dropout=0.1,
+    *,
+    norm="pre",
+    activation="relu",
+    tied_embeddings=False,
+    name="seq2seq_transformer",
+):
+    """Build the encoder-decoder Transformer that turns one sequence of tokens into another.
+
+    Args:
+        source_vocab_size, target_vocab_size: int, numbers of tokens.
+        d_model: int, width of the embeddings and of all blocks.
+        num_heads: int, attention heads; they divide `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
+        dropout: float in [0, 1).
+        norm: "pre" (with a last normalisation behind each stack; Xiong et al., 2020) or "post"
+            (Vaswani et al., 2017).
+        activation: of the feed-forward networks.
+        tied_embeddings: bool, whether the head uses the target embedding's matrix.
+        name: of the model.
+
+    Returns:
+        A functional Keras model `[source, source_lengths, target] -> logits`, of shapes
+        `(batch, source_steps)`, `(batch,)`, `(batch, time)` and `(batch, time,
+        target_vocab_size)`, for any number of steps. `source_lengths` are the numbers of source
+        tokens that are no padding. The head's softmax stands in the loss and in the samplers:
+        compile with `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
+        ignore_class=PAD)`. Its `generate(source, source_lengths, num_steps, sampler=None)` is
+        `kerastrans.generate_tokens`.
+
+    Raises:
+        ValueError: a size that is not a positive integer, heads that do not divide `d_model`,
+            `dropout` outside [0, 1), an unknown `norm`.
+
+    Source: Vaswani et al. (2017), figure 1; tied embeddings: section 3.4.
+    """
+    check_positive_integers(
+        source_vocab_size=source_vocab_size,
+        target_vocab_size=target_vocab_size,
+        d_model=d_model,
+        num_heads=num_heads,
+        ff_dim=ff_dim,
+        num_encoder_blocks=num_encoder_blocks,
+        num_decoder_blocks=num_decoder_blocks,
+    )
+    check_divides(num_heads=num_heads, d_model=d_model)
+    check_dropout(dropout)
+    check_choice("norm", norm, ("pre", "post"))
+    block = {"dropout": dropout, "norm": norm, "activation": activation}
+    sizes = num_heads, d_model // num_heads, ff_dim
+    # Entries of a variance of 1 / d_model: times the root of d_model they have 1.
+    start = {"embeddings_initializer": keras.initializers.RandomNormal(stddev=d_model**-0.5)}
+    source_embedding = layers.Embedding(
+        source_vocab_size, d_model, **start, name="source_embedding"
+    )
+    target_embedding = layers.ReversibleEmbedding(
+        target_vocab_size,
+        d_model,
+        tied_embeddings,
+        **start,
+        reverse_dtype=full_precision(),
+        name="target_embedding",
+    )
+
+    def embed(tokens, embedding, stack):
+        x = embedding(tokens) * d_model**0.5  # (batch, time, d_model)
+        x = PositionalEncoding(None, d_model, name=f"{stack}_positions")(x)
+        return layers.Dropout(dropout, name=f"{stack}_dropout")(x)
+
+    def close(x, stack):
+        """A pre-norm stack is normalised once more behind its last block."""
+        if norm == "post":
+            return x
+        return layers.LayerNormalization(epsilon=EPSILON, name=f"{stack}_norm")(x)
+
+    source = keras.Input((None,), dtype="int32", name="source")
+    source_lengths = keras.Input((), dtype="int32", name="source_lengths")
+    mask = PaddingMask(name="source_mask")(source, source_lengths)
+    x = embed(source, source_embedding, "encoder")
+    for i in range(num_encoder_blocks):
+        x = transformer_encoder(x, *sizes, **block, padding_mask=mask, name=f"encoder_{i}")
+    encoder_output = close(x, "encoder")
+
+    target = keras.Input((None,), dtype="int32", name="target")
+    x = embed(target, target_embedding, "decoder")
+    for i in range(num_decoder_blocks):
+        x = transformer_decoder(
+            x, encoder_output, *sizes, **block, encoder_padding_mask=mask, name=f"decoder_{i}"
+        )
+    logits = target_embedding(close(x, "decoder"), reverse=True)
+    return TokenModel([source, source_lengths, target], logits, name=name)
