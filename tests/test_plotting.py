@@ -1,7 +1,8 @@
 import numpy as np
 import pandas as pd
+import pytest
 
-from kerastrans.plotting import plot_forecast
+from kerastrans.plotting import attention_heatmaps, plot_forecast, positional_encoding
 
 DATES = pd.date_range("2020-01-01", periods=15, freq="h")
 FRAME = pd.DataFrame(np.arange(30.0).reshape(15, 2), DATES, ["a", "b"])
@@ -28,3 +29,35 @@ def test_channels_are_matched_by_name():
     history, future = FRAME.iloc[:10], FRAME.iloc[10:]
     line = plot_forecast(history, {"model": future[["b", "a"]]}).axes[0].lines[1]
     np.testing.assert_array_equal(line.get_ydata()[1:], future["a"])
+
+
+def test_heat_maps_leave_hidden_keys_empty_and_name_tokens():
+    weights = np.tril(np.ones((2, 3, 4, 4)) / np.arange(1, 5)[:, None])
+    tokens = ["a", "b", "c", "."]
+    figure = attention_heatmaps(weights, tokens, tokens, title="t", key_axis="source token")
+    panels, bar = figure.axes[:-1], figure.axes[-1]
+    assert [p.get_title() for p in panels] == [
+        f"block {b}, head {h}" for b in (1, 2) for h in (1, 2, 3)
+    ]
+    shown = panels[0].images[0].get_array()
+    np.testing.assert_array_equal(np.ma.getmaskarray(shown), weights[0, 0] == 0)
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == tokens
+    assert figure.get_supxlabel() == "source token"
+    assert bar.get_ylabel() == "attention weight"
+
+
+def test_positional_encoding_has_waves_and_a_heat_map():
+    encoding = np.sin(np.arange(60)[:, None] * 0.5 ** np.arange(32))
+    waves, heat, _ = positional_encoding(encoding, columns=(6, 7)).axes
+    np.testing.assert_array_equal(waves.lines[1].get_ydata(), encoding[:, 7])
+    np.testing.assert_array_equal(heat.images[0].get_array(), encoding)
+    assert (waves.get_xlabel(), heat.get_ylabel()) == ("position [steps]", "position [steps]")
+
+
+def test_bad_arrays_to_draw():
+    with pytest.raises(ValueError, match=r"weights must be \(blocks, heads, queries, keys\)"):
+        attention_heatmaps(np.zeros((2, 3, 4)))
+    with pytest.raises(ValueError, match="key_labels must be 4, one a position, got 3"):
+        attention_heatmaps(np.zeros((1, 1, 2, 4)), key_labels=list("abc"))
+    with pytest.raises(ValueError, match="columns must be from 0 to 3"):
+        positional_encoding(np.zeros((5, 4)))
