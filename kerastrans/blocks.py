@@ -153,6 +153,7 @@ def position_wise_ffn(
     ff_dim,
     dropout=0.0,
     *,
+    output_dim=None,
     activation="relu",
     kernel_initializer="glorot_uniform",
     name=None,
@@ -163,23 +164,25 @@ def position_wise_ffn(
         inputs: `(batch, time, d_model)`.
         ff_dim: int, width of the hidden layer.
         dropout: float in [0, 1), after the activation.
+        output_dim: int, width of the result; that of the inputs by default.
         activation, kernel_initializer: as in `keras.layers.Dense`.
         name: prefix of the layers' names.
 
     Returns:
-        `(batch, time, d_model)`.
+        `(batch, time, output_dim)`.
 
     Raises:
-        ValueError: `ff_dim` below 1, `dropout` outside [0, 1).
+        ValueError: `ff_dim` or `output_dim` below 1, `dropout` outside [0, 1).
 
     Source: Vaswani et al. (2017), equation 2.
     """
-    check_positive_integers(ff_dim=ff_dim)
+    output_dim = inputs.shape[-1] if output_dim is None else output_dim
+    check_positive_integers(ff_dim=ff_dim, output_dim=output_dim)
     check_dropout(dropout)
     start = {"kernel_initializer": kernel_initializer}
     x = layers.Dense(ff_dim, activation=activation, **start, name=_join(name, "ffn_expand"))(inputs)
     x = layers.Dropout(dropout, name=_join(name, "ffn_inner_dropout"))(x)
-    return layers.Dense(inputs.shape[-1], **start, name=_join(name, "ffn_contract"))(x)
+    return layers.Dense(output_dim, **start, name=_join(name, "ffn_contract"))(x)
 
 
 def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):

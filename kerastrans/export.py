@@ -106,7 +106,8 @@ def _decoding(model, prediction_length):
             f"the model's input has {num_channels} channels, its decoder "
             f"{decoder.decoder_input.shape[-1]}: they must agree."
         )
-    return lambda history: decoder.decode([history], history[:, -1:], prediction_length, FeedBack())
+    loop = {"num_steps": prediction_length, "sampler": FeedBack()}
+    return lambda history: decoder.decode(history, history[:, -1:], **loop)
 
 
 def _direct(model, prediction_length):

@@ -7,6 +7,7 @@ input runs once per sequence; the rest runs once per step on the newest value al
 layers that look across time (those with a `decode` method) keep a cache from step to step.
 """
 
+import functools
 import weakref
 
 import keras
@@ -172,20 +173,19 @@ class CachedDecoder:
         return ops.convert_to_numpy(decode(*(ops.convert_to_tensor(x) for x in tensors)))
 
     def compiled(self, num_steps, sampler):
-        """`decode` as a compiled function of tensors alone."""
+        """`decode` as a compiled function of the encoder inputs, the first and the draws."""
         key = num_steps, sampler
         if key not in self._compiled:
-            count = len(self.encoder_inputs)
-
-            def decode(*tensors):
-                inputs, (first, *draws) = tensors[:count], tensors[count:]
-                return self.decode(inputs, first, num_steps, sampler, draws)
-
+            # A partial has no code of its own, by which TensorFlow would count all loops as one
+            # that is traced again and again, and warn.
+            decode = functools.partial(self.decode, num_steps=num_steps, sampler=sampler)
             self._compiled[key] = compile_function(decode, self.variables)
         return self._compiled[key]
 
-    def decode(self, encoder_inputs, first, num_steps, sampler, draws=()):
-        """The loop itself, on tensors: returns what the sampler makes of it."""
+    def decode(self, *tensors, num_steps, sampler):
+        """The loop itself: encoder inputs, first and draws to what the sampler makes of them."""
+        count = len(self.encoder_inputs)
+        encoder_inputs, (first, *draws) = tensors[:count], tensors[count:]
         known = self._encode(encoder_inputs)
         caches = self._start_caches(known, ops.shape(first)[0], num_steps)
 

@@ -69,7 +69,9 @@ def test_one_trace_per_shape_is_reused(small_model, small_inputs, monkeypatch):
     traces = []
     decode = CachedDecoder.decode
     monkeypatch.setattr(
-        CachedDecoder, "decode", lambda self, *args: traces.append(args[2]) or decode(self, *args)
+        CachedDecoder,
+        "decode",
+        lambda self, *args, **loop: traces.append(loop["num_steps"]) or decode(self, *args, **loop),
     )
     for _ in range(3):
         generate(small_model, small_inputs, 4)

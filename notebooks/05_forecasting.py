@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # A Transformer that forecasts, in ten minutes
+# # 5. A Transformer that forecasts
 #
 # Twelve years of airline passengers, one month a row. We train an encoder-decoder Transformer on
 # the first seven tenths, choose nothing on the last two, and let it write the future one month at
@@ -26,11 +26,12 @@ from pathlib import Path
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
 import kerastrans
-from kerastrans import evaluation
+from kerastrans import evaluation, plotting
 from kerastrans.data import (
     StandardScaler,
     chronological_split,
@@ -114,7 +115,7 @@ evaluation.compare(
 ).round(2)
 
 # %%
-kerastrans.plotting.plot_forecast(
+plotting.plot_forecast(
     series.iloc[-60:-HORIZON],
     {"Transformer": forecast, "seasonal naive (12)": naive},
     actual,
@@ -131,16 +132,31 @@ kerastrans.plotting.plot_forecast(
 
 # %%
 contexts, targets = sliding_windows(test, CONTEXT, HORIZON)
-evaluation.compare(
-    {
-        "Transformer": evaluation.forecast_windows(model, contexts, HORIZON, scaler),
-        "last value": evaluation.last_value(contexts, HORIZON),
-        "no growth (seasonal naive)": np.zeros_like(targets),
-    },
-    targets,
-    train,
-    1,
-).round(4)
+forecasts = {
+    "Transformer": evaluation.forecast_windows(model, contexts, HORIZON, scaler),
+    "last value": evaluation.last_value(contexts, HORIZON),
+    "no growth (seasonal naive)": np.zeros_like(targets),
+}
+evaluation.compare(forecasts, targets, train, 1).round(4)
+
+# %% [markdown]
+# ## Error per step
+#
+# How much worse does it get, the further we look? The line is the mean absolute error of each step
+# over all windows, the band holds the middle 80 % of them.
+
+# %%
+figure, panel = plt.subplots(figsize=(8, 3.6), layout="constrained")
+steps = np.arange(1, HORIZON + 1)
+for (name, forecast), colour in zip(forecasts.items(), plotting.COLOURS, strict=False):
+    errors = 100 * np.abs(forecast - targets)[..., 0]  # (windows, steps), in per cent of growth
+    panel.plot(steps, errors.mean(axis=0), "o-", color=colour, label=name)
+    panel.fill_between(steps, *np.quantile(errors, (0.1, 0.9), axis=0), color=colour, alpha=0.12)
+panel.set_xlabel("step of the forecast [months]")
+panel.set_ylabel("absolute error\n[percentage points of growth]")
+panel.legend(frameon=False, loc="lower center", ncols=3, bbox_to_anchor=(0.5, 1.08))
+panel.set_title(f"Error per step, {len(targets)} test windows")
+plt.show()
 
 # %% [markdown]
 # ## Save it, load it
@@ -153,3 +169,12 @@ with tempfile.TemporaryDirectory() as folder:
     model.save(path)
     reloaded = keras.saving.load_model(path)
 np.abs(reloaded.generate(context, HORIZON) - model.generate(context, HORIZON)).max()
+
+# %% [markdown]
+# ## Exercises
+#
+# 1. Train with `decoder_noise=0.0`. What happens to the training error, and to the forecast?
+# 2. Forecast the logarithm itself instead of the growth. Why does the model fail on the last years?
+# 3. Build a direct model instead: `kerastrans.zoo.build("nlinear", 24, 12, 1)`. Is it better?
+#
+# Answers: [answers.ipynb](answers.ipynb).
