@@ -60,10 +60,7 @@ def run(kind, num_steps, min_frequency, sizes, learning_rate, batch_size, epochs
     model = kerastrans.build_seq2seq_transformer(
         english.get_vocab_size(),
         french.get_vocab_size(),
-        num_heads=4,
-        num_encoder_blocks=2,
-        num_decoder_blocks=2,
-        **sizes,
+        **({"num_heads": 4, "num_encoder_blocks": 2, "num_decoder_blocks": 2} | sizes),
     )
     rate = keras.optimizers.schedules.CosineDecay(
         learning_rate, epochs * -(-len(train) // batch_size)

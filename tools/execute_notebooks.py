@@ -1,6 +1,6 @@
 """Execute each notebook's text from a clean kernel and write it with its outputs.
 
-python tools/execute_notebooks.py [notebooks/quickstart.py ...]
+python tools/execute_notebooks.py [notebooks/05_forecasting.py ...]
 """
 
 import sys
