@@ -217,6 +217,16 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
     return normalise(x) if norm == "post" else x
 
 
+def close_stack(inputs, norm, *, dtype=None, name=None):
+    """What leaves a stack of blocks: a pre-norm stack is normalised once more behind its last.
+
+    Source: Xiong et al. (2020), figure 1b.
+    """
+    if norm == "post":
+        return inputs
+    return layers.LayerNormalization(epsilon=EPSILON, dtype=dtype, name=_join(name, "norm"))(inputs)
+
+
 def dense(units, **options):
     """`keras.layers.Dense` that begins as the reference code's layers do, see `FanInUniform`."""
     return layers.Dense(units, kernel_initializer=FanInUniform(), **options)

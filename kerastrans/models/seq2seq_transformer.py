@@ -3,7 +3,7 @@
 import keras
 from keras import layers
 
-from kerastrans.blocks import EPSILON, transformer_decoder, transformer_encoder
+from kerastrans.blocks import close_stack, transformer_decoder, transformer_encoder
 from kerastrans.generation import TokenModel
 from kerastrans.layers import PaddingMask, PositionalEncoding
 from kerastrans.precision import full_precision
@@ -93,19 +93,13 @@ def build_seq2seq_transformer(
         x = PositionalEncoding(None, d_model, name=f"{stack}_positions")(x)
         return layers.Dropout(dropout, name=f"{stack}_dropout")(x)
 
-    def close(x, stack):
-        """A pre-norm stack is normalised once more behind its last block."""
-        if norm == "post":
-            return x
-        return layers.LayerNormalization(epsilon=EPSILON, name=f"{stack}_norm")(x)
-
     source = keras.Input((None,), dtype="int32", name="source")
     source_lengths = keras.Input((), dtype="int32", name="source_lengths")
     mask = PaddingMask(name="source_mask")(source, source_lengths)
     x = embed(source, source_embedding, "encoder")
     for i in range(num_encoder_blocks):
         x = transformer_encoder(x, *sizes, **block, padding_mask=mask, name=f"encoder_{i}")
-    encoder_output = close(x, "encoder")
+    encoder_output = close_stack(x, norm, name="encoder")
 
     target = keras.Input((None,), dtype="int32", name="target")
     x = embed(target, target_embedding, "decoder")
@@ -113,5 +107,5 @@ def build_seq2seq_transformer(
         x = transformer_decoder(
             x, encoder_output, *sizes, **block, encoder_padding_mask=mask, name=f"decoder_{i}"
         )
-    logits = target_embedding(close(x, "decoder"), reverse=True)
+    logits = target_embedding(close_stack(x, norm, name="decoder"), reverse=True)
     return TokenModel([source, source_lengths, target], logits, name=name)

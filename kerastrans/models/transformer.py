@@ -3,7 +3,7 @@
 import keras
 from keras import layers
 
-from kerastrans.blocks import EPSILON, transformer_decoder, transformer_encoder
+from kerastrans.blocks import close_stack, transformer_decoder, transformer_encoder
 from kerastrans.generation import AutoregressiveModel
 from kerastrans.layers import PositionalEncoding
 from kerastrans.validation import (
@@ -96,7 +96,7 @@ def build_transformer_model(
     x = _embed(encoder_inputs, context_length, d_model, dropout, ends, "encoder")
     for i in range(num_encoder_blocks):
         x = transformer_encoder(x, num_heads, key_dim, ff_dim, **block, name=f"encoder_{i}")
-    encoder_output = _close(x, norm, None, "encoder")
+    encoder_output = close_stack(x, norm, name="encoder")
 
     decoder_inputs = keras.Input((None, output_dim), name="decoder_inputs")
     x = layers.GaussianNoise(decoder_noise, dtype=ends, name="decoder_noise")(decoder_inputs)
@@ -105,7 +105,7 @@ def build_transformer_model(
         x = transformer_decoder(
             x, encoder_output, num_heads, key_dim, ff_dim, **block, name=f"decoder_{i}"
         )
-    x = _close(x, norm, ends, "decoder")
+    x = close_stack(x, norm, dtype=ends, name="decoder")
     outputs = layers.Dense(output_dim, dtype=ends, name="head")(x)
     return AutoregressiveModel([encoder_inputs, decoder_inputs], outputs, name=name)
 
@@ -116,10 +116,3 @@ def _embed(x, max_len, d_model, dropout, dtype, name):
         x = layers.Dense(d_model, dtype=dtype, name=f"{name}_projection")(x)
     x = PositionalEncoding(max_len, x.shape[-1], dtype=dtype, name=f"{name}_positions")(x)
     return layers.Dropout(dropout, dtype=dtype, name=f"{name}_dropout")(x)
-
-
-def _close(x, norm, dtype, name):
-    """A pre-norm stack is normalised once more behind its last block."""
-    if norm == "post":
-        return x
-    return layers.LayerNormalization(epsilon=EPSILON, dtype=dtype, name=f"{name}_norm")(x)
