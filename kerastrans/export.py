@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from kerastrans.data.scaling import StandardScaler
-from kerastrans.generation import cached_decoder, is_autoregressive
+from kerastrans.generation import TokenModel, cached_decoder, is_autoregressive
 from kerastrans.samplers import FeedBack
 from kerastrans.validation import check_new, check_positive_integers, check_prediction_length
 
@@ -41,8 +41,8 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
     Raises:
         FileExistsError: `path` exists; nothing in it is touched.
         RuntimeError: Keras does not run on TensorFlow.
-        ValueError: a scaler or a decoder of another width than the model's input,
-            `prediction_length` below 1, or not a direct model's own.
+        ValueError: a model of tokens, a scaler or a decoder of another width than the model's
+            input, `prediction_length` below 1, or not a direct model's own.
     """
     path = Path(path)
     check_new(path)
@@ -55,6 +55,8 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
             f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
             "KERAS_BACKEND=tensorflow."
         )
+    if isinstance(model, TokenModel):
+        raise ValueError(f"export_savedmodel wants a model of numbers, {model.name!r} has tokens.")
     num_channels = model.inputs[0].shape[-1]
     if scaler is None:
         scaler = StandardScaler(np.zeros(num_channels), np.ones(num_channels))
@@ -101,10 +103,11 @@ def _decoding(model, prediction_length):
     decoder = cached_decoder(model)
     decoder.check_length(prediction_length)
     num_channels = model.inputs[0].shape[-1]
-    if decoder.decoder_input.shape[-1] != num_channels:
+    widths = decoder.decoder_input.shape[-1], decoder.output.shape[-1]
+    if widths != (num_channels, num_channels):
         raise ValueError(
-            f"the model's input has {num_channels} channels, its decoder "
-            f"{decoder.decoder_input.shape[-1]}: they must agree."
+            "export_savedmodel wants a model whose input, decoder and output have one width, got "
+            f"{num_channels}, {widths[0]} and {widths[1]} in {model.name!r}."
         )
     loop = {"num_steps": prediction_length, "sampler": FeedBack()}
     return lambda history: decoder.decode(history, history[:, -1:], **loop)

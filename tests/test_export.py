@@ -2,6 +2,7 @@ import keras
 import numpy as np
 import pytest
 
+import kerastrans
 from kerastrans.data import StandardScaler
 from kerastrans.evaluation import forecast_windows
 from kerastrans.export import export_savedmodel, run_savedmodel
@@ -51,6 +52,9 @@ def test_what_does_not_fit_is_refused(small_model, tmp_path):
         export_savedmodel(small_model, tmp_path / "sm", scaler=narrow, prediction_length=4)
     with pytest.raises(ValueError, match="prediction_length must be"):
         export_savedmodel(small_model, tmp_path / "sm", prediction_length=0)
+    tokens = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 1)
+    with pytest.raises(ValueError, match="wants a model of numbers"):
+        export_savedmodel(tokens, tmp_path / "sm", prediction_length=4)
     assert not (tmp_path / "sm").exists()
 
 

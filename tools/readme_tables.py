@@ -1,0 +1,116 @@
+"""Fill the README's tables, between their comments, from benchmarks/results.
+
+python tools/readme_tables.py
+"""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+from kerastrans import zoo
+
+ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+import report  # noqa: E402 (beside the benchmarks)
+
+
+def main():
+    path = ROOT / "README.md"
+    text = path.read_text()
+    for tag, table in (
+        ("long_horizon", long_horizon()),
+        ("training", training()),
+        ("translation", translation()),
+    ):
+        marked = f"<!-- {tag} -->\n{markdown(table)}\n<!-- /{tag} -->"
+        text, found = re.subn(
+            rf"<!-- {tag} -->.*?<!-- /{tag} -->", lambda _, m=marked: m, text, flags=re.S
+        )
+        if not found:
+            raise SystemExit(f"README.md has no place for the table {tag}.")
+    path.write_text(text)
+
+
+def long_horizon():
+    """Mean over the horizons on ETTh1, beside the published figures."""
+    ours = pd.read_csv(RESULTS / "long_horizon.csv")
+    published = pd.read_csv(ROOT / "benchmarks" / "published.csv")
+    means = report.summarise(report.compare(ours, published)).query("dataset == 'etth1'")
+    return pd.DataFrame(
+        {
+            "architecture": [zoo.info(name).title for name in means.model],
+            "context": means.context_length,
+            "horizons": means.horizons,
+            "MSE": means.mse.map("{:.3f}".format),
+            "published": means.published_mse.map("{:.3f}".format),
+            "ratio": means.ratio.map("{:.3f}".format),
+            "worst horizon": means.worst_ratio.map("{:.3f}".format),
+        }
+    ).replace("nan", "")
+
+
+def training():
+    """Milliseconds of a step of `fit`, ours on each backend and the peer's."""
+    ours = {b: pd.read_csv(RESULTS / f"training-{b}.csv") for b in ("tensorflow", "jax")}
+    tensorflow, jax = ours.values()
+    table = pd.DataFrame(
+        {
+            "architecture": tensorflow.model,
+            "context, batch": [f"{r.context_length}, {r.batch}" for r in tensorflow.itertuples()],
+            "neuralforecast: fit (bare step)": [
+                f"{r.peer_fit:.1f} ms ({r.peer_step:.1f})" for r in jax.itertuples()
+            ],
+            **{
+                name: [f"{r.ours:.1f} ms: {r.ratio_fit:.2f} ({r.ratio_step:.2f})" for r in rows]
+                for name, rows in (
+                    ("TensorFlow", list(tensorflow.itertuples())),
+                    ("JAX", list(jax.itertuples())),
+                )
+            },
+        }
+    )
+    means = []
+    for backend in ours:
+        summary = json.loads((RESULTS / f"training-{backend}.json").read_text())
+        fit, step = (summary[f"geometric_mean_ratio_{kind}"] for kind in ("fit", "step"))
+        means.append(f"{fit:.2f} ({step:.2f})")
+    table.loc[len(table)] = ["geometric mean of the ratios", "", "", *means]
+    return table
+
+
+def translation():
+    """The three settings of translation.py."""
+    results = json.loads((RESULTS / "translation.json").read_text())
+    kinds = {
+        "small": ("short sentences", 32),
+        "large": ("sentences", 256),
+        "numbers": ("numbers below 100,000", 64),
+    }
+    rows = []
+    for case, (kind, width) in kinds.items():
+        found = results[case]
+        rows.append(
+            {
+                "training pairs": f"{found['training_pairs']:,} {kind}",
+                "width": width,
+                "epochs": found["epochs"],
+                "loss per token": f"{found['training_loss_per_token']:.3f}",
+                "held-out BLEU": f"{found['held_out_bleu_greedy']:.1f}",
+                "exactly right": f"{found['held_out_exact_greedy']:.1%}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def markdown(table):
+    lines = [table.columns, ["---"] * len(table.columns), *table.itertuples(index=False)]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    main()
