@@ -71,9 +71,9 @@ print(
     "decoder sees", decoder_inputs[0, :3, 0].round(2), "and is to say", targets[0, :3, 0].round(2)
 )
 
-rate = keras.optimizers.schedules.CosineDecay(2e-3, 20 * 79)
+rate = keras.optimizers.schedules.CosineDecay(2e-3, 14 * 79)
 model.compile(keras.optimizers.Adam(rate), "mse")
-history = model.fit([train, decoder_inputs], targets, epochs=20, batch_size=64, verbose=0).history
+history = model.fit([train, decoder_inputs], targets, epochs=14, batch_size=64, verbose=0).history
 print(f"training error {history['loss'][0]:.3f} -> {history['loss'][-1]:.5f}")
 
 # %% [markdown]

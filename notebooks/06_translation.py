@@ -77,7 +77,7 @@ print(train[5][1], "->", target[5], "->", text.decode(french, target[5:6]))
 # word, in which padding does not count.
 
 # %%
-EPOCHS = 120
+EPOCHS = 90
 model = kerastrans.build_seq2seq_transformer(
     english.get_vocab_size(),
     french.get_vocab_size(),

@@ -134,7 +134,7 @@ def test_drawn_tokens_have_the_models_distribution(model, sentences, sampler, te
 
 
 @given(top_p=st.floats(0.05, 1.0))
-@settings(max_examples=6)  # each is a loop of its own
+@settings(max_examples=3)  # each is a loop of its own
 def test_top_p_keeps_the_fewest_most_probable_tokens(model, sentences, top_p):
     source, lengths = (np.repeat(x[:1], 500, axis=0) for x in sentences)
     drawn = model.generate(source, lengths, 1, RandomSampler(top_p=top_p, seed=0))[:, 0]

@@ -92,7 +92,7 @@ def test_learns_to_reverse_and_reloads(tmp_path):
         **XLA,
     )
     inputs, targets = translation_arrays(source, lengths, target)
-    model.fit(inputs, targets, batch_size=64, epochs=60, verbose=0)
+    model.fit(inputs, targets, batch_size=64, epochs=45, verbose=0)
     found = model.generate(source, lengths, 6)
     assert (found == target).all(axis=1).mean() > 0.9
     model.save(tmp_path / "model.keras")
