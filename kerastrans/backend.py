@@ -1,11 +1,6 @@
 """The one place where the backends differ: how a function is compiled, how `fit` is fed."""
 
-import ctypes
-import sys
-
 import keras
-
-M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's mallopt
 
 
 def compile_function(function, variables):
@@ -44,7 +39,6 @@ def tensorflow_batches(windows, split, batch_size, shuffle, seed):
     """
     import tensorflow as tf
 
-    _keep_freed_memory()
     order = tf.data.Dataset.range(len(windows))
     size = None
     if shuffle:
@@ -58,15 +52,3 @@ def tensorflow_batches(windows, split, batch_size, shuffle, seed):
         return split(tf.ensure_shape(batch, shape), chosen)
 
     return batches.map(cut).prefetch(tf.data.AUTOTUNE)
-
-
-def _keep_freed_memory():
-    """Have glibc keep what a training step frees, for the next step takes it again.
-
-    By default large blocks go back to the system, and their pages are made and cleared anew at
-    every step: a step of PatchTST took half as long again.
-    """
-    if sys.platform == "linux":
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda *_: None)  # musl has none
-        mallopt(M_MMAP_THRESHOLD, 2**25)  # the largest that glibc takes
-        mallopt(M_TRIM_THRESHOLD, 2**31 - 1)

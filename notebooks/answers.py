@@ -272,9 +272,9 @@ print(message.replace(str(folder), "FOLDER"))
 #
 # `benchmarks/exercises.py` asks four more; the figures are in `benchmarks/results/exercises.json`.
 #
-# **Deeper stacks?** 600 sentence pairs, 60 epochs: with 1, 2, 4 and 6 blocks in each stack a training
-# step takes 11, 18, 33 and 45 ms, and the loss that is left is 0.060, 0.057, 0.062 and 0.126. On so
-# little data depth costs its time and gives nothing; six blocks are not yet trained.
+# **Deeper stacks?** 600 sentence pairs, 60 epochs: with 1, 2, 4 and 6 blocks in each stack a
+# training step takes 11, 18, 33 and 45 ms, and the loss that is left is 0.060, 0.057, 0.062 and
+# 0.126. On so little data depth costs its time and gives nothing; six blocks are not yet trained.
 #
 # **Encoder alone, decoder alone, or both?** A day ahead of New York's departures, all trained for
 # the same 288 steps: the encoder alone, which puts out all 24 hours at once, has a mean absolute

@@ -54,8 +54,7 @@ def window_dataset(
         shuffle: bool, whether the order of the windows changes with every epoch; then give
             `fit` `shuffle=False`, which would warn that there is nothing left to shuffle. The
             last batch of an epoch is filled up with windows seen before, so that all batches
-            are of one size: a training step is compiled once, and TensorFlow's steps are up to
-            a third shorter where it knows the size.
+            are of one size and a training step is compiled once.
         seed: int, of the shuffling.
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, where
             the decoder's inputs are the last observed value and all targets but the last, or
