@@ -22,9 +22,14 @@ def main(texts):
             cell.metadata.pop("execution", None)  # times, which differ from run to run
             # What libraries say of this machine on stderr is not part of the lesson.
             outputs = cell.get("outputs", [])
-            outputs[:] = [o for o in outputs if o.get("name") != "stderr"]
+            outputs[:] = [o for o in outputs if not is_noise(o)]
         jupytext.write(notebook, Path(text).with_suffix(".ipynb"))
         print(f"executed {text}")
+
+
+def is_noise(output):
+    """Whether an output is a library's note on its own doings, or on this machine."""
+    return output.get("name") == "stderr" or output.get("text", "").startswith("INFO:tensorflow")
 
 
 if __name__ == "__main__":
