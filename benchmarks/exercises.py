@@ -9,12 +9,12 @@ products. halves: encoder alone, decoder alone, or both, for forecasting. length
 
 import argparse
 import json
-import statistics
 import time
 from pathlib import Path
 
 import keras
 import numpy as np
+from generation import median_seconds
 from keras import layers, ops
 from translation import CASES, run
 
@@ -29,8 +29,10 @@ from kerastrans.data import (
     teacher_forcing_pairs,
     window_dataset,
 )
+from kerastrans.data.text import PAD
 from kerastrans.evaluation import last_value, seasonal_naive
 from kerastrans.layers import CachedMultiHeadAttention, PositionalEncoding
+from kerastrans.layers.attention import HIDDEN_SCORE
 from kerastrans.metrics import mae
 from kerastrans.runs import environment
 
@@ -53,7 +55,7 @@ def depth():
 def depth_speed(blocks):
     """Milliseconds of a training step of 64 sentences with so many blocks in each stack."""
     model = kerastrans.build_seq2seq_transformer(400, 600, 32, 4, 64, blocks, blocks)
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=0)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=PAD)
     model.compile("adam", loss)
     tokens = np.random.default_rng(SEED).integers(4, 400, (64, 10))
     inputs = [tokens, np.full(64, 10), tokens]
@@ -62,12 +64,7 @@ def depth_speed(blocks):
 
 def step_milliseconds(model, inputs, targets, steps):
     """Median over the steps, the first one, which compiles, left out."""
-    times = []
-    for _ in range(steps + 1):
-        start = time.perf_counter()
-        model.train_on_batch(inputs, targets)
-        times.append(time.perf_counter() - start)
-    return round(1e3 * statistics.median(times[1:]), 1)
+    return round(1e3 * median_seconds(lambda: model.train_on_batch(inputs, targets), steps), 1)
 
 
 class AdditiveAttention(CachedMultiHeadAttention):
@@ -81,7 +78,7 @@ class AdditiveAttention(CachedMultiHeadAttention):
         pairs = ops.tanh(ops.expand_dims(queries, 3) + ops.expand_dims(keys, 2))  # (B, H, Q, K, D)
         scores = ops.sum(pairs * self.direction, axis=-1)
         if mask is not None:
-            scores = ops.where(mask, scores, -1e9)
+            scores = ops.where(mask, scores, HIDDEN_SCORE)
         return ops.softmax(scores)
 
 
@@ -136,6 +133,7 @@ def halves(context=168, horizon=24, stride=4, epochs=12):
     series = kerastrans.datasets.load("nyc_departures").to_numpy()
     train, _, test = chronological_split(series, (0.7, 0.1, 0.2), context)
     scaler = StandardScaler.fit(train)
+    rows_to_learn = scaler.transform(train).astype("float32")
     contexts, targets = sliding_windows(test, context, horizon, stride)
     scaled = scaler.transform(contexts).astype("float32")
     channels = series.shape[1]
@@ -181,13 +179,13 @@ def halves(context=168, horizon=24, stride=4, epochs=12):
     keras.utils.set_random_seed(SEED)
     model = encoder_only()
     seconds = train_on(
-        model, window_dataset(scaler.transform(train), context, horizon, **options), shuffle=False
+        model, window_dataset(rows_to_learn, context, horizon, **options), shuffle=False
     )
     rows["encoder alone"] = row(model, seconds, model.predict(scaled, verbose=0))
 
     keras.utils.set_random_seed(SEED)
     model = decoder_only()
-    parts = sliding_windows(scaler.transform(train).astype("float32"), context + horizon, 1, stride)
+    parts = sliding_windows(rows_to_learn, context + horizon, 1, stride)
     windows = np.concatenate(parts, axis=1)  # (windows, context + horizon + 1, channels)
     seconds = train_on(model, windows[:, :-1], windows[:, 1:], batch_size=64)
     seen = scaled
@@ -201,9 +199,7 @@ def halves(context=168, horizon=24, stride=4, epochs=12):
         model = kerastrans.build_transformer_model(
             (context, channels), 8, 4, 64, 2, 2, d_model=32, decoder_noise=noise
         )
-        pairs = window_dataset(
-            scaler.transform(train), context, horizon, **options, teacher_forcing=True
-        )
+        pairs = window_dataset(rows_to_learn, context, horizon, **options, teacher_forcing=True)
         seconds = train_on(model, pairs, shuffle=False)
         forecast = np.concatenate([model.generate(x, horizon) for x in np.array_split(scaled, 8)])
         rows[f"both, decoder_noise={noise}"] = row(model, seconds, forecast)

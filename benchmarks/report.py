@@ -28,9 +28,9 @@ def report(ours, published):
         "MSE and MAE of standardised values over the whole test split; ratio = ours / published "
         "MSE. Written by `benchmarks/report.py`.\n\n"
         "## Mean over the horizons\n\n"
-        f"{_markdown(means)}\n\n"
+        f"{markdown(means)}\n\n"
         "## Every run\n\n"
-        f"{_markdown(table.drop(columns='source'))}\n\n"
+        f"{markdown(table.drop(columns='source'))}\n\n"
         "## Sources of the published figures\n\n"
         + "".join(
             f"- {model}, {dataset}, context {context}: {source}.\n"
@@ -74,7 +74,9 @@ def summarise(table):
     return pd.DataFrame(rows)
 
 
-def _markdown(table):
+def markdown(table):
+    """A data frame as a Markdown table: three decimals, nothing for NaN."""
+
     def cell(value):
         if isinstance(value, float):
             return "" if pd.isna(value) else f"{value:.3f}"

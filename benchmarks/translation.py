@@ -10,12 +10,12 @@ also measures its decoding: cached against the whole sequence through the model 
 
 import argparse
 import json
-import statistics
 import time
 from pathlib import Path
 
 import keras
 import numpy as np
+from generation import median_seconds
 
 import kerastrans
 from kerastrans.data import text
@@ -123,23 +123,14 @@ def decoding(model, source, lengths, num_steps):
     endless = kerastrans.GreedySampler(end_token=-1)  # both loops go all 64 steps
     one = source[:1], lengths[:1], 64
 
-    def milliseconds(function, repetitions):
-        function()
-        times = []
-        for _ in range(repetitions):
-            start = time.perf_counter()
-            function()
-            times.append(1e3 * (time.perf_counter() - start))
-        return round(statistics.median(times), 2)
-
-    cached = milliseconds(lambda: model.generate(*one, endless), 20)
-    naive = milliseconds(lambda: plain_greedy(model, *one, end_token=-1), 3)
+    cached = 1e3 * median_seconds(lambda: model.generate(*one, endless), 20)
+    naive = 1e3 * median_seconds(lambda: plain_greedy(model, *one, end_token=-1), 3)
     return {
         "sentences": len(source),
         "equal_to_uncached": int((greedy == plain).all(axis=1).sum()),
         "beam_of_1_equal_to_greedy": int((greedy == beam).all(axis=1).sum()),
-        "cached_64_steps_ms": cached,
-        "uncached_64_steps_ms": naive,
+        "cached_64_steps_ms": round(cached, 2),
+        "uncached_64_steps_ms": round(naive, 2),
         "times_faster": round(naive / cached),
     }
 

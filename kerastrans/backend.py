@@ -40,12 +40,10 @@ def tensorflow_batches(windows, split, batch_size, shuffle, seed):
     import tensorflow as tf
 
     order = tf.data.Dataset.range(len(windows))
-    size = None
     if shuffle:
-        order = order.shuffle(len(windows), seed=seed, reshuffle_each_iteration=True)
-        order, size = order.repeat(), batch_size
+        order = order.shuffle(len(windows), seed=seed, reshuffle_each_iteration=True).repeat()
     batches = order.batch(batch_size, drop_remainder=shuffle).take(-(-len(windows) // batch_size))
-    shape = (size, *windows.shape[1:])
+    shape = (batch_size if shuffle else None, *windows.shape[1:])
 
     def cut(chosen):
         batch = tf.numpy_function(lambda chosen: windows[chosen], [chosen], windows.dtype)

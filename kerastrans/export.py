@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from kerastrans.data.scaling import StandardScaler
-from kerastrans.generation import TokenModel, cached_decoder, is_autoregressive
+from kerastrans.generation import cached_decoder, is_autoregressive
 from kerastrans.samplers import FeedBack
 from kerastrans.validation import check_new, check_positive_integers, check_prediction_length
 
@@ -55,7 +55,7 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
             f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
             "KERAS_BACKEND=tensorflow."
         )
-    if isinstance(model, TokenModel):
+    if "int" in model.inputs[0].dtype:
         raise ValueError(f"export_savedmodel wants a model of numbers, {model.name!r} has tokens.")
     num_channels = model.inputs[0].shape[-1]
     if scaler is None:

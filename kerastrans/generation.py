@@ -321,10 +321,10 @@ def _check_array(array, symbol):
 
 
 def _check_tokens(tokens, vocabulary_size):
-    if tokens.min() < 0 or tokens.max() >= vocabulary_size:
+    unknown = tokens[(tokens < 0) | (tokens >= vocabulary_size)]
+    if unknown.size:
         raise ValueError(
-            f"source holds token {tokens.min() if tokens.min() < 0 else tokens.max()}: the model "
-            f"knows 0 to {vocabulary_size - 1}."
+            f"source holds token {unknown[0]}: the model knows 0 to {vocabulary_size - 1}."
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.data.text import PAD
-from kerastrans.validation import check_positive_integers
+from kerastrans.validation import check_positive_integers, import_extra
 
 
 def mae(targets, forecasts):
@@ -128,10 +128,7 @@ def corpus_bleu(predictions, references):
 
     Source: Papineni et al. (2002); Post (2018).
     """
-    try:
-        from sacrebleu.metrics import BLEU
-    except ImportError:
-        raise ImportError('corpus_bleu wants the extra: pip install "kerastrans[text]".') from None
+    sacrebleu = import_extra("sacrebleu.metrics", "corpus_bleu", "text")
     if len(predictions) != len(references) or not all(references) or not len(predictions):
         raise ValueError(
             "corpus_bleu wants one list of references, not empty, for each prediction, got "
@@ -139,7 +136,9 @@ def corpus_bleu(predictions, references):
         )
     most = max(map(len, references))
     streams = [[r[i] if i < len(r) else None for r in references] for i in range(most)]
-    return BLEU(tokenize="none", force=True).corpus_score(list(predictions), streams).score
+    return (
+        sacrebleu.BLEU(tokenize="none", force=True).corpus_score(list(predictions), streams).score
+    )
 
 
 def _runs(words, order):

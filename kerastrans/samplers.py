@@ -17,38 +17,45 @@ from kerastrans.validation import check_non_negative, check_positive_integers
 NEVER = -1e9  # the logit of a token that must not be chosen
 
 
-@dataclass(frozen=True)
-class FeedBack:
-    """Numeric sequences: every output is the next input."""
+class _Sampler:
+    """What the loop asks of a sampler; numbers and tokens answer `start` and `advance`.
 
-    width = 1
+    `start(first, num_steps, *draws)` is what the loop remembers before its first step, and
+    `advance(outputs, index, memory)` turns the step's outputs `(rows, 1, width)` into the next
+    input, the memory, and the rows to go on from (None: each from itself).
+    """
+
+    width = 1  # rows for each sequence
 
     def draws(self, rows, num_steps):
         """Random numbers that the loop will use, as NumPy arrays."""
         return []
-
-    def start(self, first, num_steps):
-        """What the loop remembers before its first step."""
-        batch_size, _, output_dim = ops.shape(first)
-        return (ops.zeros((batch_size, num_steps, output_dim), first.dtype),)
-
-    def advance(self, outputs, index, memory):
-        """The step's outputs `(rows, 1, width)` as: next input, memory, rows to go on from."""
-        (written,) = memory
-        value = ops.cast(outputs, written.dtype)
-        return value, (ops.slice_update(written, (0, index, 0), value),), None
 
     def is_finished(self, memory):
         """Whether every sequence has ended before the last step."""
         return False
 
     def result(self, memory):
-        """What was generated: `(batch, num_steps, output_dim)`."""
+        """What was generated, one row a sequence."""
         return memory[0]
 
 
+@dataclass(frozen=True)
+class FeedBack(_Sampler):
+    """Numeric sequences: every output is the next input."""
+
+    def start(self, first, num_steps):
+        batch_size, _, output_dim = ops.shape(first)
+        return (ops.zeros((batch_size, num_steps, output_dim), first.dtype),)
+
+    def advance(self, outputs, index, memory):
+        (written,) = memory
+        value = ops.cast(outputs, written.dtype)
+        return value, (ops.slice_update(written, (0, index, 0), value),), None
+
+
 @dataclass(frozen=True, kw_only=True)
-class _TokenSampler:
+class _TokenSampler(_Sampler):
     """What token samplers share; subclasses say how one is chosen.
 
     The loop remembers the tokens written, which rows have ended, and what a subclass adds.
@@ -57,11 +64,6 @@ class _TokenSampler:
     pad_token: int = PAD
     start_token: int = START
     end_token: int = END
-
-    width = 1
-
-    def draws(self, rows, num_steps):
-        return []
 
     def start(self, first, num_steps, *draws):
         rows = ops.shape(first)[0]
@@ -78,9 +80,6 @@ class _TokenSampler:
 
     def is_finished(self, memory):
         return ops.all(memory[1])
-
-    def result(self, memory):
-        return memory[0]
 
     def possible(self, outputs):
         """Logits `(rows, vocabulary)` in float32; padding and start token are never chosen."""

@@ -1,6 +1,7 @@
 """Checks of a user's values: one line that says what was given and what is wanted."""
 
 import difflib
+import importlib
 from numbers import Integral, Real
 from pathlib import Path
 
@@ -68,6 +69,15 @@ def suggest(name, known):
     near = difflib.get_close_matches(str(name).lower(), known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}known are {', '.join(known)}."
+
+
+def import_extra(module, wanted_by, extra):
+    """The module of an optional package; ImportError that names the extra where it is missing."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        message = f'{wanted_by} wants the extra: pip install "kerastrans[{extra}]".'
+        raise ImportError(message) from None
 
 
 def check_new(path):

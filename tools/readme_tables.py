@@ -27,7 +27,7 @@ def main():
         ("training", training()),
         ("translation", translation()),
     ):
-        marked = f"<!-- {tag} -->\n{markdown(table)}\n<!-- /{tag} -->"
+        marked = f"<!-- {tag} -->\n{report.markdown(table)}\n<!-- /{tag} -->"
         text, found = re.subn(
             rf"<!-- {tag} -->.*?<!-- /{tag} -->", lambda _, m=marked: m, text, flags=re.S
         )
@@ -46,12 +46,12 @@ def long_horizon():
             "architecture": [zoo.info(name).title for name in means.model],
             "context": means.context_length,
             "horizons": means.horizons,
-            "MSE": means.mse.map("{:.3f}".format),
-            "published": means.published_mse.map("{:.3f}".format),
-            "ratio": means.ratio.map("{:.3f}".format),
-            "worst horizon": means.worst_ratio.map("{:.3f}".format),
+            "MSE": means.mse,
+            "published": means.published_mse,
+            "ratio": means.ratio,
+            "worst horizon": means.worst_ratio,
         }
-    ).replace("nan", "")
+    )
 
 
 def training():
@@ -105,11 +105,6 @@ def translation():
             }
         )
     return pd.DataFrame(rows)
-
-
-def markdown(table):
-    lines = [table.columns, ["---"] * len(table.columns), *table.itertuples(index=False)]
-    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
 
 
 if __name__ == "__main__":

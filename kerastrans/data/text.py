@@ -5,7 +5,7 @@ Padding, start, end and unknown words have the numbers 0 to 3 in every vocabular
 
 import numpy as np
 
-from kerastrans.validation import check_positive_integers
+from kerastrans.validation import check_positive_integers, import_extra
 
 SPECIAL_TOKENS = ["<pad>", "<bos>", "<eos>", "<unk>"]
 PAD, START, END, UNKNOWN = range(4)  # their numbers
@@ -29,26 +29,23 @@ def train_tokenizer(sentences, min_frequency=1):
         ValueError: no word occurs `min_frequency` times.
     """
     check_positive_integers(min_frequency=min_frequency)
-    try:
-        from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, processors
-        from tokenizers.trainers import WordLevelTrainer
-    except ImportError:
-        raise ImportError('text wants the extra: pip install "kerastrans[text]".') from None
-    tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
+    tokenizers = import_extra("tokenizers", "text", "text")
+    normalizers, pre_tokenizers = tokenizers.normalizers, tokenizers.pre_tokenizers
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(unk_token="<unk>"))
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(r"[,.!?;:]"), "isolated"),
+            pre_tokenizers.Split(tokenizers.Regex(r"[,.!?;:]"), "isolated"),
             pre_tokenizers.WhitespaceSplit(),
         ]
     )
-    trainer = WordLevelTrainer(
+    trainer = tokenizers.trainers.WordLevelTrainer(
         min_frequency=min_frequency, special_tokens=SPECIAL_TOKENS, show_progress=False
     )
     tokenizer.train_from_iterator(sentences, trainer)
     if tokenizer.get_vocab_size() == len(SPECIAL_TOKENS):
         raise ValueError(f"the vocabulary is empty: no word occurs {min_frequency} times.")
-    tokenizer.post_processor = processors.TemplateProcessing(
+    tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
         single="$A <eos>", special_tokens=[("<eos>", END)]
     )
     return tokenizer

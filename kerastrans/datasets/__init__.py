@@ -1,13 +1,12 @@
 """Named real series: small ones in the package, larger ones by checksummed download."""
 
-import os
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
 from kerastrans.data.frames import read_csv
 from kerastrans.datasets.pairs import load_pairs, number_pairs
-from kerastrans.datasets.sources import download, local_file
+from kerastrans.datasets.sources import find_file
 from kerastrans.validation import suggest
 
 __all__ = ["Dataset", "info", "load", "load_pairs", "names", "number_pairs"]
@@ -163,7 +162,5 @@ def load(name):
     dataset = info(name)
     if dataset.url is None:
         return read_csv(Path(str(files(__package__) / "files" / dataset.path)))
-    folder = os.environ.get("KERASTRANS_DATA_DIR")
-    if folder:
-        return read_csv(local_file(folder, dataset.path, dataset.sha256))
-    return read_csv(download(dataset.url, f"sha256:{dataset.sha256}"))
+    known_hash = f"sha256:{dataset.sha256}"
+    return read_csv(find_file(dataset.path, dataset.sha256, dataset.url, known_hash))

@@ -1,12 +1,11 @@
 """Sentence pairs: real ones by checksummed download, and numbers written out, made on the spot."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 
-from kerastrans.datasets.sources import download, local_file
-from kerastrans.validation import check_positive_integers
+from kerastrans.datasets.sources import find_file
+from kerastrans.validation import check_positive_integers, import_extra
 
 # Tatoeba, CC BY 2.0 FR: 5,000 pairs with the attribution of each.
 LOCAL = "fra-eng/eng-fra.txt"
@@ -36,8 +35,7 @@ def load_pairs(limit=None):
     """
     if limit is not None:
         check_positive_integers(limit=limit)
-    folder = os.environ.get("KERASTRANS_DATA_DIR")
-    path = local_file(folder, LOCAL, LOCAL_SHA256) if folder else download(URL, URL_HASH, MEMBER)
+    path = find_file(LOCAL, LOCAL_SHA256, URL, URL_HASH, MEMBER)
     lines = Path(path).read_text("utf-8").splitlines()[:limit]
     return [tuple(line.split("\t")[:2]) for line in lines]
 
@@ -59,9 +57,6 @@ def number_pairs(count, limit=100_000, seed=0):
     check_positive_integers(count=count, limit=limit)
     if count > limit:
         raise ValueError(f"count must be at most limit={limit}, got {count}.")
-    try:
-        from num2words import num2words
-    except ImportError:
-        raise ImportError('number_pairs wants the extra: pip install "kerastrans[text]".') from None
+    num2words = import_extra("num2words", "number_pairs", "text").num2words
     numbers = np.random.default_rng(seed).choice(limit, count, replace=False).tolist()
     return [tuple(num2words(number, lang=lang) for lang in ("en", "fr")) for number in numbers]

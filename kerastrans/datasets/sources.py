@@ -1,10 +1,20 @@
 """Where a data set's file comes from: the user's folder, or one checksummed download."""
 
 import hashlib
+import os
 from pathlib import Path
 
 
-def local_file(folder, path, sha256):
+def find_file(path, sha256, url, url_hash, member=None):
+    """`path` in the folder that KERASTRANS_DATA_DIR names, or what is at `url` where it names none.
+
+    Each with the checksum that it must have; `member` is the file in the archive at `url`.
+    """
+    folder = os.environ.get("KERASTRANS_DATA_DIR")
+    return _local_file(folder, path, sha256) if folder else _download(url, url_hash, member)
+
+
+def _local_file(folder, path, sha256):
     """The file `path` in the folder that KERASTRANS_DATA_DIR names, its checksum verified."""
     file = Path(folder) / path
     if not file.is_file():
@@ -15,7 +25,7 @@ def local_file(folder, path, sha256):
     return file
 
 
-def download(url, known_hash, member=None):
+def _download(url, known_hash, member):
     """The file at `url`, or the `member` of the archive there, from the user's cache folder."""
     import pooch
 

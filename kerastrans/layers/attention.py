@@ -126,7 +126,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             values = ops.slice_update(values, (0, 0, index, 0), new_value)
             mask = ops.reshape(ops.arange(keys.shape[2]) <= index, (1, 1, -1))
         else:
-            mask = combine_masks(_for_each_query(padding_mask), attention_mask)
+            mask = self._mask(query, memory, padding_mask, attention_mask)
         return self.attend(query, keys, values, mask), (keys, values)
 
     def _dense(self, units, name):
