@@ -1,6 +1,7 @@
 """The one place where the backends differ: how a function is compiled, how `fit` is fed."""
 
 import keras
+import numpy as np
 
 
 def compile_function(function, variables):
@@ -31,22 +32,42 @@ def compile_function(function, variables):
     return torch.no_grad()(function)
 
 
-def tensorflow_batches(windows, split, batch_size, shuffle, seed):
-    """`tf.data.Dataset` of `split(batch, chosen)` over the windows `(windows, time, ...)`, a view.
+def log_gamma(x):
+    """Logarithm of the gamma function, element by element, which `keras.ops` lacks."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        return tf.math.lgamma(x)
+    if backend == "jax":
+        from jax.scipy.special import gammaln
+
+        return gammaln(x)
+
+    import torch
+
+    return torch.lgamma(x)
+
+
+SHUFFLED = 100_000  # examples among which `tensorflow_batches` draws: a shuffled one takes memory
+
+
+def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed):
+    """`tf.data.Dataset` of `make(tnp, arrays, chosen)`, see `kerastrans.data.batches.make_batches`.
 
     A `PyDataset` would do, but Keras runs it through TensorFlow's generator dataset, which sets
     the allocator of the whole process to give memory back at once: training took twice as long.
     """
     import tensorflow as tf
+    import tensorflow.experimental.numpy as tnp
 
-    order = tf.data.Dataset.range(len(windows))
+    order = tf.data.Dataset.range(count)
     if shuffle:
-        order = order.shuffle(len(windows), seed=seed, reshuffle_each_iteration=True).repeat()
-    batches = order.batch(batch_size, drop_remainder=shuffle).take(-(-len(windows) // batch_size))
-    shape = (batch_size if shuffle else None, *windows.shape[1:])
-
-    def cut(chosen):
-        batch = tf.numpy_function(lambda chosen: windows[chosen], [chosen], windows.dtype)
-        return split(tf.ensure_shape(batch, shape), chosen)
-
-    return batches.map(cut).prefetch(tf.data.AUTOTUNE)
+        if count > SHUFFLED:  # neighbours are parted once, and drawn among many in every epoch
+            permutation = np.random.default_rng(seed).permutation(count)
+            order = tf.data.Dataset.from_tensor_slices(permutation)
+        order = order.shuffle(min(count, SHUFFLED), seed=seed, reshuffle_each_iteration=True)
+        order = order.repeat()
+    batches = order.batch(batch_size, drop_remainder=shuffle).take(-(-count // batch_size))
+    tensors = [tf.constant(array) for array in arrays]  # captured: not written into the graph
+    return batches.map(lambda chosen: make(tnp, tensors, chosen)).prefetch(tf.data.AUTOTUNE)

@@ -249,6 +249,26 @@ def time_dense(inputs, units, *, individual=False, **options):
     return layers.EinsumDense(equation, shape, **options)(inputs)
 
 
+def embed_columns(inputs, sizes):
+    """Covariates as features: numbers as they are, the numbers of categories embedded.
+
+    Args:
+        inputs: `(..., columns)`.
+        sizes: of each column, 0 for a number or how many categories there are.
+
+    Returns:
+        List with one tensor `(..., features)` a column.
+    """
+    columns = []
+    for i, size in enumerate(sizes):
+        column = inputs[..., i : i + 1]
+        if size:
+            width = min(16, 1 + size // 2)
+            column = layers.Embedding(size, width)(ops.cast(column[..., 0], "int32"))
+        columns.append(column)
+    return columns
+
+
 def fold_channels(inputs):
     """Every channel a series of its own: `(batch, time, c)` -> `(batch * c, time, 1)`."""
     length = inputs.shape[1]
@@ -292,6 +312,7 @@ def label_input(history, label_length, prediction_length):
 def decomposition_transformer(
     history,
     prediction_length,
+    head,
     self_attention,
     cross_attention,
     *,
@@ -308,6 +329,7 @@ def decomposition_transformer(
     Args:
         history: `(batch, context_length, c)`.
         prediction_length: int, steps put out.
+        head: of `kerastrans.heads`, what is put out.
         self_attention: makes a layer that mixes the steps of a sequence.
         cross_attention: makes a layer that takes the decoder's sequence and the encoder's.
         label_length: int, known steps in front of the decoder's input.
@@ -316,7 +338,7 @@ def decomposition_transformer(
         moving_average: int, steps of the moving average that is the trend.
 
     Returns:
-        `(batch, prediction_length, c)`, in full precision.
+        `(batch, prediction_length, c)`, in full precision, and the parameters of the head.
 
     Source: Wu et al. (2021), figure 1 and equations 3-4.
     """
@@ -356,8 +378,8 @@ def decomposition_transformer(
         x, second = decompose(x, lambda x, cross=cross: cross(x, memory))
         x, third = decompose(x, feed_forward)
         trend = trend + ValueEmbedding(num_channels, dtype=dtype)(first + second + third)
-    season = dense(num_channels, dtype=dtype)(normalise(x))
-    return (season + trend)[:, -prediction_length:]
+    season = dense(num_channels * head.size, dtype=dtype)(normalise(x)[:, -prediction_length:])
+    return head.forecast(season, prediction_length, shift=trend[:, -prediction_length:])
 
 
 def _join(prefix, name):

@@ -2,8 +2,11 @@
 
 import difflib
 import importlib
+import itertools
 from numbers import Integral, Real
 from pathlib import Path
+
+import numpy as np
 
 
 def check_positive_integers(**values):
@@ -53,6 +56,15 @@ def check_choice(name, value, choices):
     """Raise ValueError unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
+
+
+def check_levels(levels):
+    """The levels as a tuple of floats; ValueError unless increasing and in (0, 1)."""
+    levels = tuple(float(level) for level in np.atleast_1d(levels))
+    ordered = all(low < high for low, high in itertools.pairwise((0.0, *levels, 1.0)))
+    if not levels or not ordered:
+        raise ValueError(f"levels must increase and lie in (0, 1), got {list(levels)}.")
+    return levels
 
 
 def check_prediction_length(model, prediction_length):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from kerastrans.validation import suggest
 
+OPTIONS = ("head", "covariates")  # of what is forecast, and from what: no hyperparameters
 CONTRACT = ("context_length", "prediction_length", "num_channels")  # first in every builder
 
 
@@ -51,7 +52,7 @@ class Architecture:
         return {
             name: parameter.default
             for name, parameter in parameters.items()
-            if name not in (*CONTRACT, "name")
+            if name not in (*CONTRACT, *OPTIONS, "name")
         }
 
     def count_params(self, context_length, prediction_length, num_channels, **hyperparameters):
@@ -188,7 +189,17 @@ def info(name):
     return _ARCHITECTURES[name]
 
 
-def build(name, /, context_length, prediction_length, num_channels, **hyperparameters):
+def build(
+    name,
+    /,
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    head=None,
+    covariates=None,
+    **hyperparameters,
+):
     """Build an architecture by its name.
 
     Args:
@@ -196,20 +207,46 @@ def build(name, /, context_length, prediction_length, num_channels, **hyperparam
         context_length: int, steps of history.
         prediction_length: int, steps to forecast.
         num_channels: int, values at each step.
+        head: what is forecast: None for points, or a head of `kerastrans.heads` or its name.
+        covariates: dict of "past", "future", "static": for each column 0 if it holds numbers, or
+            how many categories there are. An architecture that has no place for them gets them
+            by `kerastrans.covariates.regress`.
         **hyperparameters: of the builder; see `info(name).defaults`.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
-        `(batch, prediction_length, num_channels)`; where `info(name).inputs` has more than
-        "history", its input is a dict.
+        `(batch, prediction_length, num_channels)`, with a last axis for the parameters of a head;
+        where `info(name).inputs` has more than "history", or with covariates, its input is a dict.
 
     Raises:
-        ValueError: an unknown name or hyperparameter, or a value that the builder refuses.
+        ValueError: an unknown name or hyperparameter, a value that the builder refuses, a head for
+            a baseline that has no weights.
     """
+    from kerastrans import covariates as covariate_models  # Keras is imported to build, not to list
+    from kerastrans import heads
+
     architecture = info(name)
-    known = [*architecture.defaults, "name"]
+    check_hyperparameters(name, hyperparameters)
+    takes = inspect.signature(architecture.builder).parameters
+    size = context_length, prediction_length, num_channels
+    if "head" in takes:
+        hyperparameters["head"] = head
+    elif not isinstance(heads.get(head), heads.PointHead):
+        raise ValueError(
+            f"{name} has no weights to learn a head: put conformal intervals around it."
+        )
+    if covariates and "covariates" in takes:
+        hyperparameters["covariates"] = covariates
+    model = architecture.builder(*size, **hyperparameters)
+    if not covariates or "covariates" in takes:
+        return model
+    return covariate_models.regress(model, covariates)
+
+
+def check_hyperparameters(name, hyperparameters):
+    """Raise ValueError for an unknown architecture, or a hyperparameter that it does not have."""
+    known = [*info(name).defaults, "name"]
     for hyperparameter in hyperparameters:
         if hyperparameter not in known:
-            hint = suggest(hyperparameter, known)
+            hint = suggest(hyperparameter, [*known, *OPTIONS])
             raise ValueError(f"{name} has no hyperparameter {hyperparameter!r}: {hint}")
-    return architecture.builder(context_length, prediction_length, num_channels, **hyperparameters)

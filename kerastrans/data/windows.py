@@ -1,9 +1,8 @@
 """Windows over a series, as views until a batch is made, and the pairs that train a decoder."""
 
-import keras
 import numpy as np
 
-from kerastrans.backend import tensorflow_batches
+from kerastrans.data.batches import make_batches
 from kerastrans.validation import check_positive_integers
 
 
@@ -73,20 +72,21 @@ def window_dataset(
     check_positive_integers(batch_size=batch_size)
     if teacher_forcing and first_position is not None:
         raise ValueError("a batch has decoder inputs or positions: give one of the two.")
-    windows = _windows(values, context_length, prediction_length, stride)
-    batch_size = min(batch_size, len(windows))
+    count = len(_windows(values, context_length, prediction_length, stride))
+    steps = np.arange(context_length + prediction_length)
 
-    def split(batch, chosen):  # (batch, context_length + prediction_length, num_channels), (batch,)
+    def make(xp, arrays, chosen):
+        (series,) = arrays
+        starts = stride * chosen
+        batch = xp.take(series, starts[:, None] + steps, axis=0)
         contexts, targets = batch[:, :context_length], batch[:, context_length:]
         if teacher_forcing:
             return (contexts, batch[:, context_length - 1 : -1]), targets
         if first_position is not None:
-            return {"history": contexts, "position": first_position + stride * chosen}, targets
+            return {"history": contexts, "position": first_position + starts}, targets
         return contexts, targets
 
-    if keras.backend.backend() == "tensorflow":
-        return tensorflow_batches(windows, split, batch_size, shuffle, seed)
-    return _WindowBatches(windows, split, batch_size, shuffle, seed)
+    return make_batches([np.asarray(values)], count, make, min(batch_size, count), shuffle, seed)
 
 
 def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
@@ -120,31 +120,6 @@ def random_sequences(num_samples, length, num_channels, seed=None):
     check_positive_integers(num_samples=num_samples, length=length, num_channels=num_channels)
     shape = (num_samples, length, num_channels)
     return np.random.default_rng(seed).standard_normal(shape, "float32")
-
-
-class _WindowBatches(keras.utils.PyDataset):
-    def __init__(self, windows, split, batch_size, shuffle, seed):
-        super().__init__()
-        self.windows = windows
-        self.split = split
-        self.batch_size = batch_size
-        self.random = np.random.default_rng(seed) if shuffle else None
-        self.order = np.arange(len(windows))
-        self.on_epoch_end()
-
-    def __len__(self):
-        return -(-len(self.windows) // self.batch_size)
-
-    def __getitem__(self, index):
-        places = np.arange(index * self.batch_size, (index + 1) * self.batch_size)
-        if self.random is None:
-            places = places[places < len(self.order)]
-        chosen = self.order.take(places, mode="wrap")
-        return self.split(self.windows[chosen], chosen)
-
-    def on_epoch_end(self):
-        if self.random is not None:
-            self.random.shuffle(self.order)
 
 
 def _windows(values, context_length, prediction_length, stride):

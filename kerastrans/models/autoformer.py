@@ -2,6 +2,7 @@
 
 import keras
 
+from kerastrans import heads
 from kerastrans.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.layers import AutoCorrelation
 from kerastrans.validation import check_dropout, check_positive_integers
@@ -20,6 +21,7 @@ def build_autoformer_model(
     moving_average=25,
     factor=3,
     dropout=0.05,
+    head=None,
     name="autoformer",
 ):
     """Build Autoformer.
@@ -34,6 +36,7 @@ def build_autoformer_model(
         moving_average: int, steps of the moving average that is the trend.
         factor: int, delays kept for each unit of ln(length).
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -41,7 +44,8 @@ def build_autoformer_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a label longer than the context, `dropout` outside [0, 1).
+        ValueError: a size below 1, a label longer than the context, `dropout` outside [0, 1), an
+            unknown `head`.
 
     Source: Wu et al. (2021), figure 1 and equations 1-8, without the calendar's embedding.
     """
@@ -58,10 +62,12 @@ def build_autoformer_model(
     )
     label_length = resolve_label_length(label_length, context_length)
     check_dropout(dropout)
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     outputs = decomposition_transformer(
         history,
         prediction_length,
+        head,
         self_attention=lambda: AutoCorrelation(d_model, factor),
         cross_attention=lambda: AutoCorrelation(d_model, factor),
         label_length=label_length,

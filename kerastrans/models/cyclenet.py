@@ -3,6 +3,7 @@
 import keras
 from keras import layers
 
+from kerastrans import heads
 from kerastrans.blocks import time_dense
 from kerastrans.layers import RecurrentCycle, ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
@@ -16,6 +17,7 @@ def build_cyclenet_model(
     *,
     cycle_length=24,
     hidden_dim=None,
+    head=None,
     name="cyclenet",
 ):
     """Build CycleNet; all channels share the linear map, each has a cycle of its own.
@@ -27,6 +29,7 @@ def build_cyclenet_model(
         context_length, prediction_length, num_channels: int, sizes of input and output.
         cycle_length: int, steps in the cycle.
         hidden_dim: int, hidden width of CycleNet/MLP; None for CycleNet/Linear.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -35,7 +38,7 @@ def build_cyclenet_model(
         the window's first -> `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, an unknown `head`.
 
     Source: Lin et al. (2024), "CycleNet", section 3.
     """
@@ -48,6 +51,7 @@ def build_cyclenet_model(
     if hidden_dim is not None:
         check_positive_integers(hidden_dim=hidden_dim)
     dtype = full_precision()
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     position = keras.Input((), dtype="int32", name="position")
     cycle = RecurrentCycle(cycle_length, num_channels)
@@ -56,8 +60,7 @@ def build_cyclenet_model(
     x = layers.Subtract(dtype=dtype)([x, cycle(position, length=context_length)])
     if hidden_dim is not None:
         x = time_dense(x, hidden_dim, activation="relu")
-    x = time_dense(x, prediction_length, dtype=dtype)
+    x = time_dense(x, prediction_length * head.size, dtype=dtype)
     future = cycle(position, length=prediction_length, offset=context_length)
-    x = layers.Add(dtype=dtype)([x, future])
-    inputs = {"history": history, "position": position}
-    return keras.Model(inputs, normalization(x, statistics), name=name)
+    outputs = head.forecast(x, prediction_length, normalization, statistics, shift=future)
+    return keras.Model({"history": history, "position": position}, outputs, name=name)

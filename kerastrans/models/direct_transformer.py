@@ -2,6 +2,7 @@
 
 import keras
 
+from kerastrans import heads
 from kerastrans.blocks import (
     dense,
     embed_values,
@@ -30,6 +31,7 @@ def build_direct_transformer_model(
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     dropout=0.05,
+    head=None,
     name="direct_transformer",
 ):
     """Build the direct Transformer, what the long-horizon papers call "Transformer".
@@ -44,6 +46,7 @@ def build_direct_transformer_model(
         d_model, num_heads, ff_dim: int, of all blocks; heads divide `d_model`.
         num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -52,7 +55,7 @@ def build_direct_transformer_model(
 
     Raises:
         ValueError: a size below 1, a label longer than the context, heads that do not divide
-            `d_model`, `dropout` outside [0, 1).
+            `d_model`, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Vaswani et al. (2017), figure 1; the decoder's input: Zhou et al. (2021), equation 5.
     """
@@ -77,6 +80,7 @@ def build_direct_transformer_model(
         "activation": "gelu",
     }
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     x = embed_values(history, d_model, dropout)
     for i in range(num_encoder_blocks):
@@ -86,5 +90,6 @@ def build_direct_transformer_model(
     for i in range(num_decoder_blocks):
         x = transformer_decoder(x, memory, **block, name=f"decoder_{i}")
     x = x[:, -prediction_length:]
-    outputs = dense(num_channels, dtype=full_precision(), name="head")(x)
+    x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
+    outputs = head.forecast(x, prediction_length)
     return keras.Model(history, outputs, name=name)

@@ -3,6 +3,7 @@
 import keras
 from keras import layers
 
+from kerastrans import heads
 from kerastrans.blocks import time_dense
 from kerastrans.layers import SeriesDecomposition
 from kerastrans.precision import full_precision
@@ -16,6 +17,7 @@ def build_dlinear_model(
     *,
     moving_average=25,
     individual=False,
+    head=None,
     name="dlinear",
 ):
     """Build DLinear: trend and season, each with a linear map of its own, added up.
@@ -24,6 +26,7 @@ def build_dlinear_model(
         context_length, prediction_length, num_channels: int, sizes of input and output.
         moving_average: int, steps of the moving average that is the trend.
         individual: bool, whether every channel has linear maps of its own.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -31,7 +34,7 @@ def build_dlinear_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, an unknown `head`.
 
     Source: Zeng et al. (2023), section 4, "DLinear".
     """
@@ -42,8 +45,11 @@ def build_dlinear_model(
         moving_average=moving_average,
     )
     dtype = full_precision()
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
-    season = time_dense(season, prediction_length, individual=individual, dtype=dtype)
-    trend = time_dense(trend, prediction_length, individual=individual, dtype=dtype)
-    return keras.Model(history, layers.Add(dtype=dtype)([season, trend]), name=name)
+    season = time_dense(season, prediction_length * head.size, individual=individual, dtype=dtype)
+    trend = time_dense(trend, prediction_length * head.size, individual=individual, dtype=dtype)
+    x = layers.Add(dtype=dtype)([season, trend])
+    outputs = head.forecast(x, prediction_length)
+    return keras.Model(history, outputs, name=name)

@@ -2,6 +2,7 @@
 
 import keras
 
+from kerastrans import heads
 from kerastrans.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.layers import FourierBlock, FourierCrossAttention
 from kerastrans.validation import (
@@ -25,6 +26,7 @@ def build_fedformer_model(
     moving_average=24,
     modes=64,
     dropout=0.05,
+    head=None,
     name="fedformer",
 ):
     """Build FEDformer with the Fourier basis.
@@ -38,6 +40,7 @@ def build_fedformer_model(
         moving_average: int, steps of the moving average that is the trend.
         modes: int, frequencies that each block keeps, chosen at random once.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -46,7 +49,7 @@ def build_fedformer_model(
 
     Raises:
         ValueError: a size below 1, a label longer than the context, heads that do not divide
-            `d_model`, `dropout` outside [0, 1).
+            `d_model`, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Zhou et al. (2022), figure 2 and equations 3-7, without the calendar's embedding.
     """
@@ -65,10 +68,12 @@ def build_fedformer_model(
     label_length = resolve_label_length(label_length, context_length)
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     outputs = decomposition_transformer(
         history,
         prediction_length,
+        head,
         self_attention=lambda: FourierBlock(num_heads, d_model, modes),
         cross_attention=lambda: FourierCrossAttention(num_heads, d_model, modes),
         label_length=label_length,

@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import (
     EPSILON,
     add_norm,
@@ -35,6 +36,7 @@ def build_informer_model(
     num_decoder_blocks=1,
     factor=5,
     dropout=0.05,
+    head=None,
     name="informer",
 ):
     """Build Informer.
@@ -48,6 +50,7 @@ def build_informer_model(
             blocks the length is halved.
         factor: int, queries that attend for each unit of ln(length).
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -56,7 +59,7 @@ def build_informer_model(
 
     Raises:
         ValueError: a size below 1, a label longer than the context, heads that do not divide
-            `d_model`, `dropout` outside [0, 1).
+            `d_model`, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Zhou et al. (2021), figure 2 and equations 2-6, without the calendar's embedding.
     """
@@ -80,6 +83,7 @@ def build_informer_model(
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation="gelu")
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     x = embed_values(history, d_model, dropout)
     for i in range(num_encoder_blocks):
@@ -96,7 +100,8 @@ def build_informer_model(
         x = add_norm(x, lambda x, cross=cross: cross(x, memory), dropout, norm="post")
         x = add_norm(x, feed_forward, dropout, norm="post")
     x = layers.LayerNormalization(epsilon=EPSILON)(x[:, -prediction_length:])
-    outputs = dense(num_channels, dtype=full_precision(), name="head")(x)
+    x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
+    outputs = head.forecast(x, prediction_length)
     return keras.Model(history, outputs, name=name)
 
 

@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import EPSILON, dense, transformer_encoder
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import ReversibleInstanceNormalization
@@ -20,6 +21,7 @@ def build_itransformer_model(
     ff_dim=256,
     num_blocks=2,
     dropout=0.1,
+    head=None,
     name="itransformer",
 ):
     """Build iTransformer: each channel's whole history is one token; attention mixes channels.
@@ -28,6 +30,7 @@ def build_itransformer_model(
         context_length, prediction_length, num_channels: int, sizes of input and output.
         d_model, num_heads, ff_dim, num_blocks: int, of the encoder; heads divide `d_model`.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -35,7 +38,8 @@ def build_itransformer_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1).
+        ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1), an
+            unknown `head`.
 
     Source: Liu et al. (2024), section 3. The published code adds calendar features as tokens.
     """
@@ -50,6 +54,7 @@ def build_itransformer_model(
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)
@@ -69,6 +74,7 @@ def build_itransformer_model(
         )
     dtype = full_precision()
     x = layers.LayerNormalization(epsilon=EPSILON, dtype=dtype)(x)
-    x = dense(prediction_length, dtype=dtype, name="head")(x)
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = ops.transpose(x, (0, 2, 1))
-    return keras.Model(history, normalization(x, statistics), name=name)
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

@@ -2,6 +2,7 @@
 
 import keras
 
+from kerastrans import heads
 from kerastrans.blocks import time_dense
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_positive_integers
@@ -13,6 +14,7 @@ def build_linear_regression_model(
     num_channels,
     *,
     individual=False,
+    head=None,
     name="linear_regression",
 ):
     """Build the linear model: one matrix from the context to the horizon, for every channel.
@@ -20,6 +22,7 @@ def build_linear_regression_model(
     Args:
         context_length, prediction_length, num_channels: int, sizes of input and output.
         individual: bool, whether every channel has a matrix of its own.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -27,7 +30,7 @@ def build_linear_regression_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, an unknown `head`.
 
     Source: Zeng et al. (2023), "Linear".
     """
@@ -36,6 +39,10 @@ def build_linear_regression_model(
         prediction_length=prediction_length,
         num_channels=num_channels,
     )
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
-    outputs = time_dense(history, prediction_length, individual=individual, dtype=full_precision())
+    x = time_dense(
+        history, prediction_length * head.size, individual=individual, dtype=full_precision()
+    )
+    outputs = head.forecast(x, prediction_length)
     return keras.Model(history, outputs, name=name)

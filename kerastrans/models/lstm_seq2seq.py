@@ -3,6 +3,7 @@
 import keras
 from keras import layers
 
+from kerastrans import heads
 from kerastrans.blocks import dense
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
@@ -15,6 +16,7 @@ def build_lstm_seq2seq_model(
     *,
     units=64,
     dropout=0.1,
+    head=None,
     name="lstm_seq2seq",
 ):
     """Build the LSTM encoder-decoder with global attention, which puts out the horizon at once.
@@ -23,6 +25,7 @@ def build_lstm_seq2seq_model(
         context_length, prediction_length, num_channels: int, sizes of input and output.
         units: int, width of both LSTMs.
         dropout: float in [0, 1), in front of the head.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -30,7 +33,7 @@ def build_lstm_seq2seq_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1).
+        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Sutskever et al. (2014); attention "dot": Luong et al. (2015), equations 5-8.
     """
@@ -41,6 +44,7 @@ def build_lstm_seq2seq_model(
         units=units,
     )
     check_dropout(dropout)
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     memory, *state = layers.LSTM(units, return_sequences=True, return_state=True, name="encoder")(
         history
@@ -50,5 +54,6 @@ def build_lstm_seq2seq_model(
     attended = layers.Attention(name="attention")([x, memory])
     x = dense(units, activation="tanh", use_bias=False)(layers.Concatenate()([attended, x]))
     x = layers.Dropout(dropout)(x)
-    outputs = dense(num_channels, dtype=full_precision(), name="head")(x)
+    x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
+    outputs = head.forecast(x, prediction_length)
     return keras.Model(history, outputs, name=name)

@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import dense
 from kerastrans.layers import BasisExpansion
 from kerastrans.precision import full_precision
@@ -19,6 +20,7 @@ def build_nbeats_model(
     hidden_dim=512,
     num_layers=4,
     degree=2,
+    head=None,
     name="nbeats",
 ):
     """Build N-BEATS; all channels share the weights.
@@ -34,6 +36,7 @@ def build_nbeats_model(
         num_blocks: int, blocks in each stack.
         hidden_dim, num_layers: int, width and depth of each block's network.
         degree: int, of a trend's polynomial.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -41,7 +44,7 @@ def build_nbeats_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, an unknown kind of stack, no stack.
+        ValueError: a size below 1, an unknown kind of stack, no stack, an unknown `head`.
 
     Source: Oreshkin et al. (2020), figure 1 and sections 3.1-3.3.
     """
@@ -61,27 +64,28 @@ def build_nbeats_model(
 
     dtype = full_precision()
 
-    def curve(kind, length):
-        """From a block's features to a curve of `length` steps."""
+    def curve(kind, length, size=1):
+        """From a block's features to `size` curves of `length` steps."""
         if kind == "generic":
-            return [dense(length, dtype=dtype)]
+            return [dense(size * length, dtype=dtype), layers.Reshape((num_channels, size, length))]
         if kind == "trend":
-            return [
-                dense(degree + 1, use_bias=False, dtype=dtype),
-                BasisExpansion("polynomial", length, dtype=dtype),
-            ]
+            basis, count = "polynomial", degree + 1
+        else:
+            basis, count = "fourier", max(1, length - 1)
         return [
-            dense(max(1, length - 1), use_bias=False, dtype=dtype),
-            BasisExpansion("fourier", length, dtype=dtype),
+            dense(size * count, use_bias=False, dtype=dtype),
+            layers.Reshape((num_channels, size, count)),
+            BasisExpansion(basis, length, dtype=dtype),
         ]
 
     def make_block(kind):
         return (
             [dense(hidden_dim, activation="relu") for _ in range(num_layers)],
             curve(kind, context_length),
-            curve(kind, prediction_length),
+            curve(kind, prediction_length, head.size),
         )
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
     forecasts = []
@@ -92,11 +96,16 @@ def build_nbeats_model(
                 block = make_block(kind)
             network, backcast, forecast = block
             features = _through(network, residual)
-            residual = layers.Subtract(dtype=dtype)([residual, _through(backcast, features)])
+            backcast = _through(backcast, features)[:, :, 0]
+            residual = layers.Subtract(dtype=dtype)([residual, backcast])
             forecasts.append(_through(forecast, features))
     # The last residual leads nowhere: the layers that would draw it are not part of the model.
     x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
-    return keras.Model(history, ops.transpose(x, (0, 2, 1)), name=name)
+    x = ops.reshape(
+        ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
+    )
+    outputs = head.forecast(x, prediction_length)
+    return keras.Model(history, outputs, name=name)
 
 
 def _through(sequence, x):

@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import dense
 from kerastrans.layers import BasisExpansion
 from kerastrans.precision import full_precision
@@ -20,6 +21,7 @@ def build_nhits_model(
     hidden_dim=512,
     num_layers=2,
     dropout=0.0,
+    head=None,
     name="nhits",
 ):
     """Build N-HiTS; all channels share the weights.
@@ -34,6 +36,7 @@ def build_nhits_model(
         num_blocks: int, blocks in each stack.
         hidden_dim, num_layers: int, width and depth of each block's network.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -41,8 +44,8 @@ def build_nhits_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a pool longer than the context, `pool_sizes` and
-            `downsampling` of different lengths, `dropout` outside [0, 1).
+        ValueError: a size below 1, a pool longer than the context, `pool_sizes` and `downsampling`
+            of different lengths, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Challu et al. (2023), sections 3.2-3.4.
     """
@@ -65,6 +68,7 @@ def build_nhits_model(
         check_at_most(pool_sizes=pool_size, context_length=context_length)
 
     dtype = full_precision()
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
     forecasts = []
@@ -75,11 +79,17 @@ def build_nhits_model(
                 x = layers.Dropout(dropout)(dense(hidden_dim, activation="relu")(x))
             backcast = dense(context_length, dtype=dtype)(x)
             residual = layers.Subtract(dtype=dtype)([residual, backcast])
-            knots = dense(max(1, prediction_length // rate), dtype=dtype)(x)
+            count = max(1, prediction_length // rate)
+            knots = dense(head.size * count, dtype=dtype)(x)
+            knots = ops.reshape(knots, (-1, num_channels, head.size, count))
             forecasts.append(BasisExpansion("linear", prediction_length, dtype=dtype)(knots))
     # The last residual leads nowhere: the layers that would draw it are not part of the model.
     x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
-    return keras.Model(history, ops.transpose(x, (0, 2, 1)), name=name)
+    x = ops.reshape(
+        ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
+    )
+    outputs = head.forecast(x, prediction_length)
+    return keras.Model(history, outputs, name=name)
 
 
 def _max_pool(x, pool_size):

@@ -2,6 +2,7 @@
 
 import keras
 
+from kerastrans import heads
 from kerastrans.blocks import time_dense
 from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
@@ -9,13 +10,14 @@ from kerastrans.validation import check_positive_integers
 
 
 def build_nlinear_model(
-    context_length, prediction_length, num_channels, *, individual=False, name="nlinear"
+    context_length, prediction_length, num_channels, *, individual=False, head=None, name="nlinear"
 ):
     """Build NLinear: subtract the last value, one linear map, add the last value.
 
     Args:
         context_length, prediction_length, num_channels: int, sizes of input and output.
         individual: bool, whether every channel has a linear map of its own.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -23,7 +25,7 @@ def build_nlinear_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: a size below 1, an unknown `head`.
 
     Source: Zeng et al. (2023), section 4, "NLinear".
     """
@@ -32,8 +34,10 @@ def build_nlinear_model(
         prediction_length=prediction_length,
         num_channels=num_channels,
     )
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(center="last", scale=None)
     x, statistics = normalization(history)
-    x = time_dense(x, prediction_length, individual=individual, dtype=full_precision())
-    return keras.Model(history, normalization(x, statistics), name=name)
+    x = time_dense(x, prediction_length * head.size, individual=individual, dtype=full_precision())
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

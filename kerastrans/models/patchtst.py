@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import dense, transformer_encoder
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import LearntPositionalEncoding, Patching, ReversibleInstanceNormalization
@@ -28,6 +29,7 @@ def build_patchtst_model(
     num_blocks=3,
     dropout=0.3,
     attention_dropout=0.0,
+    head=None,
     name="patchtst",
 ):
     """Build PatchTST: patches become tokens, all channels share the weights and never mix.
@@ -38,6 +40,7 @@ def build_patchtst_model(
         d_model, num_heads, ff_dim, num_blocks: int, of the encoder; heads divide `d_model`.
         dropout: float in [0, 1), of the encoder.
         attention_dropout: float in [0, 1), on its attention weights.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -46,7 +49,7 @@ def build_patchtst_model(
 
     Raises:
         ValueError: a size below 1, a context shorter than a patch, heads that do not divide
-            `d_model`, `dropout` outside [0, 1).
+            `d_model`, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Nie et al. (2023), section 3.1. The defaults are those of its small model (ETTh1).
     """
@@ -64,6 +67,7 @@ def build_patchtst_model(
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(affine=True)
     x, statistics = normalization(history)
@@ -88,6 +92,7 @@ def build_patchtst_model(
             name=f"encoder_{i}",
         )
     x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
-    x = dense(prediction_length, dtype=full_precision(), name="head")(x)
+    x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
     x = ops.transpose(x, (0, 2, 1))
-    return keras.Model(history, normalization(x, statistics), name=name)
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import dense
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
@@ -22,6 +23,7 @@ def build_segrnn_model(
     segment_length=24,
     d_model=512,
     dropout=0.5,
+    head=None,
     name="segrnn",
 ):
     """Build SegRNN; all channels share the weights and never mix.
@@ -35,6 +37,7 @@ def build_segrnn_model(
         segment_length: int, steps in a segment, at most `context_length`.
         d_model: int, even, width of the GRU.
         dropout: float in [0, 1), in front of the head.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -43,7 +46,7 @@ def build_segrnn_model(
 
     Raises:
         ValueError: a size below 1, a context shorter than a segment, an odd `d_model`, `dropout`
-            outside [0, 1).
+            outside [0, 1), an unknown `head`.
 
     Source: Lin et al. (2023), "SegRNN", sections 3.2-3.3 (parallel decoding).
     """
@@ -58,6 +61,7 @@ def build_segrnn_model(
     check_dropout(dropout)
     past, future = context_length // segment_length, -(-prediction_length // segment_length)
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(center="last", scale=None)
     x, statistics = normalization(history)
@@ -73,6 +77,8 @@ def build_segrnn_model(
     x = gru(ops.reshape(where, (-1, 1, d_model)), initial_state=x)
 
     x = layers.Dropout(dropout)(x)
-    x = dense(segment_length, dtype=full_precision(), name="head")(x)
-    x = ops.reshape(x, (-1, num_channels, future * segment_length))[..., :prediction_length]
-    return keras.Model(history, normalization(ops.transpose(x, (0, 2, 1)), statistics), name=name)
+    x = dense(segment_length * head.size, dtype=full_precision(), name="head")(x)
+    x = ops.reshape(x, (-1, num_channels, future * segment_length * head.size))
+    x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

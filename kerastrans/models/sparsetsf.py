@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import dense, fold_channels, unfold_channels
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import ReversibleInstanceNormalization
@@ -11,7 +12,7 @@ from kerastrans.validation import check_at_most, check_positive_integers
 
 
 def build_sparsetsf_model(
-    context_length, prediction_length, num_channels, *, period=24, name="sparsetsf"
+    context_length, prediction_length, num_channels, *, period=24, head=None, name="sparsetsf"
 ):
     """Build SparseTSF: each phase of the period is forecast from its own past, by one matrix.
 
@@ -20,6 +21,7 @@ def build_sparsetsf_model(
     Args:
         context_length, prediction_length, num_channels: int, sizes of input and output.
         period: int, steps in a period, at most `context_length`.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -27,7 +29,7 @@ def build_sparsetsf_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context shorter than a period.
+        ValueError: a size below 1, a context shorter than a period, an unknown `head`.
 
     Source: Lin et al. (2024), "SparseTSF", section 3 and algorithm 1.
     """
@@ -41,6 +43,7 @@ def build_sparsetsf_model(
     past, future = context_length // period, -(-prediction_length // period)
 
     dtype = full_precision()
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(scale=None)
     x, statistics = normalization(history)
@@ -55,7 +58,9 @@ def build_sparsetsf_model(
     )
     x = layers.Add(dtype=dtype)([x, smooth(x)])
     x = ops.transpose(ops.reshape(x, (-1, past, period)), (0, 2, 1))  # (..., period, past)
-    x = dense(future, use_bias=False, dtype=dtype)(x)
-    x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, future * period, 1))
-    x = unfold_channels(x[:, :prediction_length], num_channels)
-    return keras.Model(history, normalization(x, statistics), name=name)
+    x = dense(future * head.size, use_bias=False, dtype=dtype)(x)
+    x = ops.transpose(ops.reshape(x, (-1, period, future, head.size)), (0, 2, 1, 3))
+    x = ops.reshape(x, (-1, future * period, head.size))[:, :prediction_length]
+    x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import dense
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
@@ -17,6 +18,7 @@ def build_tcn_model(
     kernel_size=3,
     num_blocks=6,
     dropout=0.1,
+    head=None,
     name="tcn",
 ):
     """Build a temporal convolutional network whose last step forecasts the whole horizon.
@@ -30,6 +32,7 @@ def build_tcn_model(
         kernel_size: int, taps of each convolution.
         num_blocks: int, residual blocks of two convolutions.
         dropout: float in [0, 1), of whole features.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -37,7 +40,7 @@ def build_tcn_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1).
+        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Bai et al. (2018), section 3, without weight normalisation.
     """
@@ -62,6 +65,7 @@ def build_tcn_model(
         )
         return layers.SpatialDropout1D(dropout)(convolution(x))
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     x = history
     for i in range(num_blocks):
@@ -69,6 +73,8 @@ def build_tcn_model(
         if x.shape[-1] != filters:
             x = dense(filters)(x)
         x = layers.ReLU()(layers.Add()([x, y]))
-    x = dense(prediction_length * num_channels, dtype=full_precision(), name="head")(x[:, -1])
-    outputs = ops.reshape(x, (-1, prediction_length, num_channels))
+    width = num_channels * head.size
+    x = dense(prediction_length * width, dtype=full_precision(), name="head")(x[:, -1])
+    x = ops.reshape(x, (-1, prediction_length, width))
+    outputs = head.forecast(x, prediction_length)
     return keras.Model(history, outputs, name=name)

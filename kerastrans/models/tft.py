@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import EPSILON, dense
 from kerastrans.layers import FutureClock, InterpretableMultiHeadAttention
 from kerastrans.precision import full_precision
@@ -17,6 +18,7 @@ def build_tft_model(
     d_model=64,
     num_heads=4,
     dropout=0.1,
+    head=None,
     name="tft",
 ):
     """Build the Temporal Fusion Transformer of the channels' own past.
@@ -29,6 +31,7 @@ def build_tft_model(
         d_model: int, width of all layers.
         num_heads: int, which divides `d_model`.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -36,7 +39,8 @@ def build_tft_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1).
+        ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1), an
+            unknown `head`.
 
     Source: Lim et al. (2021), figure 2 and equations 1-21, without static inputs.
     """
@@ -73,6 +77,7 @@ def build_tft_model(
             [ops.cast(weights[:, :, i : i + 1], y.dtype) * y for i, y in enumerate(each)]
         )
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     embed = layers.EinsumDense(
         "btc,cd->btcd", (context_length, num_channels, d_model), bias_axes="cd", name="embedding"
@@ -95,5 +100,6 @@ def build_tft_model(
     attention = InterpretableMultiHeadAttention(num_heads, d_model // num_heads, dropout)
     x = gate(attention(query, enriched), query)
     x = gate(gated_residual_network(x), sequence[:, -prediction_length:])
-    outputs = dense(num_channels, dtype=full_precision(), name="head")(x)
+    x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
+    outputs = head.forecast(x, prediction_length)
     return keras.Model(history, outputs, name=name)

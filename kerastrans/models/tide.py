@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import EPSILON, dense
 from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
@@ -20,6 +21,7 @@ def build_tide_model(
     decoder_output_dim=8,
     temporal_hidden_dim=32,
     dropout=0.3,
+    head=None,
     name="tide",
 ):
     """Build TiDE without covariates; all channels share the weights.
@@ -31,6 +33,7 @@ def build_tide_model(
         decoder_output_dim: int, features of each future step.
         temporal_hidden_dim: int, hidden width of the network that turns them into a value.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -38,7 +41,7 @@ def build_tide_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1).
+        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Das et al. (2023), figure 1 and section 4, with the reversible normalisation of its
     appendix B.
@@ -60,6 +63,7 @@ def build_tide_model(
         y = layers.Add()([layers.Dropout(dropout)(y), dense(units)(x)])
         return layers.LayerNormalization(epsilon=EPSILON)(y)
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)
@@ -73,7 +77,10 @@ def build_tide_model(
     # The temporal decoder; its last layer is not normalised, which would leave one value constant.
     dtype = full_precision()
     y = layers.Dropout(dropout)(dense(temporal_hidden_dim, activation="relu")(x))
-    y = layers.Add(dtype=dtype)([dense(1, dtype=dtype)(y), dense(1, dtype=dtype)(x)])
-    y = ops.reshape(y, (-1, num_channels, prediction_length))
-    y = layers.Add(dtype=dtype)([y, dense(prediction_length, dtype=dtype)(channels)])
-    return keras.Model(history, normalization(ops.transpose(y, (0, 2, 1)), statistics), name=name)
+    size = head.size
+    y = layers.Add(dtype=dtype)([dense(size, dtype=dtype)(y), dense(size, dtype=dtype)(x)])
+    y = ops.reshape(y, (-1, num_channels, prediction_length * size))
+    y = layers.Add(dtype=dtype)([y, dense(prediction_length * size, dtype=dtype)(channels)])
+    x = ops.transpose(y, (0, 2, 1))
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

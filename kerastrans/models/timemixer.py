@@ -1,8 +1,9 @@
 """TimeMixer: seasons mixed from fine to coarse, trends from coarse to fine (Wang et al., 2024)."""
 
 import keras
-from keras import layers
+from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import dense, fold_channels, time_dense, unfold_channels
 from kerastrans.layers import (
     ReversibleInstanceNormalization,
@@ -25,6 +26,7 @@ def build_timemixer_model(
     downsampling=2,
     moving_average=25,
     dropout=0.1,
+    head=None,
     name="timemixer",
 ):
     """Build TimeMixer; all channels share the weights.
@@ -37,6 +39,7 @@ def build_timemixer_model(
         downsampling: int, steps averaged from one resolution to the next.
         moving_average: int, steps of the moving average that is the trend.
         dropout: float in [0, 1), on the embedding.
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -44,8 +47,8 @@ def build_timemixer_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context too short for the coarsest scale, `dropout`
-            outside [0, 1).
+        ValueError: a size below 1, a context too short for the coarsest scale, `dropout` outside
+            [0, 1), an unknown `head`.
 
     Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
     """
@@ -87,6 +90,7 @@ def build_timemixer_model(
         ]
 
     dtype = full_precision()
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     scales = [history]
     for _ in range(num_scales - 1):
@@ -99,9 +103,10 @@ def build_timemixer_model(
     ]
     for _ in range(num_blocks):
         scales = mix_past(scales)
-    head = dense(1, dtype=dtype)
-    futures = [head(time_dense(x, prediction_length)) for x in scales]
+    predict = dense(head.size, dtype=dtype)
+    futures = [predict(time_dense(x, prediction_length)) for x in scales]
     x = layers.Add(dtype=dtype)(futures) if num_scales > 1 else futures[0]
-    x = unfold_channels(x, num_channels)
+    x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
     statistics = normalised[0][1]  # the forecast is at the given resolution
-    return keras.Model(history, normalizations[0](x, statistics), name=name)
+    outputs = head.forecast(x, prediction_length, normalizations[0], statistics)
+    return keras.Model(history, outputs, name=name)

@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import EPSILON, dense, embed_values, time_dense
 from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
@@ -20,6 +21,7 @@ def build_timesnet_model(
     num_periods=5,
     num_kernels=6,
     dropout=0.1,
+    head=None,
     name="timesnet",
 ):
     """Build TimesNet.
@@ -33,6 +35,7 @@ def build_timesnet_model(
             frequencies of each window.
         num_kernels: int, kernels of each convolution: 1, 3, 5, ... wide.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -40,8 +43,8 @@ def build_timesnet_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, more periods than the series has frequencies, `dropout`
-            outside [0, 1).
+        ValueError: a size below 1, more periods than the series has frequencies, `dropout` outside
+            [0, 1), an unknown `head`.
 
     Source: Wu et al. (2023), equations 1-6, without the calendar's embedding. The published code
     chooses the periods for a whole batch; here each window has its own.
@@ -75,6 +78,7 @@ def build_timesnet_model(
         ]
         return layers.Add()([x, *images])
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)
@@ -82,8 +86,10 @@ def build_timesnet_model(
     normalise = layers.LayerNormalization(epsilon=EPSILON)
     for _ in range(num_blocks):
         x = normalise(times_block(x))
-    x = dense(num_channels, dtype=full_precision(), name="head")(x[:, -prediction_length:])
-    return keras.Model(history, normalization(x, statistics), name=name)
+    x = x[:, -prediction_length:]
+    x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)
 
 
 def _strongest_periods(x, count):

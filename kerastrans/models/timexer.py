@@ -3,6 +3,7 @@
 import keras
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.blocks import EPSILON, add_norm, dense, position_wise_ffn
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
@@ -32,6 +33,7 @@ def build_timexer_model(
     ff_dim=2048,
     num_blocks=1,
     dropout=0.1,
+    head=None,
     name="timexer",
 ):
     """Build TimeXer, every channel forecast with all channels as its exogenous ones.
@@ -41,6 +43,7 @@ def build_timexer_model(
         patch_length: int, steps in a patch, at most `context_length`; patches do not overlap.
         d_model, num_heads, ff_dim, num_blocks: int, of the encoder; heads divide `d_model`.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -49,7 +52,7 @@ def build_timexer_model(
 
     Raises:
         ValueError: a size below 1, a context shorter than a patch, heads that do not divide
-            `d_model`, `dropout` outside [0, 1).
+            `d_model`, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Wang et al. (2024), "TimeXer", figure 2 and equations 3-8. The published code adds
     calendar features as exogenous channels.
@@ -84,6 +87,7 @@ def build_timexer_model(
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
         return ops.concatenate([x[:, :-1], tokens], axis=1)
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)
@@ -103,6 +107,7 @@ def build_timexer_model(
     x = layers.LayerNormalization(epsilon=EPSILON)(x)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     dtype = full_precision()
-    x = dense(prediction_length, dtype=dtype, name="head")(x)
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = layers.Dropout(dropout, dtype=dtype)(ops.transpose(x, (0, 2, 1)))
-    return keras.Model(history, normalization(x, statistics), name=name)
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

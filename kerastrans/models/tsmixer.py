@@ -3,6 +3,7 @@
 import keras
 from keras import layers
 
+from kerastrans import heads
 from kerastrans.blocks import dense, time_dense
 from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
@@ -17,6 +18,7 @@ def build_tsmixer_model(
     ff_dim=64,
     num_blocks=2,
     dropout=0.9,
+    head=None,
     name="tsmixer",
 ):
     """Build TSMixer.
@@ -26,6 +28,7 @@ def build_tsmixer_model(
         ff_dim: int, hidden width of the layers over channels.
         num_blocks: int, mixing blocks.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
@@ -33,7 +36,7 @@ def build_tsmixer_model(
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1).
+        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
 
     Source: Chen et al. (2023), "TSMixer: An all-MLP architecture", section 4.1; batch
     normalisation of each step and channel.
@@ -52,6 +55,7 @@ def build_tsmixer_model(
         x = layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
         return layers.Reshape((context_length, num_channels))(x)
 
+    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(affine=True)
     x, statistics = normalization(history)
@@ -61,5 +65,6 @@ def build_tsmixer_model(
         y = dense(ff_dim, activation="relu")(normalise(x))
         y = dense(num_channels)(layers.Dropout(dropout)(y))
         x = layers.Add()([x, layers.Dropout(dropout)(y)])
-    x = time_dense(x, prediction_length, dtype=full_precision())
-    return keras.Model(history, normalization(x, statistics), name=name)
+    x = time_dense(x, prediction_length * head.size, dtype=full_precision())
+    outputs = head.forecast(x, prediction_length, normalization, statistics)
+    return keras.Model(history, outputs, name=name)

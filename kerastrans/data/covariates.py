@@ -1,0 +1,117 @@
+"""What is known besides the series itself: past, future-known and static columns, as numbers."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+KINDS = ("past", "future", "static")
+
+
+@dataclass(frozen=True)
+class Column:
+    """How one column becomes numbers: standardised, or the number of its category.
+
+    Attributes:
+        name: of the column.
+        mean, std: of a numeric column's training rows; a value that is missing becomes 0.
+        categories: of any other column, those seen in training, as text; a category has its place
+            in the list plus 1, and one that was not seen, or is missing, is 0.
+    """
+
+    name: str
+    mean: float = 0.0
+    std: float = 1.0
+    categories: tuple | None = None
+
+    @classmethod
+    def of(cls, column, name):
+        """From a column's training rows."""
+        if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
+            return cls(name, categories=tuple(sorted(column.dropna().astype(str).unique())))
+        values = column.to_numpy("float64")
+        values = values[np.isfinite(values)]
+        if not len(values):
+            raise ValueError(f"covariate {name!r} has no finite value.")
+        return cls(name, float(values.mean()), float(values.std()) or 1.0)
+
+    @property
+    def size(self):
+        """0 for a numeric column; otherwise the number of its codes, that of "unseen" included."""
+        return 0 if self.categories is None else len(self.categories) + 1
+
+    def encode(self, column):
+        """Values as float32 `(rows,)`; a missing number stays NaN."""
+        if self.categories is not None:
+            text = column.astype(str).where(column.notna(), None)
+            return (pd.Categorical(text, self.categories).codes + 1).astype("float32")
+        if not pd.api.types.is_numeric_dtype(column):
+            raise ValueError(
+                f"covariate {self.name!r} was numeric in training, got {column.dtype}, such as "
+                f"{column.iloc[0]!r}."
+            )
+        return ((column.to_numpy("float64") - self.mean) / self.std).astype("float32")
+
+
+@dataclass(frozen=True)
+class Covariates:
+    """The columns of each kind: `past`, `future` (known for the horizon) and `static`.
+
+    Make one with `Covariates.of(frame, static, past=..., future=..., ...)`.
+    """
+
+    past: tuple = ()
+    future: tuple = ()
+    static: tuple = ()
+
+    @classmethod
+    def of(cls, frame, static=None, *, past=(), future=()):
+        """Read the columns named in `past` and `future` of a frame, and all of a static one.
+
+        Raises:
+            ValueError: a column that the frame does not have, is in both lists, or is empty.
+        """
+        both = set(past) & set(future)
+        if both:
+            raise ValueError(f"{sorted(both)} cannot be both past and future covariates.")
+        missing = [name for name in (*past, *future) if name not in frame.columns]
+        if missing:
+            raise ValueError(f"covariates {missing} are no columns: {list(frame.columns)}.")
+        names = [] if static is None else [c for c in static.columns if c != "unique_id"]
+        return cls(
+            tuple(Column.of(frame[name], name) for name in past),
+            tuple(Column.of(frame[name], name) for name in future),
+            tuple(Column.of(static[name], name) for name in names),
+        )
+
+    def encode(self, frame, kind):
+        """The columns of one kind, `(rows, columns)`, float32."""
+        columns = getattr(self, kind)
+        missing = [c.name for c in columns if c.name not in frame.columns]
+        if missing:
+            raise ValueError(f"{kind} covariates {missing} are missing: {list(frame.columns)}.")
+        if not columns:
+            return np.zeros((len(frame), 0), "float32")
+        return np.stack([c.encode(frame[c.name]) for c in columns], axis=-1)
+
+    def sizes(self, num_calendar=0):
+        """`{kind: sizes of its columns}` for a model; calendar features come behind the future's.
+
+        A size is 0 for numbers and otherwise the number of categories; kinds without columns are
+        left out.
+        """
+        sizes = {kind: tuple(c.size for c in getattr(self, kind)) for kind in KINDS}
+        sizes["future"] += (0,) * num_calendar
+        return {kind: size for kind, size in sizes.items() if size}
+
+    def to_dict(self):
+        """JSON-ready; `from_dict` reads it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, config):
+        def column(config):
+            categories = config["categories"]
+            return Column(**{**config, "categories": categories and tuple(categories)})
+
+        return cls(**{kind: tuple(map(column, config[kind])) for kind in KINDS})

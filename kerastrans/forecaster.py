@@ -1,0 +1,553 @@
+"""From frames to frames: the data, the Keras model and its intervals, held together thinly."""
+
+import json
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+import keras
+import numpy as np
+import pandas as pd
+
+from kerastrans import heads, zoo
+from kerastrans.conformal import ConformalIntervals, conformity_scores
+from kerastrans.data.clock import Clock
+from kerastrans.data.covariates import Covariates
+from kerastrans.data.panel import ID, TIME, Windows, read_panel, training_cuts
+from kerastrans.validation import check_choice, check_new, check_positive_integers
+
+LEVELS = (80, 95)
+SHORT = ("pad", "refuse")
+BATCH = 256  # windows forecast at once
+
+
+class Forecaster:
+    """One model over many series: `fit`, `predict` and `backtest` take and return data frames.
+
+    Frames are long, with columns "unique_id", "ds" and "y", one series behind the other; or wide,
+    with a DatetimeIndex and one column a channel, for one series of several channels. Each window
+    is scaled by its own context, so that series of all sizes train one model, and a new series
+    needs no training. The Keras model is `model`; `fit` is its `fit`.
+
+    Args:
+        model: name of an architecture, see `kerastrans.zoo.names`, or a Keras model of the zoo's
+            contract; its head says what is forecast.
+        context_length, prediction_length: int, steps of history, and of the forecast.
+        head: what is forecast, see `kerastrans.heads.get`; quantiles by default.
+        loss: a Keras loss in place of the head's own.
+        optimizer: name or Keras optimizer, used as it is.
+        scaler: how a window is scaled by its context: "standard", "mean_abs", "mase" (a mean
+            absolute error is then a MASE) or None, as counts need it.
+        season: int, steps of the season of "mase".
+        fill: what the model sees of a missing value, see `Windows`; the loss never sees it.
+        past, future: names of columns that are known for the past, and also for the horizon.
+        calendar: bool, whether hour, weekday and so on, as the frequency has them, are covariates.
+        short: "pad" to forecast series shorter than the context, or "refuse" to leave them out.
+        seed: int, of the weights and the order of windows.
+        **hyperparameters: of the architecture.
+
+    Raises:
+        ValueError: an unknown name, hyperparameter or option, a size below 1.
+    """
+
+    def __init__(
+        self,
+        model,
+        context_length,
+        prediction_length,
+        *,
+        head="quantiles",
+        loss=None,
+        optimizer="adam",
+        scaler="standard",
+        season=1,
+        fill=None,
+        past=(),
+        future=(),
+        calendar=False,
+        short="pad",
+        seed=0,
+        **hyperparameters,
+    ):
+        check_positive_integers(
+            context_length=context_length, prediction_length=prediction_length, season=season
+        )
+        check_choice("short", short, SHORT)
+        self.model = None
+        if isinstance(model, keras.Model):
+            self.model, model = model, None
+            if hyperparameters:
+                raise ValueError(f"a model that is built takes no {sorted(hyperparameters)}.")
+        else:
+            zoo.check_hyperparameters(model, hyperparameters)
+            head = heads.get(head)
+            if isinstance(head, heads.NegativeBinomialHead) and scaler is not None:
+                raise ValueError("counts are forecast as they are: give scaler=None.")
+        self.head = head
+        self.loss = loss
+        self.optimizer = optimizer
+        self.config = {
+            "architecture": model,
+            "context_length": context_length,
+            "prediction_length": prediction_length,
+            "scaler": scaler,
+            "season": season,
+            "fill": fill,
+            "past": list(past),
+            "future": list(future),
+            "calendar": calendar,
+            "short": short,
+            "seed": seed,
+            "hyperparameters": hyperparameters,
+        }
+        self.clock = self.covariates = self.history = self.intervals = None
+        self.faults = {}
+
+    @property
+    def prediction_length(self):
+        return self.config["prediction_length"]
+
+    def fit(
+        self,
+        frame,
+        static=None,
+        *,
+        freq=None,
+        validation_size=0,
+        stride=1,
+        batch_size=32,
+        **options,
+    ):
+        """Train the model; called again, go on training it: fine-tune it on other series.
+
+        Args:
+            frame: long or wide, in any order of rows.
+            static: frame with "unique_id" and static covariates, one row a series.
+            freq: str, pandas frequency, where the time stamps do not tell it.
+            validation_size: int, last steps of each series that are held out, for `val_loss`.
+            stride: int, steps from one training window to the next.
+            batch_size: int, windows in a training step.
+            **options: of `keras.Model.fit`: epochs, callbacks, verbose, steps_per_epoch ...
+
+        Returns:
+            The forecaster; `history` is Keras's.
+
+        Raises:
+            ValueError: bad frames, see `read_panel`; no window to train on.
+        """
+        if self.clock is None:
+            names = {kind: self.config[kind] for kind in ("past", "future")}
+            self.covariates = Covariates.of(frame, static, **names)
+        panel = self._read(frame, static, freq=freq)
+        self.clock = panel.clock
+        self._train(panel, validation_size, stride, batch_size, options)
+        return self
+
+    def _read(self, frame, static=None, future=None, freq=None):
+        panel = read_panel(
+            frame,
+            clock=self.clock,
+            freq=freq,
+            covariates=self.covariates,
+            static=static,
+            future=future,
+        )
+        if self.config["short"] == "refuse":
+            lengths = panel.cuts - panel.begins
+            wanted = self.config["context_length"]
+            short = np.flatnonzero(lengths < wanted)
+            faults = {i: f"{lengths[i]} steps, fewer than the context's {wanted}" for i in short}
+            panel = panel.without(faults)
+        return panel
+
+    def _report(self, panel):
+        """Keep the faults of series that are left out, and warn of them."""
+        self.faults = panel.faults
+        if panel.faults:
+            name, why = next(iter(panel.faults.items()))
+            warnings.warn(
+                f"{len(panel.faults)} series left out, see .faults: {name!r} has {why}.",
+                stacklevel=4,
+            )
+        if not len(panel):
+            raise ValueError(f"no series is left: {name!r} has {why}.")
+
+    def _train(self, panel, validation_size, stride, batch_size, options):
+        self._report(panel)
+        if self.model is None:
+            keras.utils.set_random_seed(self.config["seed"])
+            self.model = self._build(panel)
+        if not self.model.compiled:
+            loss = self.loss or heads.of(self.model).loss
+            self.model.compile(keras.optimizers.get(self.optimizer), loss)
+        training, validation = training_cuts(
+            panel,
+            self.config["context_length"],
+            self.prediction_length,
+            stride,
+            held_out=validation_size,
+        )
+        if not len(training[0]):
+            raise ValueError(
+                f"no window to train on: the longest series has "
+                f"{(panel.cuts - panel.begins).max()} steps, {validation_size} of them held out, "
+                f"and prediction_length is {self.prediction_length}."
+            )
+        windows = self._windows(panel, *training)
+        options = {"shuffle": False, **options}
+        if len(validation[0]):
+            options["validation_data"] = self._windows(panel, *validation).batches(BATCH)
+        self.history = self.model.fit(
+            windows.batches(batch_size, shuffle=True, seed=self.config["seed"]), **options
+        )
+
+    def _build(self, panel):
+        calendar = 2 * len(panel.clock.calendar_names) if self.config["calendar"] else 0
+        return zoo.build(
+            self.config["architecture"],
+            self.config["context_length"],
+            self.prediction_length,
+            panel.num_channels,
+            head=self.head,
+            covariates=self.covariates.sizes(calendar),
+            **self.config["hyperparameters"],
+        )
+
+    def _windows(self, panel, series, cuts):
+        wanted = {tensor.name for tensor in self.model.inputs}
+        return Windows(
+            panel,
+            self.config["context_length"],
+            self.prediction_length,
+            series,
+            cuts,
+            scaler=self.config["scaler"],
+            season=self.config["season"],
+            fill=self.config["fill"],
+            calendar=self.config["calendar"],
+            position="position" in wanted,
+        )
+
+    def predict(self, frame, future=None, static=None, levels=None):
+        """Forecast what comes behind each series.
+
+        Args:
+            frame: as `fit` takes it; series may be new.
+            future: frame of the same kind, without values, with the future covariates of the
+                `prediction_length` steps behind each series.
+            static: as in `fit`.
+            levels: percents of the intervals, of which each has columns "lo-80" and "hi-80";
+                80 and 95 by default, where the head has quantiles or `calibrate` was called.
+
+        Returns:
+            DataFrame "unique_id", "ds", "mean" and the intervals, `prediction_length` rows a
+            series and channel. "mean" is the head's point: the median of quantiles. A series with
+            a fault is left out, and named in a warning and in `faults`.
+
+        Raises:
+            RuntimeError: not trained. ValueError: bad frames; quantiles that there are none of.
+        """
+        self._check_trained()
+        panel = self._complete(self._read(frame, static, future))
+        self._report(panel)
+        windows = self._windows(panel, np.arange(len(panel)), panel.cuts)
+        levels = self._levels(levels)
+        parameters, scale = self._forecast(windows)
+        widths = None
+        if self.intervals is not None:
+            widths = {level: self.intervals.offsets[level][None] for level in levels}
+        return self._frame(windows, parameters, scale, levels, widths)
+
+    def _complete(self, panel):
+        """The panel without the series whose future covariates do not reach the horizon."""
+        if not panel.future.shape[1]:
+            return panel
+        faults = {}
+        for i, (cut, end) in enumerate(zip(panel.cuts, panel.ends, strict=True)):
+            known = np.isfinite(panel.future[cut : min(end, cut + self.prediction_length)])
+            if len(known) < self.prediction_length or not known.all():
+                row = len(known) if known.all() else int(np.argmin(known.all(axis=1)))
+                time = panel.clock.times(panel.numbers(i, cut + np.arange(row, row + 1)))[0]
+                faults[i] = f"no future covariates for {time}"
+        return panel.without(faults)
+
+    def _check_trained(self):
+        if self.clock is None:
+            raise RuntimeError("this forecaster is not trained: call fit first.")
+
+    def _levels(self, levels):
+        """The levels asked for, or those that there are."""
+        if self.intervals is not None:
+            known = tuple(self.intervals.offsets)
+            unknown = set(levels or ()) - set(known)
+            if unknown:
+                raise ValueError(f"calibrated for levels {known}, asked for {sorted(unknown)}.")
+            return levels or known
+        if levels is not None:
+            return levels
+        return () if isinstance(heads.of(self.model), heads.PointHead) else LEVELS
+
+    def _forecast(self, windows):
+        """Parameters of the forecasts in the units of the series, and the windows' scales."""
+        head = heads.of(self.model)
+        parts, scales = [], []
+        for start in range(0, len(windows), BATCH):
+            inputs, (center, scale) = windows.arrays(slice(start, start + BATCH))
+            parameters = self._run(inputs, len(scale))
+            if self.config["scaler"] is not None:
+                parameters = head.rescale(parameters.astype("float64"), center, scale)
+            parts.append(parameters)
+            scales.append(scale)
+        return np.concatenate(parts), np.concatenate(scales)
+
+    def _run(self, inputs, count):
+        """The model on a batch that is filled up to a power of two: few shapes to compile."""
+        fill = (1 << (count - 1).bit_length()) - count
+        if fill:
+            inputs = keras.tree.map_structure(
+                lambda x: np.concatenate([x, np.repeat(x[-1:], fill, axis=0)]), inputs
+            )
+        return self.model.predict_on_batch(inputs)[:count]
+
+    def _bounds(self, parameters, level):
+        """Lower and upper bound of the model's own interval; of a point the point, twice."""
+        head = heads.of(self.model)
+        if isinstance(head, heads.PointHead):
+            if self.intervals is None:
+                raise ValueError(
+                    "a point forecast has no intervals: call calibrate, or train with a head."
+                )
+            return parameters, parameters
+        tail = (1 - level / 100) / 2
+        both = head.quantile(parameters, (tail, 1 - tail))
+        return both[..., 0], both[..., 1]
+
+    def _frame(self, windows, parameters, scale, levels, widths=None, targets=None):
+        """Rows by window, channel and step; `targets` is `(windows, steps, channels)`."""
+        panel, steps = windows.panel, np.arange(self.prediction_length)
+        count, channels = len(windows), panel.num_channels
+
+        def column(values):
+            values = np.broadcast_to(values, (count, len(steps), channels))
+            return values.transpose(0, 2, 1).ravel()
+
+        def stamps(rows):
+            times = panel.clock.times(panel.numbers(windows.series[:, None], rows).ravel())
+            return times.take(column(np.arange(count * rows.shape[1]).reshape(count, -1, 1)))
+
+        columns = {
+            ID: np.repeat(panel.names[windows.series].ravel(), len(steps)),
+            TIME: stamps(windows.cuts[:, None] + steps),
+        }
+        if targets is not None:
+            columns["cutoff"] = stamps(windows.cuts[:, None] - 1)
+            columns["y"] = column(targets)
+        columns["mean"] = column(heads.of(self.model).point(parameters))
+        inner = None
+        for level in sorted(levels):
+            low, high = self._bounds(parameters, level)
+            if widths is not None:
+                low, high = low - widths[level] * scale, high + widths[level] * scale
+                low, high = np.minimum(low, high), np.maximum(low, high)
+            if inner is not None:  # a wider interval contains the narrower one
+                low, high = np.minimum(low, inner[0]), np.maximum(high, inner[1])
+            inner = low, high
+            columns[f"lo-{level}"], columns[f"hi-{level}"] = column(low), column(high)
+        return pd.DataFrame(columns)
+
+    def backtest(
+        self,
+        frame,
+        windows=5,
+        step=None,
+        *,
+        static=None,
+        levels=None,
+        refit=False,
+        train_size=None,
+        **options,
+    ):
+        """Forecast the end of each series from several origins, each from what lies before it.
+
+        Args:
+            frame, static: as in `fit`.
+            windows: int, origins; the last leaves `prediction_length` steps to forecast.
+            step: int, steps from one origin to the next; `prediction_length` by default.
+            levels: percents of the intervals, as in `predict`.
+            refit: bool, whether a new model is trained at each origin on what lies before it;
+                otherwise the trained one forecasts all, and `frame` should end behind its
+                training data.
+            train_size: int, for `refit`: steps that each is trained on (a sliding window); None
+                for all that lies before (an expanding window).
+            **options: for `refit`, those of `fit`.
+
+        Returns:
+            DataFrame "unique_id", "ds", "cutoff" (the last step known), "y", "mean" and the
+            intervals. Adaptive intervals learn from each origin's outcomes once they are known.
+
+        Raises:
+            RuntimeError: neither trained nor `refit`. ValueError: bad frames; a series is too
+                short for the first origin.
+        """
+        step = step or self.prediction_length
+        check_positive_integers(windows=windows, step=step)
+        if not refit:
+            self._check_trained()
+        elif self.clock is None:
+            names = {kind: self.config[kind] for kind in ("past", "future")}
+            self.covariates = Covariates.of(frame, static, **names)
+        panel = self._read(frame, static)
+        back = self.prediction_length + step * np.arange(windows)[::-1]
+        lengths = panel.cuts - panel.begins
+        wanted = 1 + (self.config["context_length"] if self.config["short"] == "refuse" else 0)
+        panel = panel.without(
+            {
+                i: f"{lengths[i]} steps, too few for {windows} origins"
+                for i in np.flatnonzero(lengths - back[0] < wanted)
+            }
+        )
+        self._report(panel)
+        if refit:
+            origins = [panel.cuts - size for size in back]
+            parts = [self._refit(panel, cuts, train_size, options) for cuts in origins]
+            parameters, scale = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+            cuts = np.concatenate(origins)
+        else:
+            cuts = np.concatenate([panel.cuts - size for size in back])
+        chosen = self._windows(panel, np.tile(np.arange(len(panel)), windows), cuts)
+        if not refit:
+            parameters, scale = self._forecast(chosen)
+        targets = self._targets(chosen)
+        levels = self._levels(levels)
+        widths = None
+        if self.intervals is not None:
+            order = np.argsort(panel.numbers(chosen.series, chosen.cuts), kind="stable")
+            scores = self._scores(chosen, parameters, scale, levels)
+            ordered = {level: score[order] for level, score in scores.items()}
+            times = panel.numbers(chosen.series, chosen.cuts)[order]
+            widths = {
+                level: width[np.argsort(order)]
+                for level, width in self.intervals.follow(ordered, times)[0].items()
+            }
+        found = self._frame(chosen, parameters, scale, levels, widths, targets)
+        return found.sort_values([ID, "cutoff", TIME], ignore_index=True)
+
+    def _refit(self, panel, cuts, train_size, options):
+        """Forecasts of a new model that knows what lies before `cuts`."""
+        fresh = self.clone()
+        fresh.covariates, fresh.clock = self.covariates, panel.clock
+        known = panel.until(cuts, train_size)
+        settings = {"validation_size": 0, "stride": 1, "batch_size": 32, **options}
+        fit = {key: settings.pop(key) for key in ("validation_size", "stride", "batch_size")}
+        fresh._train(known, **fit, options=settings)
+        self.model, self.clock = fresh.model, fresh.clock
+        return fresh._forecast(fresh._windows(panel, np.arange(len(panel)), cuts))
+
+    def clone(self):
+        """A forecaster with the same settings that is not trained."""
+        config = dict(self.config)
+        name = config.pop("architecture")
+        if name is None:
+            raise ValueError("a model that came built cannot be trained anew: give its name.")
+        return type(self)(
+            name,
+            config.pop("context_length"),
+            config.pop("prediction_length"),
+            head=self.head,
+            loss=self.loss,
+            optimizer=self.optimizer,
+            **config.pop("hyperparameters"),
+            **config,
+        )
+
+    def _targets(self, windows):
+        rows = windows.cuts[:, None] + np.arange(self.prediction_length)
+        return windows.panel.values[rows]
+
+    def _scores(self, windows, parameters, scale, levels):
+        """Conformity scores of the model's own intervals, `{level: (windows, steps, channels)}`."""
+        targets = self._targets(windows)
+        return {
+            level: conformity_scores(targets, *self._bounds(parameters, level), scale)
+            for level in levels
+        }
+
+    def calibrate(self, frame, windows, step=1, *, static=None, levels=LEVELS, method="split"):
+        """Measure on data that were not trained on how wide the intervals have to be.
+
+        Args:
+            frame, static: as in `backtest`; the last `windows` origins, `step` apart, calibrate.
+            levels: percents that the intervals are to cover.
+            method: "split", for one width from now on, or "adaptive", which `backtest` goes on
+                adapting to outcomes as they become known. See `kerastrans.conformal`.
+
+        Returns:
+            The forecaster; `predict` and `backtest` now put out these intervals.
+
+        Raises:
+            ValueError: too few windows for a level; as `backtest`.
+        """
+        self._check_trained()
+        check_positive_integers(windows=windows, step=step)
+        panel = self._read(frame, static)
+        back = self.prediction_length + step * np.arange(windows)[::-1]
+        cuts = (panel.cuts[None] - back[:, None]).ravel()
+        series = np.tile(np.arange(len(panel)), windows)
+        inside = cuts > panel.begins[series]
+        chosen = self._windows(panel, series[inside], cuts[inside])
+        parameters, scale = self._forecast(chosen)
+        times = panel.numbers(chosen.series, chosen.cuts)
+        order = np.argsort(times, kind="stable")
+        self.intervals = ConformalIntervals("split", dict.fromkeys(levels), {})  # for _bounds
+        scores = self._scores(chosen, parameters, scale, levels)
+        self.intervals = None
+        scores = {level: score[order] for level, score in scores.items()}
+        self.intervals = ConformalIntervals.fit(scores, times[order], method)
+        return self
+
+    def save(self, path):
+        """Write the forecaster to a new folder: model.keras and forecaster.json.
+
+        Raises:
+            FileExistsError: `path` exists. RuntimeError: not trained.
+        """
+        self._check_trained()
+        check_new(path)
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        config = {
+            "config": self.config,
+            "clock": {"freq": self.clock.freq, "phase": self.clock.phase, "tz": self.clock.tz},
+            "covariates": self.covariates.to_dict(),
+            "intervals": self.intervals and self.intervals.to_dict(),
+        }
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+        try:
+            self.model.save(unfinished / "model.keras")
+            (unfinished / "forecaster.json").write_text(json.dumps(config, indent=2) + "\n")
+            unfinished.rename(path)
+        finally:
+            shutil.rmtree(unfinished, ignore_errors=True)
+
+    @classmethod
+    def load(cls, path):
+        """Read a forecaster back; it forecasts the same, and can be fine-tuned.
+
+        Raises:
+            FileNotFoundError: no forecaster at `path`.
+        """
+        path = Path(path)
+        if not (path / "forecaster.json").is_file():
+            raise FileNotFoundError(f"{path} holds no forecaster.")
+        stored = json.loads((path / "forecaster.json").read_text())
+        config = {k: v for k, v in stored["config"].items() if k != "hyperparameters"}
+        config.pop("architecture")
+        loaded = cls(keras.saving.load_model(path / "model.keras"), **config)
+        loaded.config = stored["config"]
+        loaded.head = heads.of(loaded.model)
+        loaded.clock = Clock(**stored["clock"])
+        loaded.covariates = Covariates.from_dict(stored["covariates"])
+        intervals = stored["intervals"]
+        loaded.intervals = intervals and ConformalIntervals.from_dict(intervals)
+        return loaded
