@@ -78,8 +78,8 @@ def adaptive_offsets(scores, times, level, start, step_size):
             ready[ready] = times[learnt[ready]] + steps[ready] < now
             if not ready.any():
                 return
-            score = scores[learnt[ready], steps[ready]]
-            change = step_size[ready] * ((score > width[ready]) - alpha)
+            score, used = (x[learnt[ready], steps[ready]] for x in (scores, offsets))
+            change = step_size[ready] * ((score > used) - alpha)  # by the width it was given
             width[ready] += np.where(np.isfinite(score), change, 0.0)
             learnt[ready] += 1
 
@@ -110,7 +110,7 @@ class ConformalIntervals:
         self.step_size = step_size
 
     @classmethod
-    def fit(cls, scores, times, method="split", rate=0.05):
+    def fit(cls, scores, times, method="split", rate=None):
         """From calibration scores `{level: (windows, prediction_length, num_channels)}`.
 
         Args:
@@ -118,12 +118,15 @@ class ConformalIntervals:
             times: `(windows,)`, see `adaptive_offsets`.
             method: "split" or "adaptive".
             rate: float, step size of "adaptive", as a share of the 90 % quantile of the scores'
-                sizes.
+                sizes; by default `2 / sqrt(windows)`. The root is that of the theory; of 0.5, 1, 2
+                and 4 over it, 2 gave the smallest mean error of coverage, of 80 and 95 %, on the
+                validation parts of the benchmarks' series.
 
         Raises:
             ValueError: too few windows for a level, an unknown method.
         """
         check_choice("method", method, METHODS)
+        rate = 2 / len(times) ** 0.5 if rate is None else rate
         check_non_negative(rate=rate)
         offsets = {level: split_offsets(score, level) for level, score in scores.items()}
         step_size = {

@@ -181,6 +181,8 @@ class Forecaster:
         if not self.model.compiled:
             loss = self.loss or heads.of(self.model).loss
             self.model.compile(keras.optimizers.get(self.optimizer), loss)
+        if not self.model.trainable_weights:  # a baseline
+            return
         training, validation = training_cuts(
             panel,
             self.config["context_length"],
@@ -323,6 +325,14 @@ class Forecaster:
         both = head.quantile(parameters, (tail, 1 - tail))
         return both[..., 0], both[..., 1]
 
+    def _interval(self, parameters, level, scale, widths):
+        """Lower and upper bound, conformal where there are `widths`."""
+        low, high = self._bounds(parameters, level)
+        if widths is None:
+            return low, high
+        low, high = low - widths[level] * scale, high + widths[level] * scale
+        return np.minimum(low, high), np.maximum(low, high)
+
     def _frame(self, windows, parameters, scale, levels, widths=None, targets=None):
         """Rows by window, channel and step; `targets` is `(windows, steps, channels)`."""
         panel, steps = windows.panel, np.arange(self.prediction_length)
@@ -344,16 +354,13 @@ class Forecaster:
             columns["cutoff"] = stamps(windows.cuts[:, None] - 1)
             columns["y"] = column(targets)
         columns["mean"] = column(heads.of(self.model).point(parameters))
-        inner = None
-        for level in sorted(levels):
-            low, high = self._bounds(parameters, level)
-            if widths is not None:
-                low, high = low - widths[level] * scale, high + widths[level] * scale
-                low, high = np.minimum(low, high), np.maximum(low, high)
-            if inner is not None:  # a wider interval contains the narrower one
-                low, high = np.minimum(low, inner[0]), np.maximum(high, inner[1])
-            inner = low, high
-            columns[f"lo-{level}"], columns[f"hi-{level}"] = column(low), column(high)
+        levels = sorted(levels)
+        bounds = [self._interval(parameters, level, scale, widths) for level in levels]
+        if bounds:  # sorted, so that a wider interval contains the narrower one
+            low, high = (np.sort(side, axis=0) for side in zip(*bounds, strict=True))
+            for i, level in enumerate(levels):
+                columns[f"lo-{level}"] = column(low[-1 - i])
+                columns[f"hi-{level}"] = column(high[i])
         return pd.DataFrame(columns)
 
     def backtest(

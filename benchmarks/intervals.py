@@ -1,0 +1,174 @@
+"""Do the intervals cover what they promise, and do they beat a seasonal-naive forecast's?
+
+For each series: architectures with quantile heads are trained on the training part, the one with
+the smallest CRPS on validation is kept, its intervals are conformalised on the validation part and
+go on adapting through the test part, which is read once, every origin. Beside it the seasonal-naive
+and the last-value forecast with conformal intervals made in the same way.
+
+    python benchmarks/intervals.py           # writes benchmarks/results/intervals.csv
+"""
+
+import argparse
+import csv
+import time
+from pathlib import Path
+
+import keras
+
+from kerastrans import backtesting, datasets
+from kerastrans.forecaster import Forecaster
+from kerastrans.heads import QuantileHead
+from kerastrans.runs import environment
+
+RESULTS = Path(__file__).parent / "results" / "intervals.csv"
+COLUMNS = [
+    "series",
+    "model",
+    "chosen",
+    "context_length",
+    "prediction_length",
+    "origins",
+    "validation_crps",
+    "crps",
+    "mae",
+    "coverage-80",
+    "coverage-95",
+    "width-80",
+    "width-95",
+    "coverage-80 split",
+    "coverage-95 split",
+    "p",
+    "seconds",
+    "keras",
+    "backend",
+]
+QUANTILES = (0.025, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.975)
+LEVELS = (20, 40, 60, 80, 90, 95)
+# name: dataset, its columns (None for all), context, horizon, batch, most epochs
+SERIES = {
+    "etth1 OT": ("etth1", ["OT"], 336, 24, 32, 20),
+    "etth1": ("etth1", None, 336, 24, 32, 20),
+    "exchange_rate": ("exchange_rate", None, 96, 24, 32, 20),
+    "illness": ("illness", None, 104, 12, 16, 60),
+    "nyc_departures": ("nyc_departures", None, 336, 24, 32, 20),
+    "air_passengers": ("air_passengers", None, 36, 12, 8, 200),
+}
+# A level of 95 % asks for 19 origins on validation, which 10 % of 144 months do not hold.
+SIZES = {"air_passengers": (72, 43, 29)}
+MODELS = {
+    "nlinear": {},
+    "rlinear": {},
+    "nhits": {"hidden_dim": 256, "downsampling": (8, 4, 1), "pool_sizes": (8, 4, 1)},
+    "patchtst": {"patch_length": 12, "stride": 6, "dropout": 0.1},
+}
+
+
+def measure(name):
+    """Rows of the result file for one series."""
+    dataset, columns, context, horizon, batch, epochs = SERIES[name]
+    known = datasets.info(dataset)
+    frame = datasets.load(dataset)
+    frame = frame if columns is None else frame[columns]
+    sizes = SIZES.get(name, known.splits)
+    if sum(sizes) <= 1.001:
+        train, test = int(sizes[0] * len(frame)), int(sizes[2] * len(frame))
+        sizes = train, len(frame) - train - test, test
+    before, whole = frame[: sizes[0] + sizes[1]], frame[: sum(sizes)]
+    season = known.season
+
+    def backtest(forecaster, frame, size):
+        return forecaster.backtest(frame, size - horizon + 1, 1, levels=LEVELS)
+
+    def calibrate(forecaster, method):
+        return forecaster.calibrate(before, sizes[1] - horizon + 1, levels=LEVELS, method=method)
+
+    rows, tests = [], {}
+    for model, hyperparameters in MODELS.items():
+        started = time.perf_counter()
+        forecaster = Forecaster(
+            model,
+            context,
+            horizon,
+            head=QuantileHead(QUANTILES),
+            optimizer=keras.optimizers.Adam(1e-3),
+            **hyperparameters,
+        )
+        stop = keras.callbacks.EarlyStopping(patience=4, restore_best_weights=True)
+        forecaster.fit(
+            before,
+            validation_size=sizes[1],
+            batch_size=batch,
+            epochs=epochs,
+            callbacks=[stop],
+            verbose=0,
+        )
+        found = backtesting.score(backtest(forecaster, before, sizes[1])).iloc[0]
+        row = {"model": model, "validation_crps": found["crps"]}
+        rows.append((row | {"seconds": time.perf_counter() - started}, forecaster))
+        print(f"{name:16} {model:14} validation CRPS {found['crps']:.4g}", flush=True)
+    best = min(rows, key=lambda row: row[0]["validation_crps"])
+    table = [row | {"chosen": ""} for row, _ in rows if row is not best[0]]
+    for model, hyperparameters in (("seasonal_naive", {"season": season}), ("last_value", {})):
+        started = time.perf_counter()
+        baseline = Forecaster(model, max(context, season), horizon, head="point", **hyperparameters)
+        baseline.fit(before)
+        row = {"model": model, "seconds": time.perf_counter() - started}
+        rows.append((row, baseline))
+    for row, forecaster in (best, *rows[-2:]):
+        split = {}
+        for method in ("split", "adaptive"):
+            calibrate(forecaster, method)
+            tests[row["model"]] = backtest(forecaster, whole, sizes[2])
+            found = backtesting.score(tests[row["model"]]).iloc[0].to_dict()
+            split = split or {
+                f"{key} split": value for key, value in found.items() if "coverage" in key
+            }
+        table.append(row | found | split | {"chosen": "yes" if row is best[0] else ""})
+    compared = backtesting.skill(tests, "seasonal_naive")
+    for row in table:
+        row |= {
+            "series": name,
+            "context_length": context,
+            "prediction_length": horizon,
+            "origins": sizes[2] - horizon + 1,
+            "p": compared["p"].get(row["model"], ""),
+            "keras": keras.__version__,
+            "backend": keras.backend.backend(),
+        }
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--series", default=",".join(SERIES))
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    done = set()
+    if options.output.exists():
+        with options.output.open(newline="") as file:
+            done = {row["series"] for row in csv.DictReader(file)}
+    for name in options.series.split(","):
+        if name in done:
+            continue
+        table = measure(name)
+        new = not options.output.exists()
+        with options.output.open("a", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS, extrasaction="ignore")
+            if new:
+                writer.writeheader()
+            for row in table:
+                writer.writerow(
+                    {k: f"{v:.5g}" if isinstance(v, float) else v for k, v in row.items()}
+                )
+        for row in table:
+            if "crps" in row:
+                print(
+                    f"{name:16} {row['model']:14} CRPS {row['crps']:.4g}  covers "
+                    f"{row['coverage-80']:.3f} {row['coverage-95']:.3f}",
+                    flush=True,
+                )
+    print(environment())
+
+
+if __name__ == "__main__":
+    main()
