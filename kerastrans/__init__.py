@@ -8,16 +8,28 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "blocks": ("position_wise_ffn", "transformer_decoder", "transformer_encoder"),
+    "covariates": ("regress",),
     "evaluation": ("ForecastError",),
     "export": ("export_savedmodel",),
-    "generation": ("generate", "generate_tokens"),
-    "inspection": ("attention_scores",),
+    "forecaster": ("Forecaster",),
+    "generation": ("generate", "generate_samples", "generate_tokens"),
+    "inspection": ("attention_scores", "variable_importances"),
     "layers": ("CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"),
     "masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
     "models": ("build_seq2seq_transformer", "build_transformer_model"),
     "samplers": ("BeamSampler", "GreedySampler", "RandomSampler"),
 }
-_ROOMS = {*_HOMES, "data", "datasets", "metrics", "plotting", "zoo"}
+_ROOMS = {
+    *_HOMES,
+    "backtesting",
+    "conformal",
+    "data",
+    "heads",
+    "datasets",
+    "metrics",
+    "plotting",
+    "zoo",
+}
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}
 
 __all__ = ["__version__", *sorted(_HOME_OF), *sorted(_ROOMS)]

@@ -88,6 +88,19 @@ def score(backtest, train=None, *, by=None, season=1):
     return table
 
 
+def observed_levels(backtest):
+    """The quantile levels of a backtest, and the share of true values at or below each.
+
+    Raises:
+        ValueError: a backtest without intervals.
+    """
+    frame = _known(backtest)
+    if not interval_levels(frame):
+        raise ValueError("this backtest has no intervals: ask for levels, or calibrate.")
+    levels, columns = quantiles(frame)
+    return levels, np.array([(frame[TARGET] <= frame[column]).mean() for column in columns])
+
+
 def skill(backtests, baseline, train=None, *, season=1):
     """Forecasts beside a baseline: their scores, how much smaller, and whether by chance.
 

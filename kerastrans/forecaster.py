@@ -13,8 +13,10 @@ import pandas as pd
 from kerastrans import heads, zoo
 from kerastrans.conformal import ConformalIntervals, conformity_scores
 from kerastrans.data.clock import Clock
-from kerastrans.data.covariates import Covariates
+from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.panel import ID, TIME, Windows, read_panel, training_cuts
+from kerastrans.generation import generate_samples, is_autoregressive
+from kerastrans.inspection import variable_importances
 from kerastrans.validation import check_choice, check_new, check_positive_integers
 
 LEVELS = (80, 95)
@@ -44,7 +46,8 @@ class Forecaster:
         past, future: names of columns that are known for the past, and also for the horizon.
         calendar: bool, whether hour, weekday and so on, as the frequency has them, are covariates.
         short: "pad" to forecast series shorter than the context, or "refuse" to leave them out.
-        seed: int, of the weights and the order of windows.
+        num_samples: int, that an autoregressive model (DeepAR) draws of each forecast.
+        seed: int, of the weights, the order of windows and the samples.
         **hyperparameters: of the architecture.
 
     Raises:
@@ -67,11 +70,15 @@ class Forecaster:
         future=(),
         calendar=False,
         short="pad",
+        num_samples=100,
         seed=0,
         **hyperparameters,
     ):
         check_positive_integers(
-            context_length=context_length, prediction_length=prediction_length, season=season
+            context_length=context_length,
+            prediction_length=prediction_length,
+            season=season,
+            num_samples=num_samples,
         )
         check_choice("short", short, SHORT)
         self.model = None
@@ -98,6 +105,7 @@ class Forecaster:
             "future": list(future),
             "calendar": calendar,
             "short": short,
+            "num_samples": num_samples,
             "seed": seed,
             "hyperparameters": hyperparameters,
         }
@@ -107,6 +115,11 @@ class Forecaster:
     @property
     def prediction_length(self):
         return self.config["prediction_length"]
+
+    @property
+    def output(self):
+        """What reads the model's output: its head, or samples."""
+        return heads.Samples() if is_autoregressive(self.model) else heads.of(self.model)
 
     def fit(
         self,
@@ -179,7 +192,7 @@ class Forecaster:
             keras.utils.set_random_seed(self.config["seed"])
             self.model = self._build(panel)
         if not self.model.compiled:
-            loss = self.loss or heads.of(self.model).loss
+            loss = self.loss or heads.of(self.model).loss()
             self.model.compile(keras.optimizers.get(self.optimizer), loss)
         if not self.model.trainable_weights:  # a baseline
             return
@@ -229,6 +242,7 @@ class Forecaster:
             fill=self.config["fill"],
             calendar=self.config["calendar"],
             position="position" in wanted,
+            decoder="decoder_inputs" in wanted,
         )
 
     def predict(self, frame, future=None, static=None, levels=None):
@@ -288,17 +302,16 @@ class Forecaster:
             return levels or known
         if levels is not None:
             return levels
-        return () if isinstance(heads.of(self.model), heads.PointHead) else LEVELS
+        return () if isinstance(self.output, heads.PointHead) else LEVELS
 
     def _forecast(self, windows):
         """Parameters of the forecasts in the units of the series, and the windows' scales."""
-        head = heads.of(self.model)
         parts, scales = [], []
         for start in range(0, len(windows), BATCH):
             inputs, (center, scale) = windows.arrays(slice(start, start + BATCH))
             parameters = self._run(inputs, len(scale))
             if self.config["scaler"] is not None:
-                parameters = head.rescale(parameters.astype("float64"), center, scale)
+                parameters = self.output.rescale(parameters.astype("float64"), center, scale)
             parts.append(parameters)
             scales.append(scale)
         return np.concatenate(parts), np.concatenate(scales)
@@ -310,19 +323,28 @@ class Forecaster:
             inputs = keras.tree.map_structure(
                 lambda x: np.concatenate([x, np.repeat(x[-1:], fill, axis=0)]), inputs
             )
+        if is_autoregressive(self.model):
+            *names, _ = [tensor.name for tensor in self.model.inputs]
+            samples = generate_samples(
+                self.model,
+                [inputs[name] for name in names],
+                self.prediction_length,
+                self.config["num_samples"],
+                self.config["seed"],
+            )
+            return np.moveaxis(samples, 1, -1)[:count]
         return self.model.predict_on_batch(inputs)[:count]
 
     def _bounds(self, parameters, level):
         """Lower and upper bound of the model's own interval; of a point the point, twice."""
-        head = heads.of(self.model)
-        if isinstance(head, heads.PointHead):
+        if isinstance(self.output, heads.PointHead):
             if self.intervals is None:
                 raise ValueError(
                     "a point forecast has no intervals: call calibrate, or train with a head."
                 )
             return parameters, parameters
         tail = (1 - level / 100) / 2
-        both = head.quantile(parameters, (tail, 1 - tail))
+        both = self.output.quantile(parameters, (tail, 1 - tail))
         return both[..., 0], both[..., 1]
 
     def _interval(self, parameters, level, scale, widths):
@@ -353,7 +375,7 @@ class Forecaster:
         if targets is not None:
             columns["cutoff"] = stamps(windows.cuts[:, None] - 1)
             columns["y"] = column(targets)
-        columns["mean"] = column(heads.of(self.model).point(parameters))
+        columns["mean"] = column(self.output.point(parameters))
         levels = sorted(levels)
         bounds = [self._interval(parameters, level, scale, widths) for level in levels]
         if bounds:  # sorted, so that a wider interval contains the narrower one
@@ -362,6 +384,43 @@ class Forecaster:
                 columns[f"lo-{level}"] = column(low[-1 - i])
                 columns[f"hi-{level}"] = column(high[i])
         return pd.DataFrame(columns)
+
+    def variable_importances(self, frame, static=None):
+        """How much a "tft" looks at each variable in the last windows of these series.
+
+        Args:
+            frame, static: as in `fit`; the windows end where the series do.
+
+        Returns:
+            DataFrame with columns "kind", "variable" and "share", see
+            `kerastrans.variable_importances`.
+
+        Raises:
+            RuntimeError: not trained. ValueError: bad frames, another architecture.
+        """
+        self._check_trained()
+        panel = self._read(frame, static)
+        self._report(panel)
+        windows = self._windows(panel, np.arange(len(panel)), panel.cuts - self.prediction_length)
+        shares = variable_importances(self.model, windows.arrays()[0])
+        names = {kind: [c.name for c in getattr(self.covariates, kind)] for kind in KINDS}
+        if self.config["calendar"]:
+            waves = [
+                f"{name} {wave}" for name in panel.clock.calendar_names for wave in ("sin", "cos")
+            ]
+            names["future"] += waves
+        channels = panel.names[0] if panel.num_channels > 1 else ["y"]
+        variables = {
+            "past": [*channels, *names["past"], *names["future"]],
+            "future": ["steps ahead", *names["future"]],
+            "static": names["static"],
+        }
+        rows = [
+            (kind, variable, share)
+            for kind in shares
+            for variable, share in zip(variables[kind], shares[kind], strict=True)
+        ]
+        return pd.DataFrame(rows, columns=["kind", "variable", "share"])
 
     def backtest(
         self,

@@ -14,9 +14,10 @@ import keras
 import numpy as np
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.backend import compile_function
 from kerastrans.graph import arguments, calls, store
-from kerastrans.samplers import FeedBack, GreedySampler
+from kerastrans.samplers import AncestralSampler, FeedBack, GreedySampler
 from kerastrans.validation import check_positive_integers, check_valid_lengths
 
 # What treats every time step alike, and so serves one step as well as many.
@@ -108,6 +109,40 @@ def generate_tokens(model, source, source_lengths, num_steps, sampler=None):
     inputs = [np.repeat(x, sampler.width, axis=0) for x in (source, source_lengths)]
     start = np.full((len(inputs[0]), 1), sampler.start_token, "int32")
     return decoder.run(inputs, start, num_steps, sampler)
+
+
+def generate_samples(model, inputs, num_steps, num_samples=100, seed=0):
+    """Sample what may come: at each step a draw from the forecast distribution is fed back.
+
+    All samples of all windows run through one compiled loop.
+
+    Args:
+        model: functional `keras.Model` of `history`, perhaps covariates, and decoder inputs, in
+            this order, that ends in a distribution of `kerastrans.heads`, such as
+            `build_deepar_model(..., head="student_t")` returns.
+        inputs: `(batch, context_length, num_channels)`, or a list with one array per input but
+            the decoder's.
+        num_steps: int, values to sample one after the other.
+        num_samples: int, for each window.
+        seed: int.
+
+    Returns:
+        NumPy array `(batch, num_samples, num_steps, num_channels)`, float32.
+
+    Raises:
+        ValueError: inputs of another shape, NaN or infinite values, a size below 1, a model that
+            is not autoregressive or has no distribution.
+    """
+    check_positive_integers(num_steps=num_steps, num_samples=num_samples)
+    decoder = cached_decoder(model)
+    head = heads.of(model)
+    if not hasattr(head, "draw"):
+        raise ValueError(f"generate_samples wants a distribution, {model.name!r} ends in a point.")
+    arrays = decoder.check_encoder_inputs(inputs)
+    repeated = [np.repeat(x, num_samples, axis=0) for x in arrays]
+    sampler = AncestralSampler(head, decoder.decoder_input.shape[-1], seed)
+    drawn = decoder.run(repeated, repeated[0][:, -1:], num_steps, sampler)
+    return drawn.reshape(len(arrays[0]), num_samples, *drawn.shape[1:])
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

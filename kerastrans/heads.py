@@ -6,7 +6,7 @@ of the history: locations are shifted and scaled as the window was, spreads are 
 object reads these parameters later, as NumPy arrays: `point`, `quantile`, `cdf`, `sample`.
 
     model = zoo.build("patchtst", 336, 96, 7, head=QuantileHead([0.1, 0.5, 0.9]))
-    model.compile("adam", heads.of(model).loss)
+    model.compile("adam", heads.of(model).loss())
 """
 
 import math
@@ -33,9 +33,9 @@ class Head(keras.layers.Layer):
         num_spreads: int, how many, the next, are distances on this scale: positive.
 
     Call arguments:
-        inputs: raw values, `(batch, prediction_length * size, num_channels)` or
-            `(batch, prediction_length, num_channels * size)`.
-        prediction_length: int, which says which of the two.
+        inputs: raw values, `(batch, prediction_length * size, num_channels)`,
+            `(batch, prediction_length, num_channels * size)`, or as the parameters.
+        prediction_length: int, which says which of the first two.
         statistics: `(batch, 2, num_channels)`, centre and scale of the window, as
             `ReversibleInstanceNormalization` puts them out; None for a window as it is.
         shift: `(batch, prediction_length, num_channels)`, what the network forecast apart from
@@ -59,8 +59,8 @@ class Head(keras.layers.Layer):
         """
         return self(x, prediction_length=prediction_length, statistics=statistics, shift=shift)
 
-    def call(self, inputs, prediction_length, statistics=None, shift=None):
-        x = self._split(inputs, prediction_length)
+    def call(self, inputs, prediction_length=None, statistics=None, shift=None):
+        x = inputs if len(inputs.shape) == 4 else self._split(inputs, prediction_length)
         spreads_end = self.num_locations + self.num_spreads
         locations = x[..., : self.num_locations]
         spreads = ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR
@@ -72,6 +72,10 @@ class Head(keras.layers.Layer):
         return self.assemble(
             locations * scale + center, spreads * scale, x[..., spreads_end:], scale
         )
+
+    def decode(self, inputs, *, index, **options):
+        """The newest step of a model that decodes step by step: every step is like the others."""
+        return self(inputs, **options)
 
     def _split(self, x, prediction_length):
         """Raw values as `(batch, prediction_length, num_channels, size)`, in either layout."""
@@ -103,7 +107,6 @@ class Head(keras.layers.Layer):
         """1 for the first `count` parameters, 0 for the others."""
         return (np.arange(self.size) < count).astype("float32")
 
-    @property
     def loss(self):
         """The loss that trains this head: negative log-likelihood."""
         return NegativeLogLikelihood(self)
@@ -141,7 +144,6 @@ class PointHead(Head):
             x = keras.layers.Add(dtype=full_precision())([x, shift])
         return x if normalization is None else normalization(x, statistics)
 
-    @property
     def loss(self):
         return PointError(self.point_loss)
 
@@ -196,7 +198,6 @@ class QuantileHead(Head):
     def _mask(self, count):
         return np.ones(self.size, "float32")  # all quantiles are locations
 
-    @property
     def loss(self):
         """The pinball loss, mean over the levels."""
         return Pinball(self.levels)
@@ -274,6 +275,10 @@ class NormalHead(Head):
         z = (targets - mean) / std
         return std * (z * ops.erf(z / math.sqrt(2)) + 2 * _density(z) - 1 / _ROOT_PI)
 
+    def draw(self, parameters, uniform):
+        """One draw, tensors: from uniform numbers `(..., 2)`."""
+        return parameters[..., 0] + parameters[..., 1] * _standard_normal(uniform[..., 0])
+
     def point(self, parameters):
         """The mean."""
         return parameters[..., 0]
@@ -303,6 +308,12 @@ class StudentTHead(Head):
         normalizer = log_gamma((freedom + 1) / 2) - log_gamma(freedom / 2)
         normalizer = normalizer - 0.5 * ops.log(freedom * math.pi) - ops.log(scale)
         return normalizer - (freedom + 1) / 2 * ops.log1p(ops.square(z) / freedom)
+
+    def draw(self, parameters, uniform):
+        """One draw, tensors: from uniform numbers `(..., 2)` (Bailey, 1994, the polar method)."""
+        location, scale, freedom = (parameters[..., i] for i in range(3))
+        radius = ops.sqrt(freedom * ops.expm1(-2 / freedom * ops.log(uniform[..., 0])))
+        return location + scale * radius * ops.cos(2 * math.pi * uniform[..., 1])
 
     def point(self, parameters):
         """The mean, which is the location."""
@@ -340,6 +351,21 @@ class NegativeBinomialHead(Head):
         choose = log_gamma(targets + count) - log_gamma(targets + 1) - log_gamma(count)
         grow = targets * (ops.log(product) - ops.log1p(product))
         return choose + grow - count * ops.log1p(product)
+
+    def draw(self, parameters, uniform):
+        """One draw, tensors: from uniform numbers `(..., 2)`.
+
+        The cumulated probabilities of 256 counts are searched, from 0 to 12 standard deviations
+        above the mean: every count where these are fewer, evenly spaced ones otherwise.
+        """
+        mean, alpha = parameters[..., 0], parameters[..., 1]
+        highest = mean + 12 * ops.sqrt(mean + alpha * ops.square(mean))
+        stride = ops.maximum(1.0, ops.ceil(highest / 256))
+        counts = ops.arange(256, dtype=mean.dtype) * stride[..., None]
+        density = ops.exp(self.log_prob(parameters[..., None, :], counts))
+        cumulated = ops.cumsum(density, axis=-1)
+        below = cumulated < uniform[..., :1] * cumulated[..., -1:]
+        return ops.sum(ops.cast(below, mean.dtype), axis=-1) * stride
 
     def rescale(self, parameters, center, scale):
         raise ValueError("counts are forecast as they are: train this head with scaler=None.")
@@ -416,6 +442,14 @@ class MixtureHead(Head):
         inner = ops.sum(pairs * between, axis=(-2, -1))
         return ops.sum(weights * to_target, axis=-1) - 0.5 * inner
 
+    def draw(self, parameters, uniform):
+        """One draw, tensors: from uniform numbers `(..., 2)`."""
+        means, stds, log_weights = self._parts(parameters)
+        above = ops.cumsum(ops.exp(log_weights), axis=-1)[..., :-1] < uniform[..., 1:]
+        chosen = ops.one_hot(ops.sum(ops.cast(above, "int32"), axis=-1), self.components)
+        draws = means + stds * _standard_normal(uniform[..., :1])
+        return ops.sum(ops.cast(chosen, draws.dtype) * draws, axis=-1)
+
     def point(self, parameters):
         """The mean."""
         means, _, log_weights = self._parts(parameters)
@@ -442,6 +476,25 @@ class MixtureHead(Head):
 
     def get_config(self):
         return {**super().get_config(), "components": self.components}
+
+
+class Samples:
+    """What stands for a head where a forecast is samples, `(..., num_samples)`, as DeepAR's are."""
+
+    def rescale(self, parameters, center, scale):
+        return parameters * scale[..., None] + center[..., None]
+
+    def point(self, parameters):
+        """The mean of the samples."""
+        return parameters.mean(axis=-1)
+
+    def quantile(self, parameters, levels):
+        """Their quantiles, `(..., len(levels))`."""
+        return np.moveaxis(np.quantile(parameters, check_levels(levels), axis=-1), 0, -1)
+
+    def cdf(self, parameters, values):
+        """Share of the samples that are at most `values` `(...)`."""
+        return (parameters <= np.asarray(values)[..., None]).mean(axis=-1)
 
 
 _HEADS = {
@@ -593,6 +646,10 @@ def _check_can(head, method, what):
     if not hasattr(head, method):
         able = [name for name, kind in _HEADS.items() if hasattr(kind, method)]
         raise ValueError(f"{type(head).__name__} has no {what}; known are {', '.join(able)}.")
+
+
+def _standard_normal(uniform):
+    return math.sqrt(2) * ops.erfinv(2 * uniform - 1)
 
 
 def _density(z):

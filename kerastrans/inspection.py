@@ -1,5 +1,6 @@
 """Looking inside a model without changing it."""
 
+import keras
 import numpy as np
 from keras import ops
 
@@ -58,3 +59,33 @@ def attention_scores(model, inputs):
     if missing:
         raise ValueError(f"{model.name!r} has no {' and no '.join(missing)} attention of ours.")
     return {kind: np.stack(weights) for kind, weights in scores.items()}
+
+
+def variable_importances(model, inputs):
+    """How much the Temporal Fusion Transformer looks at each variable, mean over windows and steps.
+
+    Args:
+        model: as `build_tft_model` returns it.
+        inputs: its inputs, `(batch, ...)` arrays, in a dict where there are covariates.
+
+    Returns:
+        Dict of "past", "future", "static" -> `(variables,)`, shares that sum to 1, for those kinds
+        of which there are at least two variables. Past variables are the channels, the past and
+        the future covariates, future ones how far ahead the step is and the future covariates.
+
+    Raises:
+        ValueError: a model without variable selection.
+
+    Source: Lim et al. (2021), section 7.1.
+    """
+    layers = {
+        kind: layer.output
+        for kind in ("past", "future", "static")
+        for layer in model.layers
+        if layer.name == f"{kind}_variables"
+    }
+    if not layers:
+        raise ValueError(f"{model.name!r} selects no variables: build a tft with covariates.")
+    inner = keras.Model(model.input, layers)
+    weights = inner.predict(inputs, verbose=0)
+    return {kind: x.reshape(-1, x.shape[-1]).mean(axis=0) for kind, x in weights.items()}

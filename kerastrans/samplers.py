@@ -54,6 +54,38 @@ class FeedBack(_Sampler):
         return value, (ops.slice_update(written, (0, index, 0), value),), None
 
 
+@dataclass(frozen=True)
+class AncestralSampler(_Sampler):
+    """Numbers: a draw from the forecast distribution is the next input.
+
+    Args:
+        head: a distribution of `kerastrans.heads`, the model's.
+        num_channels: int, values drawn at each step.
+        seed: int.
+
+    Source: Salinas et al. (2020), section 3.
+    """
+
+    head: object
+    num_channels: int
+    seed: int = field(default=0, compare=False)  # not part of the compiled loop
+
+    def draws(self, rows, num_steps):
+        shape = rows, num_steps, self.num_channels, 2
+        random = np.random.default_rng(self.seed)
+        return [random.uniform(1e-6, 1 - 1e-6, shape).astype("float32")]
+
+    def start(self, first, num_steps, uniform):
+        batch_size, _, output_dim = ops.shape(first)
+        return ops.zeros((batch_size, num_steps, output_dim), first.dtype), uniform
+
+    def advance(self, outputs, index, memory):
+        written, uniform = memory
+        value = self.head.draw(outputs, ops.take(uniform, index, axis=1)[:, None])
+        value = ops.cast(value, written.dtype)
+        return value, (ops.slice_update(written, (0, index, 0), value), uniform), None
+
+
 @dataclass(frozen=True, kw_only=True)
 class _TokenSampler(_Sampler):
     """What token samplers share; subclasses say how one is chosen.

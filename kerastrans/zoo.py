@@ -55,6 +55,12 @@ class Architecture:
             if name not in (*CONTRACT, *OPTIONS, "name")
         }
 
+    @property
+    def search_space(self):
+        """Dict of hyperparameter -> values worth trying, as the model's file declares it."""
+        module = importlib.import_module(self.builder.__module__)
+        return dict(getattr(module, "SEARCH_SPACE", {}))
+
     def count_params(self, context_length, prediction_length, num_channels, **hyperparameters):
         """Number of weights that the model has at this size."""
         model = build(self.name, context_length, prediction_length, num_channels, **hyperparameters)

@@ -95,7 +95,7 @@ def test_gradient_of_the_likelihood_is_the_difference_quotient_of_scipys(name):
     before = parameters.reshape(1, -1)
     layer.set_weights([before])
     rate = 1e-2
-    model.compile(keras.optimizers.SGD(rate), head.loss)
+    model.compile(keras.optimizers.SGD(rate), head.loss())
     model.train_on_batch(np.ones((1, 1), "float32"), targets.astype("float32"))
     gradient = (before - layer.get_weights()[0])[0] / rate
     for i in range(parameters.size):
@@ -212,7 +212,7 @@ def test_a_gap_leaves_the_gradient_finite(name):
     inputs = keras.Input((6, 1))
     x = keras.layers.Dense(2 * head.size)(keras.layers.Flatten()(inputs))
     model = keras.Model(inputs, head(ops.reshape(x, (-1, 2 * head.size, 1)), prediction_length=2))
-    model.compile("sgd", head.loss)
+    model.compile("sgd", head.loss())
     targets = np.array([[[1.0], [np.nan]], [[np.nan], [np.nan]]], "float32")
     model.train_on_batch(np.ones((2, 6, 1), "float32"), targets)
     assert all(np.isfinite(w).all() for w in model.get_weights())
@@ -223,8 +223,8 @@ def test_heads_and_losses_reload(name):
     head = heads.get(name)
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(head))
     assert (type(again), again.size) == (type(head), head.size)
-    loss = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(head.loss))
-    assert type(loss) is type(head.loss)
+    loss = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(head.loss()))
+    assert type(loss) is type(head.loss())
     assert heads.get(head) is not head  # one of its own for every model
 
 

@@ -270,6 +270,8 @@ class Windows:
             for the last value before, "zero". The loss leaves missing targets out in any case.
         calendar: bool, whether calendar features join the future covariates.
         position: bool, whether the model asks for the clock's number of a window's first step.
+        decoder: bool, whether it asks for decoder inputs: the last value of the context and all
+            targets but the last.
     """
 
     panel: Panel
@@ -282,6 +284,7 @@ class Windows:
     fill: str | None = None
     calendar: bool = False
     position: bool = False
+    decoder: bool = False
 
     def __post_init__(self):
         check_positive_integers(
@@ -355,13 +358,19 @@ class Windows:
                 inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
             if self.position:
                 inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
-            inputs = inputs if len(inputs) > 1 else inputs["history"]
+            if len(inputs) == 1 and not self.decoder:
+                inputs = inputs["history"]
             if statistics:
                 return inputs, (center, scale)
             if not targets:
                 return inputs
             wanted = xp.take(table["values"], rows[:, past_steps:], axis=0)
-            return inputs, xp.asarray((wanted - center) / scale, dtype="float32")
+            wanted = xp.asarray((wanted - center) / scale, dtype="float32")
+            if self.decoder:
+                before = xp.concatenate([x[:, -1:], wanted[:, :-1]], axis=1)
+                before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
+                inputs = {**inputs, "decoder_inputs": before}
+            return inputs, wanted
 
         return make, list(arrays.values())
 

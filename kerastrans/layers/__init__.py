@@ -14,6 +14,7 @@ from kerastrans.layers.periodic_convolution import PeriodicConvolution
 from kerastrans.layers.positional_encoding import LearntPositionalEncoding, PositionalEncoding
 from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
 from kerastrans.layers.recurrent_cycle import RecurrentCycle
+from kerastrans.layers.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent_forecaster import RecurrentForecaster
 from kerastrans.layers.reversible_normalization import ReversibleInstanceNormalization
 from kerastrans.layers.segment_embedding import ChannelSegmentEmbedding
@@ -36,6 +37,7 @@ __all__ = [
     "PositionalEncoding",
     "ProbSparseAttention",
     "RecurrentCycle",
+    "RecurrentDecoder",
     "RecurrentForecaster",
     "ReversibleInstanceNormalization",
     "SeriesDecomposition",

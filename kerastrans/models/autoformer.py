@@ -7,6 +7,12 @@ from kerastrans.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.layers import AutoCorrelation
 from kerastrans.validation import check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "d_model": (16, 32, 64, 128),
+    "moving_average": (13, 25),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_autoformer_model(
     context_length,

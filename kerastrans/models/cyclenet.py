@@ -9,6 +9,11 @@ from kerastrans.layers import RecurrentCycle, ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_positive_integers
 
+SEARCH_SPACE = {
+    "cycle_length": (7, 24, 168),
+    "hidden_dim": (None, 512),
+}
+
 
 def build_cyclenet_model(
     context_length,

@@ -18,6 +18,12 @@ from kerastrans.validation import (
     check_positive_integers,
 )
 
+SEARCH_SPACE = {
+    "d_model": (16, 32, 64, 128),
+    "num_encoder_blocks": (1, 2),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_direct_transformer_model(
     context_length,

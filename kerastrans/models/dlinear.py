@@ -9,6 +9,11 @@ from kerastrans.layers import SeriesDecomposition
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_positive_integers
 
+SEARCH_SPACE = {
+    "individual": (False, True),
+    "moving_average": (7, 25, 49),
+}
+
 
 def build_dlinear_model(
     context_length,

@@ -11,6 +11,12 @@ from kerastrans.validation import (
     check_positive_integers,
 )
 
+SEARCH_SPACE = {
+    "d_model": (16, 32, 64, 128),
+    "modes": (16, 32, 64),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_fedformer_model(
     context_length,

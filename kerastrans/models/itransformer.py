@@ -10,6 +10,12 @@ from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_divides, check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "d_model": (64, 128, 256),
+    "num_blocks": (1, 2, 3),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_itransformer_model(
     context_length,

@@ -7,6 +7,10 @@ from kerastrans.blocks import time_dense
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_positive_integers
 
+SEARCH_SPACE = {
+    "individual": (False, True),
+}
+
 
 def build_linear_regression_model(
     context_length,

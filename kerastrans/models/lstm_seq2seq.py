@@ -8,6 +8,11 @@ from kerastrans.blocks import dense
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "units": (32, 64, 128),
+    "dropout": (0.0, 0.1, 0.3),
+}
+
 
 def build_lstm_seq2seq_model(
     context_length,

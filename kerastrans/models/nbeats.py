@@ -9,6 +9,12 @@ from kerastrans.layers import BasisExpansion
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_choice, check_positive_integers
 
+SEARCH_SPACE = {
+    "hidden_dim": (64, 256, 512),
+    "num_blocks": (1, 3),
+    "stacks": (("generic", "generic"), ("trend", "seasonality")),
+}
+
 
 def build_nbeats_model(
     context_length,

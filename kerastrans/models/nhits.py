@@ -9,6 +9,13 @@ from kerastrans.layers import BasisExpansion
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "hidden_dim": (64, 256, 512),
+    "pool_sizes": ((2, 2, 1), (8, 4, 1)),
+    "downsampling": ((4, 2, 1), (24, 12, 1)),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_nhits_model(
     context_length,

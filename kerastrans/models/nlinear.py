@@ -8,6 +8,10 @@ from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_positive_integers
 
+SEARCH_SPACE = {
+    "individual": (False, True),
+}
+
 
 def build_nlinear_model(
     context_length, prediction_length, num_channels, *, individual=False, head=None, name="nlinear"

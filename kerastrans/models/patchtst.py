@@ -15,6 +15,14 @@ from kerastrans.validation import (
     check_positive_integers,
 )
 
+SEARCH_SPACE = {
+    "d_model": (16, 32, 64),
+    "num_blocks": (2, 3),
+    "patch_length": (8, 16, 24),
+    "stride": (4, 8),
+    "dropout": (0.0, 0.1, 0.3),
+}
+
 
 def build_patchtst_model(
     context_length,

@@ -14,6 +14,12 @@ from kerastrans.layers import (
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "d_model": (64, 128, 256),
+    "segment_length": (6, 12, 24),
+    "dropout": (0.0, 0.3),
+}
+
 
 def build_segrnn_model(
     context_length,

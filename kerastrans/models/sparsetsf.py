@@ -10,6 +10,10 @@ from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_at_most, check_positive_integers
 
+SEARCH_SPACE = {
+    "period": (4, 7, 12, 24),
+}
+
 
 def build_sparsetsf_model(
     context_length, prediction_length, num_channels, *, period=24, head=None, name="sparsetsf"

@@ -8,6 +8,12 @@ from kerastrans.blocks import dense
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "filters": (16, 32, 64),
+    "num_blocks": (3, 4, 5),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_tcn_model(
     context_length,

@@ -1,13 +1,20 @@
-"""Temporal Fusion Transformer with a point head (Lim et al., 2021, figure 2)."""
+"""Temporal Fusion Transformer (Lim et al., 2021, figure 2)."""
 
 import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import EPSILON, dense
+from kerastrans.blocks import EPSILON, dense, embed_columns
+from kerastrans.covariates import covariate_inputs
 from kerastrans.layers import FutureClock, InterpretableMultiHeadAttention
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_divides, check_dropout, check_positive_integers
+
+SEARCH_SPACE = {
+    "d_model": (16, 32, 64),
+    "num_heads": (1, 4),
+    "dropout": (0.0, 0.1, 0.3),
+}
 
 
 def build_tft_model(
@@ -19,30 +26,34 @@ def build_tft_model(
     num_heads=4,
     dropout=0.1,
     head=None,
+    covariates=None,
     name="tft",
 ):
-    """Build the Temporal Fusion Transformer of the channels' own past.
+    """Build the Temporal Fusion Transformer.
 
-    Each channel is an observed variable; the only thing known of a future step is how far ahead
-    it is.
+    Each channel is an observed variable, beside the covariates; of a future step it is known how
+    far ahead it is, and the future covariates. The weights of the variables are put out by the
+    layers "past_variables", "future_variables" and "static_variables", and drawn with
+    `kerastrans.variable_importances`.
 
     Args:
         context_length, prediction_length, num_channels: int, sizes of input and output.
         d_model: int, width of all layers.
         num_heads: int, which divides `d_model`.
         dropout: float in [0, 1).
+        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
         head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
         name: of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1), an
             unknown `head`.
 
-    Source: Lim et al. (2021), figure 2 and equations 1-21, without static inputs.
+    Source: Lim et al. (2021), figure 2 and equations 1-21.
     """
     check_positive_integers(
         context_length=context_length,
@@ -60,46 +71,71 @@ def build_tft_model(
         x = layers.Multiply()([dense(d_model)(x), dense(d_model, activation="sigmoid")(x)])
         return layers.LayerNormalization(epsilon=EPSILON)(layers.Add()([x, residual]))
 
-    def gated_residual_network(x):
+    def gated_residual_network(x, context=None):
+        """Two layers and a gate; a context `(batch, d_model)` is the same at every step."""
         residual = x if x.shape[-1] == d_model else dense(d_model)(x)
-        return gate(dense(d_model)(dense(d_model, activation="elu")(x)), residual)
+        x = dense(d_model)(x)
+        if context is not None:
+            added = dense(d_model, use_bias=False)(context)
+            x = x + (added if len(x.shape) == 2 else ops.expand_dims(added, 1))
+        return gate(dense(d_model)(layers.Activation("elu")(x)), residual)
 
-    def select_variables(x):
-        """Weigh each step's variables `(batch, time, variables, d_model)` and add them up."""
-        num_variables = x.shape[2]
+    def select_variables(x, name, context=None):
+        """Weigh the variables `(batch, ..., variables, d_model)` of each step and add them up."""
+        *steps, num_variables, _ = x.shape[1:]
         if num_variables == 1:
-            return gated_residual_network(x[:, :, 0])
-        together = layers.Reshape((x.shape[1], num_variables * d_model))(x)
-        weights = dense(num_variables)(gated_residual_network(together))
-        weights = layers.Softmax(dtype=full_precision())(weights)
-        each = [gated_residual_network(x[:, :, i]) for i in range(num_variables)]
+            return gated_residual_network(x[..., 0, :])
+        together = layers.Reshape((*steps, num_variables * d_model))(x)
+        weights = dense(num_variables)(gated_residual_network(together, context))
+        weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
+        each = [gated_residual_network(x[..., i, :]) for i in range(num_variables)]
         return layers.Add()(
-            [ops.cast(weights[:, :, i : i + 1], y.dtype) * y for i, y in enumerate(each)]
+            [ops.cast(weights[..., i : i + 1], y.dtype) * y for i, y in enumerate(each)]
         )
 
-    head = heads.get(head)
+    def embed_covariates(kind):
+        """The columns of one kind as variables `(batch, ..., columns, d_model)`."""
+        columns = embed_columns(extra[f"{kind}_covariates"], covariates[kind])
+        return ops.stack([dense(d_model)(column) for column in columns], axis=-2)
+
+    head, covariates = heads.get(head), covariates or {}
     history = keras.Input((context_length, num_channels), name="history")
+    extra = covariate_inputs(context_length, prediction_length, covariates)
     embed = layers.EinsumDense(
         "btc,cd->btcd", (context_length, num_channels, d_model), bias_axes="cd", name="embedding"
     )
-    past = select_variables(embed(history))
-    future = gated_residual_network(dense(d_model)(FutureClock(prediction_length)(history)))
+    past = [embed(history)]
+    future = [ops.expand_dims(dense(d_model)(FutureClock(prediction_length)(history)), 2)]
+    if "past" in covariates:
+        past.append(embed_covariates("past"))
+    if "future" in covariates:
+        known = embed_covariates("future")
+        past.append(known[:, :context_length])
+        future.append(known[:, context_length:])
 
-    encoded, *state = layers.LSTM(
-        d_model, return_sequences=True, return_state=True, name="encoder"
-    )(past)
-    decoded = layers.LSTM(d_model, return_sequences=True, name="decoder")(
-        future, initial_state=state
-    )
+    for_selection = for_enrichment = state = None
+    if "static" in covariates:
+        static = select_variables(embed_covariates("static"), "static")
+        for_selection, for_enrichment, *state = (gated_residual_network(static) for _ in range(4))
+    past, future = (x[0] if len(x) == 1 else layers.Concatenate(axis=2)(x) for x in (past, future))
+    past = select_variables(past, "past", for_selection)
+    future = select_variables(future, "future", for_selection)
+
+    options = {"return_sequences": True, "return_state": True}
+    encoded, *state = layers.LSTM(d_model, **options, name="encoder")(past, initial_state=state)
+    decoded, *_ = layers.LSTM(d_model, **options, name="decoder")(future, initial_state=state)
     # Locality enhancement; then attention of the future to everything before it.
     sequence = gate(
         layers.Concatenate(axis=1)([encoded, decoded]), layers.Concatenate(axis=1)([past, future])
     )
-    enriched = gated_residual_network(sequence)
+    enriched = gated_residual_network(sequence, for_enrichment)
     query = enriched[:, -prediction_length:]
-    attention = InterpretableMultiHeadAttention(num_heads, d_model // num_heads, dropout)
+    attention = InterpretableMultiHeadAttention(
+        num_heads, d_model // num_heads, dropout, name="attention"
+    )
     x = gate(attention(query, enriched), query)
     x = gate(gated_residual_network(x), sequence[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    inputs = {"history": history, **extra} if extra else history
+    return keras.Model(inputs, outputs, name=name)

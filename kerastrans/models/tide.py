@@ -9,6 +9,13 @@ from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "hidden_dim": (64, 128, 256),
+    "num_encoder_layers": (1, 2),
+    "num_decoder_layers": (1, 2),
+    "dropout": (0.0, 0.1, 0.3),
+}
+
 
 def build_tide_model(
     context_length,

@@ -13,6 +13,12 @@ from kerastrans.layers import (
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "d_model": (16, 32),
+    "num_blocks": (1, 2, 3),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_timemixer_model(
     context_length,

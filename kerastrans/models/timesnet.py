@@ -9,6 +9,12 @@ from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalizati
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "d_model": (8, 16, 32),
+    "num_periods": (2, 3, 5),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_timesnet_model(
     context_length,

@@ -21,6 +21,13 @@ from kerastrans.validation import (
     check_positive_integers,
 )
 
+SEARCH_SPACE = {
+    "d_model": (64, 128, 256),
+    "num_blocks": (1, 2),
+    "patch_length": (8, 16, 24),
+    "dropout": (0.0, 0.1),
+}
+
 
 def build_timexer_model(
     context_length,

@@ -9,6 +9,12 @@ from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
+SEARCH_SPACE = {
+    "num_blocks": (2, 4, 6),
+    "ff_dim": (16, 32, 64),
+    "dropout": (0.1, 0.5, 0.8),
+}
+
 
 def build_tsmixer_model(
     context_length,

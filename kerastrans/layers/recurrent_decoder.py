@@ -1,0 +1,105 @@
+"""A recurrent network that reads a series and goes on reading what follows, step by step."""
+
+import keras
+from keras import ops
+
+from kerastrans.validation import check_dropout, check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class RecurrentDecoder(keras.layers.Layer):
+    """Stacked LSTM over the history and then over the decoder's inputs, each channel by itself.
+
+    At every step it takes the value before and the covariates of the step. All channels share the
+    weights. In `kerastrans.generate` the state of the LSTMs is the cache.
+
+    Args:
+        units: int, width of each LSTM.
+        num_layers: int, LSTMs on top of each other.
+        dropout: float in [0, 1), on what enters each LSTM.
+
+    Call arguments:
+        inputs: `(batch, time, num_channels)`, the last value of the history and all but the last
+            of what follows.
+        history: `(batch, context_length, num_channels)`.
+        covariates: `(batch, context_length + time, features)`, or None.
+
+    Returns:
+        `(batch, time, num_channels, units)`.
+
+    Raises:
+        ValueError: a size below 1, `dropout` outside [0, 1).
+
+    Source: Salinas et al. (2020), figure 2.
+    """
+
+    def __init__(self, units, num_layers, dropout=0.0, **kwargs):
+        check_positive_integers(units=units, num_layers=num_layers)
+        check_dropout(dropout)
+        super().__init__(**kwargs)
+        self.units = units
+        self.num_layers = num_layers
+        self.dropout = dropout
+
+    def build(self, inputs_shape, history_shape, covariates_shape=None):
+        policy = self.dtype_policy
+        cells = [
+            keras.layers.LSTMCell(self.units, dropout=self.dropout, dtype=policy)
+            for _ in range(self.num_layers)
+        ]
+        self.rnn = keras.layers.RNN(cells, return_sequences=True, return_state=True, dtype=policy)
+        features = 0 if covariates_shape is None else covariates_shape[-1]
+        self.rnn.build((None, None, 1 + features))
+
+    def call(self, inputs, history, covariates=None, training=False):
+        values = ops.concatenate([history[:, :-1], inputs], axis=1)
+        length, steps = history.shape[1], ops.shape(inputs)[1]
+        if covariates is not None:
+            covariates = covariates[:, 1 : length + steps]
+        outputs, *_ = self.rnn(self._fold(values, covariates), training=training)
+        return self._unfold(outputs[:, length - 1 :], inputs.shape[-1])
+
+    def start_cache(self, inputs, history, covariates=None, *, batch_size, length):
+        """The states behind the history, a tuple of `(batch * num_channels, units)`."""
+        if history.shape[1] == 1:
+            shape = batch_size * history.shape[-1], self.units
+            return tuple(ops.zeros(shape, self.compute_dtype) for _ in range(2 * self.num_layers))
+        if covariates is not None:
+            covariates = covariates[:, 1 : history.shape[1]]
+        _, *states = self.rnn(self._fold(history[:, :-1], covariates))
+        return tuple(keras.tree.flatten(states))
+
+    def decode(self, inputs, history, covariates=None, *, cache, index):
+        """The newest step `(batch, 1, num_channels)`, and the states that it leaves."""
+        if covariates is not None:
+            covariates = ops.take(covariates, history.shape[1] + index, axis=1)[:, None]
+        x = self._fold(inputs, covariates)[:, 0]
+        cell = self.rnn.cell
+        outputs, states = cell(x, keras.tree.pack_sequence_as(cell.state_size, cache))
+        outputs = self._unfold(outputs[:, None], inputs.shape[-1])
+        return outputs, tuple(keras.tree.flatten(states))
+
+    def _fold(self, values, covariates):
+        """`(batch, time, channels)` -> `(batch * channels, time, 1 + features)`."""
+        steps, channels = ops.shape(values)[1], values.shape[-1]
+        x = ops.reshape(ops.transpose(values, (0, 2, 1)), (-1, steps, 1))
+        if covariates is None:
+            return x
+        covariates = ops.repeat(ops.cast(covariates, x.dtype), channels, axis=0)
+        return ops.concatenate([x, covariates], axis=-1)
+
+    def _unfold(self, outputs, channels):
+        """`(batch * channels, time, units)` -> `(batch, time, channels, units)`."""
+        steps = ops.shape(outputs)[1]
+        return ops.transpose(ops.reshape(outputs, (-1, channels, steps, self.units)), (0, 2, 1, 3))
+
+    def compute_output_shape(self, inputs_shape, history_shape, covariates_shape=None):
+        return (*inputs_shape, self.units)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "units": self.units,
+            "num_layers": self.num_layers,
+            "dropout": self.dropout,
+        }
