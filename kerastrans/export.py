@@ -12,7 +12,8 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from kerastrans.data.scaling import StandardScaler
+from kerastrans import heads
+from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.generation import cached_decoder, is_autoregressive
 from kerastrans.samplers import FeedBack
 from kerastrans.validation import check_new, check_positive_integers, check_prediction_length
@@ -23,7 +24,8 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
 
     Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in
     the units of the series, for any batch size, and returns `forecast`
-    `(batch, prediction_length, num_channels)` in the same units; scaling is inside. Of an
+    `(batch, prediction_length, num_channels)` in the same units; scaling is inside. A head adds
+    `quantiles`, or the `parameters` of its distribution, with a last axis. Of an
     autoregressive model the cached decoding loop is inside too, compiled by XLA at the first call
     of each batch size. A direct model's further inputs keep their names.
 
@@ -31,7 +33,8 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
         model: an autoregressive model as in `kerastrans.generate`, its decoder as wide as the
             encoder's input, or a direct one as `kerastrans.zoo` builds them.
         path: folder to write, which must not exist.
-        scaler: `StandardScaler` the model was trained behind; None for none.
+        scaler: `StandardScaler` or `WindowScaler` the model was trained behind; None for none.
+            A `WindowScaler` takes NaN in the history for a missing value.
         prediction_length: int, steps to forecast. A direct model's is its own, and may be left
             out.
 
@@ -60,7 +63,7 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
     num_channels = model.inputs[0].shape[-1]
     if scaler is None:
         scaler = StandardScaler(np.zeros(num_channels), np.ones(num_channels))
-    if len(scaler.mean) != num_channels:
+    if isinstance(scaler, StandardScaler) and len(scaler.mean) != num_channels:
         raise ValueError(
             f"the model's input has {num_channels} channels, the scaler {len(scaler.mean)}: they "
             "must agree."
@@ -86,10 +89,17 @@ def _forecast(model, scaler, prediction_length):
 
     decodes = is_autoregressive(model)
     predict = (_decoding if decodes else _direct)(model, prediction_length)
-    mean, std = (tf.constant(x, "float32") for x in (scaler.mean, scaler.std))
+    head = heads.of(model)
 
     def forecast(history, *further):
-        return {"forecast": predict((history - mean) / std, *further) * std + mean}
+        center, scale = scaler.statistics(history, keras.ops)
+        x = (history - center) / scale
+        if isinstance(scaler, WindowScaler):
+            x = tf.where(tf.math.is_nan(x), 0.0, x)
+        parameters = predict(x, *further)
+        # Where nothing is scaled, nothing is undone: counts stay as they are.
+        is_scaled = getattr(scaler, "kind", "standard") is not None
+        return head.outputs(head.rescale(parameters, center, scale) if is_scaled else parameters)
 
     history, *further = model.inputs
     signature = [tf.TensorSpec(history.shape, "float32", name="history")]

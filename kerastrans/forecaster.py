@@ -4,6 +4,7 @@ import json
 import shutil
 import tempfile
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 
 import keras
@@ -14,10 +15,17 @@ from kerastrans import heads, zoo
 from kerastrans.conformal import ConformalIntervals, conformity_scores
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import KINDS, Covariates
-from kerastrans.data.panel import ID, TIME, Windows, read_panel, training_cuts
+from kerastrans.data.panel import FILLS, ID, TIME, Windows, read_panel, training_cuts
+from kerastrans.data.scaling import WindowScaler
+from kerastrans.export import export_savedmodel
 from kerastrans.generation import generate_samples, is_autoregressive
 from kerastrans.inspection import variable_importances
-from kerastrans.validation import check_choice, check_new, check_positive_integers
+from kerastrans.validation import (
+    check_choice,
+    check_new,
+    check_positive_integers,
+    check_prediction_length,
+)
 
 LEVELS = (80, 95)
 SHORT = ("pad", "refuse")
@@ -39,9 +47,9 @@ class Forecaster:
         head: what is forecast, see `kerastrans.heads.get`; quantiles by default.
         loss: a Keras loss in place of the head's own.
         optimizer: name or Keras optimizer, used as it is.
-        scaler: how a window is scaled by its context: "standard", "mean_abs", "mase" (a mean
-            absolute error is then a MASE) or None, as counts need it.
-        season: int, steps of the season of "mase".
+        scaler: how a window is scaled by its context: a `kerastrans.data.WindowScaler` or its
+            kind: "standard", "mean_abs", "mase" (a mean absolute error is then a MASE), or None,
+            as counts need it.
         fill: what the model sees of a missing value, see `Windows`; the loss never sees it.
         past, future: names of columns that are known for the past, and also for the horizon.
         calendar: bool, whether hour, weekday and so on, as the frequency has them, are covariates.
@@ -64,7 +72,6 @@ class Forecaster:
         loss=None,
         optimizer="adam",
         scaler="standard",
-        season=1,
         fill=None,
         past=(),
         future=(),
@@ -77,19 +84,21 @@ class Forecaster:
         check_positive_integers(
             context_length=context_length,
             prediction_length=prediction_length,
-            season=season,
             num_samples=num_samples,
         )
         check_choice("short", short, SHORT)
+        check_choice("fill", fill, FILLS)
+        self.scaler = scaler if isinstance(scaler, WindowScaler) else WindowScaler(scaler)
         self.model = None
         if isinstance(model, keras.Model):
+            check_prediction_length(model, prediction_length)
             self.model, model = model, None
             if hyperparameters:
                 raise ValueError(f"a model that is built takes no {sorted(hyperparameters)}.")
         else:
             zoo.check_hyperparameters(model, hyperparameters)
             head = heads.get(head)
-            if isinstance(head, heads.NegativeBinomialHead) and scaler is not None:
+            if isinstance(head, heads.NegativeBinomialHead) and self.scaler.kind is not None:
                 raise ValueError("counts are forecast as they are: give scaler=None.")
         self.head = head
         self.loss = loss
@@ -98,8 +107,6 @@ class Forecaster:
             "architecture": model,
             "context_length": context_length,
             "prediction_length": prediction_length,
-            "scaler": scaler,
-            "season": season,
             "fill": fill,
             "past": list(past),
             "future": list(future),
@@ -237,8 +244,7 @@ class Forecaster:
             self.prediction_length,
             series,
             cuts,
-            scaler=self.config["scaler"],
-            season=self.config["season"],
+            scaler=self.scaler,
             fill=self.config["fill"],
             calendar=self.config["calendar"],
             position="position" in wanted,
@@ -310,7 +316,7 @@ class Forecaster:
         for start in range(0, len(windows), BATCH):
             inputs, (center, scale) = windows.arrays(slice(start, start + BATCH))
             parameters = self._run(inputs, len(scale))
-            if self.config["scaler"] is not None:
+            if self.scaler.kind is not None:
                 parameters = self.output.rescale(parameters.astype("float64"), center, scale)
             parts.append(parameters)
             scales.append(scale)
@@ -523,6 +529,7 @@ class Forecaster:
             head=self.head,
             loss=self.loss,
             optimizer=self.optimizer,
+            scaler=self.scaler,
             **config.pop("hyperparameters"),
             **config,
         )
@@ -584,7 +591,8 @@ class Forecaster:
         path.parent.mkdir(parents=True, exist_ok=True)
         config = {
             "config": self.config,
-            "clock": {"freq": self.clock.freq, "phase": self.clock.phase, "tz": self.clock.tz},
+            "scaler": asdict(self.scaler),
+            "clock": asdict(self.clock),
             "covariates": self.covariates.to_dict(),
             "intervals": self.intervals and self.intervals.to_dict(),
         }
@@ -595,6 +603,21 @@ class Forecaster:
             unfinished.rename(path)
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
+
+    def export(self, path):
+        """Write a SavedModel that takes raw histories, see `kerastrans.export_savedmodel`.
+
+        NaN in a history is a missing value, in front of a short series too; covariates enter
+        encoded, as `Windows.arrays` makes them. Conformal intervals stay in Python.
+
+        Raises:
+            RuntimeError: not trained. ValueError: a model or a `fill` that cannot be exported.
+            FileExistsError: `path` exists.
+        """
+        self._check_trained()
+        if self.config["fill"] is not None:
+            raise ValueError(f"export knows no fill={self.config['fill']!r}: train with fill=None.")
+        return export_savedmodel(self.model, path, scaler=self.scaler)
 
     @classmethod
     def load(cls, path):
@@ -609,7 +632,8 @@ class Forecaster:
         stored = json.loads((path / "forecaster.json").read_text())
         config = {k: v for k, v in stored["config"].items() if k != "hyperparameters"}
         config.pop("architecture")
-        loaded = cls(keras.saving.load_model(path / "model.keras"), **config)
+        model = keras.saving.load_model(path / "model.keras")
+        loaded = cls(model, scaler=WindowScaler(**stored["scaler"]), **config)
         loaded.config = stored["config"]
         loaded.head = heads.of(loaded.model)
         loaded.clock = Clock(**stored["clock"])

@@ -111,6 +111,10 @@ class Head(keras.layers.Layer):
         """The loss that trains this head: negative log-likelihood."""
         return NegativeLogLikelihood(self)
 
+    def outputs(self, parameters):
+        """What an exported model puts out, tensors: the point by name, and the parameters."""
+        return {"forecast": parameters[..., 0], "parameters": parameters}
+
     def sample(self, parameters, num_samples, seed=None):
         """Draws `(num_samples, ...)` for parameters `(..., size)`; each number by itself."""
         check_positive_integers(num_samples=num_samples)
@@ -152,6 +156,9 @@ class PointHead(Head):
 
     def shift(self, parameters, amount):
         return parameters + amount
+
+    def outputs(self, parameters):
+        return {"forecast": parameters}
 
     def point(self, parameters):
         """The forecast itself."""
@@ -201,6 +208,9 @@ class QuantileHead(Head):
     def loss(self):
         """The pinball loss, mean over the levels."""
         return Pinball(self.levels)
+
+    def outputs(self, parameters):
+        return {"forecast": parameters[..., self.middle], "quantiles": parameters}
 
     def point(self, parameters):
         """The middle quantile."""
@@ -449,6 +459,11 @@ class MixtureHead(Head):
         chosen = ops.one_hot(ops.sum(ops.cast(above, "int32"), axis=-1), self.components)
         draws = means + stds * _standard_normal(uniform[..., :1])
         return ops.sum(ops.cast(chosen, draws.dtype) * draws, axis=-1)
+
+    def outputs(self, parameters):
+        means, _, log_weights = self._parts(parameters)
+        point = ops.sum(ops.exp(log_weights) * means, axis=-1)
+        return {"forecast": point, "parameters": parameters}
 
     def point(self, parameters):
         """The mean."""

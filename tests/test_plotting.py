@@ -2,7 +2,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans.plotting import attention_heatmaps, plot_forecast, positional_encoding
+from kerastrans.backtesting import score
+from kerastrans.plotting import (
+    attention_heatmaps,
+    plot_calibration,
+    plot_error_by_step,
+    plot_fan,
+    plot_forecast,
+    plot_residuals,
+    plot_variable_importances,
+    positional_encoding,
+)
+from tests.test_backtesting import example
 
 DATES = pd.date_range("2020-01-01", periods=15, freq="h")
 FRAME = pd.DataFrame(np.arange(30.0).reshape(15, 2), DATES, ["a", "b"])
@@ -61,3 +72,52 @@ def test_bad_arrays_to_draw():
         attention_heatmaps(np.zeros((1, 1, 2, 4)), key_labels=list("abc"))
     with pytest.raises(ValueError, match="columns must be from 0 to 3"):
         positional_encoding(np.zeros((5, 4)))
+
+
+def test_a_fan_has_a_shade_for_each_interval_and_ends_its_history_before():
+    backtest = example()
+    history = pd.DataFrame(
+        {"unique_id": "a", "ds": pd.date_range("2023-11-01", periods=90, freq="D"), "y": 9.0}
+    )
+    figure = plot_fan(backtest, history, ["a"], unit="MW")
+    (panel,) = figure.axes
+    assert panel.get_ylabel() == "a\n[MW]"
+    assert len(panel.collections) == 2 * 6  # two levels, six origins
+    assert {text.get_text() for text in panel.get_legend().get_texts()} == {
+        "observed",
+        "forecast",
+        "80 %",
+        "95 %",
+    }
+    past = panel.lines[0].get_xdata()
+    assert past.max() < np.datetime64(backtest["ds"].min())
+    assert len(plot_fan(backtest).axes) == 2
+
+
+def test_calibration_draws_the_shares_and_their_density():
+    backtest = example()
+    figure = plot_calibration(backtest)
+    reliability, histogram = figure.axes
+    below = [(backtest["y"] <= backtest[c]).mean() for c in ("lo-95", "lo-80", "mean")]
+    np.testing.assert_allclose(reliability.lines[1].get_ydata()[:3], below)
+    np.testing.assert_allclose(reliability.lines[1].get_xdata(), [0.025, 0.1, 0.5, 0.9, 0.975])
+    values, edges, _ = histogram.patches[0].get_data()
+    np.testing.assert_allclose((values * np.diff(edges)).sum(), 1.0)
+    with pytest.raises(ValueError, match="has no intervals"):
+        plot_calibration(backtest[["unique_id", "ds", "cutoff", "y", "mean"]])
+
+
+def test_errors_residuals_and_importances_show_their_numbers():
+    backtest = example()
+    table = score(backtest, by="step")
+    (panel,) = plot_error_by_step({"one": table}, unit="MW").axes
+    np.testing.assert_allclose(panel.lines[0].get_ydata(), table["mae"])
+    over_time, histogram = plot_residuals(backtest).axes
+    np.testing.assert_allclose(over_time.lines[1].get_ydata(), backtest["y"] - backtest["mean"])
+    assert sum(bar.get_height() for bar in histogram.patches) == len(backtest)
+    shares = pd.DataFrame(
+        {"kind": ["past", "past", "static"], "variable": ["y", "x", "k"], "share": [0.7, 0.3, 1]}
+    )
+    past, static = plot_variable_importances(shares).axes
+    assert [bar.get_width() for bar in past.patches] == [0.3, 0.7]
+    assert static.get_xlabel() == "share among the static variables"

@@ -1,7 +1,7 @@
 """Frames, splits, scaling, windows and teacher-forcing pairs."""
 
 from kerastrans.data.frames import check_frame, read_csv
-from kerastrans.data.scaling import StandardScaler
+from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.data.splits import chronological_split
 from kerastrans.data.windows import (
     random_sequences,
@@ -12,6 +12,7 @@ from kerastrans.data.windows import (
 
 __all__ = [
     "StandardScaler",
+    "WindowScaler",
     "check_frame",
     "chronological_split",
     "random_sequences",

@@ -10,9 +10,9 @@ import pandas as pd
 _CALENDAR = {
     "minute": ("1h", lambda t: t.minute / 60),
     "hour": ("1D", lambda t: (t.hour + t.minute / 60) / 24),
-    "weekday": ("7D", lambda t: t.dayofweek / 7),
+    "weekday": ("7D", lambda t: t.day_of_week / 7),
     "day": ("28D", lambda t: (t.day - 1) / t.days_in_month),
-    "month": ("365D", lambda t: (t.dayofyear - 1) / 366),
+    "month": ("365D", lambda t: (t.day_of_year - 1) / 366),
 }
 
 # Frequencies whose steps differ, and the days that a step may have.
@@ -156,9 +156,9 @@ def _infer(times):
         ValueError: there are fewer than three, or no frequency fits.
     """
     if len(times) >= 3:
-        freq = pd.infer_freq(times)
-        if freq is not None:
-            return freq
+        regular = pd.DatetimeIndex(times, freq="infer")
+        if regular.freq is not None:
+            return regular.freqstr
         steps, counts = np.unique(np.diff(times.as_unit("ns").asi8), return_counts=True)
         usual = pd.Timedelta(steps[counts.argmax()])
         for freq, (shortest, longest) in _UNEVEN.items():  # with gaps

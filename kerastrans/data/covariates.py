@@ -43,8 +43,9 @@ class Column:
     def encode(self, column):
         """Values as float32 `(rows,)`; a missing number stays NaN."""
         if self.categories is not None:
-            text = column.astype(str).where(column.notna(), None)
-            return (pd.Categorical(text, self.categories).codes + 1).astype("float32")
+            known = pd.Index(self.categories, dtype=object)
+            codes = known.get_indexer(column.astype(str).astype(object)) + 1
+            return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
             raise ValueError(
                 f"covariate {self.name!r} was numeric in training, got {column.dtype}, such as "

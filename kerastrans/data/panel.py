@@ -8,10 +8,10 @@ import pandas as pd
 from kerastrans.data.batches import make_batches
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import Covariates
+from kerastrans.data.scaling import WindowScaler
 from kerastrans.validation import check_choice, check_positive_integers
 
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
-SCALERS = (None, "standard", "mean_abs", "mase")
 FILLS = (None, "last", "zero")
 
 
@@ -262,10 +262,7 @@ class Windows:
         panel: `Panel`.
         context_length, prediction_length: int, steps before and behind a cut.
         series, cuts: `(windows,)`, each window's series and the row of its first target.
-        scaler: how a window is scaled by the observed values of its context: "standard" (mean and
-            standard deviation), "mean_abs" (mean absolute value), "mase" (mean, and the mean
-            absolute seasonal difference), or None.
-        season: int, steps of the season of "mase".
+        scaler: `WindowScaler`.
         fill: what a model sees where a value is missing: None for the mean of the context, "last"
             for the last value before, "zero". The loss leaves missing targets out in any case.
         calendar: bool, whether calendar features join the future covariates.
@@ -279,8 +276,7 @@ class Windows:
     prediction_length: int
     series: np.ndarray
     cuts: np.ndarray
-    scaler: str | None = "standard"
-    season: int = 1
+    scaler: WindowScaler = field(default_factory=WindowScaler)
     fill: str | None = None
     calendar: bool = False
     position: bool = False
@@ -290,7 +286,6 @@ class Windows:
         check_positive_integers(
             context_length=self.context_length, prediction_length=self.prediction_length
         )
-        check_choice("scaler", self.scaler, SCALERS)
         check_choice("fill", self.fill, FILLS)
 
     def __len__(self):
@@ -336,7 +331,7 @@ class Windows:
             rows = cut[:, None] + (steps if targets or "future" in table else steps[:past_steps])
             rows = xp.where(rows < begin[:, None], 0, rows)
             seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
-            center, scale = window_statistics(seen, self.scaler, self.season, xp)
+            center, scale = self.scaler.statistics(seen, xp)
             if "filled" in table:
                 seen = xp.take(table["filled"], rows[:, :past_steps], axis=0)
             x = (seen - center) / scale
@@ -385,31 +380,3 @@ def _fill(panel, fill):
     begin = np.repeat(panel.begins, panel.ends - panel.begins)
     last[1:][last[1:] < begin[:, None]] = 0  # the series before ends where this one begins
     return np.take_along_axis(panel.values, last, axis=0)
-
-
-def window_statistics(seen, scaler, season=1, xp=np):
-    """Centre and scale `(batch, 1, num_channels)` of contexts `(batch, time, num_channels)`.
-
-    NaN values do not count. A context without spread has scale 1, or its own magnitude where that
-    is smaller or larger by far, and one without values has centre 0.
-    """
-    known = ~xp.isnan(seen) if xp is np else xp.logical_not(xp.isnan(seen))
-    values = xp.where(known, seen, 0.0)
-
-    def mean(values, known):
-        count = xp.sum(xp.where(known, 1.0, 0.0), axis=1, keepdims=True)
-        return xp.sum(xp.where(known, values, 0.0), axis=1, keepdims=True) / xp.maximum(count, 1.0)
-
-    level = mean(xp.abs(values), known)
-    if scaler is None:
-        return level * 0.0, level * 0.0 + 1.0
-    if scaler == "mean_abs":
-        center, scale = level * 0.0, level
-    else:
-        center = mean(values, known)
-        scale = xp.sqrt(mean((values - center) ** 2, known))
-    if scaler == "mase":
-        both = xp.logical_and(known[:, season:], known[:, :-season])
-        scale = mean(xp.abs(values[:, season:] - values[:, :-season]), both)
-    magnitude = xp.where(level > 0, level, 1.0)
-    return center, xp.where(scale > 1e-9 * magnitude, scale, magnitude)

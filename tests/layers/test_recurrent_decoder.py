@@ -1,0 +1,97 @@
+"""DeepAR's recurrence: step by step it is the model that was trained, and it samples its head."""
+
+import numpy as np
+import pytest
+from keras import ops
+from scipy import stats
+
+from kerastrans import generate_samples, heads, zoo
+from kerastrans.generation import cached_decoder
+from tests.conftest import to_numpy
+
+DISTRIBUTIONS = ("normal", "student_t", "negative_binomial", "mixture")
+
+
+def example(seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        rng.normal(size=(3, 20, 2)).astype("float32"),
+        rng.integers(0, 3, (3, 25, 2)).astype("float32"),
+        rng.integers(0, 4, (3, 1)).astype("float32"),
+    ]
+
+
+def build(head="normal", context_length=20, **options):
+    sizes = {"covariates": {"future": (0, 3), "static": (4,)}, **options}
+    return zoo.build("deepar", context_length, 5, 2, units=8, head=head, **sizes)
+
+
+def test_step_by_step_it_is_the_teacher_forced_model():
+    model, inputs = build(), example()
+    forced = np.random.default_rng(1).normal(size=(3, 5, 2)).astype("float32")
+    whole = to_numpy(model([*inputs, forced]))
+    decoder = cached_decoder(model)
+    known = decoder._encode([ops.convert_to_tensor(x) for x in inputs])
+    caches = decoder._start_caches(known, 3, 5)
+    for t in range(5):
+        value = ops.convert_to_tensor(forced[:, t : t + 1])
+        outputs, caches = decoder._step(known, value, caches, t)
+        np.testing.assert_allclose(to_numpy(outputs)[:, 0], whole[:, t], rtol=1e-4, atol=1e-5)
+
+
+def test_it_sees_the_past_and_the_covariates_of_the_step_alone():
+    model, inputs = build(), example()
+    forced = np.zeros((3, 5, 2), "float32")
+    before = to_numpy(model([*inputs, forced]))
+    forced[:, 2, 0] = 5.0
+    moved = np.abs(to_numpy(model([*inputs, forced])) - before).max(axis=(0, 3)) > 1e-7
+    np.testing.assert_array_equal(moved[:, 0], [False, False, True, True, True])
+    assert not moved[:, 1].any()  # the other channel
+    inputs[1][:, 23, 0] += 3.0  # the fourth step of the horizon
+    forced[:, 2, 0] = 0.0
+    moved = np.abs(to_numpy(model([*inputs, forced])) - before).max(axis=(0, 2, 3)) > 1e-7
+    np.testing.assert_array_equal(moved, [False, False, False, True, True])
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_first_step_is_drawn_from_the_models_own_distribution(name):
+    model, inputs = build(name), example()
+    head = heads.of(model)
+    samples = generate_samples(model, inputs, 5, 2000, seed=3)
+    assert samples.shape == (3, 2000, 5, 2)
+    parameters = to_numpy(model([*inputs, inputs[0][:, -1:]]))
+    for b in range(3):
+        drawn, one = samples[b, :, 0, 0].astype("float64"), parameters[b, :1, 0]
+        if name == "negative_binomial":
+            np.testing.assert_allclose(drawn.mean(), head.point(one).item(), rtol=0.15, atol=0.05)
+            np.testing.assert_allclose((drawn <= 0).mean(), head.cdf(one, 0.0).item(), atol=0.05)
+        else:
+            assert stats.kstest(drawn, lambda x, p=one: head.cdf(p, x)).pvalue > 1e-3
+    again = generate_samples(model, inputs, 5, 2000, seed=3)
+    np.testing.assert_array_equal(samples, again)
+    assert np.abs(samples - generate_samples(model, inputs, 5, 2000, seed=4)).max() > 0
+
+
+def test_a_context_of_one_step_and_no_covariates():
+    model = zoo.build("deepar", 1, 3, 2, units=4, head="normal")
+    assert generate_samples(model, np.ones((2, 1, 2), "float32"), 3, 7).shape == (2, 7, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"head": "quantiles"}, "draws from a distribution, got QuantileHead"),
+        ({"covariates": {"past": (0,)}}, "takes future and static covariates, not past ones"),
+        ({"head": "point"}, "takes covariates with a distribution"),
+        ({"dropout": 1.0}, "dropout must be"),
+    ],
+)
+def test_bad_input(options, message):
+    with pytest.raises(ValueError, match=message):
+        build(**options)
+
+
+def test_samples_want_a_distribution():
+    model = zoo.build("nlinear", 8, 2, 1, head="normal")
+    with pytest.raises(ValueError, match="generate wants a functional model"):
+        generate_samples(model, np.zeros((1, 8, 1), "float32"), 2)

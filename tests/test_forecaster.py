@@ -1,0 +1,410 @@
+import json
+import warnings
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kerastrans import Forecaster, backtesting, datasets, zoo
+from kerastrans.heads import NormalHead, QuantileHead
+
+CONTEXT, HORIZON = 14, 7
+
+
+def series(name, length, seed=0, level=50.0):
+    rng = np.random.default_rng(seed)
+    times = pd.date_range("2024-01-01", periods=length, freq="D")
+    price = rng.uniform(size=length)
+    wave = np.sin(2 * np.pi * np.arange(length) / 7)
+    return pd.DataFrame(
+        {
+            "unique_id": name,
+            "ds": times,
+            "y": level * (1 + 0.3 * wave + 0.5 * price + 0.05 * rng.normal(size=length)),
+            "price": price,
+            "weather": rng.choice(["sun", "rain"], length),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pd.concat(
+        [series("a", 120, 0), series("b", 90, 1, 5000.0), series("c", 60, 2, 0.5)],
+        ignore_index=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def trained(frame):
+    """One cheap forecaster for the tests that only read it."""
+    return Forecaster("nlinear", CONTEXT, HORIZON).fit(frame, epochs=3, verbose=0)
+
+
+@pytest.fixture(scope="module")
+def with_covariates(frame):
+    forecaster = Forecaster(
+        "dlinear",
+        CONTEXT,
+        HORIZON,
+        head="normal",
+        past=["weather"],
+        future=["price"],
+        calendar=True,
+        optimizer=keras.optimizers.Adam(0.01),
+    )
+    return forecaster.fit(frame, statics(), epochs=30, verbose=0)
+
+
+def statics(names="abc"):
+    return pd.DataFrame({"unique_id": list(names), "kind": list("xyxyx")[: len(names)]})
+
+
+def future_of(frame, seed=9):
+    rng = np.random.default_rng(seed)
+    rows = [
+        pd.DataFrame(
+            {
+                "unique_id": name,
+                "ds": pd.date_range(part["ds"].max(), periods=HORIZON + 1, freq="D")[1:],
+                "price": rng.uniform(size=HORIZON),
+            }
+        )
+        for name, part in frame.groupby("unique_id")
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def test_it_forecasts_the_steps_behind_each_series(trained, frame):
+    found = trained.predict(frame)
+    assert list(found.columns) == ["unique_id", "ds", "mean", "lo-80", "hi-80", "lo-95", "hi-95"]
+    for name, part in frame.groupby("unique_id"):
+        rows = found[found["unique_id"] == name]
+        steps = pd.date_range(part["ds"].max(), periods=HORIZON + 1, freq="D")[1:]
+        np.testing.assert_array_equal(rows["ds"], steps)
+    ordered = found[["lo-95", "lo-80", "mean", "hi-80", "hi-95"]].to_numpy()
+    assert (np.diff(ordered, axis=1) > 0).all()
+
+
+def test_the_order_of_rows_does_not_matter_and_the_model_is_plain_keras(trained, frame):
+    shuffled = trained.predict(frame.sample(frac=1, random_state=0))
+    found = trained.predict(frame).set_index(["unique_id", "ds"])
+    pd.testing.assert_frame_equal(
+        shuffled.set_index(["unique_id", "ds"]).loc[found.index], found, rtol=1e-5
+    )
+    context = frame.loc[frame["unique_id"] == "b", "y"].to_numpy()[-CONTEXT:]
+    scaled = (context - context.mean()) / context.std()
+    quantiles = trained.model.predict_on_batch(scaled[None, :, None].astype("float32"))[0, :, 0]
+    wanted = quantiles * context.std() + context.mean()
+    np.testing.assert_allclose(found.loc["b", "lo-95"], wanted[:, 0], rtol=1e-4)
+    np.testing.assert_allclose(found.loc["b", "mean"], wanted[:, 3], rtol=1e-4)
+    assert len(trained.history.history["loss"]) == 3
+
+
+def test_one_model_beats_the_seasonal_naive_on_series_of_all_sizes(with_covariates, frame):
+    backtest = with_covariates.backtest(frame, windows=3, static=statics())
+    naive = Forecaster("seasonal_naive", CONTEXT, HORIZON, head=None, season=7).fit(frame)
+    table = backtesting.skill(
+        {"dlinear": backtest, "naive": naive.backtest(frame, windows=3)[backtest.columns[:5]]},
+        "naive",
+        frame,
+        season=7,
+    )
+    assert table.loc["dlinear", "mase"] < 0.6 * table.loc["naive", "mase"]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    where=st.sampled_from(["y", "weather", "ds"]),
+    origin=st.integers(0, 2),
+    row=st.integers(0, HORIZON - 1),
+)
+def test_nothing_that_lies_in_the_future_moves_a_forecast(
+    with_covariates, frame, where, origin, row
+):
+    """A spike behind an origin: in the target, a past covariate, or the rows there are at all."""
+    before = with_covariates.backtest(frame, windows=3, static=statics())
+    cutoff = np.sort(before.loc[before["unique_id"] == "a", "cutoff"].unique())[origin]
+    changed = frame.copy()
+    place = changed.index[
+        (changed["unique_id"] == "a") & (changed["ds"] == cutoff + pd.Timedelta(days=1 + row))
+    ]
+    if where == "y":
+        changed.loc[place, "y"] *= 1e6
+    elif where == "weather":
+        changed.loc[place, "weather"] = "hail"
+    else:  # all values behind it are gone; the price there is still known
+        later = (changed["unique_id"] == "a") & (changed["ds"] >= changed["ds"][place[0]])
+        changed.loc[later, "y"] = np.nan
+    after = with_covariates.backtest(changed, windows=3, static=statics())
+    untouched = (before["unique_id"] != "a") | (before["cutoff"] <= cutoff)
+    columns = ["mean", "lo-95", "hi-95"]
+    np.testing.assert_array_equal(before.loc[untouched, columns], after.loc[untouched, columns])
+
+
+def test_training_does_not_see_what_is_held_out(frame):
+    spiked = frame.copy()
+    last = spiked.groupby("unique_id")["ds"].transform("max") - pd.Timedelta(days=HORIZON)
+    spiked.loc[spiked["ds"] > last, "y"] *= 1e3
+
+    def weights(data):
+        options = {"epochs": 1, "verbose": 0, "validation_size": HORIZON}
+        return Forecaster("nlinear", CONTEXT, HORIZON).fit(data, **options).model.get_weights()
+
+    for one, other in zip(weights(frame), weights(spiked), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_future_covariate_counts_and_must_reach_the_horizon(with_covariates, frame):
+    future = future_of(frame)
+    found = with_covariates.predict(frame, future, statics())
+    dearer = with_covariates.predict(frame, future.assign(price=future["price"] + 1), statics())
+    assert (dearer["mean"] > found["mean"]).all()  # as in training
+    short = future[~((future["unique_id"] == "b") & (future["ds"] == future["ds"].max()))]
+    b_rows = future["unique_id"] == "b"
+    short = future[~(b_rows & (future["ds"] == future.loc[b_rows, "ds"].max()))]
+    with pytest.warns(UserWarning, match="1 series left out, see .faults: 'b' has no future cov"):
+        rest = with_covariates.predict(frame, short, statics())
+    assert set(rest["unique_id"]) == {"a", "c"}
+    last = future.loc[b_rows, "ds"].max()
+    assert with_covariates.faults == {"b": f"no future covariates for {last}"}
+    pd.testing.assert_frame_equal(
+        rest, found[found["unique_id"] != "b"].reset_index(drop=True), rtol=1e-5
+    )
+
+
+def test_a_category_unseen_in_training_is_unknown_not_an_error(with_covariates, frame):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = with_covariates.predict(
+            frame.assign(weather="fog"), future_of(frame), statics().assign(kind="z")
+        )
+    assert np.isfinite(found["mean"]).all()
+
+
+def test_one_bad_series_never_loses_the_others(trained, frame):
+    bad = pd.concat([frame, frame[frame["unique_id"] == "a"].assign(unique_id="d", y=np.nan)])
+    bad = pd.concat([bad, series("e", 30).iloc[[0, 1, 1, 2]]])
+    with pytest.warns(UserWarning, match="2 series left out"):
+        found = trained.predict(bad)
+    pd.testing.assert_frame_equal(found, trained.predict(frame), rtol=1e-5)
+    with pytest.warns(UserWarning, match="2 series left out"):
+        trained.predict(bad)
+    assert trained.faults == {
+        "d": "no value at all",
+        "e": "duplicate time stamp 2024-01-02 00:00:00",
+    }
+
+
+@pytest.mark.parametrize("size", [1e12, 1e-12])
+def test_huge_and_tiny_series_are_forecast_alike(trained, frame, size):
+    found = trained.predict(frame)
+    scaled = trained.predict(frame.assign(y=frame["y"] * size))
+    np.testing.assert_allclose(scaled["mean"], found["mean"] * size, rtol=1e-4)
+
+
+def test_constant_short_and_gappy_series_are_forecast(trained):
+    constant = series("k", 40).assign(y=5.0)
+    gappy = series("g", 40)
+    gappy.loc[[20, 33, 39], "y"] = np.nan
+    data = pd.concat([constant, gappy.drop(index=[25, 26]), series("s", 3)])
+    found = trained.predict(data)
+    assert np.isfinite(found["mean"]).all()
+    np.testing.assert_allclose(found.loc[found["unique_id"] == "k", "mean"], 5.0, atol=1.5)
+    refusing = Forecaster(trained.model, CONTEXT, HORIZON, short="refuse")
+    refusing.clock, refusing.covariates = trained.clock, trained.covariates
+    with pytest.warns(UserWarning, match="'s' has 3 steps, fewer than the context's 14"):
+        assert set(refusing.predict(data)["unique_id"]) == {"k", "g"}
+
+
+def test_time_zones_come_back_and_clocks_may_change():
+    times = pd.date_range("2024-03-20", periods=500, freq="h", tz="Europe/Paris")
+    wave = np.sin(2 * np.pi * np.arange(500) / 24)
+    data = pd.DataFrame({"unique_id": "a", "ds": times, "y": wave})
+    forecaster = Forecaster("nlinear", 48, 12, calendar=True).fit(data, epochs=1, verbose=0)
+    found = forecaster.predict(data)
+    steps = pd.date_range(times[-1], periods=13, freq="h")[1:]
+    assert (pd.DatetimeIndex(found["ds"]) == steps).all()
+    with pytest.raises(ValueError, match="no time zone do not fit a model trained on"):
+        forecaster.predict(data.assign(ds=times.tz_localize(None)))
+
+
+def test_wide_frames_are_series_of_channels():
+    wide = datasets.load("nyc_departures")[:600]
+    forecaster = Forecaster("itransformer", 48, 12, d_model=16, ff_dim=16)
+    forecaster.fit(wide, epochs=1, stride=8, verbose=0)
+    found = forecaster.predict(wide)
+    assert found["unique_id"].unique().tolist() == list(wide.columns)
+    assert len(found) == 36
+    assert forecaster.model.output_shape == (None, 12, 3, 7)
+
+
+def test_counts_are_forecast_as_counts():
+    rng = np.random.default_rng(0)
+    data = series("a", 200).assign(y=rng.poisson(4, 200))
+    forecaster = Forecaster("nhits", 21, 7, head="negative_binomial", scaler=None, hidden_dim=32)
+    found = forecaster.fit(data, epochs=10, verbose=0).predict(data)
+    bounds = found[["lo-95", "hi-95"]].to_numpy()
+    np.testing.assert_array_equal(bounds, np.round(bounds))
+    assert (bounds[:, 0] >= 0).all()
+    assert found["mean"].between(2, 7).all()
+
+
+def test_deepar_samples_and_repeats_itself(frame):
+    forecaster = Forecaster("deepar", CONTEXT, HORIZON, head="student_t", units=8, num_samples=50)
+    forecaster.fit(frame, epochs=1, verbose=0)
+    found = forecaster.predict(frame)
+    assert (found["hi-95"] > found["lo-95"]).all()
+    pd.testing.assert_frame_equal(found, forecaster.predict(frame))
+
+
+def test_backtest_rows_are_what_predict_said_at_each_origin(trained, frame):
+    backtest = trained.backtest(frame, windows=3, step=5)
+    assert len(backtest) == 3 * 3 * HORIZON
+    for (name, cutoff), rows in backtest.groupby(["unique_id", "cutoff"]):
+        part = frame[frame["unique_id"] == name]
+        known = trained.predict(part[part["ds"] <= cutoff])
+        np.testing.assert_allclose(rows["mean"], known["mean"], rtol=1e-5)
+        np.testing.assert_array_equal(rows["ds"], known["ds"])
+        truth = part.set_index("ds")["y"].loc[rows["ds"]]
+        np.testing.assert_array_equal(rows["y"], truth)
+
+
+@pytest.mark.parametrize("train_size", [None, 40])
+def test_refitting_trains_on_the_past_of_each_origin_alone(frame, train_size):
+    forecaster = Forecaster("nlinear", CONTEXT, HORIZON)
+    options = {"windows": 2, "refit": True, "train_size": train_size, "epochs": 1, "verbose": 0}
+    backtest = forecaster.backtest(frame, **options)
+    part = backtest[backtest["cutoff"] == backtest["cutoff"].min()]
+    cuts = backtest.groupby("unique_id")["cutoff"].min()
+    past = frame[frame["ds"] <= frame["unique_id"].map(cuts)]
+    if train_size:
+        past = past.groupby("unique_id").tail(train_size)
+    alone = Forecaster("nlinear", CONTEXT, HORIZON).fit(past, epochs=1, verbose=0).predict(past)
+    name = part["unique_id"].iloc[0]
+    np.testing.assert_allclose(
+        part.loc[part["unique_id"] == name, "mean"],
+        alone.loc[alone["unique_id"] == name, "mean"],
+        rtol=1e-4,
+    )
+
+
+@pytest.mark.parametrize("method", ["split", "adaptive"])
+@pytest.mark.parametrize("head", ["point", "quantiles"])
+def test_calibrated_intervals_cover_what_they_promise(frame, head, method):
+    data = pd.concat([series(name, 400, seed) for seed, name in enumerate("ab")])
+    cut = pd.Timestamp("2024-01-01") + pd.Timedelta(days=280)
+    before = data[data["ds"] < cut]
+    forecaster = Forecaster("nlinear", CONTEXT, HORIZON, head=head)
+    forecaster.fit(data[data["ds"] < cut - pd.Timedelta(days=90)], epochs=5, verbose=0)
+    forecaster.calibrate(before, windows=80, method=method)
+    scores = backtesting.score(forecaster.backtest(data, windows=113, step=1)).iloc[0]
+    assert scores["coverage-80"] == pytest.approx(0.80, abs=0.05)
+    assert scores["coverage-95"] == pytest.approx(0.95, abs=0.04)
+    found = forecaster.predict(data)
+    assert {"lo-80", "hi-95"} < set(found.columns)
+    with pytest.raises(ValueError, match=r"calibrated for levels \(80, 95\), asked for \[50\]"):
+        forecaster.predict(data, levels=(50,))
+
+
+def test_saved_it_forecasts_the_same_and_fine_tunes(with_covariates, frame, tmp_path):
+    with_covariates.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    arguments = frame, future_of(frame), statics()
+    found = loaded.predict(*arguments)
+    pd.testing.assert_frame_equal(found, with_covariates.predict(*arguments), rtol=1e-5)
+    json.loads((tmp_path / "saved" / "forecaster.json").read_text())
+    loaded.fit(frame, statics(), epochs=1, verbose=0)
+    assert np.abs(loaded.predict(*arguments)["mean"] - found["mean"]).max() > 0
+    with pytest.raises(FileExistsError, match="saved exists"):
+        loaded.save(tmp_path / "saved")
+    with pytest.raises(FileNotFoundError, match="holds no forecaster"):
+        Forecaster.load(tmp_path)
+
+
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("head", ["point", "quantiles", "mixture"])
+def test_exported_it_takes_raw_histories_with_gaps(frame, tmp_path, head):
+    import tensorflow as tf
+
+    forecaster = Forecaster("nlinear", CONTEXT, HORIZON, head=head)
+    forecaster.fit(frame, epochs=1, verbose=0)
+    forecaster.export(tmp_path / "export")
+    serve = tf.saved_model.load(tmp_path / "export").signatures["serving_default"]
+    part = frame[frame["unique_id"] == "b"].copy()
+    part.iloc[-3, 2] = np.nan
+    history = part["y"].to_numpy("float32")[None, -CONTEXT:, None]
+    served = serve(history=tf.constant(history))["forecast"][0, :, 0]
+    np.testing.assert_allclose(served, forecaster.predict(part)["mean"], rtol=1e-4)
+
+
+def test_importances_name_the_variables(frame):
+    forecaster = Forecaster("tft", 2, 1, d_model=4, num_heads=1, future=["price"])
+    forecaster.fit(frame, statics().assign(size=1.0), epochs=1, stride=50, verbose=0)
+    shares = forecaster.variable_importances(frame, statics().assign(size=1.0))
+    assert shares.loc[shares["kind"] == "past", "variable"].tolist() == ["y", "price"]
+    assert shares.loc[shares["kind"] == "future", "variable"].tolist() == ["steps ahead", "price"]
+    assert shares.loc[shares["kind"] == "static", "variable"].tolist() == ["kind", "size"]
+    np.testing.assert_allclose(shares.groupby("kind")["share"].sum(), 1.0, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Forecaster("nlinaer", 8, 4), "unknown model 'nlinaer': did you mean 'nlinear'"),
+        (lambda: Forecaster("nhits", 8, 4, width=3), "nhits has no hyperparameter 'width'"),
+        (lambda: Forecaster("nlinear", 0, 4), "context_length must be an integer"),
+        (lambda: Forecaster("nlinear", 8, 4, short="cut"), "short must be one of 'pad', 'refuse'"),
+        (lambda: Forecaster("nlinear", 8, 4, scaler="minmax"), "scaler must be one of"),
+        (
+            lambda: Forecaster("nlinear", 8, 4, head="negative_binomial"),
+            "counts are forecast as they are: give scaler=None",
+        ),
+        (
+            lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 8, 4, individual=True),
+            "a model that is built takes no",
+        ),
+        (
+            lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 8, 5),
+            "was built for prediction_length=4, got 5",
+        ),
+        (
+            lambda: Forecaster("nlinear", 8, 4).fit(series("a", 4), verbose=0),
+            "no window to train on: the longest series has 4 steps",
+        ),
+        (
+            lambda: Forecaster("nlinear", 8, 4, past=["wind"]).fit(series("a", 40)),
+            r"covariates \['wind'\] are no columns",
+        ),
+        (
+            lambda: Forecaster("last_value", 8, 4, head=NormalHead()).fit(series("a", 40)),
+            "has no weights to learn a head",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_what_needs_training_or_intervals_says_so(frame, trained):
+    with pytest.raises(RuntimeError, match="not trained: call fit first"):
+        Forecaster("nlinear", 8, 4).predict(frame)
+    point = Forecaster("nlinear", CONTEXT, HORIZON, head="point")
+    point.fit(frame, epochs=1, verbose=0)
+    assert list(point.predict(frame).columns) == ["unique_id", "ds", "mean"]
+    with pytest.raises(ValueError, match="a point forecast has no intervals: call calibrate"):
+        point.predict(frame, levels=(80,))
+    head = QuantileHead((0.1, 0.5, 0.9))
+    with pytest.raises(ValueError, match=r"quantiles from 0\.1 to 0\.9, asked for 0\.025"):
+        Forecaster("nlinear", CONTEXT, HORIZON, head=head).fit(frame, epochs=1, verbose=0).predict(
+            frame
+        )
+    with (
+        pytest.raises(ValueError, match="no series is left"),
+        pytest.warns(UserWarning, match="too few for 100 origins"),
+    ):
+        trained.backtest(frame, windows=100)
