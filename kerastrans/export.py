@@ -15,6 +15,7 @@ import numpy as np
 from kerastrans import heads
 from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.generation import cached_decoder, is_autoregressive
+from kerastrans.graph import history_input
 from kerastrans.samplers import FeedBack
 from kerastrans.validation import check_new, check_positive_integers, check_prediction_length
 
@@ -58,9 +59,9 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
             f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
             "KERAS_BACKEND=tensorflow."
         )
-    if "int" in model.inputs[0].dtype:
+    if "int" in history_input(model).dtype:
         raise ValueError(f"export_savedmodel wants a model of numbers, {model.name!r} has tokens.")
-    num_channels = model.inputs[0].shape[-1]
+    num_channels = history_input(model).shape[-1]
     if scaler is None:
         scaler = StandardScaler(np.zeros(num_channels), np.ones(num_channels))
     if isinstance(scaler, StandardScaler) and len(scaler.mean) != num_channels:
@@ -101,7 +102,8 @@ def _forecast(model, scaler, prediction_length):
         is_scaled = getattr(scaler, "kind", "standard") is not None
         return head.outputs(head.rescale(parameters, center, scale) if is_scaled else parameters)
 
-    history, *further = model.inputs
+    history = history_input(model)
+    further = [tensor for tensor in model.inputs if tensor is not history]
     signature = [tf.TensorSpec(history.shape, "float32", name="history")]
     if decodes:
         return tf.function(forecast, jit_compile=True), signature
@@ -126,7 +128,7 @@ def _decoding(model, prediction_length):
 def _direct(model, prediction_length):
     """From scaled history, and what else the model takes, to its scaled forecast."""
     check_prediction_length(model, prediction_length)
-    names = [tensor.name for tensor in model.inputs]
+    names = sorted((tensor.name for tensor in model.inputs), key=lambda name: name != "history")
 
     def predict(*tensors):
         inputs = dict(zip(names, tensors, strict=True)) if len(names) > 1 else tensors[0]

@@ -19,6 +19,7 @@ from kerastrans.data.panel import FILLS, ID, TIME, Windows, read_panel, training
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export_savedmodel
 from kerastrans.generation import generate_samples, is_autoregressive
+from kerastrans.graph import history_input
 from kerastrans.inspection import variable_importances
 from kerastrans.validation import (
     check_choice,
@@ -116,7 +117,7 @@ class Forecaster:
             "seed": seed,
             "hyperparameters": hyperparameters,
         }
-        self.clock = self.covariates = self.history = self.intervals = None
+        self.clock = self.covariates = self.channels = self.history = self.intervals = None
         self.faults = {}
 
     @property
@@ -156,15 +157,28 @@ class Forecaster:
         Raises:
             ValueError: bad frames, see `read_panel`; no window to train on.
         """
-        if self.clock is None:
-            names = {kind: self.config[kind] for kind in ("past", "future")}
-            self.covariates = Covariates.of(frame, static, **names)
-        panel = self._read(frame, static, freq=freq)
+        panel = self._read_first(frame, static, freq)
         self.clock = panel.clock
         self._train(panel, validation_size, stride, batch_size, options)
         return self
 
+    def _read_first(self, frame, static, freq=None):
+        """The panel of training data; before any training its columns are those of the model."""
+        if self.clock is None:
+            names = {kind: self.config[kind] for kind in ("past", "future")}
+            self.covariates = Covariates.of(frame, static, **names)
+        panel = self._read(frame, static, freq=freq)
+        if self.clock is None and ID not in frame.columns:
+            self.channels = panel.names[0].tolist()
+        return panel
+
     def _read(self, frame, static=None, future=None, freq=None):
+        if self.channels is not None:
+            known = [*self.channels, *self.config["past"], *self.config["future"]]
+            missing = [name for name in known if name not in frame.columns]
+            if missing:
+                raise ValueError(f"trained on the columns {known}; {missing} are missing.")
+            frame = frame[known]
         panel = read_panel(
             frame,
             clock=self.clock,
@@ -179,6 +193,12 @@ class Forecaster:
             short = np.flatnonzero(lengths < wanted)
             faults = {i: f"{lengths[i]} steps, fewer than the context's {wanted}" for i in short}
             panel = panel.without(faults)
+        if self.model is not None:
+            wanted = history_input(self.model).shape[-1]
+            if panel.num_channels != wanted:
+                raise ValueError(
+                    f"the model has {wanted} channel(s), the frame {panel.num_channels}."
+                )
         return panel
 
     def _report(self, panel):
@@ -200,7 +220,10 @@ class Forecaster:
             self.model = self._build(panel)
         if not self.model.compiled:
             loss = self.loss or heads.of(self.model).loss()
-            self.model.compile(keras.optimizers.get(self.optimizer), loss)
+            optimizer = keras.optimizers.get(self.optimizer)
+            # One of its own: an optimizer belongs to the weights that it has seen.
+            optimizer = type(optimizer).from_config(optimizer.get_config())
+            self.model.compile(optimizer, loss)
         if not self.model.trainable_weights:  # a baseline
             return
         training, validation = training_cuts(
@@ -272,6 +295,9 @@ class Forecaster:
         """
         self._check_trained()
         panel = self._complete(self._read(frame, static, future))
+        seen = self._windows(panel, np.arange(len(panel)), panel.cuts).observed()
+        faults = "no value in its last {context_length} steps".format(**self.config)
+        panel = panel.without(dict.fromkeys(np.flatnonzero(~seen), faults))
         self._report(panel)
         windows = self._windows(panel, np.arange(len(panel)), panel.cuts)
         levels = self._levels(levels)
@@ -320,7 +346,9 @@ class Forecaster:
                 parameters = self.output.rescale(parameters.astype("float64"), center, scale)
             parts.append(parameters)
             scales.append(scale)
-        return np.concatenate(parts), np.concatenate(scales)
+        parameters = np.concatenate(parts)
+        parameters[~windows.observed()] = np.nan  # there was nothing to forecast from
+        return parameters, np.concatenate(scales)
 
     def _run(self, inputs, count):
         """The model on a batch that is filled up to a power of two: few shapes to compile."""
@@ -449,7 +477,7 @@ class Forecaster:
             levels: percents of the intervals, as in `predict`.
             refit: bool, whether a new model is trained at each origin on what lies before it;
                 otherwise the trained one forecasts all, and `frame` should end behind its
-                training data.
+                training data. The forecaster keeps the last model.
             train_size: int, for `refit`: steps that each is trained on (a sliding window); None
                 for all that lies before (an expanding window).
             **options: for `refit`, those of `fit`.
@@ -466,10 +494,7 @@ class Forecaster:
         check_positive_integers(windows=windows, step=step)
         if not refit:
             self._check_trained()
-        elif self.clock is None:
-            names = {kind: self.config[kind] for kind in ("past", "future")}
-            self.covariates = Covariates.of(frame, static, **names)
-        panel = self._read(frame, static)
+        panel = self._read_first(frame, static)
         back = self.prediction_length + step * np.arange(windows)[::-1]
         lengths = panel.cuts - panel.begins
         wanted = 1 + (self.config["context_length"] if self.config["short"] == "refuse" else 0)
@@ -508,7 +533,7 @@ class Forecaster:
     def _refit(self, panel, cuts, train_size, options):
         """Forecasts of a new model that knows what lies before `cuts`."""
         fresh = self.clone()
-        fresh.covariates, fresh.clock = self.covariates, panel.clock
+        fresh.covariates, fresh.clock, fresh.channels = self.covariates, panel.clock, self.channels
         known = panel.until(cuts, train_size)
         settings = {"validation_size": 0, "stride": 1, "batch_size": 32, **options}
         fit = {key: settings.pop(key) for key in ("validation_size", "stride", "batch_size")}
@@ -592,6 +617,7 @@ class Forecaster:
         config = {
             "config": self.config,
             "scaler": asdict(self.scaler),
+            "channels": self.channels,
             "clock": asdict(self.clock),
             "covariates": self.covariates.to_dict(),
             "intervals": self.intervals and self.intervals.to_dict(),
@@ -635,6 +661,7 @@ class Forecaster:
         model = keras.saving.load_model(path / "model.keras")
         loaded = cls(model, scaler=WindowScaler(**stored["scaler"]), **config)
         loaded.config = stored["config"]
+        loaded.channels = stored["channels"]
         loaded.head = heads.of(loaded.model)
         loaded.clock = Clock(**stored["clock"])
         loaded.covariates = Covariates.from_dict(stored["covariates"])

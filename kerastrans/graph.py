@@ -35,3 +35,9 @@ def store(node, outputs, tensors):
     """Put what the node's operation gave into `tensors`, by the ids of the node's outputs."""
     flat = keras.tree.flatten(outputs)
     tensors.update(zip((id(x) for x in node.outputs), flat, strict=True))
+
+
+def history_input(model):
+    """The input that is the history: the one of that name, or the first."""
+    named = [tensor for tensor in model.inputs if tensor.name == "history"]
+    return named[0] if named else model.inputs[0]

@@ -242,6 +242,28 @@ def test_wide_frames_are_series_of_channels():
     assert forecaster.model.output_shape == (None, 12, 3, 7)
 
 
+def test_wide_columns_are_known_by_name():
+    wide = datasets.load("nyc_departures")[:400]
+    forecaster = Forecaster("nlinear", 48, 12).fit(wide, epochs=1, stride=8, verbose=0)
+    found = forecaster.predict(wide)
+    pd.testing.assert_frame_equal(found, forecaster.predict(wide[wide.columns[::-1]]))
+    with pytest.raises(ValueError, match=r"trained on the columns .* \['JFK'\] are missing"):
+        forecaster.predict(wide.drop(columns="JFK"))
+
+
+def test_a_series_that_has_gone_silent_is_left_out(trained, frame):
+    silent = frame.copy()
+    last = silent.index[silent["unique_id"] == "c"][-CONTEXT:]
+    silent.loc[last, "y"] = np.nan
+    with pytest.warns(UserWarning, match="'c' has no value in its last 14 steps"):
+        assert set(trained.predict(silent)["unique_id"]) == {"a", "b"}
+    backtest = trained.backtest(silent, windows=1, step=1)
+    assert backtest.loc[backtest["unique_id"] == "c", "y"].isna().all()
+    two = pd.DataFrame(np.ones((40, 2)), pd.date_range("2024", periods=40, freq="D"), ["p", "q"])
+    with pytest.raises(ValueError, match=r"the model has 1 channel\(s\), the frame 2"):
+        trained.predict(two)
+
+
 def test_counts_are_forecast_as_counts():
     rng = np.random.default_rng(0)
     data = series("a", 200).assign(y=rng.poisson(4, 200))

@@ -23,6 +23,9 @@ def main():
     path = ROOT / "README.md"
     text = path.read_text()
     for tag, table in (
+        ("intervals", intervals()),
+        ("forecaster", forecaster()),
+        ("latency", latency()),
         ("long_horizon", long_horizon()),
         ("training", training()),
         ("translation", translation()),
@@ -34,6 +37,58 @@ def main():
         if not found:
             raise SystemExit(f"README.md has no place for the table {tag}.")
     path.write_text(text)
+
+
+def intervals():
+    """Coverage and CRPS of the chosen architecture beside the seasonal naive's."""
+    rows = pd.read_csv(RESULTS / "intervals.csv")
+    chosen = rows[rows.chosen == "yes"].set_index("series")
+    naive = rows[rows.model == "seasonal_naive"].set_index("series").loc[chosen.index]
+    return pd.DataFrame(
+        {
+            "series": chosen.index,
+            "steps": [f"{r.context_length} to {r.prediction_length}" for r in chosen.itertuples()],
+            "origins": chosen.origins.to_numpy(),
+            "architecture": [zoo.info(name).title for name in chosen.model],
+            "80 % covers": [f"{share:.1%}" for share in chosen["coverage-80"]],
+            "95 % covers": [f"{share:.1%}" for share in chosen["coverage-95"]],
+            "CRPS": [f"{crps:.4g}" for crps in chosen.crps],
+            "seasonal naive's": [f"{crps:.4g}" for crps in naive.crps],
+        }
+    )
+
+
+def forecaster():
+    """Errors and times beside neuralforecast's."""
+    rows = pd.read_csv(RESULTS / "forecaster-jax.csv")
+    return pd.DataFrame(
+        {
+            "architecture": rows.model,
+            "MAE": [f"{r.mae:.4f}: {r.ratio_mae:.3f}" for r in rows.itertuples()],
+            "mean pinball loss": [
+                f"{r.pinball:.4f}: {r.ratio_pinball:.3f}" for r in rows.itertuples()
+            ],
+            "time": [f"{r.seconds:.0f} s: {r.ratio_seconds:.2f}" for r in rows.itertuples()],
+        }
+    )
+
+
+def latency():
+    """Milliseconds of a warm predict."""
+    found = []
+    for backend, name in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
+        for r in pd.read_csv(RESULTS / f"predict_latency-{backend}.csv").itertuples():
+            found.append(
+                {
+                    "architecture": r.model,
+                    "backend": name,
+                    "predict": f"{r.ours_ms:.1f} ms",
+                    "of it Keras": f"{r.keras_ms:.1f} ms",
+                    "neuralforecast": f"{r.peer_ms:.1f} ms",
+                    "ratio": f"{r.ratio:.2f}",
+                }
+            )
+    return pd.DataFrame(found)
 
 
 def long_horizon():

@@ -291,6 +291,13 @@ class Windows:
     def __len__(self):
         return len(self.cuts)
 
+    def observed(self):
+        """Whether any value of the context is known, `(windows,)`."""
+        known = np.isfinite(self.panel.values).any(axis=1)
+        count = np.concatenate([[0], np.cumsum(known)])
+        first = np.maximum(self.cuts - self.context_length, self.panel.begins[self.series])
+        return count[self.cuts] > count[first]
+
     def batches(self, batch_size, shuffle=False, seed=None, targets=True):
         """Batches `(inputs, scaled targets)` for `fit`; without `targets` the inputs alone."""
         make, arrays = self._maker(targets)
