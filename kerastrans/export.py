@@ -3,7 +3,6 @@
 TensorFlow's own names live in this file and in `backend.py`.
 """
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ import numpy as np
 
 from kerastrans import heads
 from kerastrans.data.scaling import StandardScaler, WindowScaler
+from kerastrans.files import new_folder
 from kerastrans.generation import cached_decoder, is_autoregressive
 from kerastrans.graph import history_input
 from kerastrans.samplers import FeedBack
@@ -74,13 +74,8 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None):
     archive = keras.export.ExportArchive()
     archive.track(model)
     archive.add_endpoint("serve", forecast, input_signature=signature)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        archive.write_out(unfinished, verbose=False)
-        unfinished.rename(path)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+    with new_folder(path) as folder:
+        archive.write_out(folder, verbose=False)
     return path
 
 

@@ -1,8 +1,6 @@
 """From frames to frames: the data, the Keras model and its intervals, held together thinly."""
 
 import json
-import shutil
-import tempfile
 import warnings
 from dataclasses import asdict
 from pathlib import Path
@@ -18,12 +16,12 @@ from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.panel import FILLS, ID, TIME, Windows, read_panel, training_cuts
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export_savedmodel
+from kerastrans.files import new_folder
 from kerastrans.generation import generate_samples, is_autoregressive
 from kerastrans.graph import history_input
 from kerastrans.inspection import variable_importances
 from kerastrans.validation import (
     check_choice,
-    check_new,
     check_positive_integers,
     check_prediction_length,
 )
@@ -611,9 +609,6 @@ class Forecaster:
             FileExistsError: `path` exists. RuntimeError: not trained.
         """
         self._check_trained()
-        check_new(path)
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         config = {
             "config": self.config,
             "scaler": asdict(self.scaler),
@@ -622,13 +617,9 @@ class Forecaster:
             "covariates": self.covariates.to_dict(),
             "intervals": self.intervals and self.intervals.to_dict(),
         }
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-        try:
-            self.model.save(unfinished / "model.keras")
-            (unfinished / "forecaster.json").write_text(json.dumps(config, indent=2) + "\n")
-            unfinished.rename(path)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+        with new_folder(path) as folder:
+            self.model.save(folder / "model.keras")
+            (folder / "forecaster.json").write_text(json.dumps(config, indent=2) + "\n")
 
     def export(self, path):
         """Write a SavedModel that takes raw histories, see `kerastrans.export_savedmodel`.
