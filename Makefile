@@ -20,7 +20,8 @@ test-tensorflow: $(INSTALLED)
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/data/test_windows.py \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py \
-		tests/test_export.py tests/test_precision.py tests/test_samplers.py tests/test_inspection.py
+		tests/test_export.py tests/test_precision.py tests/test_samplers.py tests/test_inspection.py \
+		tests/test_heads.py tests/test_covariates.py tests/test_forecaster.py tests/data/test_panel.py
 
 # PyTorch is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
@@ -28,7 +29,8 @@ test-torch: $(INSTALLED)
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
 	KERAS_BACKEND=torch $(PYTEST) tests/layers tests/models tests/data/test_windows.py \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py \
-		tests/test_samplers.py tests/test_inspection.py
+		tests/test_samplers.py tests/test_inspection.py tests/test_heads.py tests/test_covariates.py \
+		tests/data/test_panel.py
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)

@@ -415,7 +415,7 @@ class Forecaster:
             for i, level in enumerate(levels):
                 columns[f"lo-{level}"] = column(low[-1 - i])
                 columns[f"hi-{level}"] = column(high[i])
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns, copy=False)
 
     def variable_importances(self, frame, static=None):
         """How much a "tft" looks at each variable in the last windows of these series.

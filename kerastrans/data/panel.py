@@ -176,12 +176,13 @@ def _columns(frame, covariates, future):
             )
     if future is not None:
         frame = pd.concat([frame, future.drop(columns=channels, errors="ignore")])
-    values = frame[channels].to_numpy("float64", na_value=np.nan)
+    columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in channels]
+    values = np.stack(columns, axis=1) if len(columns) > 1 else columns[0][:, None]
     if wide:
         return frame.index, np.zeros(len(frame), int), np.array([channels], object), values, frame
-    if frame[ID].isna().any():
-        raise ValueError(f"column {ID!r} has no value in row {int(frame[ID].isna().argmax())}.")
     codes, names = pd.factorize(frame[ID])
+    if len(codes) and codes.min() < 0:
+        raise ValueError(f"column {ID!r} has no value in row {int(np.argmin(codes))}.")
     try:
         times = pd.DatetimeIndex(frame[TIME])
     except (ValueError, TypeError) as error:
