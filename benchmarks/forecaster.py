@@ -111,7 +111,7 @@ def errors(y, quantiles):
     difference = y.to_numpy()[:, None] - quantiles.to_numpy()
     levels = np.array(QUANTILES)
     pinball = np.maximum(levels * difference, (levels - 1) * difference).mean()
-    return np.abs(difference[:, 2]).mean(), pinball
+    return float(np.abs(difference[:, 2]).mean()), float(pinball)
 
 
 def main():
