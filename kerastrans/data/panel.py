@@ -13,6 +13,7 @@ from kerastrans.validation import check_choice, check_positive_integers
 
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
 FILLS = (None, "last", "zero")
+SPARSE = 100  # steps for each row: a series with longer gaps is a mistake in its time stamps
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,8 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
 
     Returns:
         `Panel`. A series with a fault is left out, and named in `faults`: a duplicated or missing
-        time stamp, one off the clock's grid, an infinite value, no value at all.
+        time stamp, one off the clock's grid, an infinite value, no value at all, or hardly a row in
+        the time that it spans.
 
     Raises:
         TypeError: not a DataFrame of either kind.
@@ -98,56 +100,59 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
     is_past = np.arange(len(frame)) < rows
     if clock is None:
         clock = _read_clock(times, codes, freq)
-    if times.hasnans:
-        times, bad = times.fillna(times.min()), times.isna()
-        broken = {int(codes[i]): "a row has no time stamp" for i in np.flatnonzero(bad)}
-    else:
-        broken = {}
+    stamped = ~times.isna()
+    times = times if stamped.all() else times.fillna(times.min())
     numbers, on_grid = clock.numbers(times)
-
     past, known = (covariates.encode(frame, kind) for kind in ("past", "future"))
+
     in_order = np.where(codes[1:] == codes[:-1], np.diff(numbers) >= 0, np.diff(codes) > 0)
     if not in_order.all():
         order = np.lexsort((numbers, codes))
-        codes, numbers, on_grid, times = codes[order], numbers[order], on_grid[order], times[order]
-        values, past, known, is_past = values[order], past[order], known[order], is_past[order]
+        codes, numbers, times, values = codes[order], numbers[order], times[order], values[order]
+        past, known, is_past = past[order], known[order], is_past[order]
+        stamped, on_grid = stamped[order], on_grid[order]
     begins = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(begins[1:], len(codes))
 
-    def blame(rows, why):
-        for row in rows[np.unique(codes[rows], return_index=True)[1]]:
-            broken.setdefault(int(codes[row]), why(row))
-
-    same = codes[1:] == codes[:-1]
-    gaps = np.diff(numbers)
-    blame(
-        np.flatnonzero(~on_grid),
-        lambda row: f"time stamp {times[row]} is not on the grid of frequency {clock.freq!r}",
-    )
-    blame(
-        np.flatnonzero(same & (gaps == 0) & on_grid[1:] & on_grid[:-1]) + 1,
-        lambda row: f"duplicate time stamp {times[row]}",
-    )
-    infinite = np.isinf(values).any(axis=1)
-    blame(np.flatnonzero(infinite), lambda row: f"an infinite value at {times[row]}")
-    seen = np.add.reduceat(np.isfinite(values).any(axis=1), begins)
-    for i in np.flatnonzero(seen == 0):
-        broken.setdefault(int(codes[begins[i]]), "no value at all")
+    broken = _faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
     encoded, unknown = _encode_static(covariates, static, names)
-    for code in unknown:
-        broken.setdefault(int(code), "no row in the frame of static covariates")
-
+    broken = dict.fromkeys(unknown, "no row in the frame of static covariates") | broken
     keep = ~np.isin(codes[begins], list(broken))
     faults = {str(names[code][0]): why for code, why in sorted(broken.items())}
     if not keep.any():
         name, why = next(iter(faults.items()))
         raise ValueError(f"no usable series: {name!r} has {why} ({len(faults)} series at fault).")
-    last = np.maximum.reduceat(
-        np.where(is_past, numbers, numbers[begins].repeat(ends - begins)), begins
-    )
+    past_numbers = np.where(is_past, numbers, numbers[begins].repeat(ends - begins))
+    last = np.maximum.reduceat(past_numbers, begins)
     arrays, starts, ends, first = _lay_out((values, past, known), numbers, begins, ends, keep)
     cuts = starts + last[keep] - first + 1
     return Panel(clock, names[keep], starts, ends, cuts, first, *arrays, encoded[keep], faults)
+
+
+def _faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid):
+    """Dict of the number of a series -> its fault, of rows sorted by series and time."""
+    found = {}
+
+    def blame(at_fault, why):
+        """The first such row of each series that has no fault yet."""
+        rows = np.flatnonzero(at_fault)
+        for row in rows[np.unique(codes[rows], return_index=True)[1]]:
+            found.setdefault(int(codes[row]), why(row))
+
+    blame(~stamped, lambda row: "a row has no time stamp")
+    blame(
+        ~on_grid,
+        lambda row: f"time stamp {times[row]} is not on the grid of frequency {clock.freq!r}",
+    )
+    twice = np.append(False, (codes[1:] == codes[:-1]) & (np.diff(numbers) == 0))
+    blame(twice, lambda row: f"duplicate time stamp {times[row]}")
+    blame(np.isinf(values).any(axis=1), lambda row: f"an infinite value at {times[row]}")
+    rows, spans = ends - begins, numbers[ends - 1] - numbers[begins] + 1
+    seen = np.add.reduceat(np.isfinite(values).any(axis=1), begins)
+    for i in np.flatnonzero((seen == 0) | (spans > SPARSE * rows + 10_000)):
+        why = f"{rows[i]} rows over {spans[i]} steps" if seen[i] else "no value at all"
+        found.setdefault(int(codes[begins[i]]), why)
+    return found
 
 
 def _columns(frame, covariates, future):
@@ -204,7 +209,7 @@ def _encode_static(covariates, static, names):
         wanted = [c.name for c in covariates.static]
         raise ValueError(f"static covariates {wanted} are missing: give static, with {ID!r}.")
     place = pd.Index(static[ID]).get_indexer(names[:, 0])
-    return covariates.encode(static, "static")[place], np.flatnonzero(place < 0)
+    return covariates.encode(static, "static")[place], np.flatnonzero(place < 0).tolist()
 
 
 def _lay_out(columns, numbers, begins, ends, keep):

@@ -65,12 +65,13 @@ def test_a_wide_frame_is_one_series_of_channels():
 
 
 def test_a_series_with_a_fault_is_named_and_the_others_stay():
-    frame = long_frame([20] * 6)
+    frame = long_frame([20] * 7)
     frame.loc[5, "ds"] = frame.loc[4, "ds"]
     frame.loc[25, "y"] = np.inf
     frame.loc[40:59, "y"] = np.nan
     frame.loc[65, "ds"] += pd.Timedelta("5h")
     frame.loc[85, "ds"] = pd.NaT
+    frame.loc[120, "ds"] = pd.Timestamp("1902-01-01")
     panel = read_panel(frame)
     assert panel.names[:, 0].tolist() == ["s5"]
     assert panel.faults == {
@@ -79,8 +80,9 @@ def test_a_series_with_a_fault_is_named_and_the_others_stay():
         "s2": "no value at all",
         "s3": "time stamp 2024-01-06 05:00:00 is not on the grid of frequency 'D'",
         "s4": "a row has no time stamp",
+        "s6": "20 rows over 44580 steps",
     }
-    with pytest.raises(ValueError, match=r"no usable series: 's0' has duplicate .* \(5 series"):
+    with pytest.raises(ValueError, match=r"no usable series: 's0' has duplicate .* \(6 series"):
         read_panel(frame[frame["unique_id"] != "s5"])
 
 
