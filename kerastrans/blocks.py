@@ -4,6 +4,8 @@ Models made of these blocks decode step by step from a key/value cache as they s
 see `kerastrans.generate`.
 """
 
+import functools
+
 from keras import layers, ops
 
 from kerastrans.initializers import FanInUniform
@@ -103,6 +105,7 @@ def transformer_decoder(
     *,
     norm="pre",
     activation="relu",
+    kernel_initializer="glorot_uniform",
     padding_mask=None,
     encoder_padding_mask=None,
     name=None,
@@ -114,7 +117,7 @@ def transformer_decoder(
     Args:
         inputs: `(batch, time, d_model)`.
         encoder_output: `(batch, encoder_time, encoder_width)`.
-        num_heads, key_dim, ff_dim, dropout, norm, activation, name: as in
+        num_heads, key_dim, ff_dim, dropout, norm, activation, kernel_initializer, name: as in
             `transformer_encoder`.
         padding_mask: boolean `(batch, time)`, True where `inputs` hold data.
         encoder_padding_mask: boolean `(batch, encoder_time)`, True where `encoder_output` does.
@@ -128,20 +131,19 @@ def transformer_decoder(
     Source: Vaswani et al. (2017), figure 1, right.
     """
 
+    start = {"kernel_initializer": kernel_initializer}
+    attention = functools.partial(CachedMultiHeadAttention, num_heads, key_dim, dropout, **start)
+
     def self_attention(x):
-        layer = CachedMultiHeadAttention(
-            num_heads, key_dim, dropout, causal=True, name=_join(name, "self_attention")
-        )
+        layer = attention(causal=True, name=_join(name, "self_attention"))
         return layer(x, padding_mask=padding_mask)
 
     def cross_attention(x):
-        layer = CachedMultiHeadAttention(
-            num_heads, key_dim, dropout, name=_join(name, "cross_attention")
-        )
+        layer = attention(name=_join(name, "cross_attention"))
         return layer(x, encoder_output, padding_mask=encoder_padding_mask)
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation=activation, name=name)
+        return position_wise_ffn(x, ff_dim, dropout, activation=activation, **start, name=name)
 
     x = add_norm(inputs, self_attention, dropout, norm=norm, name=_join(name, "self_attention"))
     x = add_norm(x, cross_attention, dropout, norm=norm, name=_join(name, "cross_attention"))

@@ -3,10 +3,9 @@
 import difflib
 import importlib
 import itertools
+from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
-
-import numpy as np
 
 
 def check_positive_integers(**values):
@@ -60,7 +59,7 @@ def check_choice(name, value, choices):
 
 def check_levels(levels):
     """The levels as a tuple of floats; ValueError unless increasing and in (0, 1)."""
-    levels = tuple(float(level) for level in np.atleast_1d(levels))
+    levels = tuple(map(float, levels if isinstance(levels, Iterable) else [levels]))
     ordered = all(low < high for low, high in itertools.pairwise((0.0, *levels, 1.0)))
     if not levels or not ordered:
         raise ValueError(f"levels must increase and lie in (0, 1), got {list(levels)}.")

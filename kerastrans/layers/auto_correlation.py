@@ -5,6 +5,7 @@ import math
 import keras
 from keras import ops
 
+from kerastrans.initializers import FanInUniform
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_positive_integers
 
@@ -45,7 +46,9 @@ class AutoCorrelation(keras.layers.Layer):
         memory_shape = memory_shape or query_shape
 
         def dense(units, shape, name):
-            layer = keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
+            layer = keras.layers.Dense(
+                units, kernel_initializer=FanInUniform(), dtype=self.dtype_policy, name=name
+            )
             layer.build(shape)
             return layer
 

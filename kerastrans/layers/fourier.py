@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.initializers import FanInUniform
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_divides, check_positive_integers
 
@@ -21,7 +22,9 @@ class _Fourier(keras.layers.Layer):
         self.seed = seed
 
     def _dense(self, units, shape, name):
-        layer = keras.layers.Dense(units, dtype=self.dtype_policy, name=name)
+        layer = keras.layers.Dense(
+            units, kernel_initializer=FanInUniform(), dtype=self.dtype_policy, name=name
+        )
         layer.build(shape)
         return layer
 

@@ -11,6 +11,7 @@ from kerastrans.blocks import (
     transformer_decoder,
     transformer_encoder,
 )
+from kerastrans.initializers import FanInUniform
 from kerastrans.precision import full_precision
 from kerastrans.validation import (
     check_divides,
@@ -84,6 +85,7 @@ def build_direct_transformer_model(
         "dropout": dropout,
         "norm": "post",
         "activation": "gelu",
+        "kernel_initializer": FanInUniform,
     }
 
     head = heads.get(head)

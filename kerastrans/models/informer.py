@@ -82,12 +82,13 @@ def build_informer_model(
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
     key_dim = d_model // num_heads
+    start = {"kernel_initializer": FanInUniform}
 
     def sparse_attention(causal=False):
-        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor)
+        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor, **start)
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation="gelu")
+        return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **start)
 
     head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
@@ -101,7 +102,7 @@ def build_informer_model(
 
     x = embed_values(label_input(history, label_length, prediction_length), d_model, dropout)
     for _ in range(num_decoder_blocks):
-        cross = CachedMultiHeadAttention(num_heads, key_dim, dropout)
+        cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **start)
         x = add_norm(x, sparse_attention(causal=True), dropout, norm="post")
         x = add_norm(x, lambda x, cross=cross: cross(x, memory), dropout, norm="post")
         x = add_norm(x, feed_forward, dropout, norm="post")
