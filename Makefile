@@ -21,7 +21,7 @@ test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/data/test_windows.py \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py \
 		tests/test_export.py tests/test_precision.py tests/test_samplers.py tests/test_inspection.py \
-		tests/test_heads.py tests/test_covariates.py tests/test_forecaster.py tests/data/test_panel.py
+		tests/test_heads.py tests/test_covariates.py tests/data/test_panel.py
 
 # PyTorch is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)

@@ -364,7 +364,10 @@ def test_exported_it_takes_raw_histories_with_gaps(frame, tmp_path, head):
 
 
 def test_importances_name_the_variables(frame):
-    forecaster = Forecaster("tft", 2, 1, d_model=4, num_heads=1, future=["price"])
+    sizes = {"future": (0,), "static": (3, 0)}
+    model = zoo.build("tft", 2, 1, 1, d_model=4, num_heads=1, covariates=sizes)
+    model.compile("adam", "mae", run_eagerly=True)  # two LSTMs take half a minute to compile
+    forecaster = Forecaster(model, 2, 1, future=["price"])
     forecaster.fit(frame, statics().assign(size=1.0), epochs=1, stride=50, verbose=0)
     shares = forecaster.variable_importances(frame, statics().assign(size=1.0))
     assert shares.loc[shares["kind"] == "past", "variable"].tolist() == ["y", "price"]
