@@ -102,7 +102,7 @@ def build_tft_model(
     history = keras.Input((context_length, num_channels), name="history")
     extra = covariate_inputs(context_length, prediction_length, covariates)
     embed = layers.EinsumDense(
-        "btc,cd->btcd", (context_length, num_channels, d_model), bias_axes="cd", name="embedding"
+        "btc,cd->btcd", (context_length, num_channels, d_model), bias_axes="cd", name="channels"
     )
     past = [embed(history)]
     future = [ops.expand_dims(dense(d_model)(FutureClock(prediction_length)(history)), 2)]
