@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from kerastrans import heads, zoo
-from kerastrans.conformal import ConformalIntervals, conformity_scores
+from kerastrans.conformal import ConformalIntervals
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.panel import FILLS, ID, TIME, Windows, read_panel, training_cuts
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export_savedmodel
 from kerastrans.files import new_folder
+from kerastrans.forecasts import Forecasts
 from kerastrans.generation import generate_samples, is_autoregressive
 from kerastrans.graph import history_input
 from kerastrans.inspection import variable_importances
@@ -299,11 +300,10 @@ class Forecaster:
         self._report(panel)
         windows = self._windows(panel, np.arange(len(panel)), panel.cuts)
         levels = self._levels(levels)
-        parameters, scale = self._forecast(windows)
         widths = None
         if self.intervals is not None:
             widths = {level: self.intervals.offsets[level][None] for level in levels}
-        return self._frame(windows, parameters, scale, levels, widths)
+        return self._forecast(windows).frame(levels, widths)
 
     def _complete(self, panel):
         """The panel without the series whose future covariates do not reach the horizon."""
@@ -330,12 +330,16 @@ class Forecaster:
             if unknown:
                 raise ValueError(f"calibrated for levels {known}, asked for {sorted(unknown)}.")
             return levels or known
-        if levels is not None:
-            return levels
-        return () if isinstance(self.output, heads.PointHead) else LEVELS
+        if not isinstance(self.output, heads.PointHead):
+            return levels or LEVELS
+        if levels:
+            raise ValueError(
+                "a point forecast has no intervals: call calibrate, or train with a head."
+            )
+        return ()
 
     def _forecast(self, windows):
-        """Parameters of the forecasts in the units of the series, and the windows' scales."""
+        """`Forecasts` of the windows, in the units of the series."""
         parts, scales = [], []
         for start in range(0, len(windows), BATCH):
             inputs, (center, scale) = windows.arrays(slice(start, start + BATCH))
@@ -346,7 +350,7 @@ class Forecaster:
             scales.append(scale)
         parameters = np.concatenate(parts)
         parameters[~windows.observed()] = np.nan  # there was nothing to forecast from
-        return parameters, np.concatenate(scales)
+        return Forecasts(windows, self.output, parameters, np.concatenate(scales))
 
     def _run(self, inputs, count):
         """The model on a batch that is filled up to a power of two: few shapes to compile."""
@@ -366,56 +370,6 @@ class Forecaster:
             )
             return np.moveaxis(samples, 1, -1)[:count]
         return self.model.predict_on_batch(inputs)[:count]
-
-    def _bounds(self, parameters, level):
-        """Lower and upper bound of the model's own interval; of a point the point, twice."""
-        if isinstance(self.output, heads.PointHead):
-            if self.intervals is None:
-                raise ValueError(
-                    "a point forecast has no intervals: call calibrate, or train with a head."
-                )
-            return parameters, parameters
-        tail = (1 - level / 100) / 2
-        both = self.output.quantile(parameters, (tail, 1 - tail))
-        return both[..., 0], both[..., 1]
-
-    def _interval(self, parameters, level, scale, widths):
-        """Lower and upper bound, conformal where there are `widths`."""
-        low, high = self._bounds(parameters, level)
-        if widths is None:
-            return low, high
-        low, high = low - widths[level] * scale, high + widths[level] * scale
-        return np.minimum(low, high), np.maximum(low, high)
-
-    def _frame(self, windows, parameters, scale, levels, widths=None, targets=None):
-        """Rows by window, channel and step; `targets` is `(windows, steps, channels)`."""
-        panel, steps = windows.panel, np.arange(self.prediction_length)
-        count, channels = len(windows), panel.num_channels
-
-        def column(values):
-            values = np.broadcast_to(values, (count, len(steps), channels))
-            return values.transpose(0, 2, 1).ravel()
-
-        def stamps(rows):
-            times = panel.clock.times(panel.numbers(windows.series[:, None], rows).ravel())
-            return times.take(column(np.arange(count * rows.shape[1]).reshape(count, -1, 1)))
-
-        columns = {
-            ID: np.repeat(panel.names[windows.series].ravel(), len(steps)),
-            TIME: stamps(windows.cuts[:, None] + steps),
-        }
-        if targets is not None:
-            columns["cutoff"] = stamps(windows.cuts[:, None] - 1)
-            columns["y"] = column(targets)
-        columns["mean"] = column(self.output.point(parameters))
-        levels = sorted(levels)
-        bounds = [self._interval(parameters, level, scale, widths) for level in levels]
-        if bounds:  # sorted, so that a wider interval contains the narrower one
-            low, high = (np.sort(side, axis=0) for side in zip(*bounds, strict=True))
-            for i, level in enumerate(levels):
-                columns[f"lo-{level}"] = column(low[-1 - i])
-                columns[f"hi-{level}"] = column(high[i])
-        return pd.DataFrame(columns, copy=False)
 
     def variable_importances(self, frame, static=None):
         """How much a "tft" looks at each variable in the last windows of these series.
@@ -503,30 +457,20 @@ class Forecaster:
             }
         )
         self._report(panel)
+        origins = [panel.cuts - size for size in back]
+        series = np.arange(len(panel))
         if refit:
-            origins = [panel.cuts - size for size in back]
             parts = [self._refit(panel, cuts, train_size, options) for cuts in origins]
-            parameters, scale = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-            cuts = np.concatenate(origins)
+        chosen = self._windows(panel, np.tile(series, windows), np.concatenate(origins))
+        if refit:
+            arrays = ([getattr(part, x) for part in parts] for x in ("parameters", "scale"))
+            found = Forecasts(chosen, self.output, *map(np.concatenate, arrays))
         else:
-            cuts = np.concatenate([panel.cuts - size for size in back])
-        chosen = self._windows(panel, np.tile(np.arange(len(panel)), windows), cuts)
-        if not refit:
-            parameters, scale = self._forecast(chosen)
-        targets = self._targets(chosen)
+            found = self._forecast(chosen)
         levels = self._levels(levels)
-        widths = None
-        if self.intervals is not None:
-            order = np.argsort(panel.numbers(chosen.series, chosen.cuts), kind="stable")
-            scores = self._scores(chosen, parameters, scale, levels)
-            ordered = {level: score[order] for level, score in scores.items()}
-            times = panel.numbers(chosen.series, chosen.cuts)[order]
-            widths = {
-                level: width[np.argsort(order)]
-                for level, width in self.intervals.follow(ordered, times)[0].items()
-            }
-        found = self._frame(chosen, parameters, scale, levels, widths, targets)
-        return found.sort_values([ID, "cutoff", TIME], ignore_index=True)
+        widths = self.intervals and found.followed_widths(self.intervals, levels)
+        rows = found.frame(levels, widths, is_backtest=True)
+        return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
 
     def _refit(self, panel, cuts, train_size, options):
         """Forecasts of a new model that knows what lies before `cuts`."""
@@ -557,18 +501,6 @@ class Forecaster:
             **config,
         )
 
-    def _targets(self, windows):
-        rows = windows.cuts[:, None] + np.arange(self.prediction_length)
-        return windows.panel.values[rows]
-
-    def _scores(self, windows, parameters, scale, levels):
-        """Conformity scores of the model's own intervals, `{level: (windows, steps, channels)}`."""
-        targets = self._targets(windows)
-        return {
-            level: conformity_scores(targets, *self._bounds(parameters, level), scale)
-            for level in levels
-        }
-
     def calibrate(self, frame, windows, step=1, *, static=None, levels=LEVELS, method="split"):
         """Measure on data that were not trained on how wide the intervals have to be.
 
@@ -592,14 +524,8 @@ class Forecaster:
         series = np.tile(np.arange(len(panel)), windows)
         inside = cuts > panel.begins[series]
         chosen = self._windows(panel, series[inside], cuts[inside])
-        parameters, scale = self._forecast(chosen)
-        times = panel.numbers(chosen.series, chosen.cuts)
-        order = np.argsort(times, kind="stable")
-        self.intervals = ConformalIntervals("split", dict.fromkeys(levels), {})  # for _bounds
-        scores = self._scores(chosen, parameters, scale, levels)
-        self.intervals = None
-        scores = {level: score[order] for level, score in scores.items()}
-        self.intervals = ConformalIntervals.fit(scores, times[order], method)
+        scores, _, times = self._forecast(chosen).scores(levels)
+        self.intervals = ConformalIntervals.fit(scores, times, method)
         return self
 
     def save(self, path):
