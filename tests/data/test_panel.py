@@ -207,6 +207,7 @@ def test_covariates_and_calendar_stand_at_their_steps():
     np.testing.assert_allclose(inputs["decoder_inputs"], before)
 
 
+@pytest.mark.tensorflow  # NumPy alone: once is enough
 def test_a_hundred_thousand_series_stay_within_twice_the_frame():
     count, length = 100_000, 100
     frame = pd.DataFrame(
