@@ -21,6 +21,7 @@ from pathlib import Path
 import keras
 import numpy as np
 import pandas as pd
+from forecaster_peer import BATCH, CONTEXT, HORIZON, LEVELS, ORIGINS, SEED, STEPS
 
 from kerastrans import datasets
 from kerastrans.data import StandardScaler
@@ -29,8 +30,6 @@ from kerastrans.heads import QuantileHead
 from kerastrans.runs import environment
 
 RESULTS = Path(__file__).parent / "results"
-CONTEXT, HORIZON, STEPS, BATCH, ORIGINS, SEED = 96, 24, 500, 128, 100, 1
-LEVELS = (50, 80)
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 COLUMNS = [
     "model",

@@ -12,10 +12,8 @@ import time
 import warnings
 
 import pandas as pd
-from neuralforecast import NeuralForecast, models
-from neuralforecast.losses.pytorch import DistributionLoss, MQLoss
 
-CONTEXT, HORIZON, STEPS, BATCH, ORIGINS, SEED = 96, 24, 500, 128, 100, 1  # as in forecaster.py
+CONTEXT, HORIZON, STEPS, BATCH, ORIGINS, SEED = 96, 24, 500, 128, 100, 1  # of both sides
 LEVELS = [50, 80]
 CASES = {
     "nhits": ("NHITS", {"n_pool_kernel_size": [2, 2, 1], "n_freq_downsample": [4, 2, 1]}),
@@ -45,6 +43,10 @@ CASES = {
 
 
 def build(name, max_steps):
+    # Here, so that forecaster.py can read the sizes above without PyTorch.
+    from neuralforecast import NeuralForecast, models
+    from neuralforecast.losses.pytorch import DistributionLoss, MQLoss
+
     kind, arguments = CASES[name]
     loss = MQLoss(level=LEVELS)
     if name == "deepar":

@@ -16,6 +16,7 @@ from pathlib import Path
 import keras
 
 from kerastrans import backtesting, datasets
+from kerastrans.data import chronological_split
 from kerastrans.forecaster import Forecaster
 from kerastrans.heads import QuantileHead
 from kerastrans.runs import environment
@@ -69,10 +70,8 @@ def measure(name):
     known = datasets.info(dataset)
     frame = datasets.load(dataset)
     frame = frame if columns is None else frame[columns]
-    sizes = SIZES.get(name, known.splits)
-    if sum(sizes) <= 1.001:
-        train, test = int(sizes[0] * len(frame)), int(sizes[2] * len(frame))
-        sizes = train, len(frame) - train - test, test
+    parts = chronological_split(frame, SIZES.get(name, known.splits))
+    sizes = [len(part) for part in parts]
     before, whole = frame[: sizes[0] + sizes[1]], frame[: sum(sizes)]
     season = known.season
 

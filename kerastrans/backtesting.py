@@ -61,11 +61,8 @@ def score(backtest, train=None, *, by=None, season=1):
     options = {"models": ["mean"], "id_col": "group", "cutoff_col": "none"}
     table = pd.DataFrame({"group": frame["group"].unique()}).set_index("group")
 
-    def add(name, found):
-        table[name] = found.set_index("group").iloc[:, -1]
-
     for name in ("mae", "rmse", "mape", "smape"):
-        add(name, getattr(losses, name)(frame, **options))
+        table[name] = getattr(losses, name)(frame, **options).set_index("group")["mean"]
     if train is not None:
         table["mase"], table["rmsse"] = _scaled(frame, train, season)
     levels = interval_levels(frame)
@@ -101,6 +98,12 @@ def observed_levels(backtest):
     return levels, np.array([(frame[TARGET] <= frame[column]).mean() for column in columns])
 
 
+def score_all(backtests, train=None, *, season=1):
+    """The row of `score` of each backtest, a dict of name -> backtest, by name."""
+    rows = {name: score(found, train, season=season).iloc[0] for name, found in backtests.items()}
+    return pd.DataFrame(rows).T
+
+
 def skill(backtests, baseline, train=None, *, season=1):
     """Forecasts beside a baseline: their scores, how much smaller, and whether by chance.
 
@@ -118,8 +121,7 @@ def skill(backtests, baseline, train=None, *, season=1):
         ValueError: an unknown baseline, or backtests of other rows than the baseline's.
     """
     check_choice("baseline", baseline, tuple(backtests))
-    rows = {name: score(found, train, season=season).iloc[0] for name, found in backtests.items()}
-    table = pd.DataFrame(rows).T
+    table = score_all(backtests, train, season=season)
     table["skill"] = 1 - table["mae"] / table.loc[baseline, "mae"]
     if "crps" in table:
         table["crps skill"] = 1 - table["crps"] / table.loc[baseline, "crps"]

@@ -271,6 +271,11 @@ def embed_columns(inputs, sizes):
     return columns
 
 
+def concatenate(tensors, axis=-1):
+    """Tensors behind each other; one alone stays as it is."""
+    return layers.Concatenate(axis=axis)(tensors) if len(tensors) > 1 else tensors[0]
+
+
 def fold_channels(inputs):
     """Every channel a series of its own: `(batch, time, c)` -> `(batch * c, time, 1)`."""
     length = inputs.shape[1]

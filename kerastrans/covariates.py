@@ -4,10 +4,10 @@ import keras
 from keras import layers
 
 from kerastrans import heads
-from kerastrans.blocks import embed_columns
+from kerastrans.blocks import concatenate, embed_columns
+from kerastrans.data.covariates import KINDS
+from kerastrans.graph import history_input
 from kerastrans.precision import full_precision
-
-KINDS = ("past", "future", "static")
 
 
 def covariate_inputs(context_length, prediction_length, sizes):
@@ -58,7 +58,7 @@ def regress(model, sizes, *, width=32):
     Source: regression with errors that follow a time-series model, Hyndman, Athanasopoulos
     (2021), chapter 10, with networks in place of the linear parts.
     """
-    history = model.inputs[0]
+    history = history_input(model)
     context_length, num_channels = history.shape[1:]
     prediction_length = model.output_shape[1]
     inputs = {
@@ -71,8 +71,7 @@ def regress(model, sizes, *, width=32):
     def effect(kind, length):
         """Of one kind of columns and the static ones, at each of `length` steps."""
         static = [layers.RepeatVector(length)(column) for column in features.get("static", [])]
-        columns = features.get(kind, []) + static
-        x = layers.Concatenate()(columns) if len(columns) > 1 else columns[0]
+        x = concatenate(features.get(kind, []) + static)
         x = layers.Dense(width, activation="relu", name=f"{kind}_hidden")(x)
         end = {"kernel_initializer": "zeros", "use_bias": False, "dtype": full_precision()}
         return layers.Dense(num_channels, **end, name=f"{kind}_effect")(x)

@@ -93,9 +93,9 @@ def _forecast(model, scaler, prediction_length):
         if isinstance(scaler, WindowScaler):
             x = tf.where(tf.math.is_nan(x), 0.0, x)
         parameters = predict(x, *further)
-        # Where nothing is scaled, nothing is undone: counts stay as they are.
-        is_scaled = getattr(scaler, "kind", "standard") is not None
-        return head.outputs(head.rescale(parameters, center, scale) if is_scaled else parameters)
+        if not scaler.is_identity:  # counts stay as they are
+            parameters = head.rescale(parameters, center, scale)
+        return head.outputs(parameters)
 
     history = history_input(model)
     further = [tensor for tensor in model.inputs if tensor is not history]

@@ -98,7 +98,7 @@ class Forecaster:
         else:
             zoo.check_hyperparameters(model, hyperparameters)
             head = heads.get(head)
-            if isinstance(head, heads.NegativeBinomialHead) and self.scaler.kind is not None:
+            if isinstance(head, heads.NegativeBinomialHead) and not self.scaler.is_identity:
                 raise ValueError("counts are forecast as they are: give scaler=None.")
         self.head = head
         self.loss = loss
@@ -158,7 +158,8 @@ class Forecaster:
         """
         panel = self._read_first(frame, static, freq)
         self.clock = panel.clock
-        self._train(panel, validation_size, stride, batch_size, options)
+        sizes = {"validation_size": validation_size, "stride": stride, "batch_size": batch_size}
+        self._train(panel, **sizes, **options)
         return self
 
     def _read_first(self, frame, static, freq=None):
@@ -212,7 +213,7 @@ class Forecaster:
         if not len(panel):
             raise ValueError(f"no series is left: {name!r} has {why}.")
 
-    def _train(self, panel, validation_size, stride, batch_size, options):
+    def _train(self, panel, validation_size=0, stride=1, batch_size=32, **options):
         self._report(panel)
         if self.model is None:
             keras.utils.set_random_seed(self.config["seed"])
@@ -314,7 +315,7 @@ class Forecaster:
             known = np.isfinite(panel.future[cut : min(end, cut + self.prediction_length)])
             if len(known) < self.prediction_length or not known.all():
                 row = len(known) if known.all() else int(np.argmin(known.all(axis=1)))
-                time = panel.clock.times(panel.numbers(i, cut + np.arange(row, row + 1)))[0]
+                time = panel.clock.times([panel.numbers(i, cut + row)])[0]
                 faults[i] = f"no future covariates for {time}"
         return panel.without(faults)
 
@@ -344,7 +345,7 @@ class Forecaster:
         for start in range(0, len(windows), BATCH):
             inputs, (center, scale) = windows.arrays(slice(start, start + BATCH))
             parameters = self._run(inputs, len(scale))
-            if self.scaler.kind is not None:
+            if not self.scaler.is_identity:
                 parameters = self.output.rescale(parameters.astype("float64"), center, scale)
             parts.append(parameters)
             scales.append(scale)
@@ -447,21 +448,21 @@ class Forecaster:
         if not refit:
             self._check_trained()
         panel = self._read_first(frame, static)
-        back = self.prediction_length + step * np.arange(windows)[::-1]
         lengths = panel.cuts - panel.begins
+        before = self._origins(panel, windows, step)[0] - panel.begins
         wanted = 1 + (self.config["context_length"] if self.config["short"] == "refuse" else 0)
         panel = panel.without(
             {
                 i: f"{lengths[i]} steps, too few for {windows} origins"
-                for i in np.flatnonzero(lengths - back[0] < wanted)
+                for i in np.flatnonzero(before < wanted)
             }
         )
         self._report(panel)
-        origins = [panel.cuts - size for size in back]
+        origins = self._origins(panel, windows, step)
         series = np.arange(len(panel))
         if refit:
             parts = [self._refit(panel, cuts, train_size, options) for cuts in origins]
-        chosen = self._windows(panel, np.tile(series, windows), np.concatenate(origins))
+        chosen = self._windows(panel, np.tile(series, windows), origins.ravel())
         if refit:
             arrays = ([getattr(part, x) for part in parts] for x in ("parameters", "scale"))
             found = Forecasts(chosen, self.output, *map(np.concatenate, arrays))
@@ -472,14 +473,17 @@ class Forecaster:
         rows = found.frame(levels, widths, is_backtest=True)
         return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
 
+    def _origins(self, panel, windows, step):
+        """Cuts `(windows, series)`, the last so that a whole forecast lies behind it."""
+        back = self.prediction_length + step * np.arange(windows)[::-1]
+        return panel.cuts - back[:, None]
+
     def _refit(self, panel, cuts, train_size, options):
         """Forecasts of a new model that knows what lies before `cuts`."""
         fresh = self.clone()
         fresh.covariates, fresh.clock, fresh.channels = self.covariates, panel.clock, self.channels
         known = panel.until(cuts, train_size)
-        settings = {"validation_size": 0, "stride": 1, "batch_size": 32, **options}
-        fit = {key: settings.pop(key) for key in ("validation_size", "stride", "batch_size")}
-        fresh._train(known, **fit, options=settings)
+        fresh._train(known, **options)
         self.model, self.clock = fresh.model, fresh.clock
         return fresh._forecast(fresh._windows(panel, np.arange(len(panel)), cuts))
 
@@ -519,8 +523,7 @@ class Forecaster:
         self._check_trained()
         check_positive_integers(windows=windows, step=step)
         panel = self._read(frame, static)
-        back = self.prediction_length + step * np.arange(windows)[::-1]
-        cuts = (panel.cuts[None] - back[:, None]).ravel()
+        cuts = self._origins(panel, windows, step).ravel()
         series = np.tile(np.arange(len(panel)), windows)
         inside = cuts > panel.begins[series]
         chosen = self._windows(panel, series[inside], cuts[inside])

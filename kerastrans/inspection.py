@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.data.covariates import KINDS
 from kerastrans.generation import check_arrays
 from kerastrans.graph import arguments, calls, store
 from kerastrans.layers import CachedMultiHeadAttention
@@ -80,7 +81,7 @@ def variable_importances(model, inputs):
     """
     layers = {
         kind: layer.output
-        for kind in ("past", "future", "static")
+        for kind in KINDS
         for layer in model.layers
         if layer.name == f"{kind}_variables"
     }

@@ -130,8 +130,6 @@ def positional_encoding(encoding, columns=(4, 5, 6, 7)):
 
 
 def _concat(first, second):
-    import pandas as pd
-
     return pd.concat([first, second[first.columns]])
 
 

@@ -64,8 +64,7 @@ def write_report(
         check_choice("baseline", baseline, tuple(backtests))
         overall = backtesting.skill(backtests, baseline, **options)
     else:
-        rows = {k: backtesting.score(v, **options).iloc[0] for k, v in backtests.items()}
-        overall = pd.DataFrame(rows).T
+        overall = backtesting.score_all(backtests, **options)
     by_step = {k: backtesting.score(v, by="step", **options) for k, v in backtests.items()}
     by_series = backtesting.score(closest, by="unique_id", **options)
     by_series = by_series.sort_values("mae", ascending=False)

@@ -65,11 +65,6 @@ class Clock:
         """Nanoseconds of a step of fixed length, None for months and the like."""
         return _step(self.freq)
 
-    @property
-    def is_fixed(self):
-        """Whether all steps are equally long."""
-        return self._step is not None
-
     def _count(self, times):
         """Nanoseconds since 1970 of stamps as this clock sees them."""
         if (times.tz is None) != (self.tz is None):

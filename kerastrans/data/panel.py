@@ -1,5 +1,6 @@
 """Many series on one clock, one behind the other in one array, and the windows over them."""
 
+import functools
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 
 from kerastrans.data.batches import make_batches
 from kerastrans.data.clock import Clock
-from kerastrans.data.covariates import Covariates
+from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.validation import check_choice, check_positive_integers
 
@@ -52,6 +53,11 @@ class Panel:
 
     def __len__(self):
         return len(self.begins)
+
+    @functools.cached_property
+    def num_known(self):
+        """How many rows with a known value lie before each row, `(2 + rows,)`."""
+        return np.concatenate([[0], np.cumsum(np.isfinite(self.values).any(axis=1))])
 
     def numbers(self, series, rows):
         """The clock's numbers of rows of these series."""
@@ -241,7 +247,7 @@ def training_cuts(panel, context_length, prediction_length, stride=1, held_out=0
     Returns:
         `((series, cuts), (series, cuts))`.
     """
-    known = np.concatenate([[0], np.cumsum(np.isfinite(panel.values).any(axis=1))])
+    known = panel.num_known
 
     def cuts(begins, ends):
         lowest = np.maximum(
@@ -299,25 +305,25 @@ class Windows:
 
     def observed(self):
         """Whether any value of the context is known, `(windows,)`."""
-        known = np.isfinite(self.panel.values).any(axis=1)
-        count = np.concatenate([[0], np.cumsum(known)])
+        known = self.panel.num_known
         first = np.maximum(self.cuts - self.context_length, self.panel.begins[self.series])
-        return count[self.cuts] > count[first]
+        return known[self.cuts] > known[first]
 
-    def batches(self, batch_size, shuffle=False, seed=None, targets=True):
-        """Batches `(inputs, scaled targets)` for `fit`; without `targets` the inputs alone."""
-        make, arrays = self._maker(targets)
-        return make_batches(arrays, len(self), make, min(batch_size, len(self)), shuffle, seed)
+    def batches(self, batch_size, shuffle=False, seed=None):
+        """Batches `(inputs, scaled targets)` for `fit`."""
+        make = functools.partial(self._batch, is_training=True)
+        size, arrays = min(batch_size, len(self)), list(self._tables.values())
+        return make_batches(arrays, len(self), make, size, shuffle, seed)
 
     def arrays(self, chosen=slice(None)):
         """Inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows."""
-        make, arrays = self._maker(targets=False, statistics=True)
-        return make(np, arrays, np.arange(len(self))[chosen])
+        numbers = np.arange(len(self))[chosen]
+        return self._batch(np, list(self._tables.values()), numbers, is_training=False)
 
-    def _maker(self, targets, statistics=False):
-        """The function that cuts a batch, see `make_batches`, and the arrays that it cuts from."""
-        panel, past_steps = self.panel, self.context_length
-        steps = np.arange(-past_steps, self.prediction_length)
+    @functools.cached_property
+    def _tables(self):
+        """Dict of the arrays that every batch is cut from."""
+        panel = self.panel
         arrays = {
             "cut": np.asarray(self.cuts, "int64"),
             "series": np.asarray(self.series, "int64"),
@@ -327,60 +333,63 @@ class Windows:
         }
         if self.fill is not None:
             arrays["filled"] = _fill(panel, self.fill)
-        for kind in ("past", "future", "static"):
+        for kind in KINDS:
             if getattr(panel, kind).shape[1]:
                 arrays[kind] = np.nan_to_num(getattr(panel, kind))
         if self.calendar:
-            earliest = int(panel.first.min()) - past_steps
             latest = int((panel.first + panel.ends - panel.begins).max()) + self.prediction_length
-            arrays["calendar"] = panel.clock.calendar(np.arange(earliest, latest))
-        names = list(arrays)
+            arrays["calendar"] = panel.clock.calendar(np.arange(self._earliest, latest))
+        return arrays
 
-        def make(xp, arrays, chosen):
-            table = dict(zip(names, arrays, strict=True))
-            cut = xp.take(table["cut"], chosen)
-            series = xp.take(table["series"], chosen)
-            begin = xp.take(table["begin"], series)
-            rows = cut[:, None] + (steps if targets or "future" in table else steps[:past_steps])
-            rows = xp.where(rows < begin[:, None], 0, rows)
-            seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
-            center, scale = self.scaler.statistics(seen, xp)
-            if "filled" in table:
-                seen = xp.take(table["filled"], rows[:, :past_steps], axis=0)
-            x = (seen - center) / scale
-            x = xp.asarray(xp.where(xp.isnan(x), 0.0, x), dtype="float32")
-            inputs = {"history": x}
-            if "past" in table:
-                inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
-            known = []
-            if "future" in table:
-                known.append(xp.take(table["future"], rows, axis=0))
-            numbers = xp.take(table["first"], series) + cut - begin
-            if self.calendar:
-                known.append(
-                    xp.take(table["calendar"], numbers[:, None] + steps - earliest, axis=0)
-                )
-            if known:
-                inputs["future_covariates"] = xp.concatenate(known, axis=-1)
-            if "static" in table:
-                inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
-            if self.position:
-                inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
-            if len(inputs) == 1 and not self.decoder:
-                inputs = inputs["history"]
-            if statistics:
-                return inputs, (center, scale)
-            if not targets:
-                return inputs
-            wanted = xp.take(table["values"], rows[:, past_steps:], axis=0)
-            wanted = xp.asarray((wanted - center) / scale, dtype="float32")
-            if self.decoder:
-                before = xp.concatenate([x[:, -1:], wanted[:, :-1]], axis=1)
-                before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
-                inputs = {**inputs, "decoder_inputs": before}
-            return inputs, wanted
+    @property
+    def _earliest(self):
+        """The clock's number of the first row of the calendar."""
+        return int(self.panel.first.min()) - self.context_length
 
-        return make, list(arrays.values())
+    def _batch(self, xp, arrays, chosen, is_training):
+        """Inputs, and scaled targets in training or else `(center, scale)`; see `make_batches`."""
+        past_steps = self.context_length
+        steps = np.arange(-past_steps, self.prediction_length)
+        table = dict(zip(self._tables, arrays, strict=True))
+        cut = xp.take(table["cut"], chosen)
+        series = xp.take(table["series"], chosen)
+        begin = xp.take(table["begin"], series)
+        needs_future = is_training or "future" in table
+        rows = cut[:, None] + (steps if needs_future else steps[:past_steps])
+        rows = xp.where(rows < begin[:, None], 0, rows)
+        seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
+        center, scale = self.scaler.statistics(seen, xp)
+        if "filled" in table:
+            seen = xp.take(table["filled"], rows[:, :past_steps], axis=0)
+        x = (seen - center) / scale
+        x = xp.asarray(xp.where(xp.isnan(x), 0.0, x), dtype="float32")
+        inputs = {"history": x}
+        if "past" in table:
+            inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
+        known = []
+        if "future" in table:
+            known.append(xp.take(table["future"], rows, axis=0))
+        numbers = xp.take(table["first"], series) + cut - begin
+        if self.calendar:
+            place = numbers[:, None] + steps - self._earliest
+            known.append(xp.take(table["calendar"], place, axis=0))
+        if known:
+            inputs["future_covariates"] = xp.concatenate(known, axis=-1)
+        if "static" in table:
+            inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
+        if self.position:
+            inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
+        if len(inputs) == 1 and not self.decoder:
+            inputs = inputs["history"]
+        if not is_training:
+            return inputs, (center, scale)
+        wanted = xp.take(table["values"], rows[:, past_steps:], axis=0)
+        wanted = xp.asarray((wanted - center) / scale, dtype="float32")
+        if self.decoder:
+            before = xp.concatenate([x[:, -1:], wanted[:, :-1]], axis=1)
+            before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
+            inputs = {**inputs, "decoder_inputs": before}
+        return inputs, wanted
 
 
 def _fill(panel, fill):

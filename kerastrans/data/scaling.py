@@ -23,6 +23,8 @@ class StandardScaler:
     mean: np.ndarray
     std: np.ndarray
 
+    is_identity = False  # see `WindowScaler`
+
     @classmethod
     def fit(cls, values):
         """Statistics of `values` `(time, num_channels)`: give it the training rows and no more."""
@@ -63,6 +65,11 @@ class WindowScaler:
 
     kind: str | None = "standard"
     season: int = 1
+
+    @property
+    def is_identity(self):
+        """Whether windows stay as they are, and so do their forecasts."""
+        return self.kind is None
 
     def __post_init__(self):
         check_choice("scaler", self.kind, SCALERS)

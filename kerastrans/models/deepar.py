@@ -4,7 +4,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import dense, embed_columns, fold_channels, unfold_channels
+from kerastrans.blocks import concatenate, dense, embed_columns, fold_channels, unfold_channels
 from kerastrans.covariates import covariate_inputs
 from kerastrans.layers import (
     RecurrentDecoder,
@@ -93,11 +93,10 @@ def build_deepar_model(
     if "static_covariates" in extra:
         repeat = layers.RepeatVector(context_length + prediction_length)
         columns += map(repeat, embed_columns(extra["static_covariates"], covariates["static"]))
-    features = layers.Concatenate()(columns) if len(columns) > 1 else (columns or [None])[0]
 
     decoder_inputs = keras.Input((None, num_channels), name="decoder_inputs")
     y = ops.divide(decoder_inputs, statistics[:, 1:])
-    known = {} if features is None else {"covariates": features}
+    known = {"covariates": concatenate(columns)} if columns else {}
     y = RecurrentDecoder(units, num_layers, dropout)(y, x, **known)
     y = dense(head.size, dtype=full_precision(), name="head")(y)
     outputs = head(y, statistics=statistics)

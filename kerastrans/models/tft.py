@@ -4,7 +4,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import EPSILON, dense, embed_columns
+from kerastrans.blocks import EPSILON, concatenate, dense, embed_columns
 from kerastrans.covariates import covariate_inputs
 from kerastrans.layers import FutureClock, InterpretableMultiHeadAttention
 from kerastrans.precision import full_precision
@@ -117,9 +117,8 @@ def build_tft_model(
     if "static" in covariates:
         static = select_variables(embed_covariates("static"), "static")
         for_selection, for_enrichment, *state = (gated_residual_network(static) for _ in range(4))
-    past, future = (x[0] if len(x) == 1 else layers.Concatenate(axis=2)(x) for x in (past, future))
-    past = select_variables(past, "past", for_selection)
-    future = select_variables(future, "future", for_selection)
+    past = select_variables(concatenate(past, axis=2), "past", for_selection)
+    future = select_variables(concatenate(future, axis=2), "future", for_selection)
 
     options = {"return_sequences": True, "return_state": True}
     encoded, *state = layers.LSTM(d_model, **options, name="encoder")(past, initial_state=state)
