@@ -5,7 +5,7 @@ BIN = .venv/bin
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope
 INSTALLED = .venv/installed
 
-.PHONY: demo test test-tensorflow test-jax test-torch notebooks lint format clean
+.PHONY: demo test test-tensorflow test-jax test-torch presets runtimes notebooks lint format clean
 
 demo: $(INSTALLED)
 	$(BIN)/kerastrans demo
@@ -20,7 +20,7 @@ test-tensorflow: $(INSTALLED)
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) tests/layers tests/models tests/data/test_windows.py \
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py \
-		tests/test_export.py tests/test_precision.py tests/test_samplers.py tests/test_inspection.py \
+		tests/export tests/test_precision.py tests/test_samplers.py tests/test_inspection.py \
 		tests/test_heads.py tests/test_covariates.py tests/data/test_panel.py
 
 # PyTorch is heavy and comes on request: make test-torch TORCH=torch==2.13.0
@@ -31,6 +31,16 @@ test-torch: $(INSTALLED)
 		tests/test_masks.py tests/test_blocks.py tests/test_generation.py tests/test_evaluation.py \
 		tests/test_samplers.py tests/test_inspection.py tests/test_heads.py tests/test_covariates.py \
 		tests/data/test_panel.py
+
+# The presets of saved_models/ that are missing; PRESETS=name trains one anew.
+presets: $(INSTALLED)
+	$(BIN)/python tools/make_presets.py $(PRESETS)
+
+# What each runtime's forecasts differ by: the tests' own figures, in docs/runtimes.md.
+runtimes: $(INSTALLED)
+	$(BIN)/python -m pip install -qq "$(TORCH)"
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest tests/contract/test_export.py \
+		tests/contract/test_backends.py --write-runtimes docs/runtimes.md
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)

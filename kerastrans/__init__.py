@@ -10,7 +10,7 @@ _HOMES = {
     "blocks": ("position_wise_ffn", "transformer_decoder", "transformer_encoder"),
     "covariates": ("regress",),
     "evaluation": ("ForecastError",),
-    "export": ("export_savedmodel",),
+    "export": ("export_litert", "export_onnx", "export_savedmodel"),
     "forecaster": ("Forecaster",),
     "generation": ("generate", "generate_samples", "generate_tokens"),
     "inspection": ("attention_scores", "variable_importances"),

@@ -245,10 +245,11 @@ def time_dense(inputs, units, *, individual=False, **options):
 
     Source: Zeng et al. (2023), figure 2.
     """
-    equation = "btc,cth->bhc" if individual else "btc,th->bhc"
-    shape = (units, inputs.shape[-1])
-    options |= {"bias_axes": "hc" if individual else "h", "kernel_initializer": FanInUniform()}
-    return layers.EinsumDense(equation, shape, **options)(inputs)
+    equation = "btc,cth->bch" if individual else "btc,th->bch"
+    shape = (inputs.shape[-1], units)  # time comes last here: LiteRT adds no bias elsewhere
+    options |= {"bias_axes": "ch" if individual else "h", "kernel_initializer": FanInUniform()}
+    x = layers.EinsumDense(equation, shape, **options)(inputs)
+    return ops.transpose(x, (0, 2, 1))
 
 
 def embed_columns(inputs, sizes):

@@ -44,7 +44,7 @@ def _parser():
     _add_settings(train)
 
     forecast = _command(commands, "forecast", _forecast, "forecast what comes behind a series")
-    forecast.add_argument("run_folder", type=Path, help="folder that train wrote")
+    forecast.add_argument("trained", help="folder that train or a Forecaster wrote, or a preset")
     forecast.add_argument("data", help=fields(Settings)[0].metadata["help"])
     forecast.add_argument("--output", type=Path, required=True, help="CSV file to write")
     forecast.add_argument("--plot", type=Path, help="PNG file to write")
@@ -60,9 +60,11 @@ def _parser():
     )
     generate.add_argument("--output", type=Path, required=True, help="CSV file to write")
 
-    export = _command(commands, "export", _export, "export a run as a SavedModel")
-    export.add_argument("run_folder", type=Path, help="folder that train wrote")
-    export.add_argument("output", type=Path, help="folder to write")
+    export = _command(commands, "export", _export, "export a run, or a preset, for other runtimes")
+    export.add_argument("trained", help="folder that train or a Forecaster wrote, or a preset")
+    export.add_argument(
+        "output", type=Path, help="file.onnx or file.tflite, or folder of a SavedModel, to write"
+    )
 
     sets = _command(commands, "datasets", _datasets, "list the named series, or save one as CSV")
     sets.add_argument("name", nargs="?", help="series to load")
@@ -73,6 +75,14 @@ def _parser():
     for size, default in (("context-length", 96), ("prediction-length", 96), ("num-channels", 7)):
         text = "for the number of weights (default: %(default)s)"
         zoo.add_argument(f"--{size}", type=int, metavar="INT", default=default, help=text)
+
+    serve = _command(commands, "serve", _serve, "serve a preset over HTTP (extra: serve)")
+    serve.add_argument("trained", help="preset, or folder that a Forecaster wrote")
+    serve.add_argument("--host", default="127.0.0.1", help="address (default: %(default)s)")
+    serve.add_argument("--port", type=int, default=8501, help="port (default: %(default)s)")
+
+    trained = _command(commands, "presets", _presets, "list the trained presets, or show a card")
+    trained.add_argument("name", nargs="?", help="preset whose card to show")
     return parser
 
 
@@ -139,17 +149,29 @@ def _train(options):
 
 def _forecast(options):
     from kerastrans import plotting, runs
+    from kerastrans.forecaster import Forecaster
 
     _check_new_files(options.output, options.plot)
     frame = runs.load_series(options.data)
-    run = runs.load_run(options.run_folder)
-    future = runs.forecast(run, frame)
-    future.to_csv(options.output)
-    print(f"{len(future)} rows from {future.index[0]} to {future.index[-1]}: {options.output}")
-    if options.plot:
-        history = frame[run.columns].iloc[-run.settings.context_length :]
-        plotting.plot_forecast(history, {"Transformer": future}).savefig(options.plot, dpi=100)
-        print(f"picture: {options.plot}")
+    trained = _load_trained(options.trained)
+    if isinstance(trained, Forecaster):
+        found = trained.predict(frame)
+        found.to_csv(options.output, index=False)
+        first, last = found["ds"].min(), found["ds"].max()
+    else:
+        found = runs.forecast(trained, frame)
+        found.to_csv(options.output)
+        first, last = found.index[0], found.index[-1]
+    print(f"{len(found)} rows from {first} to {last}: {options.output}")
+    if not options.plot:
+        return
+    if isinstance(trained, Forecaster):
+        figure = plotting.plot_fan(found, frame)
+    else:
+        history = frame[trained.columns].iloc[-trained.settings.context_length :]
+        figure = plotting.plot_forecast(history, {"Transformer": found})
+    figure.savefig(options.plot, dpi=100)
+    print(f"picture: {options.plot}")
 
 
 def _generate(options):
@@ -177,14 +199,36 @@ def _generate(options):
 
 
 def _export(options):
-    from kerastrans import runs
-    from kerastrans.export import export_savedmodel
+    from kerastrans.export import export
+    from kerastrans.forecaster import Forecaster
 
     check_new(options.output)
-    run = runs.load_run(options.run_folder)
-    steps = run.settings.prediction_length
-    export_savedmodel(run.model, options.output, scaler=run.scaler, prediction_length=steps)
-    print(f"SavedModel: {options.output}")
+    trained = _load_trained(options.trained)
+    if isinstance(trained, Forecaster):
+        trained.export(options.output)
+    else:
+        facts = {"channels": trained.columns}
+        steps = trained.settings.prediction_length
+        export(
+            trained.model,
+            options.output,
+            scaler=trained.scaler,
+            prediction_length=steps,
+            metadata=facts,
+        )
+    print(f"written: {options.output}")
+
+
+def _load_trained(source):
+    """The `Run` or the `Forecaster` of a folder, or of a preset."""
+    from kerastrans import presets, runs
+    from kerastrans.forecaster import Forecaster
+
+    if (Path(source) / "settings.json").is_file():
+        return runs.load_run(source)
+    if (Path(source) / "forecaster.json").is_file() and not (Path(source) / presets.CARD).is_file():
+        return Forecaster.load(source)
+    return presets.load(source)
 
 
 def _datasets(options):
@@ -229,6 +273,34 @@ def _zoo(options):
         f"weights: {weights:,} for {size[0]} -> {size[1]} steps of {size[2]} channels\n"
         f"zoo.build({known.name!r}, {', '.join(map(str, size))})"
     )
+
+
+def _presets(options):
+    import json
+
+    from kerastrans import presets
+
+    if options.name is not None:
+        print(json.dumps(presets.card(options.name), indent=2))
+        return
+    for name in presets.names():
+        card = presets.card(name)
+        settings, (_, errors), (_, naive) = card["settings"], *list(card["metrics"].items())[:2]
+        size = f"{settings['context_length']} -> {settings['prediction_length']} steps"
+        print(
+            f"{name:28} {size:17} {card['data']['frequency']:8} "
+            f"MAE {errors['mae']:.3f}, seasonal naive {naive['mae']:.3f}"
+        )
+
+
+def _serve(options):
+    from kerastrans.forecaster import Forecaster
+    from kerastrans.serving import serve
+
+    forecaster = _load_trained(options.trained)
+    if not isinstance(forecaster, Forecaster):
+        raise ValueError(f"{options.trained} is a run of `kerastrans train`: serve a Forecaster.")
+    serve(forecaster, Path(options.trained).name, options.host, options.port)
 
 
 def _check_new_files(*paths):

@@ -15,8 +15,8 @@ from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.panel import FILLS, ID, TIME, Windows, read_panel, training_cuts
 from kerastrans.data.scaling import WindowScaler
-from kerastrans.export import export_savedmodel
-from kerastrans.files import new_folder
+from kerastrans.export import export
+from kerastrans.files import load_model, new_folder
 from kerastrans.forecasts import Forecasts
 from kerastrans.generation import generate_samples, is_autoregressive
 from kerastrans.graph import history_input
@@ -306,6 +306,31 @@ class Forecaster:
             widths = {level: self.intervals.offsets[level][None] for level in levels}
         return self._forecast(windows).frame(levels, widths)
 
+    def forecast_histories(self, inputs):
+        """Forecast from arrays, as an exported model does.
+
+        Args:
+            inputs: dict of arrays by the names of the model's inputs: "history"
+                `(batch, context_length, num_channels)` in the units of the series, NaN for a
+                missing value, and what else the model asks for, as `Windows.arrays` makes it.
+
+        Returns:
+            Dict of float64 arrays: "forecast" `(batch, prediction_length, num_channels)` in the
+            same units, and the head's "quantiles" or "parameters", with a last axis.
+
+        Raises:
+            RuntimeError: not trained.
+        """
+        self._check_trained()
+        history = np.asarray(inputs["history"], "float64")
+        center, scale = self.scaler.statistics(history)
+        scaled = np.nan_to_num((history - center) / scale).astype("float32")
+        inputs = {**inputs, "history": scaled} if len(inputs) > 1 else scaled
+        parameters = self._run(inputs, len(history)).astype("float64")
+        if not self.scaler.is_identity:
+            parameters = self.output.rescale(parameters, center, scale)
+        return self.output.outputs(parameters)
+
     def _complete(self, panel):
         """The panel without the series whose future covariates do not reach the horizon."""
         if not panel.future.shape[1]:
@@ -531,8 +556,13 @@ class Forecaster:
         self.intervals = ConformalIntervals.fit(scores, times, method)
         return self
 
-    def save(self, path):
+    def save(self, path, *, optimizer=True):
         """Write the forecaster to a new folder: model.keras and forecaster.json.
+
+        Args:
+            path: folder to write, which must not exist.
+            optimizer: bool, whether the optimizer's state is kept, to go on training where it
+                stopped; without it the file is a third of the size.
 
         Raises:
             FileExistsError: `path` exists. RuntimeError: not trained.
@@ -546,15 +576,24 @@ class Forecaster:
             "covariates": self.covariates.to_dict(),
             "intervals": self.intervals and self.intervals.to_dict(),
         }
+        model = self.model
+        if not optimizer:
+            model = type(model).from_config(model.get_config())
+            model.set_weights(self.model.get_weights())
         with new_folder(path) as folder:
-            self.model.save(folder / "model.keras")
+            model.save(folder / "model.keras")
             (folder / "forecaster.json").write_text(json.dumps(config, indent=2) + "\n")
 
-    def export(self, path):
-        """Write a SavedModel that takes raw histories, see `kerastrans.export_savedmodel`.
+    def export(self, path, **options):
+        """Write what takes raw histories outside of Python, see `kerastrans.export.export`.
 
         NaN in a history is a missing value, in front of a short series too; covariates enter
         encoded, as `Windows.arrays` makes them. Conformal intervals stay in Python.
+
+        Args:
+            path: to write, which must not exist: a name with .onnx or .tflite at its end, or that
+                of a SavedModel's folder.
+            **options: of the format, such as `quantize` for .tflite.
 
         Raises:
             RuntimeError: not trained. ValueError: a model or a `fill` that cannot be exported.
@@ -563,14 +602,24 @@ class Forecaster:
         self._check_trained()
         if self.config["fill"] is not None:
             raise ValueError(f"export knows no fill={self.config['fill']!r}: train with fill=None.")
-        return export_savedmodel(self.model, path, scaler=self.scaler)
+        return export(self.model, path, scaler=self.scaler, metadata=self.metadata, **options)
+
+    @property
+    def metadata(self):
+        """What an exported or served model says of itself beyond its shapes."""
+        return {
+            "architecture": self.config["architecture"],
+            "channels": self.channels or ["y"],
+            "frequency": self.clock.freq,
+        }
 
     @classmethod
     def load(cls, path):
         """Read a forecaster back; it forecasts the same, and can be fine-tuned.
 
         Raises:
-            FileNotFoundError: no forecaster at `path`.
+            FileNotFoundError: no forecaster at `path`. ValueError: a model that cannot be loaded,
+                or that holds code.
         """
         path = Path(path)
         if not (path / "forecaster.json").is_file():
@@ -578,7 +627,7 @@ class Forecaster:
         stored = json.loads((path / "forecaster.json").read_text())
         config = {k: v for k, v in stored["config"].items() if k != "hyperparameters"}
         config.pop("architecture")
-        model = keras.saving.load_model(path / "model.keras")
+        model = load_model(path / "model.keras")
         loaded = cls(model, scaler=WindowScaler(**stored["scaler"]), **config)
         loaded.config = stored["config"]
         loaded.channels = stored["channels"]

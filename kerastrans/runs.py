@@ -22,6 +22,7 @@ from kerastrans.data import (
     window_dataset,
 )
 from kerastrans.evaluation import ForecastError, forecast_windows
+from kerastrans.files import load_model
 from kerastrans.models import build_transformer_model
 from kerastrans.settings import PRECISIONS, Settings
 from kerastrans.validation import (
@@ -126,7 +127,7 @@ def load_run(folder):
     if not (folder / "report.json").is_file():
         raise FileNotFoundError(f"{folder} holds no finished run of `kerastrans train`.")
     config = json.loads((folder / "settings.json").read_text())
-    model = keras.saving.load_model(folder / "model.keras")
+    model = load_model(folder / "model.keras")
     scaler = StandardScaler.from_dict(config["scaler"])
     return Run(_settings(config["settings"]), config["columns"], model, scaler)
 

@@ -4,6 +4,7 @@ import importlib
 import inspect
 from dataclasses import dataclass
 
+from kerastrans import presets as trained
 from kerastrans.validation import suggest
 
 OPTIONS = ("head", "covariates")  # of what is forecast, and from what: no hyperparameters
@@ -247,6 +248,26 @@ def build(
     if not covariates or "covariates" in takes:
         return model
     return covariate_models.regress(model, covariates)
+
+
+def presets():
+    """Names of the trained forecasters that are installed, see `from_preset`."""
+    return trained.names()
+
+
+def from_preset(source, checksum=None):
+    """A trained `kerastrans.Forecaster`: it forecasts at once, and `fit` goes on training it.
+
+    Args:
+        source: one of `presets()`, a preset's folder, a .zip or .tar archive of one, or its URL.
+        checksum: sha256 of the archive; a URL is not read without it.
+
+    Raises:
+        ValueError: an unknown name (the nearest is suggested); a preset of another format; a file
+            whose checksum is not the one of its card; an archive with a path outside its folder;
+            a model that holds code.
+    """
+    return trained.load(source, checksum)
 
 
 def check_hyperparameters(name, hyperparameters):

@@ -2,6 +2,8 @@ import os
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+from pathlib import Path
+
 import keras
 import numpy as np
 import pytest
@@ -72,3 +74,36 @@ def _as_start(model, encoder_inputs, start_token):
     shape = (len(encoder_inputs), 1, model.inputs[-1].shape[-1])
     start = encoder_inputs[:, -1:] if start_token is None else start_token
     return np.broadcast_to(np.asarray(start, "float32"), shape)
+
+
+_table = pytest.StashKey()  # (model, runtime) -> what was found
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--write-runtimes", type=Path, help="Markdown file to write, see make runtimes"
+    )
+
+
+def pytest_configure(config):
+    config.stash[_table] = {}
+
+
+@pytest.fixture
+def runtimes_table(pytestconfig):
+    """Dict from (model, runtime) to what the tests found; written by `--write-runtimes`."""
+    return pytestconfig.stash[_table]
+
+
+def pytest_sessionfinish(session):
+    path, table = session.config.getoption("--write-runtimes"), session.config.stash[_table]
+    if path is None:
+        return
+    runtimes = list(dict.fromkeys(runtime for _, runtime in table))
+    lines = [["model", *runtimes], ["---"] * (1 + len(runtimes))]
+    for name in dict.fromkeys(name for name, _ in table):
+        lines.append([name, *(table.get((name, runtime), "") for runtime in runtimes)])
+    begin, end = "<!-- runtimes -->\n", "<!-- /runtimes -->"
+    before, _, rest = path.read_text().partition(begin)
+    rows = "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    path.write_text(before + begin + rows + end + rest.partition(end)[2])

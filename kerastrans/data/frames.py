@@ -12,7 +12,7 @@ def read_csv(path, date_column=None):
     """Read a CSV file with one date column and one numeric column per channel.
 
     Args:
-        path: of the file.
+        path: of the file, or an open text file.
         date_column: name of the date column; by default the one called "date", "ds",
             "datetime", "timestamp" or "time", in any case.
 
@@ -21,12 +21,19 @@ def read_csv(path, date_column=None):
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: no date column, dates that cannot be read, or what `check_frame` refuses.
+        ValueError: no table of text, no date column, dates that cannot be read, or what
+            `check_frame` refuses.
     """
-    path = Path(path)
-    if not path.is_file():
+    if hasattr(path, "read"):
+        path, file = getattr(path, "name", "the CSV"), path
+    elif Path(path).is_file():
+        file = path
+    else:
         raise FileNotFoundError(f"no such CSV file: {path}.")
-    frame = pd.read_csv(path)
+    try:
+        frame = pd.read_csv(file)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is no table: {str(error).splitlines()[0]}") from None
     if date_column is None:
         named = [c for c in frame.columns if str(c).lower() in DATE_COLUMNS]
         date_column = named[0] if named else None

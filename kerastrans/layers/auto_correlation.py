@@ -6,6 +6,7 @@ import keras
 from keras import ops
 
 from kerastrans.initializers import FanInUniform
+from kerastrans.layers.fourier import irfft, rfft
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_positive_integers
 
@@ -69,12 +70,12 @@ class AutoCorrelation(keras.layers.Layer):
                 (self.value_dense, memory),
             )
         )
-        spectrum = _times_conjugate(ops.rfft(queries), ops.rfft(keys))
+        spectrum = _times_conjugate(rfft(queries), rfft(keys))
         mean_spectrum = tuple(ops.mean(part, axis=1) for part in spectrum)
-        correlation = ops.irfft(mean_spectrum, length)  # (batch, delay)
+        correlation = irfft(*mean_spectrum, length)  # (batch, delay)
         weights = self._strongest(correlation, length)
-        weights = ops.rfft(ops.expand_dims(weights, 1))  # (batch, 1, frequency)
-        shifted = ops.irfft(_times_conjugate(ops.rfft(values), weights), length)
+        weights = rfft(ops.expand_dims(weights, 1))  # (batch, 1, frequency)
+        shifted = irfft(*_times_conjugate(rfft(values), weights), length)
         return self.output_dense(ops.transpose(shifted, (0, 2, 1)))
 
     def _strongest(self, correlation, length):

@@ -35,8 +35,8 @@ class SeriesDecomposition(keras.layers.Layer):
 
     def call(self, inputs):
         # One product with the averages' matrix: pooling takes five times as long on a CPU.
-        averages = ops.convert_to_tensor(self._averages(inputs.shape[1]), inputs.dtype)
-        trend = ops.einsum("ts,bsc->btc", averages, inputs)
+        averages = ops.convert_to_tensor(self._averages(inputs.shape[1]).T, inputs.dtype)
+        trend = ops.einsum("bsc,st->btc", inputs, averages)
         return inputs - trend, trend
 
     def _averages(self, length):

@@ -175,3 +175,27 @@ class FourierCrossAttention(_Fourier):
 
 def _angles(length, frequencies):
     return 2 * np.pi / length * np.arange(length)[:, None] * frequencies
+
+
+def rfft(x):
+    """Real and imaginary part `(..., frequency)` of the Fourier transform of `(..., time)`.
+
+    A product with the waves, as in the layers above: an exported model runs it where there is no
+    Fourier transform (LiteRT, ONNX), and over the lengths of a context it costs no more.
+    """
+    angles = _angles(x.shape[-1], np.arange(x.shape[-1] // 2 + 1))
+    dtype = keras.backend.standardize_dtype(x.dtype)
+    return tuple(ops.matmul(x, wave.astype(dtype)) for wave in (np.cos(angles), -np.sin(angles)))
+
+
+def irfft(real, imaginary, length):
+    """The series `(..., time)` of this length whose `rfft` these are."""
+    frequencies = np.arange(length // 2 + 1)
+    angles = _angles(length, frequencies)
+    share = np.where((frequencies == 0) | (2 * frequencies == length), 1.0, 2.0) / length
+    waves = (np.cos(angles) * share, -np.sin(angles) * share)
+    dtype = keras.backend.standardize_dtype(real.dtype)
+    return sum(
+        ops.matmul(part, wave.T.astype(dtype))
+        for part, wave in zip((real, imaginary), waves, strict=True)
+    )

@@ -36,8 +36,8 @@ class ValueEmbedding(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        before, behind = ops.roll(inputs, 1, axis=1), ops.roll(inputs, -1, axis=1)
-        steps = ops.concatenate([before, inputs, behind], axis=-1)
+        around = ops.concatenate([inputs[:, -1:], inputs, inputs[:, :1]], axis=1)
+        steps = ops.concatenate([around[:, :-2], inputs, around[:, 2:]], axis=-1)
         return ops.matmul(steps, ops.cast(self.kernel, steps.dtype))
 
     def get_config(self):

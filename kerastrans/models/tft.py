@@ -93,18 +93,17 @@ def build_tft_model(
             [ops.cast(weights[..., i : i + 1], y.dtype) * y for i, y in enumerate(each)]
         )
 
+    def embed(columns, sizes):
+        """Columns as variables `(batch, ..., columns, d_model)`."""
+        return ops.stack([dense(d_model)(x) for x in embed_columns(columns, sizes)], axis=-2)
+
     def embed_covariates(kind):
-        """The columns of one kind as variables `(batch, ..., columns, d_model)`."""
-        columns = embed_columns(extra[f"{kind}_covariates"], covariates[kind])
-        return ops.stack([dense(d_model)(column) for column in columns], axis=-2)
+        return embed(extra[f"{kind}_covariates"], covariates[kind])
 
     head, covariates = heads.get(head), covariates or {}
     history = keras.Input((context_length, num_channels), name="history")
     extra = covariate_inputs(context_length, prediction_length, covariates)
-    embed = layers.EinsumDense(
-        "btc,cd->btcd", (context_length, num_channels, d_model), bias_axes="cd", name="channels"
-    )
-    past = [embed(history)]
+    past = [embed(history, [0] * num_channels)]
     future = [ops.expand_dims(dense(d_model)(FutureClock(prediction_length)(history)), 2)]
     if "past" in covariates:
         past.append(embed_covariates("past"))

@@ -6,6 +6,7 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.blocks import EPSILON, dense, embed_values, time_dense
 from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalization
+from kerastrans.layers.fourier import rfft
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
@@ -102,7 +103,7 @@ def _strongest_periods(x, count):
     """Periods `(batch, count)` of the strongest frequencies, and the softmax of their strength."""
     length = x.shape[1]
     series = ops.cast(ops.transpose(x, (0, 2, 1)), full_precision())
-    real, imaginary = ops.rfft(series)
+    real, imaginary = rfft(series)
     strength = ops.mean(ops.sqrt(ops.square(real) + ops.square(imaginary) + 1e-12), axis=1)
     strengths, frequencies = ops.top_k(strength[:, 1:], count)  # the mean is no frequency
     return length // (frequencies + 1), ops.softmax(strengths)

@@ -11,6 +11,7 @@ import pytest
 
 from .conftest import NAMES, build, forecast, walks
 
+RUNTIMES = {"jax": "JAX", "torch": "PyTorch"}
 SCRIPT = """
 import sys
 import numpy as np
@@ -41,8 +42,8 @@ def reference(tmp_path_factory):
     return path, {name: forecast(model, walks(3)) for name, model in models.items()}
 
 
-@pytest.mark.parametrize("backend", ["jax", "torch"])
-def test_backends_agree(backend, reference, pytestconfig):
+@pytest.mark.parametrize("backend", RUNTIMES)
+def test_backends_agree(backend, reference, pytestconfig, runtimes_table):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed (pip install kerastrans[{backend}])")
     path, expected = reference
@@ -52,4 +53,8 @@ def test_backends_agree(backend, reference, pytestconfig):
     subprocess.run(command, check=True, cwd=pytestconfig.rootpath, env=environment)
     found = np.load(result)
     errors = {name: float(np.abs(found[name] - expected[name]).max()) for name in NAMES}
+    runtimes_table |= {
+        (name, RUNTIMES[backend]): f"{error / np.abs(expected[name]).max():.0e}"
+        for name, error in errors.items()
+    }
     assert {name: error for name, error in errors.items() if not error < 1e-4} == {}

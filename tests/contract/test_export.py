@@ -1,4 +1,7 @@
-"""Every architecture leaves as a SavedModel and forecasts the same without kerastrans."""
+"""Every architecture forecasts the same without kerastrans, as SavedModel, ONNX and LiteRT.
+
+`make runtimes` writes what is measured here to docs/runtimes.md.
+"""
 
 import json
 import subprocess
@@ -7,50 +10,100 @@ import sys
 import numpy as np
 import pytest
 
+import kerastrans
 from kerastrans.data import StandardScaler
 from kerastrans.evaluation import forecast_windows
-from kerastrans.export import export_savedmodel
+from kerastrans.export import export_litert, export_onnx, export_savedmodel
 
-from .conftest import CHANNELS, HORIZON, NAMES, build, example_inputs, walks
+from .conftest import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs, walks
 
 pytestmark = pytest.mark.tensorflow
 SCALER = StandardScaler(np.array([5.0, -2.0, 0.0]), np.array([2.0, 0.5, 1.0]))
+RUNTIMES = {"SavedModel": "", "ONNX": ".onnx", "LiteRT": ".tflite"}
+EXPORTS = dict(zip(RUNTIMES, (export_savedmodel, export_onnx, export_litert), strict=True))
+AUTOREGRESSIVE = "encoder-decoder"  # `build_transformer_model`, with its decoding loop
+BATCH = 2
 
 SERVE = """
 import json, sys
 import numpy as np
-import tensorflow as tf
+import onnxruntime
+from ai_edge_litert.interpreter import Interpreter
 
-errors = {}
-for name in json.loads(sys.argv[1]):
-    given = dict(np.load(f"{name}-inputs.npz"))
-    serve = tf.saved_model.load(name).signatures["serving_default"]
-    outputs = serve(**{key: tf.constant(value) for key, value in given.items()})["forecast"]
-    errors[name] = float(np.abs(outputs.numpy() - np.load(f"{name}-forecast.npy")).max())
+
+def onnx(path, given):
+    session = onnxruntime.InferenceSession(path)
+    return session.run(["forecast"], given)[0]
+
+
+def litert(path, given):
+    return Interpreter(model_path=path).get_signature_runner()(**given)["forecast"]
+
+
+def savedmodel(path, given):
+    import tensorflow as tf
+
+    serve = tf.saved_model.load(path).signatures["serving_default"]
+    return serve(**{key: tf.constant(value) for key, value in given.items()})["forecast"].numpy()
+
+
+found = {}
+for run, runtime, suffix in (
+    (onnx, "ONNX", ".onnx"), (litert, "LiteRT", ".tflite"), (savedmodel, "SavedModel", "")
+):
+    assert "tensorflow" not in sys.modules or run is savedmodel
+    for name in json.loads(sys.argv[1]):
+        given = dict(np.load(f"{name}-inputs.npz"))
+        wanted = np.load(f"{name}-forecast.npy")
+        difference = np.abs(run(f"{name}{suffix}", given) - wanted).max()
+        found[f"{runtime}/{name}"] = float(difference / np.abs(wanted).max())
 assert "kerastrans" not in sys.modules
-print(json.dumps(errors))
+print(json.dumps(found))
 """
 
 
 @pytest.fixture(scope="module")
-def errors(tmp_path_factory):
-    """Largest difference of each exported model, served in one process without kerastrans."""
+def differences(tmp_path_factory):
+    """Largest relative difference of each export, run in one process without kerastrans."""
     folder = tmp_path_factory.mktemp("exports")
-    for name in NAMES:
-        model = build(name)
-        inputs = example_inputs(model, walks(2))
-        inputs = inputs if isinstance(inputs, dict) else {"history": inputs}
-        np.savez(folder / f"{name}-inputs.npz", **inputs)
+    for name in (*NAMES, AUTOREGRESSIVE):
+        if name == AUTOREGRESSIVE:
+            model = kerastrans.build_transformer_model(
+                (CONTEXT, CHANNELS), 4, 2, 16, 1, 1, d_model=12
+            )
+            inputs = walks(BATCH)
+        else:
+            model = build(name)
+            inputs = example_inputs(model, walks(BATCH))
+        named = inputs if isinstance(inputs, dict) else {"history": inputs}
+        np.savez(folder / f"{name}-inputs.npz", **named)
         np.save(folder / f"{name}-forecast.npy", forecast_windows(model, inputs, HORIZON, SCALER))
-        export_savedmodel(model, folder / name, scaler=SCALER)
-    command = [sys.executable, "-c", SERVE, json.dumps(NAMES)]
+        options = {"scaler": SCALER, "prediction_length": HORIZON}
+        for runtime, suffix in RUNTIMES.items():
+            fixed = {"batch_size": BATCH} if (runtime, name) in ONE_BATCH_SIZE else {}
+            EXPORTS[runtime](model, folder / f"{name}{suffix}", **options, **fixed)
+    command = [sys.executable, "-c", SERVE, json.dumps([*NAMES, AUTOREGRESSIVE])]
     done = subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
-    return json.loads(done.stdout)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_savedmodel_forecasts_the_same_without_kerastrans(name, errors):
-    assert errors[name] < 1e-4
+ONE_BATCH_SIZE = {("LiteRT", name) for name in ("tft", "lstm_seq2seq", "deepar")}
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("name", [*NAMES, AUTOREGRESSIVE])
+def test_it_forecasts_the_same_elsewhere(name, runtime, differences, runtimes_table):
+    difference = differences[f"{runtime}/{name}"]
+    fixed = "one batch size, " if (runtime, name) in ONE_BATCH_SIZE else ""
+    runtimes_table[name, runtime] = f"{fixed}{difference:.0e}"
+    assert difference < 1e-5
+
+
+@pytest.mark.parametrize("name", sorted(name for _, name in ONE_BATCH_SIZE))
+def test_litert_says_that_a_recurrent_network_wants_a_batch_size(name, tmp_path):
+    with pytest.raises(ValueError, match=f"{name}.* is recurrent .* give batch_size"):
+        export_litert(build(name), tmp_path / "model.tflite")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_direct_model_forecasts_the_horizon_it_was_built_for(tmp_path):

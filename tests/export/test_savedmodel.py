@@ -1,3 +1,5 @@
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -38,6 +40,36 @@ def test_batch_size_is_free_and_names_are_there(small_model, tmp_path):
 
 
 @pytest.mark.tensorflow
+def test_it_says_what_it_is(small_model, tmp_path):
+    import tensorflow as tf
+
+    facts = {"channels": ["EWR", "JFK", "LGA"], "frequency": "h"}
+    export_savedmodel(small_model, tmp_path / "sm", prediction_length=4, metadata=facts)
+    described = tf.saved_model.load(str(tmp_path / "sm")).signatures["metadata"]()["json"]
+    found = json.loads(described.numpy())
+    assert found.items() >= facts.items()
+    assert found["inputs"] == {"history": ["float32", None, 8, 3]}
+    assert (found["context_length"], found["prediction_length"]) == (8, 4)
+
+
+@pytest.mark.tensorflow
+def test_a_full_disk_leaves_nothing(small_model, tmp_path, monkeypatch):
+    import tensorflow as tf
+
+    export_savedmodel(small_model, tmp_path / "old", prediction_length=4)
+    before = {path: path.read_bytes() for path in (tmp_path / "old").rglob("*.pb")}
+
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tf.saved_model, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        export_savedmodel(small_model, tmp_path / "new", prediction_length=4)
+    assert [path.name for path in tmp_path.iterdir()] == ["old"]
+    assert before == {path: path.read_bytes() for path in (tmp_path / "old").rglob("*.pb")}
+
+
+@pytest.mark.tensorflow
 def test_existing_folder_is_not_touched(small_model, tmp_path):
     (tmp_path / "kept.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="exists: name a new one"):
@@ -53,7 +85,7 @@ def test_what_does_not_fit_is_refused(small_model, tmp_path):
     with pytest.raises(ValueError, match="prediction_length must be"):
         export_savedmodel(small_model, tmp_path / "sm", prediction_length=0)
     tokens = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 1)
-    with pytest.raises(ValueError, match="wants a model of numbers"):
+    with pytest.raises(ValueError, match="only models of numbers are exported"):
         export_savedmodel(tokens, tmp_path / "sm", prediction_length=4)
     assert not (tmp_path / "sm").exists()
 

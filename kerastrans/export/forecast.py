@@ -1,0 +1,141 @@
+"""What every exported file computes: from raw history to the forecast in the series' units."""
+
+import json
+from dataclasses import dataclass
+
+import keras
+import numpy as np
+
+from kerastrans import __version__, heads
+from kerastrans.data.scaling import StandardScaler, WindowScaler
+from kerastrans.generation import cached_decoder, is_autoregressive
+from kerastrans.graph import history_input
+from kerastrans.samplers import FeedBack
+from kerastrans.validation import check_positive_integers, check_prediction_length
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """A model's forecast as a function of tensors, with all that an exported file says of itself.
+
+    Attributes:
+        function: from raw history, and the model's further inputs, to a dict of outputs.
+        signature: list of `tf.TensorSpec`, of the arguments, with their names.
+        metadata: dict, of what JSON holds.
+        loops: bool, whether it decodes step by step.
+    """
+
+    function: callable
+    signature: list
+    metadata: dict
+    loops: bool
+
+    @property
+    def description(self):
+        """The metadata as JSON."""
+        return json.dumps(self.metadata, default=str)
+
+
+def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, batch_size=None):
+    """The `Forecast` of a model, checked.
+
+    Args:
+        model, scaler, prediction_length, metadata: see `export_savedmodel`.
+        batch_size: int, of every input and output; None for any.
+
+    Raises:
+        RuntimeError, ValueError: see `export_savedmodel`.
+    """
+    import tensorflow as tf
+
+    decodes = is_autoregressive(model)
+    if prediction_length is None and not decodes:
+        prediction_length = model.output_shape[1]
+    check_positive_integers(prediction_length=prediction_length)
+    if keras.backend.backend() != "tensorflow":
+        raise RuntimeError(
+            f"models are exported by the TensorFlow backend, Keras runs on "
+            f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
+            "KERAS_BACKEND=tensorflow."
+        )
+    history = history_input(model)
+    if "int" in history.dtype:
+        raise ValueError(f"only models of numbers are exported, {model.name!r} has tokens.")
+    num_channels = history.shape[-1]
+    if scaler is None:
+        scaler = StandardScaler(np.zeros(num_channels), np.ones(num_channels))
+    if isinstance(scaler, StandardScaler) and len(scaler.mean) != num_channels:
+        raise ValueError(
+            f"the model's input has {num_channels} channels, the scaler {len(scaler.mean)}: they "
+            "must agree."
+        )
+    predict = (_decoding if decodes else _direct)(model, prediction_length)
+    head = heads.of(model)
+
+    def function(history, *further):
+        center, scale = scaler.statistics(history, keras.ops)
+        x = (history - center) / scale
+        if isinstance(scaler, WindowScaler):
+            x = tf.where(tf.math.is_nan(x), 0.0, x)
+        parameters = predict(x, *further)
+        if not scaler.is_identity:  # counts stay as they are
+            parameters = head.rescale(parameters, center, scale)
+        return head.outputs(parameters)
+
+    inputs = {"history": history}
+    if not decodes:
+        inputs |= {tensor.name: tensor for tensor in model.inputs if tensor is not history}
+    signature = [
+        tf.TensorSpec((batch_size, *tensor.shape[1:]), tensor.dtype, name=name)
+        for name, tensor in inputs.items()
+    ]
+    facts = describe(model, inputs, prediction_length)
+    return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
+
+
+def describe(model, inputs, prediction_length):
+    """What a served model says of itself: a dict of what JSON holds.
+
+    Args:
+        model: Keras model.
+        inputs: dict of its inputs' names to their KerasTensors; "history" is among them.
+        prediction_length: int.
+    """
+    head = heads.of(model)
+    _, context_length, num_channels = inputs["history"].shape
+    return {
+        "model": model.name,
+        "context_length": context_length,
+        "prediction_length": prediction_length,
+        "num_channels": num_channels,
+        "inputs": {name: [tensor.dtype, *tensor.shape] for name, tensor in inputs.items()},
+        "kerastrans": __version__,
+        **({"quantiles": head.levels} if isinstance(head, heads.QuantileHead) else {}),
+    }
+
+
+def _decoding(model, prediction_length):
+    """From scaled history to a scaled forecast, step by step from the last observed value."""
+    decoder = cached_decoder(model)
+    decoder.check_length(prediction_length)
+    num_channels = model.inputs[0].shape[-1]
+    widths = decoder.decoder_input.shape[-1], decoder.output.shape[-1]
+    if widths != (num_channels, num_channels):
+        raise ValueError(
+            "only a model whose input, decoder and output have one width is exported, got "
+            f"{num_channels}, {widths[0]} and {widths[1]} in {model.name!r}."
+        )
+    loop = {"num_steps": prediction_length, "sampler": FeedBack()}
+    return lambda history: decoder.decode(history, history[:, -1:], **loop)
+
+
+def _direct(model, prediction_length):
+    """From scaled history, and what else the model takes, to its scaled forecast."""
+    check_prediction_length(model, prediction_length)
+    names = sorted((tensor.name for tensor in model.inputs), key=lambda name: name != "history")
+
+    def predict(*tensors):
+        inputs = dict(zip(names, tensors, strict=True)) if len(names) > 1 else tensors[0]
+        return model(inputs, training=False)
+
+    return predict

@@ -1,0 +1,72 @@
+"""A LiteRT (TensorFlow Lite) file, for telephones, browsers and small computers."""
+
+import tempfile
+import zipfile
+from pathlib import Path
+
+from keras import layers
+
+from kerastrans.export.savedmodel import write_savedmodel
+from kerastrans.files import new_file
+from kerastrans.validation import check_choice, check_new
+
+PRECISIONS = (None, "float16", "int8")
+
+
+def export_litert(model, path, *, quantize=None, batch_size=None, **options):
+    """Export a model as a LiteRT file of built-in operators, which runs on the runtime alone.
+
+    Inputs and outputs are those of `export_savedmodel`; the interpreter's signature runner takes
+    any batch size. The metadata lie in the file as `metadata.json`, which `zipfile` reads.
+
+    Args:
+        model: see `export_savedmodel`.
+        path: file to write, which must not exist.
+        quantize: None; "float16" for weights of half the size, or "int8" for a quarter of it, in
+            the large matrices. Inputs, outputs and what lies between stay float32.
+        batch_size: int, windows in a call; None for any. Networks with a recurrent sequence
+            (`tft`, `lstm_seq2seq`, `deepar`) need one.
+        **options: scaler, prediction_length and metadata, see `export_savedmodel`.
+
+    Returns:
+        The path.
+
+    Raises:
+        FileExistsError, RuntimeError, ValueError: as `export_savedmodel`; another `quantize`; a
+            recurrent network without a batch size.
+    """
+    check_choice("quantize", quantize, PRECISIONS)
+    path = Path(path)
+    check_new(path)
+    recurrent = [
+        layer.name
+        for layer in model._flatten_layers()
+        if isinstance(layer, layers.RNN) and layer.return_sequences
+    ]
+    if recurrent and batch_size is None:
+        raise ValueError(
+            f"{model.name!r} is recurrent ({recurrent[0]!r}), which LiteRT runs for one batch size "
+            "only: give batch_size, such as 1."
+        )
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent, "savedmodel")
+        forecast = write_savedmodel(model, folder, batch_size=batch_size, **options)
+        content = _convert(folder, quantize)
+    with new_file(path) as unfinished:
+        unfinished.write_bytes(content)
+        with zipfile.ZipFile(unfinished, "a") as archive:  # behind the model, as its format allows
+            archive.writestr("metadata.json", forecast.description)
+    return path
+
+
+def _convert(folder, quantize):
+    import tensorflow as tf
+
+    converter = tf.lite.TFLiteConverter.from_saved_model(
+        str(folder), signature_keys=["serving_default"]
+    )
+    if quantize is not None:
+        converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    if quantize == "float16":
+        converter.target_spec.supported_types = [tf.float16]
+    return converter.convert()

@@ -1,0 +1,110 @@
+"""A SavedModel: the folder that TensorFlow and TensorFlow Serving load."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from kerastrans.export.forecast import forecast_of
+from kerastrans.files import new_folder
+from kerastrans.validation import check_new
+
+
+def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metadata=None):
+    """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
+
+    Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in
+    the units of the series, for any batch size, and returns `forecast`
+    `(batch, prediction_length, num_channels)` in the same units; scaling is inside. A head adds
+    `quantiles`, or the `parameters` of its distribution, with a last axis. Of an
+    autoregressive model the cached decoding loop is inside too, compiled by XLA at the first call
+    of each batch size. A direct model's further inputs keep their names. The signature `metadata`
+    takes nothing and returns what the model is, as JSON.
+
+    Args:
+        model: an autoregressive model as in `kerastrans.generate`, its decoder as wide as the
+            encoder's input, or a direct one as `kerastrans.zoo` builds them.
+        path: folder to write, which must not exist.
+        scaler: `StandardScaler` or `WindowScaler` the model was trained behind; None for none.
+            A `WindowScaler` takes NaN in the history for a missing value.
+        prediction_length: int, steps to forecast. A direct model's is its own, and may be left
+            out.
+        metadata: dict of what else the exported model says of itself: channels, frequency ...
+
+    Returns:
+        The path.
+
+    Raises:
+        FileExistsError: `path` exists; nothing in it is touched.
+        RuntimeError: Keras does not run on TensorFlow.
+        ValueError: a model of tokens, a scaler or a decoder of another width than the model's
+            input, `prediction_length` below 1, or not a direct model's own.
+    """
+    path = Path(path)
+    check_new(path)
+    with new_folder(path) as folder:
+        write_savedmodel(
+            model,
+            folder,
+            scaler=scaler,
+            prediction_length=prediction_length,
+            metadata=metadata,
+        )
+    return path
+
+
+def write_savedmodel(model, folder, **options):
+    """Write into a folder; returns the `Forecast`, whose options these are."""
+    import tensorflow as tf
+
+    forecast = forecast_of(model, **options)
+    serve = forecast.function
+    if forecast.loops:
+        serve = tf.function(serve, jit_compile=True)
+    archive = keras.export.ExportArchive()
+    archive.track(model)
+    archive.add_endpoint("serve", serve, input_signature=forecast.signature)
+    archive.add_endpoint(
+        "metadata", lambda: {"json": tf.constant(forecast.description)}, input_signature=[]
+    )
+    archive.write_out(folder, verbose=False)
+    return forecast
+
+
+_RELOAD = """
+import sys
+import numpy as np
+import tensorflow as tf
+
+path, history, forecast = sys.argv[1:]
+serve = tf.saved_model.load(path).signatures["serving_default"]
+np.save(forecast, serve(history=tf.constant(np.load(history)))["forecast"].numpy())
+sys.exit("kerastrans was imported" if "kerastrans" in sys.modules else 0)
+"""
+
+
+def run_savedmodel(path, history):
+    """Forecast with an exported SavedModel in a fresh process that does not import kerastrans.
+
+    Args:
+        path: folder that `export_savedmodel` wrote.
+        history: `(batch, context_length, num_channels)`, in the units of the series.
+
+    Returns:
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        RuntimeError: the process failed, or imported kerastrans.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        inputs, outputs = Path(folder, "history.npy"), Path(folder, "forecast.npy")
+        np.save(inputs, np.asarray(history, "float32"))
+        command = [sys.executable, "-c", _RELOAD, str(Path(path).resolve()), inputs, outputs]
+        # In another folder, so that a checkout of kerastrans is not on the path either.
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+        if done.returncode:
+            raise RuntimeError(f"reloading {path} failed: {done.stderr.strip()[-2000:]}")
+        return np.load(outputs)

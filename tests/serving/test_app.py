@@ -1,0 +1,190 @@
+"""The service, called in this process: its shapes are TensorFlow Serving's, its refusals 4xx."""
+
+import asyncio
+import json
+import random
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster, datasets
+from kerastrans.serving import create_app
+
+CONTEXT, HORIZON = 24, 6
+
+
+@pytest.fixture(scope="module")
+def flights():
+    return datasets.load("nyc_departures")[:600]
+
+
+@pytest.fixture(scope="module")
+def forecaster(flights):
+    return Forecaster("nlinear", CONTEXT, HORIZON, seed=1).fit(flights, epochs=1, verbose=0)
+
+
+@pytest.fixture(scope="module")
+def ask(forecaster):
+    """A function from the arguments of `httpx.Client.request` to its answer."""
+    app = create_app(forecaster, "flights", max_batch=8, max_bytes=20_000)
+
+    async def send(requests):
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://test") as client,
+        ):
+            return await asyncio.gather(*(client.request(*x, **kw) for x, kw in requests))
+
+    def ask(*args, **kwargs):
+        return asyncio.run(send([(args, kwargs)]))[0]
+
+    ask.all = lambda requests: asyncio.run(send(requests))
+    return ask
+
+
+def predict(ask, instances):
+    return ask("POST", "/v1/models/flights:predict", json={"instances": instances})
+
+
+@pytest.fixture(scope="module")
+def histories(flights):
+    values = flights.to_numpy("float64")
+    return np.stack([values[i : i + CONTEXT] for i in range(0, 500, 7)])
+
+
+def test_predictions_are_those_of_the_forecaster(ask, forecaster, histories):
+    expected = forecaster.forecast_histories({"history": histories[:3]})
+    for instances in (histories[:3].tolist(), [{"history": x.tolist()} for x in histories[:3]]):
+        answer = predict(ask, instances)
+        assert answer.status_code == 200
+        rows = answer.json()["predictions"]
+        for key, values in expected.items():
+            found = np.array([row[key] for row in rows])
+            np.testing.assert_allclose(found, values, rtol=1e-6)
+
+
+def test_null_is_a_missing_value(ask, forecaster, histories):
+    history = histories[0].copy()
+    history[:5, 1] = np.nan
+    sent = np.where(np.isnan(history), None, history).tolist()
+    found = predict(ask, [sent]).json()["predictions"][0]["forecast"]
+    expected = forecaster.forecast_histories({"history": history[None]})["forecast"][0]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_concurrent_requests_get_their_own_answers(ask, forecaster, histories):
+    random.seed(0)
+    parts = [histories[i : i + random.randint(1, 8)] for i in range(0, len(histories) - 8, 3)]
+    url = "/v1/models/flights:predict"
+    answers = ask.all([(("POST", url), {"json": {"instances": x.tolist()}}) for x in parts])
+    for part, answer in zip(parts, answers, strict=True):
+        found = [row["forecast"] for row in answer.json()["predictions"]]
+        expected = forecaster.forecast_histories({"history": part})["forecast"]
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_status_metadata_and_health_are_there(ask):
+    assert ask("GET", "/health").json() == {"status": "ok"}
+    version = ask("GET", "/v1/models/flights").json()["model_version_status"][0]
+    assert version["state"] == "AVAILABLE"
+    found = ask("GET", "/v1/models/flights/metadata").json()["metadata"]
+    assert found["channels"] == ["EWR", "JFK", "LGA"]
+    assert (found["frequency"], found["context_length"], found["prediction_length"]) == ("h", 24, 6)
+    assert found["quantiles"][0] == 0.025
+    assert found["inputs"] == {"history": ["float32", None, CONTEXT, 3]}
+    assert ask("GET", "/v1/models/other").status_code == 404
+
+
+def test_a_csv_is_forecast_behind_its_last_row(ask, forecaster, flights):
+    csv = flights[:100].to_csv()
+    answer = ask("POST", "/v1/forecast", content=csv)
+    expected = forecaster.predict(flights[:100])
+    found = pd.DataFrame(answer.json()["forecast"])
+    assert found["ds"].tolist() == expected["ds"].map(str).tolist()
+    np.testing.assert_allclose(found["hi-80"], expected["hi-80"], rtol=1e-6)
+    assert answer.json()["history"]["EWR"][-1] == flights["EWR"].iloc[99]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        (b"", 400, "must be JSON"),
+        (b"{", 400, "must be JSON"),
+        (b"[" * 15_000, 400, "must be JSON"),
+        (b"\xff\xfe", 400, "must be JSON"),
+        (b"[1, 2]", 400, 'must be {"instances"'),
+        (b"{}", 400, 'must be {"instances"'),
+        (b'{"instances": []}', 400, "with at least one"),
+        (b'{"instances": 3}', 400, "with at least one"),
+        (b'{"instances": [[1, 2, 3]]}', 400, "must have shape (24, 3), got (3,)"),
+        (b'{"instances": [[[1, 2], [3]]]}', 400, "must be an array of numbers (24, 3)"),
+        (b'{"instances": [{"x": 1}]}', 400, "instance 0 has no 'history'"),
+        (b'{"instances": ["text"]}', 400, "must be an array of numbers"),
+        (b" " * 20_001, 413, "at most 20000 bytes"),
+    ],
+)
+def test_bad_bodies_are_refused_in_one_line(body, status, message, ask):
+    answer = ask("POST", "/v1/models/flights:predict", content=body)
+    assert answer.status_code == status
+    assert message in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("Infinity", "must be finite"),
+        ("1e39", "numbers that float32 does not"),
+        ("1" + "0" * 200, "numbers that float32 does not"),
+        ('"seven"', "must be an array of numbers"),
+        ("null", "has no value"),
+    ],
+)
+def test_bad_values_are_refused(value, message, ask):
+    rows = ",".join([f"[{value},{value},{value}]"] * CONTEXT)
+    body = f'{{"instances": [[{rows}]]}}'.encode()
+    answer = ask("POST", "/v1/models/flights:predict", content=body)
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]
+
+
+def test_too_many_instances_are_refused(ask, histories):
+    answer = predict(ask, np.round(histories[:9], 0).tolist())
+    assert answer.status_code == 413
+    assert answer.json()["error"] == "at most 8 instances a request, got 9."
+
+
+@pytest.mark.parametrize(
+    ("csv", "message"),
+    [
+        ("", "the CSV is no table"),
+        ("a,b\n1,2\n", "has no date column"),
+        ("date,EWR\n2020-01-01,x\n2020-01-02,1\n2020-01-03,2\n", "must be numeric"),
+        ("date,EWR\n2020-01-01,1\n2020-01-02,1\n2020-01-03,2\n", "are missing"),
+        ("date\n", "must have rows and columns"),
+    ],
+)
+def test_bad_csv_is_refused_in_one_line(csv, message, ask):
+    answer = ask("POST", "/v1/forecast", content=csv)
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]
+    assert "\n" not in answer.json()["error"]
+
+
+def test_two_thousand_malformed_bodies_and_it_lives(ask, histories):
+    fine = json.dumps({"instances": histories[:1].tolist()}).encode()
+    noise = random.Random(0)
+
+    def spoil():
+        body = bytearray(fine)
+        for _ in range(noise.randint(1, 4)):
+            body[noise.randrange(len(body))] = noise.randrange(256)
+        return bytes(body[: noise.randrange(1, len(body))])
+
+    url = "/v1/models/flights:predict"
+    requests = [(("POST", url), {"content": spoil()}) for _ in range(2000)]
+    statuses = [answer.status_code for answer in ask.all(requests)]
+    assert set(statuses) == {400}
+    assert predict(ask, histories[:1].tolist()).status_code == 200

@@ -1,0 +1,121 @@
+import json
+import os
+import shutil
+import zipfile
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans import Forecaster, datasets, presets, zoo
+
+NAMES = presets.names()
+
+
+@pytest.fixture(scope="module")
+def preset(tmp_path_factory):
+    """Folder of a small preset made here."""
+    frame = datasets.load("air_passengers")[:100]
+    forecaster = Forecaster("nlinear", 24, 12).fit(frame, epochs=1, verbose=0)
+    folder = tmp_path_factory.mktemp("presets") / "nlinear_small_12"
+    presets.write(forecaster, folder, versions={"kerastrans": "0.1.0"})
+    return folder
+
+
+@pytest.fixture
+def copied(preset, tmp_path):
+    return shutil.copytree(preset, tmp_path / preset.name)
+
+
+def test_there_are_presets_and_each_is_small():
+    assert len(NAMES) >= 8
+    for name in NAMES:
+        files = list((presets.FOLDER / name).iterdir())
+        assert sum(path.stat().st_size for path in files) < 2e6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_reloads_and_finds_the_metrics_of_its_card(name):
+    card = presets.card(name)
+    if datasets.info(card["data"]["name"]).url and "KERASTRANS_DATA_DIR" not in os.environ:
+        pytest.skip("KERASTRANS_DATA_DIR names no folder with the benchmark series")
+    forecaster = zoo.from_preset(name)
+    metrics = presets.evaluate(forecaster, card["data"]["name"])
+    for row, errors in card["metrics"].items():
+        found = metrics.loc[row, list(errors)].to_numpy("float64")
+        np.testing.assert_allclose(found, list(errors.values()), rtol=1e-3, atol=2e-5)
+    assert metrics["mse"].idxmin() == forecaster.config["architecture"]  # no baseline beats it
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_card_says_where_it_comes_from(name):
+    card = presets.card(name)
+    assert card["name"] == name
+    assert name in card["command"]
+    assert {"data", "split", "settings", "metrics", "versions", "sha256"} <= set(card)
+    assert card["settings"]["seed"] == 0
+    assert {"kerastrans", "keras", "numpy", "backend"} <= set(card["versions"])
+
+
+def test_it_can_be_trained_on(preset):
+    frame = datasets.load("air_passengers")
+    forecaster = zoo.from_preset(preset)
+    before = forecaster.predict(frame)
+    assert list(before.columns[:3]) == ["unique_id", "ds", "mean"]
+    forecaster.fit(frame, epochs=2, verbose=0)
+    assert not np.allclose(forecaster.predict(frame)["mean"], before["mean"])
+
+
+@pytest.mark.parametrize("kind", ["zip", "gztar"])
+def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
+    archive = shutil.make_archive(tmp_path / "preset", kind, preset.parent, preset.name)
+    checksum = presets._sha256(archive)
+    assert zoo.from_preset(archive, checksum=checksum).config["architecture"] == "nlinear"
+    with pytest.raises(ValueError, match=f"has sha256 {checksum}, wanted 00"):
+        zoo.from_preset(archive, checksum="00")
+
+
+def test_a_url_wants_a_checksum():
+    with pytest.raises(ValueError, match=r"give the sha256 of https://example\.org/p\.zip"):
+        zoo.from_preset("https://example.org/p.zip")
+
+
+def test_bad_presets_are_refused_in_one_line(copied, tmp_path):
+    with pytest.raises(ValueError, match="unknown preset 'patchtst_eth1_96': did you mean"):
+        zoo.from_preset("patchtst_eth1_96")
+    with pytest.raises(ValueError, match=r"holds no card\.json"):
+        zoo.from_preset(tmp_path)
+    model = copied / "model.keras"
+    content = model.read_bytes()
+    model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(ValueError, match=r"model\.keras is not the file that its card names"):
+        zoo.from_preset(copied)
+    model.unlink()
+    with pytest.raises(ValueError, match="sha256 no file, wanted"):
+        zoo.from_preset(copied)
+
+
+def test_a_preset_of_another_format_says_which_version_reads_it(copied):
+    card = json.loads((copied / "card.json").read_text())
+    (copied / "card.json").write_text(json.dumps({**card, "format": 2}))
+    message = "is a preset of format 2 that kerastrans 0.1.0 made, this one reads format 1"
+    with pytest.raises(ValueError, match=message):
+        zoo.from_preset(copied)
+
+
+def test_a_preset_whose_model_holds_code_is_refused(copied):
+    model = keras.Sequential([keras.Input((24, 1)), keras.layers.Lambda(lambda x: x[:, :12])])
+    model.save(copied / "model.keras")
+    card = json.loads((copied / "card.json").read_text())
+    card["sha256"]["model.keras"] = presets._sha256(copied / "model.keras")
+    (copied / "card.json").write_text(json.dumps(card))
+    with pytest.raises(ValueError, match="it holds Python code"):
+        zoo.from_preset(copied)
+
+
+def test_an_archive_of_two_presets_is_refused(copied, tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        for name in ("a", "b"):
+            archive.write(copied / "card.json", f"{name}/card.json")
+    with pytest.raises(ValueError, match=r"must hold one preset, it holds 2 card\.json"):
+        zoo.from_preset(tmp_path / "two.zip")
