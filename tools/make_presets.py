@@ -49,13 +49,6 @@ RECIPES = {
         {"hidden_dim": 96},
         {"batch_size": 64, "epochs": 20},
     ),
-    "tft_nyc_departures_24": (
-        "nyc_departures",
-        168,
-        24,
-        {"calendar": True, "d_model": 24},
-        {"batch_size": 64, "epochs": 8},
-    ),
     "nhits_air_passengers_12": (
         "air_passengers",
         36,
