@@ -1,0 +1,72 @@
+"""The server as a process: its socket, and its page in a real browser."""
+
+import importlib.util
+import shutil
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from kerastrans import datasets, presets
+from kerastrans.serving.server import serve
+
+PRESET = "nhits_nyc_departures_24"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def address():
+    """Of a server of its own process, `kerastrans serve`."""
+    command = [sys.executable, "-m", "kerastrans.cli", "serve", PRESET, "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    line = server.stdout.readline()  # printed once it listens
+    assert line.startswith(f"kerastrans serves {PRESET} on http://127.0.0.1:")
+    yield line.split()[-1]
+    server.terminate()
+    assert server.wait(30) in (0, -15)
+
+
+def test_it_answers_on_loopback(address):
+    assert httpx.get(f"{address}/health", timeout=60).json() == {"status": "ok"}
+    facts = httpx.get(f"{address}/v1/models/{PRESET}/metadata").json()["metadata"]
+    assert facts["channels"] == presets.card(PRESET)["data"]["channels"]
+
+
+def test_a_port_in_use_is_said_in_one_line():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}: .* another port"):
+            serve(presets.load(PRESET), PRESET, port=port)
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
+@pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
+def test_the_page_draws_the_forecast_of_a_pasted_csv(address, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    csv = datasets.load("nyc_departures")[-200:].to_csv()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        errors = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(address)
+        page.get_by_text("EWR, JFK, LGA").wait_for()
+        page.get_by_label("CSV").fill("no table")
+        page.get_by_role("button").click()
+        page.get_by_text("has no date column").wait_for()
+        page.get_by_label("CSV").fill(csv)
+        page.get_by_role("button").click()
+        page.locator("figure").nth(2).wait_for()
+        assert page.locator("figcaption").all_inner_texts() == ["EWR", "JFK", "LGA"]
+        assert page.locator("polygon.band").count() == 6
+        drawn = page.locator("polyline.forecast").first.get_attribute("points").split()
+        assert len(drawn) == 25  # the last value, and 24 hours
+        assert page.get_by_role("alert").inner_text() == ""
+        page.screenshot(path=tmp_path / "page.png", full_page=True)
+        browser.close()
+    assert errors == []
