@@ -28,6 +28,7 @@ _ROOMS = {
     "datasets",
     "metrics",
     "plotting",
+    "precision",
     "zoo",
 }
 _HOME_OF = {name: room for room, names in _HOMES.items() for name in names}

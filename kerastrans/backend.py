@@ -1,5 +1,8 @@
 """The one place where the backends differ: how a function is compiled, how `fit` is fed."""
 
+import contextlib
+import os
+
 import keras
 import numpy as np
 
@@ -30,6 +33,60 @@ def compile_function(function, variables):
     import torch
 
     return torch.no_grad()(function)
+
+
+def accelerator():
+    """Kind of the default device, "cpu", "gpu" or "tpu", and a GPU's compute capability."""
+    backend = keras.backend.backend()
+    if backend == "jax":
+        import jax
+
+        device = jax.devices()[0]
+        kind = {"cuda": "gpu", "rocm": "gpu"}.get(device.platform, device.platform)
+        capability = getattr(device, "compute_capability", "0.0")
+        return kind, tuple(map(int, str(capability).split(".")))
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        for device in tf.config.list_physical_devices("GPU"):
+            details = tf.config.experimental.get_device_details(device)
+            return "gpu", tuple(details.get("compute_capability", (0, 0)))
+        return ("tpu" if tf.config.list_physical_devices("TPU") else "cpu"), (0, 0)
+
+    import torch
+
+    if torch.cuda.is_available():
+        return "gpu", torch.cuda.get_device_capability()
+    return "cpu", (0, 0)
+
+
+def grow_memory():
+    """Let the process take a GPU's memory as it needs it; PyTorch does so by itself."""
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        for device in tf.config.list_physical_devices("GPU"):
+            with contextlib.suppress(RuntimeError):  # its memory is taken already
+                tf.config.experimental.set_memory_growth(device, True)
+    if keras.backend.backend() == "jax":
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # read at the first tensor
+
+
+def round_products(rounds):
+    """Whether products of float32 matrices may round their factors to TensorFloat-32."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        import tensorflow as tf
+
+        tf.config.experimental.enable_tensor_float_32_execution(rounds)
+    elif backend == "jax":
+        import jax
+
+        jax.config.update("jax_default_matmul_precision", "tensorfloat32" if rounds else "highest")
+    else:
+        import torch
+
+        torch.set_float32_matmul_precision("high" if rounds else "highest")
 
 
 def log_gamma(x):

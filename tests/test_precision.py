@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import kerastrans
+from kerastrans import backend, precision
 from kerastrans.data import random_sequences, teacher_forcing_pairs
 from tests.conftest import XLA
 
@@ -60,3 +61,45 @@ def test_model_reloads_with_its_policy(policy, tmp_path):
         "mixed_"
     )
     np.testing.assert_allclose(reloaded.generate(inputs, 4), model.generate(inputs, 4), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("float32", "float32"),
+        ("tf32", "float32"),
+        ("bfloat16", "mixed_bfloat16"),
+        ("float16", "mixed_float16"),
+    ],
+)
+def test_a_format_is_chosen_by_its_name(name, policy):
+    assert precision.use(name) == name
+    assert keras.config.dtype_policy().name == policy
+    precision.use("float32")
+
+
+@pytest.mark.parametrize(
+    ("kind", "capability", "best"),
+    [
+        ("gpu", (9, 0), "bfloat16"),
+        ("gpu", (8, 0), "bfloat16"),
+        ("gpu", (7, 5), "float16"),
+        ("gpu", (6, 1), "float32"),
+        ("tpu", (0, 0), "bfloat16"),
+        ("cpu", (0, 0), "float32"),
+    ],
+)
+def test_auto_takes_what_the_device_is_made_for(kind, capability, best, monkeypatch):
+    monkeypatch.setattr(backend, "accelerator", lambda: (kind, capability))
+    assert precision.use("auto") == best
+    precision.use("float32")
+
+
+def test_float16_scales_the_loss_and_an_unknown_name_is_refused():
+    precision.use("float16")
+    model = kerastrans.zoo.build("dlinear", 8, 4, 1)
+    model.compile("adam", "mse")
+    assert isinstance(model.optimizer, keras.optimizers.LossScaleOptimizer)
+    precision.use("float32")
+    with pytest.raises(ValueError, match="precision must be one of 'auto', 'float32'"):
+        precision.use("float8")
