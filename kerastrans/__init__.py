@@ -24,6 +24,7 @@ _ROOMS = {
     "backtesting",
     "conformal",
     "data",
+    "distribution",
     "heads",
     "datasets",
     "metrics",

@@ -35,6 +35,15 @@ def compile_function(function, variables):
     return torch.no_grad()(function)
 
 
+def processes():
+    """Number of this process among those that train together, and how many they are."""
+    if keras.backend.backend() != "jax":
+        return 0, 1
+    import jax
+
+    return jax.process_index(), jax.process_count()
+
+
 def accelerator():
     """Kind of the default device, "cpu", "gpu" or "tpu", and a GPU's compute capability."""
     backend = keras.backend.backend()

@@ -1,5 +1,6 @@
 """From frames to frames: the data, the Keras model and its intervals, held together thinly."""
 
+import contextlib
 import json
 import warnings
 from dataclasses import asdict
@@ -9,7 +10,7 @@ import keras
 import numpy as np
 import pandas as pd
 
-from kerastrans import heads, zoo
+from kerastrans import distribution, heads, zoo
 from kerastrans.conformal import ConformalIntervals
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import KINDS, Covariates
@@ -137,6 +138,7 @@ class Forecaster:
         validation_size=0,
         stride=1,
         batch_size=32,
+        distribute=None,
         **options,
     ):
         """Train the model; called again, go on training it: fine-tune it on other series.
@@ -148,18 +150,23 @@ class Forecaster:
             validation_size: int, last steps of each series that are held out, for `val_loss`.
             stride: int, steps from one training window to the next.
             batch_size: int, windows in a training step.
+            distribute: None for one device; "data" or "model" for all there are, see
+                `kerastrans.distribution.distribute`.
             **options: of `keras.Model.fit`: epochs, callbacks, verbose, steps_per_epoch ...
 
         Returns:
             The forecaster; `history` is Keras's.
 
         Raises:
-            ValueError: bad frames, see `read_panel`; no window to train on.
+            ValueError: bad frames, see `read_panel`; no window to train on. RuntimeError: a backend
+                that cannot distribute.
         """
         panel = self._read_first(frame, static, freq)
         self.clock = panel.clock
         sizes = {"validation_size": validation_size, "stride": stride, "batch_size": batch_size}
-        self._train(panel, **sizes, **options)
+        devices = distribution.distribute(distribute) if distribute else contextlib.nullcontext()
+        with devices:
+            self._train(panel, **sizes, **options)
         return self
 
     def _read_first(self, frame, static, freq=None):

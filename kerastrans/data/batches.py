@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from kerastrans.backend import tensorflow_batches
+from kerastrans.backend import processes, tensorflow_batches
 
 
 def make_batches(arrays, count, make, batch_size, shuffle, seed):
@@ -20,7 +20,8 @@ def make_batches(arrays, count, make, batch_size, shuffle, seed):
         seed: int, of the shuffling.
 
     Returns:
-        `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` elsewhere.
+        `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` elsewhere. Of several processes
+        that train together each gets its part of every batch.
     """
     if keras.backend.backend() == "tensorflow":
         return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed)
@@ -44,7 +45,8 @@ class _Batches(keras.utils.PyDataset):
         places = np.arange(index * self.batch_size, (index + 1) * self.batch_size)
         if self.random is None:
             places = places[places < len(self.order)]
-        return self.make(np, self.arrays, self.order.take(places, mode="wrap"))
+        number, count = processes()
+        return self.make(np, self.arrays, self.order.take(places[number::count], mode="wrap"))
 
     def on_epoch_end(self):
         if self.random is not None:
