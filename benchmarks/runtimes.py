@@ -1,9 +1,10 @@
 """Each runtime on three trained models and the cached Transformer: latency, size, what int8 costs.
 
-    KERAS_BACKEND=tensorflow python benchmarks/runtimes.py    # writes benchmarks/results/runtimes.csv
+    python benchmarks/runtimes.py    # on TensorFlow; writes benchmarks/results/runtimes.csv
 
-All in one process, batch 1 and 256, medians. `keras` is the model in this process: `predict_on_batch`
-behind the scaling of its windows, or the compiled loop of `generate`. `error` is the mean absolute
+All in one process, batch 1 and 256, medians. `keras` is the model in this process:
+`predict_on_batch` behind the scaling of its windows, or the compiled loop of `generate`. `error`
+is the mean absolute
 error over the first 256 windows of the test part, standardised by the training rows.
 """
 
