@@ -222,13 +222,10 @@ def _export(options):
 def _load_trained(source):
     """The `Run` or the `Forecaster` of a folder, or of a preset."""
     from kerastrans import presets, runs
-    from kerastrans.forecaster import Forecaster
 
     if (Path(source) / "settings.json").is_file():
         return runs.load_run(source)
-    if (Path(source) / "forecaster.json").is_file() and not (Path(source) / presets.CARD).is_file():
-        return Forecaster.load(source)
-    return presets.load(source)
+    return presets.load_trained(source)
 
 
 def _datasets(options):

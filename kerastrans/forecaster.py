@@ -1,6 +1,7 @@
 """From frames to frames: the data, the Keras model and its intervals, held together thinly."""
 
 import contextlib
+import functools
 import json
 import warnings
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from kerastrans.conformal import ConformalIntervals
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.panel import FILLS, ID, TIME, Windows, read_panel, training_cuts
+from kerastrans.data.partitions import list_partitions, read_partition, stream_batches
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export
 from kerastrans.files import load_model, new_folder
@@ -144,7 +146,9 @@ class Forecaster:
         """Train the model; called again, go on training it: fine-tune it on other series.
 
         Args:
-            frame: long or wide, in any order of rows.
+            frame: long or wide, in any order of rows; or the folder of Parquet files, each with a
+                long frame of whole series, of which one at a time is in memory. Covariates are
+                scaled, and their categories known, by the first file.
             static: frame with "unique_id" and static covariates, one row a series.
             freq: str, pandas frequency, where the time stamps do not tell it.
             validation_size: int, last steps of each series that are held out, for `val_loss`.
@@ -161,12 +165,19 @@ class Forecaster:
             ValueError: bad frames, see `read_panel`; no window to train on. RuntimeError: a backend
                 that cannot distribute.
         """
+        folder = frame if isinstance(frame, str | Path) else None
+        if folder is not None:
+            frame = read_partition(list_partitions(folder)[0])
         panel = self._read_first(frame, static, freq)
         self.clock = panel.clock
         sizes = {"validation_size": validation_size, "stride": stride, "batch_size": batch_size}
         devices = distribution.distribute(distribute) if distribute else contextlib.nullcontext()
         with devices:
-            self._train(panel, **sizes, **options)
+            if folder is None:
+                self._train(panel, **sizes, **options)
+            else:
+                del frame, panel
+                self._train_partitions(folder, static, **sizes, **options)
         return self
 
     def _read_first(self, frame, static, freq=None):
@@ -222,24 +233,9 @@ class Forecaster:
 
     def _train(self, panel, validation_size=0, stride=1, batch_size=32, **options):
         self._report(panel)
-        if self.model is None:
-            keras.utils.set_random_seed(self.config["seed"])
-            self.model = self._build(panel)
-        if not self.model.compiled:
-            loss = self.loss or heads.of(self.model).loss()
-            optimizer = keras.optimizers.get(self.optimizer)
-            # One of its own: an optimizer belongs to the weights that it has seen.
-            optimizer = type(optimizer).from_config(optimizer.get_config())
-            self.model.compile(optimizer, loss)
-        if not self.model.trainable_weights:  # a baseline
+        if not self._prepare(panel):
             return
-        training, validation = training_cuts(
-            panel,
-            self.config["context_length"],
-            self.prediction_length,
-            stride,
-            held_out=validation_size,
-        )
+        training, validation = self._cuts(panel, validation_size, stride)
         if not len(training[0]):
             raise ValueError(
                 f"no window to train on: the longest series has "
@@ -253,6 +249,55 @@ class Forecaster:
         self.history = self.model.fit(
             windows.batches(batch_size, shuffle=True, seed=self.config["seed"]), **options
         )
+
+    def _train_partitions(
+        self, folder, static, validation_size=0, stride=1, batch_size=32, **options
+    ):
+        """As `_train`, on Parquet files that are read one at a time."""
+        files = list_partitions(folder)
+
+        def windows(path, part):
+            panel = self._read(read_partition(path), static)
+            self.faults |= panel.faults
+            return self._windows(panel, *self._cuts(panel, validation_size, stride)[part])
+
+        def stream(part, size):
+            """Batches without end, and how many an epoch has."""
+            counts = [len(windows(path, part)) for path in files]
+            chosen = [path for path, count in zip(files, counts, strict=True) if count]
+            cut = functools.partial(windows, part=part)
+            seed = self.config["seed"]
+            batches = stream_batches(chosen, cut, size, shuffle=part == 0, seed=seed)
+            return batches, sum(-(-count // min(size, count)) for count in counts if count)
+
+        self.faults = {}
+        if not self._prepare(self._read(read_partition(files[0]), static)):
+            return
+        batches, steps = stream(0, batch_size)
+        if not steps:
+            raise ValueError(f"no window to train on in the {len(files)} files of {folder}.")
+        options = {"steps_per_epoch": steps, "shuffle": False, **options}
+        if validation_size:
+            options["validation_data"], options["validation_steps"] = stream(1, BATCH)
+        self.history = self.model.fit(batches, **options)
+
+    def _cuts(self, panel, validation_size, stride):
+        """Training windows and validation windows, see `training_cuts`."""
+        size = self.config["context_length"], self.prediction_length
+        return training_cuts(panel, *size, stride, held_out=validation_size)
+
+    def _prepare(self, panel):
+        """Build and compile the model if need be; whether there is anything to train."""
+        if self.model is None:
+            keras.utils.set_random_seed(self.config["seed"])
+            self.model = self._build(panel)
+        if not self.model.compiled:
+            loss = self.loss or heads.of(self.model).loss()
+            optimizer = keras.optimizers.get(self.optimizer)
+            # One of its own: an optimizer belongs to the weights that it has seen.
+            optimizer = type(optimizer).from_config(optimizer.get_config())
+            self.model.compile(optimizer, loss)
+        return bool(self.model.trainable_weights)  # a baseline has none
 
     def _build(self, panel):
         calendar = 2 * len(panel.clock.calendar_names) if self.config["calendar"] else 0

@@ -38,6 +38,15 @@ def load(source, checksum=None):
         return Forecaster.load(folder)
 
 
+def load_trained(source):
+    """A forecaster: a preset's, or that of a folder which `Forecaster.save` wrote."""
+    from kerastrans.forecaster import Forecaster
+
+    if (Path(source) / "forecaster.json").is_file() and not (Path(source) / CARD).is_file():
+        return Forecaster.load(source)
+    return load(source)
+
+
 def card(source):
     """The model card, a dict, of an installed preset by its name, or of a folder.
 

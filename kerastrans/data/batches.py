@@ -6,7 +6,7 @@ import numpy as np
 from kerastrans.backend import processes, tensorflow_batches
 
 
-def make_batches(arrays, count, make, batch_size, shuffle, seed):
+def make_batches(arrays, count, make, batch_size, shuffle, seed, in_numpy=False):
     """Batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
 
     Args:
@@ -18,12 +18,14 @@ def make_batches(arrays, count, make, batch_size, shuffle, seed):
         shuffle: bool, whether the order changes with every epoch; the last batch is then filled
             up with examples of the epoch before or after, so that all are of one size.
         seed: int, of the shuffling.
+        in_numpy: bool, whether NumPy makes them on TensorFlow too: no graph to trace, for data
+            that are used but once.
 
     Returns:
         `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` elsewhere. Of several processes
         that train together each gets its part of every batch.
     """
-    if keras.backend.backend() == "tensorflow":
+    if keras.backend.backend() == "tensorflow" and not in_numpy:
         return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed)
     return _Batches(arrays, count, make, batch_size, shuffle, seed)
 

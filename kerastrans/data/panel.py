@@ -309,11 +309,11 @@ class Windows:
         first = np.maximum(self.cuts - self.context_length, self.panel.begins[self.series])
         return known[self.cuts] > known[first]
 
-    def batches(self, batch_size, shuffle=False, seed=None):
-        """Batches `(inputs, scaled targets)` for `fit`."""
+    def batches(self, batch_size, shuffle=False, seed=None, in_numpy=False):
+        """Batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
         make = functools.partial(self._batch, is_training=True)
         size, arrays = min(batch_size, len(self)), list(self._tables.values())
-        return make_batches(arrays, len(self), make, size, shuffle, seed)
+        return make_batches(arrays, len(self), make, size, shuffle, seed, in_numpy)
 
     def arrays(self, chosen=slice(None)):
         """Inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows."""

@@ -1,0 +1,81 @@
+"""Training on Parquet files that are read one at a time."""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster
+from kerastrans.data.partitions import list_partitions, read_partition
+
+SIZES = {"context_length": 24, "prediction_length": 8}
+
+
+def series(first, count, length=80):
+    """Long frame of `count` waves, named from `first` on."""
+    times = pd.date_range("2021-01-01", periods=length, freq="h")
+    random = np.random.default_rng(first)
+    waves = np.sin(np.arange(length) / 4 + random.uniform(0, 6, (count, 1)))
+    values = 10 * waves + random.standard_normal((count, length))
+    names = [f"s{first + i}" for i in range(count)]
+    return pd.DataFrame(
+        {"unique_id": np.repeat(names, length), "ds": np.tile(times, count), "y": values.ravel()}
+    )
+
+
+def write(folder, parts):
+    for number, frame in enumerate(parts):
+        frame.to_parquet(folder / f"part-{number}.parquet")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path, [series(3 * i, 3) for i in range(4)])
+    return tmp_path
+
+
+def test_one_epoch_sees_every_window_once(folder):
+    whole = pd.concat(map(read_partition, list_partitions(folder)))
+    # Without a shuffled last batch filled up: 3 series of 49 windows a file.
+    options = {"batch_size": 49, "validation_size": 8, "verbose": 0, "epochs": 1}
+    streamed = Forecaster("nlinear", **SIZES, optimizer="sgd").fit(folder, **options)
+    assert streamed.history.params["steps"] == 12
+    at_once = Forecaster("nlinear", **SIZES, optimizer="sgd").fit(whole, **options)
+    losses = [x.history.history["val_loss"][0] for x in (streamed, at_once)]
+    np.testing.assert_allclose(*losses, rtol=0.02)  # the same windows in another order
+    assert len(streamed.predict(series(100, 2))) == 16
+
+
+def test_it_learns_over_epochs(folder):
+    forecaster = Forecaster("nlinear", **SIZES).fit(folder, epochs=12, batch_size=16, verbose=0)
+    losses = forecaster.history.history["loss"]
+    assert losses[-1] < 0.5 * losses[0]
+
+
+def test_memory_is_that_of_a_file(tmp_path):
+    """The data take ten times the memory that training on them may take."""
+    parts = 60
+    write(tmp_path, [series(20 * i, 20, length=1000) for i in range(parts)])
+    data = parts * series(0, 20, length=1000).memory_usage(deep=True).sum()
+    forecaster = Forecaster("nlinear", **SIZES)
+    options = {"batch_size": 256, "stride": 50, "verbose": 0}
+    forecaster.fit(series(0, 3), epochs=1, **options)  # builds and compiles
+    tracemalloc.start()
+    forecaster.fit(tmp_path, epochs=1, **options)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < data / 10
+
+
+def test_bad_folders_are_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"holds no \.parquet file"):
+        Forecaster("nlinear", **SIZES).fit(tmp_path)
+    (tmp_path / "a.parquet").write_text("no parquet")
+    with pytest.raises(ValueError, match=r"cannot read .*a\.parquet"):
+        Forecaster("nlinear", **SIZES).fit(tmp_path)
+    write(tmp_path, [series(0, 2, length=9)])
+    (tmp_path / "a.parquet").unlink()
+    short = Forecaster("nlinear", **SIZES)
+    with pytest.raises(ValueError, match="no window to train on in the 1 files"):
+        short.fit(tmp_path, validation_size=5)
