@@ -10,13 +10,23 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerastrans import zoo
+from kerastrans import presets, zoo
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import report  # noqa: E402 (beside the benchmarks)
+
+BASELINES = ("seasonal_naive", "last_value")
+RUNTIMES = {
+    "keras": "Keras, in process",
+    "savedmodel": "SavedModel",
+    "onnx": "ONNX",
+    "litert": "LiteRT",
+    "litert float16": "LiteRT, float16",
+    "litert int8": "LiteRT, int8",
+}
 
 
 def main():
@@ -29,6 +39,9 @@ def main():
         ("long_horizon", long_horizon()),
         ("training", training()),
         ("translation", translation()),
+        ("presets", trained()),
+        ("runtimes", runtimes()),
+        ("serving", served()),
     ):
         marked = f"<!-- {tag} -->\n{report.markdown(table)}\n<!-- /{tag} -->"
         text, found = re.subn(
@@ -37,6 +50,68 @@ def main():
         if not found:
             raise SystemExit(f"README.md has no place for the table {tag}.")
     path.write_text(text)
+
+
+def trained():
+    """The presets' errors beside the better baseline's."""
+    rows = []
+    for name in presets.names():
+        card = presets.card(name)
+        (model, *_), settings = card["metrics"], card["settings"]
+        errors = card["metrics"][model]
+        naive = {key: min(card["metrics"][x][key] for x in BASELINES) for key in ("mse", "mae")}
+        rows.append(
+            {
+                "preset": f"`{name}`",
+                "steps": f"{settings['context_length']} to {settings['prediction_length']}",
+                "weights": f"{card['parameters']:,}",
+                "MSE": f"{errors['mse']:.3f}",
+                "MAE": f"{errors['mae']:.3f}",
+                "80 % covers": f"{errors['coverage-80']:.1%}",
+                "best naive MSE": f"{naive['mse']:.3f}",
+                "best naive MAE": f"{naive['mae']:.3f}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def runtimes():
+    """Milliseconds, one history and 256, and the file's size, by model and runtime."""
+    table = pd.read_csv(RESULTS / "runtimes.csv")
+    rows = []
+    for (model, runtime), found in table.groupby(["model", "runtime"], sort=False):
+        one, many = found.sort_values("batch").itertuples()
+        rows.append(
+            {
+                "model": model,
+                "runtime": RUNTIMES[runtime],
+                "1 history": f"{one.milliseconds:.3g} ms: {one.times_keras:.2f}",
+                "256": f"{many.milliseconds:.3g} ms: {many.times_keras:.2f}",
+                "size": "" if pd.isna(one.kib) else f"{one.kib:,.0f} KiB",
+                "error": "" if pd.isna(one.error) else f"{one.error:.4f}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def served():
+    """The load test's figures."""
+    found = json.loads((RESULTS / "serving.json").read_text())
+    return pd.DataFrame(
+        [
+            {
+                "requests": f"{found['requests']:,}",
+                "a second": f"{found['requests_per_second']:.0f}",
+                "p50": f"{found['p50_ms']:.0f} ms",
+                "p99": f"{found['p99_ms']:.0f} ms",
+                "wrong answers": found["wrong_answers"],
+                "memory, first and last minute": (
+                    f"{found['memory_mib_first_tenth']:.0f} and "
+                    f"{found['memory_mib_last_tenth']:.0f} MiB"
+                ),
+            }
+        ]
+    )
 
 
 def intervals():

@@ -71,8 +71,11 @@ def walks(count, length=CONTEXT, num_channels=CHANNELS, seed=0):
 @functools.cache
 def _shared_model(name):
     keras.utils.set_random_seed(1)
-    model = build(name)
-    # No weight at its start: a cycle of zeros or a scale of one would hide what it does.
+    return moved(build(name))
+
+
+def moved(model):
+    """The model with no weight at its start: zeros and ones would hide what they do."""
     random = np.random.default_rng(2)
     weights = [
         weight + 0.05 * np.abs(random.standard_normal(weight.shape))

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import kerastrans
+from kerastrans import zoo
 from kerastrans.data import StandardScaler
 from kerastrans.evaluation import forecast_windows
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
 
-from .conftest import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs, walks
+from .conftest import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs, moved, walks
 
 pytestmark = pytest.mark.tensorflow
 SCALER = StandardScaler(np.array([5.0, -2.0, 0.0]), np.array([2.0, 0.5, 1.0]))
@@ -23,6 +24,8 @@ RUNTIMES = {"SavedModel": "", "ONNX": ".onnx", "LiteRT": ".tflite"}
 EXPORTS = dict(zip(RUNTIMES, (export_savedmodel, export_onnx, export_litert), strict=True))
 AUTOREGRESSIVE = "encoder-decoder"  # `build_transformer_model`, with its decoding loop
 BATCH = 2
+# One block of each kind: converting takes time for every operator, and two of a kind prove nothing.
+DEPTHS = ("num_blocks", "num_encoder_blocks", "num_layers", "num_encoder_layers")
 
 SERVE = """
 import json, sys
@@ -73,7 +76,7 @@ def differences(tmp_path_factory):
             )
             inputs = walks(BATCH)
         else:
-            model = build(name)
+            model = moved(build(name, **{k: 1 for k in DEPTHS if k in zoo.info(name).defaults}))
             inputs = example_inputs(model, walks(BATCH))
         named = inputs if isinstance(inputs, dict) else {"history": inputs}
         np.savez(folder / f"{name}-inputs.npz", **named)

@@ -99,3 +99,27 @@ def test_failed_reload_says_why(tmp_path):
 def test_other_backends_say_what_to_do(small_model, tmp_path):
     with pytest.raises(RuntimeError, match="KERAS_BACKEND=tensorflow"):
         export_savedmodel(small_model, tmp_path / "sm", prediction_length=4)
+
+
+@pytest.mark.tensorflow
+def test_it_answers_in_the_shapes_of_tensorflow_serving(small_model, tmp_path):
+    """What TensorFlow Serving does with a request, REST or gRPC, to a signature."""
+    import tensorflow as tf
+    from tensorflow_serving.apis import predict_pb2
+
+    export_savedmodel(small_model, tmp_path / "sm", prediction_length=4)
+    loaded = tf.saved_model.load(str(tmp_path / "sm"))
+    serve = loaded.signatures["serving_default"]
+    request = predict_pb2.PredictRequest()
+    request.inputs["history"].CopyFrom(tf.make_tensor_proto(histories(2)))
+    request = predict_pb2.PredictRequest.FromString(request.SerializeToString())
+    inputs = {key: tf.constant(tf.make_ndarray(x)) for key, x in request.inputs.items()}
+    response = predict_pb2.PredictResponse()
+    for key, value in serve(**inputs).items():
+        assert value.shape[0] == 2  # every output has a row an instance, as REST's row format asks
+        response.outputs[key].CopyFrom(tf.make_tensor_proto(value.numpy()))
+    found = tf.make_ndarray(response.outputs["forecast"])
+    np.testing.assert_allclose(found, small_model.generate(histories(2), 4), rtol=1e-4, atol=1e-4)
+    instances = json.loads(json.dumps({"instances": histories(2).tolist()}))["instances"]
+    rows = serve(history=tf.constant(instances, "float32"))["forecast"].numpy().tolist()
+    np.testing.assert_allclose(rows, found, rtol=1e-5, atol=1e-5)
