@@ -1,10 +1,15 @@
+import functools
+import http.server
 import json
 import os
 import shutil
+import threading
 import zipfile
+from pathlib import Path
 
 import keras
 import numpy as np
+import pooch
 import pytest
 
 from kerastrans import Forecaster, datasets, presets, zoo
@@ -73,6 +78,20 @@ def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
     assert zoo.from_preset(archive, checksum=checksum).config["architecture"] == "nlinear"
     with pytest.raises(ValueError, match=f"has sha256 {checksum}, wanted 00"):
         zoo.from_preset(archive, checksum="00")
+
+
+def test_a_url_is_read_with_its_checksum(preset, tmp_path, monkeypatch):
+    monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
+    archive = Path(shutil.make_archive(tmp_path / "preset", "zip", preset.parent, preset.name))
+    checksum = presets._sha256(archive)
+    serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/{archive.name}"
+        assert zoo.from_preset(url, checksum=checksum).config["architecture"] == "nlinear"
+        with pytest.raises(ValueError, match="does not match"):
+            zoo.from_preset(url.replace("preset.zip", "./preset.zip"), checksum="0" * 64)
+        server.shutdown()
 
 
 def test_a_url_wants_a_checksum():
