@@ -368,7 +368,8 @@ class Forecaster:
 
         Returns:
             Dict of float64 arrays: "forecast" `(batch, prediction_length, num_channels)` in the
-            same units, and the head's "quantiles" or "parameters", with a last axis.
+            same units, and the head's "quantiles" or "parameters", or an autoregressive model's
+            "samples", with a last axis.
 
         Raises:
             RuntimeError: not trained.
@@ -377,7 +378,9 @@ class Forecaster:
         history = np.asarray(inputs["history"], "float64")
         center, scale = self.scaler.statistics(history)
         scaled = np.nan_to_num((history - center) / scale).astype("float32")
-        inputs = {**inputs, "history": scaled} if len(inputs) > 1 else scaled
+        inputs = {**inputs, "history": scaled}
+        if len(inputs) == 1 and not is_autoregressive(self.model):
+            inputs = scaled
         parameters = self._run(inputs, len(history)).astype("float64")
         if not self.scaler.is_identity:
             parameters = self.output.rescale(parameters, center, scale)

@@ -507,6 +507,10 @@ class Samples:
         """Their quantiles, `(..., len(levels))`."""
         return np.moveaxis(np.quantile(parameters, check_levels(levels), axis=-1), 0, -1)
 
+    def outputs(self, parameters):
+        """Dict of the point forecast and the samples themselves."""
+        return {"forecast": self.point(parameters), "samples": parameters}
+
     def cdf(self, parameters, values):
         """Share of the samples that are at most `values` `(...)`."""
         return (parameters <= np.asarray(values)[..., None]).mean(axis=-1)

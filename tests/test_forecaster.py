@@ -433,3 +433,20 @@ def test_what_needs_training_or_intervals_says_so(frame, trained):
         pytest.warns(UserWarning, match="too few for 100 origins"),
     ):
         trained.backtest(frame, windows=100)
+
+
+@pytest.mark.parametrize("model", ["cyclenet", "deepar"])
+def test_histories_are_forecast_as_frames_are(model):
+    times = pd.date_range("2024-01-01", periods=60, freq="h")
+    wide = pd.DataFrame({"a": np.arange(60) % 7 + 10.0, "b": np.arange(60) % 5 - 3.0}, times)
+    head = "normal" if model == "deepar" else "quantiles"
+    forecaster = Forecaster(model, 24, 6, head=head, num_samples=20)
+    forecaster.fit(wide, epochs=1, verbose=0)
+    inputs = {"history": wide.to_numpy()[None, -24:]}
+    if model == "cyclenet":
+        inputs["position"] = forecaster.clock.numbers(wide.index[-24:-23])[0].astype("int32")
+    found = forecaster.forecast_histories(inputs)
+    expected = forecaster.predict(wide)["mean"].to_numpy().reshape(2, 6).T
+    if model == "deepar":
+        assert found["samples"].shape == (1, 6, 2, 20)
+    np.testing.assert_allclose(found["forecast"][0], expected, rtol=1e-5, atol=1e-5)

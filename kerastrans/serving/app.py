@@ -42,7 +42,8 @@ def create_app(forecaster, name, *, max_batch=MAX_BATCH, max_bytes=MAX_BYTES):
     fastapi = import_extra("fastapi", "the service", "serve")
     from starlette.responses import HTMLResponse, JSONResponse
 
-    symbols = {tensor.name: tensor for tensor in forecaster.model.inputs}
+    # What an autoregressive model decodes from is its own.
+    symbols = {x.name: x for x in forecaster.model.inputs if x.name != "decoder_inputs"}
     facts = describe(forecaster.model, symbols, forecaster.prediction_length)
     facts |= forecaster.metadata
     lock = threading.Lock()  # one thread at a time compiles and runs the model
