@@ -37,6 +37,12 @@ def store(node, outputs, tensors):
     tensors.update(zip((id(x) for x in node.outputs), flat, strict=True))
 
 
+def inputs_of(model):
+    """The model's inputs, the history first."""
+    history = history_input(model)
+    return [history, *(tensor for tensor in model.inputs if tensor is not history)]
+
+
 def history_input(model):
     """The input that is the history: the one of that name, or the first."""
     named = [tensor for tensor in model.inputs if tensor.name == "history"]

@@ -9,7 +9,7 @@ import numpy as np
 from kerastrans import __version__, heads
 from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.generation import cached_decoder, is_autoregressive
-from kerastrans.graph import history_input
+from kerastrans.graph import inputs_of
 from kerastrans.samplers import FeedBack
 from kerastrans.validation import check_positive_integers, check_prediction_length
 
@@ -58,7 +58,7 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
             f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
             "KERAS_BACKEND=tensorflow."
         )
-    history = history_input(model)
+    history, *further = inputs_of(model)
     if "int" in history.dtype:
         raise ValueError(f"only models of numbers are exported, {model.name!r} has tokens.")
     num_channels = history.shape[-1]
@@ -84,7 +84,7 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
 
     inputs = {"history": history}
     if not decodes:
-        inputs |= {tensor.name: tensor for tensor in model.inputs if tensor is not history}
+        inputs |= {tensor.name: tensor for tensor in further}
     signature = [
         tf.TensorSpec((batch_size, *tensor.shape[1:]), tensor.dtype, name=name)
         for name, tensor in inputs.items()

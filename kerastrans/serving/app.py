@@ -11,6 +11,7 @@ import numpy as np
 
 from kerastrans.data import read_csv
 from kerastrans.export.forecast import describe
+from kerastrans.graph import inputs_of
 from kerastrans.serving.batcher import Batcher
 from kerastrans.validation import import_extra
 
@@ -42,8 +43,10 @@ def create_app(forecaster, name, *, max_batch=MAX_BATCH, max_bytes=MAX_BYTES):
     fastapi = import_extra("fastapi", "the service", "serve")
     from starlette.responses import HTMLResponse, JSONResponse
 
+    history, *further = inputs_of(forecaster.model)
     # What an autoregressive model decodes from is its own.
-    symbols = {x.name: x for x in forecaster.model.inputs if x.name != "decoder_inputs"}
+    symbols = {"history": history}
+    symbols |= {x.name: x for x in further if x.name != "decoder_inputs"}
     facts = describe(forecaster.model, symbols, forecaster.prediction_length)
     facts |= forecaster.metadata
     lock = threading.Lock()  # one thread at a time compiles and runs the model
