@@ -223,8 +223,14 @@ def _load_trained(source):
     """The `Run` or the `Forecaster` of a folder, or of a preset."""
     from kerastrans import presets, runs
 
-    if (Path(source) / "settings.json").is_file():
-        return runs.load_run(source)
+    folder = Path(source)
+    if (folder / "settings.json").is_file():
+        return runs.load_run(folder)
+    known = (presets.CARD, "forecaster.json")
+    if folder.is_dir() and not any((folder / name).is_file() for name in known):
+        raise FileNotFoundError(
+            f"{folder} holds no finished run of `kerastrans train`, no forecaster and no preset."
+        )
     return presets.load_trained(source)
 
 
