@@ -63,7 +63,7 @@ def test_cyclenet_forecasts_a_pure_cycle_from_its_position_alone():
     model = zoo.build("cyclenet", 6, 4, 1, cycle_length=5)
     cycle = next(layer for layer in model.layers if isinstance(layer, RecurrentCycle))
     linear = next(layer for layer in model.layers if isinstance(layer, keras.layers.EinsumDense))
-    linear.set_weights([np.zeros((6, 4)), np.zeros((4, 1))])
+    linear.set_weights([np.zeros((6, 4)), np.zeros(4)])
     values = np.array([[-1.4], [-0.7], [0.0], [0.7], [1.4]])  # mean 0, standard deviation 1
     cycle.set_weights([values])
     # A window of the cycle itself: normalised by its own statistics, it comes back as the cycle.
