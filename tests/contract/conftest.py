@@ -47,6 +47,13 @@ def build(name, context_length=CONTEXT, prediction_length=HORIZON, num_channels=
     return zoo.build(name, context_length, prediction_length, num_channels, **hyperparameters)
 
 
+def build_shallow(name):
+    """With one block of each kind: for what takes time block by block, and is the same in each."""
+    depths = ("num_blocks", "num_encoder_blocks", "num_layers", "num_encoder_layers")
+    known = zoo.info(name).defaults
+    return build(name, **{depth: 1 for depth in depths if depth in known})
+
+
 def example_inputs(model, history):
     """`history` as the model wants it, with its further inputs by name."""
     if len(model.inputs) == 1:

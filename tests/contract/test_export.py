@@ -11,12 +11,21 @@ import numpy as np
 import pytest
 
 import kerastrans
-from kerastrans import zoo
 from kerastrans.data import StandardScaler
 from kerastrans.evaluation import forecast_windows
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
 
-from .conftest import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs, moved, walks
+from .conftest import (
+    CHANNELS,
+    CONTEXT,
+    HORIZON,
+    NAMES,
+    build,
+    build_shallow,
+    example_inputs,
+    moved,
+    walks,
+)
 
 pytestmark = pytest.mark.tensorflow
 SCALER = StandardScaler(np.array([5.0, -2.0, 0.0]), np.array([2.0, 0.5, 1.0]))
@@ -24,8 +33,6 @@ RUNTIMES = {"SavedModel": "", "ONNX": ".onnx", "LiteRT": ".tflite"}
 EXPORTS = dict(zip(RUNTIMES, (export_savedmodel, export_onnx, export_litert), strict=True))
 AUTOREGRESSIVE = "encoder-decoder"  # `build_transformer_model`, with its decoding loop
 BATCH = 2
-# One block of each kind: converting takes time for every operator, and two of a kind prove nothing.
-DEPTHS = ("num_blocks", "num_encoder_blocks", "num_layers", "num_encoder_layers")
 
 SERVE = """
 import json, sys
@@ -76,7 +83,7 @@ def differences(tmp_path_factory):
             )
             inputs = walks(BATCH)
         else:
-            model = moved(build(name, **{k: 1 for k in DEPTHS if k in zoo.info(name).defaults}))
+            model = moved(build_shallow(name))
             inputs = example_inputs(model, walks(BATCH))
         named = inputs if isinstance(inputs, dict) else {"history": inputs}
         np.savez(folder / f"{name}-inputs.npz", **named)

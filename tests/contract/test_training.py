@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from .conftest import CONTEXT, HORIZON, TRAINED, build, example_inputs, walks
+from .conftest import CONTEXT, HORIZON, TRAINED, build_shallow, example_inputs, walks
 
 pytestmark = pytest.mark.parametrize("name", TRAINED)
 
@@ -24,7 +24,7 @@ class StopBelow(keras.callbacks.Callback):
 
 def fit(name, epochs, callbacks=None, **how):
     keras.utils.set_random_seed(3)
-    model = build(name)
+    model = build_shallow(name)
     windows = walks(32, CONTEXT + HORIZON)
     model.compile(keras.optimizers.Adam(0.01), "mse", **how)
     before = model.get_weights()
