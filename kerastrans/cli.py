@@ -175,10 +175,10 @@ def _forecast(options):
 
 
 def _generate(options):
-    import keras
     import pandas as pd
 
     import kerastrans.models  # noqa: F401  registers the layers that the file names
+    from kerastrans.files import load_model
     from kerastrans.generation import generate
 
     _check_new_files(options.output)
@@ -189,7 +189,7 @@ def _generate(options):
     texts = list(sequence.select_dtypes(exclude="number"))
     if texts:
         raise ValueError(f"{options.sequence}: columns must be numeric, {texts} are not.")
-    model = keras.saving.load_model(options.model)
+    model = load_model(options.model)
     values = generate(
         model, sequence.to_numpy("float32")[None], options.num_steps, options.start_token
     )[0]

@@ -1,7 +1,6 @@
 """From frames to frames: the data, the Keras model and its intervals, held together thinly."""
 
 import contextlib
-import functools
 import json
 import warnings
 from dataclasses import asdict
@@ -165,19 +164,19 @@ class Forecaster:
             ValueError: bad frames, see `read_panel`; no window to train on. RuntimeError: a backend
                 that cannot distribute.
         """
-        folder = frame if isinstance(frame, str | Path) else None
-        if folder is not None:
-            frame = read_partition(list_partitions(folder)[0])
+        files = list_partitions(frame) if isinstance(frame, str | Path) else None
+        if files:
+            frame = read_partition(files[0])
         panel = self._read_first(frame, static, freq)
         self.clock = panel.clock
         sizes = {"validation_size": validation_size, "stride": stride, "batch_size": batch_size}
         devices = distribution.distribute(distribute) if distribute else contextlib.nullcontext()
         with devices:
-            if folder is None:
+            if not files:
                 self._train(panel, **sizes, **options)
-            else:
+            elif self._prepare(panel):
                 del frame, panel
-                self._train_partitions(folder, static, **sizes, **options)
+                self._train_partitions(files, static, **sizes, **options)
         return self
 
     def _read_first(self, frame, static, freq=None):
@@ -250,32 +249,37 @@ class Forecaster:
             windows.batches(batch_size, shuffle=True, seed=self.config["seed"]), **options
         )
 
-    def _train_partitions(
-        self, folder, static, validation_size=0, stride=1, batch_size=32, **options
-    ):
+    def _train_partitions(self, files, static, validation_size, stride, batch_size, **options):
         """As `_train`, on Parquet files that are read one at a time."""
-        files = list_partitions(folder)
 
-        def windows(path, part):
+        def windows(path):
+            """Those of a file that train, and those that validate."""
             panel = self._read(read_partition(path), static)
             self.faults |= panel.faults
-            return self._windows(panel, *self._cuts(panel, validation_size, stride)[part])
+            cuts = self._cuts(panel, validation_size, stride)
+            return [self._windows(panel, *part) for part in cuts]
+
+        self.faults = {}
+        counts = [[len(part) for part in windows(path)] for path in files]
 
         def stream(part, size):
             """Batches without end, and how many an epoch has."""
-            counts = [len(windows(path, part)) for path in files]
-            chosen = [path for path, count in zip(files, counts, strict=True) if count]
-            cut = functools.partial(windows, part=part)
-            seed = self.config["seed"]
-            batches = stream_batches(chosen, cut, size, shuffle=part == 0, seed=seed)
-            return batches, sum(-(-count // min(size, count)) for count in counts if count)
+            found = {path: both[part] for path, both in zip(files, counts, strict=True)}
+            chosen = [path for path, count in found.items() if count]
+            batches = stream_batches(
+                chosen,
+                lambda path: windows(path)[part],
+                size,
+                shuffle=part == 0,
+                seed=self.config["seed"],
+            )
+            return batches, sum(-(-found[path] // min(size, found[path])) for path in chosen)
 
-        self.faults = {}
-        if not self._prepare(self._read(read_partition(files[0]), static)):
-            return
         batches, steps = stream(0, batch_size)
         if not steps:
-            raise ValueError(f"no window to train on in the {len(files)} files of {folder}.")
+            raise ValueError(
+                f"no window to train on in the {len(files)} files of {files[0].parent}."
+            )
         options = {"steps_per_epoch": steps, "shuffle": False, **options}
         if validation_size:
             options["validation_data"], options["validation_steps"] = stream(1, BATCH)

@@ -18,14 +18,14 @@ def list_partitions(folder):
     return files
 
 
-def read_partition(path, columns=None):
-    """A long frame, or these columns of it.
+def read_partition(path):
+    """The frame of a file.
 
     Raises:
-        ImportError: the extra `scale` is missing. ValueError: no Parquet file, a column is missing.
+        ImportError: the extra `scale` is missing. ValueError: no Parquet file.
     """
     try:
-        return pd.read_parquet(path, columns=columns)
+        return pd.read_parquet(path)
     except ImportError:
         raise ImportError('Parquet wants the extra: pip install "kerastrans[scale]".') from None
     except (OSError, ValueError, KeyError) as error:
@@ -36,7 +36,7 @@ def stream_batches(files, windows, batch_size, shuffle, seed):
     """Batches for `fit`, for ever, of which no more than one file's windows are in memory.
 
     Args:
-        files: list of paths.
+        files: list of paths, each of which has windows.
         windows: function from a path to its `Windows`.
         batch_size: int, windows in a batch.
         shuffle: bool, whether the files and the windows of each come in a new order every epoch.
@@ -45,9 +45,7 @@ def stream_batches(files, windows, batch_size, shuffle, seed):
     random = np.random.default_rng(seed)
     while True:
         for number in random.permutation(len(files)) if shuffle else range(len(files)):
-            found = windows(files[number])
-            if len(found):
-                order = int(random.integers(2**31))
-                batches = found.batches(batch_size, shuffle, order, in_numpy=True)
-                yield from (batches[i] for i in range(len(batches)))
-            del found  # before the next file is read
+            order = int(random.integers(2**31))
+            batches = windows(files[number]).batches(batch_size, shuffle, order, in_numpy=True)
+            yield from (batches[i] for i in range(len(batches)))
+            del batches  # before the next file is read

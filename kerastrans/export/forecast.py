@@ -46,8 +46,6 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
     Raises:
         RuntimeError, ValueError: see `export_savedmodel`.
     """
-    import tensorflow as tf
-
     decodes = is_autoregressive(model)
     if prediction_length is None and not decodes:
         prediction_length = model.output_shape[1]
@@ -58,6 +56,8 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
             f"{keras.backend.backend()}: save the model as .keras and export it in a process with "
             "KERAS_BACKEND=tensorflow."
         )
+    import tensorflow as tf
+
     history, *further = inputs_of(model)
     if "int" in history.dtype:
         raise ValueError(f"only models of numbers are exported, {model.name!r} has tokens.")

@@ -10,7 +10,6 @@ import numpy as np
 
 from kerastrans.export.forecast import forecast_of
 from kerastrans.files import new_folder
-from kerastrans.validation import check_new
 
 
 def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metadata=None):
@@ -44,7 +43,6 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metad
             input, `prediction_length` below 1, or not a direct model's own.
     """
     path = Path(path)
-    check_new(path)
     with new_folder(path) as folder:
         write_savedmodel(
             model,
