@@ -77,7 +77,8 @@ print("kerastrans:", ops.convert_to_numpy(seen)[0, 0, :4], seen.dtype)
 # values pass, stay in float32.
 
 # %%
-LENGTH, CHANNELS, EPOCHS = 6, 12, 8
+LENGTH, CHANNELS = 6, 12
+EPOCHS = 8
 train, test = (
     random_sequences(2000, LENGTH, CHANNELS, 0),
     random_sequences(500, LENGTH, CHANNELS, 1),

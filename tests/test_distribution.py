@@ -36,7 +36,8 @@ from kerastrans.distribution import distribute
 random = np.random.default_rng(0)
 index = pd.date_range("2020-01-01", periods=400, freq="h")
 frame = pd.DataFrame(random.standard_normal((400, 3)).cumsum(0), index, list("abc"))
-options = {"patch_length": 8, "stride": 4, "dropout": 0.0, "head": "point"}
+options = {"patch_length": 8, "stride": 4, "d_model": 16, "num_heads": 4, "ff_dim": 32}
+options |= {"num_blocks": 1, "dropout": 0.0, "head": "point"}
 
 
 def losses(kind=None, num_devices=None):
@@ -62,8 +63,9 @@ print(json.dumps(runs[command]()))
 
 
 def start(backend, *arguments):
-    flags = "--xla_force_host_platform_device_count=4" if arguments[0] == "devices" else ""
-    environment = {**os.environ, "KERAS_BACKEND": backend, "XLA_FLAGS": flags}
+    environment = {**os.environ, "KERAS_BACKEND": backend}
+    if arguments[0] == "devices":
+        environment["XLA_FLAGS"] += " --xla_force_host_platform_device_count=4"
     command = [sys.executable, "-c", TRAIN, *arguments]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
