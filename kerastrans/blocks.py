@@ -11,6 +11,7 @@ from keras import layers, ops
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
     CachedMultiHeadAttention,
+    Dropout,
     PositionalEncoding,
     SeriesDecomposition,
     ValueEmbedding,
@@ -183,7 +184,7 @@ def position_wise_ffn(
     check_dropout(dropout)
     start = {"kernel_initializer": kernel_initializer}
     x = layers.Dense(ff_dim, activation=activation, **start, name=_join(name, "ffn_expand"))(inputs)
-    x = layers.Dropout(dropout, name=_join(name, "ffn_inner_dropout"))(x)
+    x = Dropout(dropout, name=_join(name, "ffn_inner_dropout"))(x)
     return layers.Dense(output_dim, **start, name=_join(name, "ffn_contract"))(x)
 
 
@@ -214,7 +215,7 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
     else:
         normalise = layers.BatchNormalization(momentum=0.9, epsilon=1e-5, name=_join(name, "norm"))
     x = sublayer(normalise(inputs) if norm == "pre" else inputs)
-    x = layers.Dropout(dropout, name=_join(name, "dropout"))(x)
+    x = Dropout(dropout, name=_join(name, "dropout"))(x)
     x = layers.Add(name=_join(name, "add"))([inputs, x])
     return normalise(x) if norm == "post" else x
 
@@ -295,7 +296,7 @@ def embed_values(inputs, d_model, dropout=0.0):
     Source: Zhou et al. (2021), appendix B, without the embedding of the calendar.
     """
     x = PositionalEncoding(None, d_model)(ValueEmbedding(d_model)(inputs))
-    return layers.Dropout(dropout)(x)
+    return Dropout(dropout)(x)
 
 
 def resolve_label_length(label_length, context_length):
@@ -355,12 +356,12 @@ def decomposition_transformer(
 
     def decompose(x, sublayer):
         """Residual sublayer, then the moving average taken out: season, trend."""
-        y = layers.Dropout(dropout)(sublayer(x))
+        y = Dropout(dropout)(sublayer(x))
         return SeriesDecomposition(moving_average)(layers.Add()([x, y]))
 
     def feed_forward(x):
         x = dense(ff_dim, activation="gelu", use_bias=False)(x)
-        return dense(d_model, use_bias=False)(layers.Dropout(dropout)(x))
+        return dense(d_model, use_bias=False)(Dropout(dropout)(x))
 
     def normalise(x):
         """Layer normalisation, then centred over time: the season has no level."""
@@ -373,13 +374,13 @@ def decomposition_transformer(
     trend = ops.concatenate([trend[:, -label_length:], future], axis=1)
     season = label_input(season, label_length, prediction_length)
 
-    x = layers.Dropout(dropout)(ValueEmbedding(d_model)(history))
+    x = Dropout(dropout)(ValueEmbedding(d_model)(history))
     for _ in range(num_encoder_blocks):
         x, _ = decompose(x, self_attention())
         x, _ = decompose(x, feed_forward)
     memory = normalise(x)
 
-    x = layers.Dropout(dropout)(ValueEmbedding(d_model)(season))
+    x = Dropout(dropout)(ValueEmbedding(d_model)(season))
     for _ in range(num_decoder_blocks):
         cross = cross_attention()
         x, first = decompose(x, self_attention())

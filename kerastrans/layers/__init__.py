@@ -4,6 +4,7 @@ from kerastrans.layers.attention import CachedMultiHeadAttention
 from kerastrans.layers.auto_correlation import AutoCorrelation
 from kerastrans.layers.basis import BasisExpansion
 from kerastrans.layers.decomposition import SeriesDecomposition
+from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.fourier import FourierBlock, FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
@@ -25,6 +26,7 @@ __all__ = [
     "BasisExpansion",
     "CachedMultiHeadAttention",
     "ChannelSegmentEmbedding",
+    "Dropout",
     "FourierBlock",
     "FourierCrossAttention",
     "FutureClock",

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.dropout import Dropout
 from kerastrans.masks import combine_masks, create_look_ahead_mask
 from kerastrans.validation import check_dropout, check_positive_integers
 
@@ -64,7 +65,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
         self.query_dense = self._dense(width, "query")
         self.key_dense = self._dense(width, "key")
         self.value_dense = self._dense(width, "value")
-        self.weights_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, memory_shape=None):
         memory_shape = memory_shape or query_shape

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from kerastrans.layers.attention import HIDDEN_SCORE
+from kerastrans.layers.dropout import Dropout
 from kerastrans.validation import check_dropout, check_positive_integers
 
 
@@ -47,7 +48,7 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
             "btd,dhk->bthk", bias_axes="hk", name="key", **heads
         )
         self.value_dense = keras.layers.Dense(key_dim, dtype=self.dtype_policy, name="value")
-        self.weights_dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, memory_shape):
         self.query_dense.build(query_shape)

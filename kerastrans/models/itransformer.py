@@ -6,7 +6,7 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.blocks import EPSILON, dense, transformer_encoder
 from kerastrans.initializers import FanInUniform
-from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.layers import Dropout, ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_divides, check_dropout, check_positive_integers
 
@@ -65,7 +65,7 @@ def build_itransformer_model(
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)
     x = ops.transpose(x, (0, 2, 1))  # (batch, channels, context_length)
-    x = layers.Dropout(dropout)(dense(d_model, name="embedding")(x))
+    x = Dropout(dropout)(dense(d_model, name="embedding")(x))
     for i in range(num_blocks):
         x = transformer_encoder(
             x,

@@ -5,6 +5,7 @@ from keras import layers
 
 from kerastrans import heads
 from kerastrans.blocks import dense
+from kerastrans.layers import Dropout
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
@@ -58,7 +59,7 @@ def build_lstm_seq2seq_model(
     x = layers.LSTM(units, return_sequences=True, name="decoder")(x, initial_state=state)
     attended = layers.Attention(name="attention")([x, memory])
     x = dense(units, activation="tanh", use_bias=False)(layers.Concatenate()([attended, x]))
-    x = layers.Dropout(dropout)(x)
+    x = Dropout(dropout)(x)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = head.forecast(x, prediction_length)
     return keras.Model(history, outputs, name=name)

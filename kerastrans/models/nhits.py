@@ -5,7 +5,7 @@ from keras import layers, ops
 
 from kerastrans import heads
 from kerastrans.blocks import dense
-from kerastrans.layers import BasisExpansion
+from kerastrans.layers import BasisExpansion, Dropout
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
 
@@ -83,7 +83,7 @@ def build_nhits_model(
         for _ in range(num_blocks):
             x = _max_pool(residual, pool_size)
             for _ in range(num_layers):
-                x = layers.Dropout(dropout)(dense(hidden_dim, activation="relu")(x))
+                x = Dropout(dropout)(dense(hidden_dim, activation="relu")(x))
             backcast = dense(context_length, dtype=dtype)(x)
             residual = layers.Subtract(dtype=dtype)([residual, backcast])
             count = max(1, prediction_length // rate)

@@ -1,12 +1,17 @@
 """PatchTST: a Transformer over patches, one channel at a time (Nie et al., 2023, figure 1)."""
 
 import keras
-from keras import layers, ops
+from keras import ops
 
 from kerastrans import heads
 from kerastrans.blocks import dense, transformer_encoder
 from kerastrans.initializers import FanInUniform
-from kerastrans.layers import LearntPositionalEncoding, Patching, ReversibleInstanceNormalization
+from kerastrans.layers import (
+    Dropout,
+    LearntPositionalEncoding,
+    Patching,
+    ReversibleInstanceNormalization,
+)
 from kerastrans.precision import full_precision
 from kerastrans.validation import (
     check_at_most,
@@ -84,7 +89,7 @@ def build_patchtst_model(
     num_patches = x.shape[2]
     x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
     x = LearntPositionalEncoding(num_patches, d_model)(x)
-    x = layers.Dropout(dropout)(x)
+    x = Dropout(dropout)(x)
     for i in range(num_blocks):
         x = transformer_encoder(
             x,

@@ -8,6 +8,7 @@ from kerastrans.blocks import dense
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
     ChannelSegmentEmbedding,
+    Dropout,
     Patching,
     ReversibleInstanceNormalization,
 )
@@ -82,7 +83,7 @@ def build_segrnn_model(
     x = ops.reshape(ops.repeat(x, future, axis=0), (-1, d_model))  # a state for each segment
     x = gru(ops.reshape(where, (-1, 1, d_model)), initial_state=x)
 
-    x = layers.Dropout(dropout)(x)
+    x = Dropout(dropout)(x)
     x = dense(segment_length * head.size, dtype=full_precision(), name="head")(x)
     x = ops.reshape(x, (-1, num_channels, future * segment_length * head.size))
     x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))

@@ -5,7 +5,7 @@ from keras import layers
 
 from kerastrans.blocks import close_stack, transformer_decoder, transformer_encoder
 from kerastrans.generation import TokenModel
-from kerastrans.layers import PaddingMask, PositionalEncoding
+from kerastrans.layers import Dropout, PaddingMask, PositionalEncoding
 from kerastrans.precision import full_precision
 from kerastrans.validation import (
     check_choice,
@@ -91,7 +91,7 @@ def build_seq2seq_transformer(
     def embed(tokens, embedding, stack):
         x = embedding(tokens) * d_model**0.5  # (batch, time, d_model)
         x = PositionalEncoding(None, d_model, name=f"{stack}_positions")(x)
-        return layers.Dropout(dropout, name=f"{stack}_dropout")(x)
+        return Dropout(dropout, name=f"{stack}_dropout")(x)
 
     source = keras.Input((None,), dtype="int32", name="source")
     source_lengths = keras.Input((), dtype="int32", name="source_lengths")

@@ -6,7 +6,7 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.blocks import EPSILON, concatenate, dense, embed_columns
 from kerastrans.covariates import covariate_inputs
-from kerastrans.layers import FutureClock, InterpretableMultiHeadAttention
+from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_divides, check_dropout, check_positive_integers
 
@@ -67,7 +67,7 @@ def build_tft_model(
 
     def gate(x, residual):
         """Gated linear unit, added to the residual and normalised."""
-        x = layers.Dropout(dropout)(x)
+        x = Dropout(dropout)(x)
         x = layers.Multiply()([dense(d_model)(x), dense(d_model, activation="sigmoid")(x)])
         return layers.LayerNormalization(epsilon=EPSILON)(layers.Add()([x, residual]))
 

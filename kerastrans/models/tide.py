@@ -5,7 +5,7 @@ from keras import layers, ops
 
 from kerastrans import heads
 from kerastrans.blocks import EPSILON, dense
-from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.layers import Dropout, ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
@@ -67,7 +67,7 @@ def build_tide_model(
 
     def residual_block(x, hidden, units):
         y = dense(units)(dense(hidden, activation="relu")(x))
-        y = layers.Add()([layers.Dropout(dropout)(y), dense(units)(x)])
+        y = layers.Add()([Dropout(dropout)(y), dense(units)(x)])
         return layers.LayerNormalization(epsilon=EPSILON)(y)
 
     head = heads.get(head)
@@ -83,7 +83,7 @@ def build_tide_model(
     x = layers.Reshape((num_channels, prediction_length, decoder_output_dim))(x)
     # The temporal decoder; its last layer is not normalised, which would leave one value constant.
     dtype = full_precision()
-    y = layers.Dropout(dropout)(dense(temporal_hidden_dim, activation="relu")(x))
+    y = Dropout(dropout)(dense(temporal_hidden_dim, activation="relu")(x))
     size = head.size
     y = layers.Add(dtype=dtype)([dense(size, dtype=dtype)(y), dense(size, dtype=dtype)(x)])
     y = ops.reshape(y, (-1, num_channels, prediction_length * size))

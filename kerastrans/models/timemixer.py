@@ -6,6 +6,7 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.blocks import dense, fold_channels, time_dense, unfold_channels
 from kerastrans.layers import (
+    Dropout,
     ReversibleInstanceNormalization,
     SeriesDecomposition,
     ValueEmbedding,
@@ -105,7 +106,7 @@ def build_timemixer_model(
     normalised = [layer(x) for layer, x in zip(normalizations, scales, strict=True)]
     embed = ValueEmbedding(d_model)
     scales = [  # each (batch * channels, time, d_model)
-        layers.Dropout(dropout)(embed(fold_channels(x))) for x, _ in normalised
+        Dropout(dropout)(embed(fold_channels(x))) for x, _ in normalised
     ]
     for _ in range(num_blocks):
         scales = mix_past(scales)

@@ -8,6 +8,7 @@ from kerastrans.blocks import EPSILON, add_norm, dense, position_wise_ffn
 from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
     CachedMultiHeadAttention,
+    Dropout,
     GlobalToken,
     Patching,
     PositionalEncoding,
@@ -90,7 +91,7 @@ def build_timexer_model(
     def ask_channels(x):
         """Cross-attention of the global tokens, the last of each sequence, to all channels."""
         tokens = ops.reshape(x[:, -1:], (-1, num_channels, d_model))
-        tokens = layers.Dropout(dropout)(attention()(tokens, channels))
+        tokens = Dropout(dropout)(attention()(tokens, channels))
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
         return ops.concatenate([x[:, :-1], tokens], axis=1)
 
@@ -99,14 +100,14 @@ def build_timexer_model(
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)
     channels = dense(d_model, name="channel_embedding")(ops.transpose(x, (0, 2, 1)))
-    channels = layers.Dropout(dropout)(channels)  # (batch, channels, d_model)
+    channels = Dropout(dropout)(channels)  # (batch, channels, d_model)
 
     x = Patching(patch_length, patch_length)(x)  # (batch, channels, patches, patch_length)
     num_tokens = x.shape[2] + 1
     x = dense(d_model, use_bias=False, name="patch_embedding")(x)
     x = PositionalEncoding(None, d_model)(ops.reshape(x, (-1, num_tokens - 1, d_model)))
     x = GlobalToken(num_channels)(x)  # (batch * channels, patches + 1, d_model)
-    x = layers.Dropout(dropout)(x)
+    x = Dropout(dropout)(x)
     for _ in range(num_blocks):
         x = add_norm(x, attention(), dropout, norm="post")
         x = layers.LayerNormalization(epsilon=EPSILON)(ask_channels(x))
@@ -115,6 +116,6 @@ def build_timexer_model(
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     dtype = full_precision()
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
-    x = layers.Dropout(dropout, dtype=dtype)(ops.transpose(x, (0, 2, 1)))
+    x = Dropout(dropout, dtype=dtype)(ops.transpose(x, (0, 2, 1)))
     outputs = head.forecast(x, prediction_length, normalization, statistics)
     return keras.Model(history, outputs, name=name)

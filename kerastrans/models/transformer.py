@@ -5,7 +5,7 @@ from keras import layers
 
 from kerastrans.blocks import close_stack, transformer_decoder, transformer_encoder
 from kerastrans.generation import AutoregressiveModel
-from kerastrans.layers import PositionalEncoding
+from kerastrans.layers import Dropout, PositionalEncoding
 from kerastrans.validation import (
     check_choice,
     check_dropout,
@@ -115,4 +115,4 @@ def _embed(x, max_len, d_model, dropout, dtype, name):
     if d_model is not None:
         x = layers.Dense(d_model, dtype=dtype, name=f"{name}_projection")(x)
     x = PositionalEncoding(max_len, x.shape[-1], dtype=dtype, name=f"{name}_positions")(x)
-    return layers.Dropout(dropout, dtype=dtype, name=f"{name}_dropout")(x)
+    return Dropout(dropout, dtype=dtype, name=f"{name}_dropout")(x)

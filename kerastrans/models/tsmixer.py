@@ -5,7 +5,7 @@ from keras import layers
 
 from kerastrans import heads
 from kerastrans.blocks import dense, time_dense
-from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.layers import Dropout, ReversibleInstanceNormalization
 from kerastrans.precision import full_precision
 from kerastrans.validation import check_dropout, check_positive_integers
 
@@ -67,10 +67,10 @@ def build_tsmixer_model(
     x, statistics = normalization(history)
     for _ in range(num_blocks):
         y = time_dense(normalise(x), context_length, activation="relu")
-        x = layers.Add()([x, layers.Dropout(dropout)(y)])
+        x = layers.Add()([x, Dropout(dropout)(y)])
         y = dense(ff_dim, activation="relu")(normalise(x))
-        y = dense(num_channels)(layers.Dropout(dropout)(y))
-        x = layers.Add()([x, layers.Dropout(dropout)(y)])
+        y = dense(num_channels)(Dropout(dropout)(y))
+        x = layers.Add()([x, Dropout(dropout)(y)])
     x = time_dense(x, prediction_length * head.size, dtype=full_precision())
     outputs = head.forecast(x, prediction_length, normalization, statistics)
     return keras.Model(history, outputs, name=name)
