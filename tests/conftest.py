@@ -40,6 +40,7 @@ def pytest_collection_modifyitems(items):
 def seed():
     keras.utils.set_random_seed(0)
     yield
+    keras.config.set_floatx("float32")
     keras.config.set_dtype_policy("float32")
 
 

@@ -42,7 +42,7 @@ class RecurrentCycle(keras.layers.Layer):
         )
 
     def call(self, position, length, offset=0):
-        steps = ops.expand_dims(position, 1) + ops.arange(offset, offset + length)
+        steps = ops.expand_dims(position, 1) + ops.arange(offset, offset + length, dtype="int32")
         return ops.take(self.cycle, ops.mod(steps, self.cycle_length), axis=0)
 
     def get_config(self):

@@ -74,6 +74,19 @@ def test_mixed_precision_is_finite_and_close_and_puts_out_float32(name, policy, 
     assert error < (0.02 if policy == "mixed_float16" else 0.1)
 
 
+@pytest.mark.tensorflow  # JAX has no float64 unless asked before it starts
+def test_it_is_within_rounding_of_the_same_model_in_float64(name, model):
+    windows = walks(3)
+    here = forecast(model, windows)
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    exact = build(name)
+    exact.set_weights(model.get_weights())
+    there = np.asarray(exact(example_inputs(exact, windows.astype("float64"))))
+    assert there.dtype == "float64"
+    assert np.abs(here - there).max() < 2e-6 * np.abs(there).max()
+
+
 @pytest.mark.parametrize("argument", ["context_length", "prediction_length", "num_channels"])
 @pytest.mark.parametrize("value", [0, -1, 2.5])
 def test_a_size_below_one_is_refused_by_name(name, argument, value):
