@@ -7,6 +7,9 @@ turns in one run, on the same sizes, and each figure is the median of the rounds
 
     pip install -e ".[jax,benchmarks]"
     python benchmarks/training.py            # writes benchmarks/results/training-<backend>.csv
+
+With `--name jax-memory-kept` and the environment variables of the README, which both sides inherit,
+the C library keeps the pages that a step gives back.
 """
 
 import argparse
@@ -90,10 +93,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", default=",".join(CASES), help="comma-separated")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--name", default=keras.backend.backend(), help="of the table")
     options = parser.parse_args()
 
     rows = [compare(name, options.rounds) for name in options.models.split(",")]
-    path = RESULTS / f"training-{keras.backend.backend()}.csv"
+    path = RESULTS / f"training-{options.name}.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
         writer.writeheader()

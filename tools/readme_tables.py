@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import report  # noqa: E402 (beside the benchmarks)
 
 BASELINES = ("seasonal_naive", "last_value")
+TRAINING = {"tensorflow": "TensorFlow", "jax": "JAX", "jax-memory-kept": "JAX, memory kept"}
 RUNTIMES = {
     "keras": "Keras, in process",
     "savedmodel": "SavedModel",
@@ -37,6 +38,7 @@ def main():
         ("forecaster", forecaster()),
         ("latency", latency()),
         ("long_horizon", long_horizon()),
+        ("architectures", architectures()),
         ("training", training()),
         ("translation", translation()),
         ("presets", trained()),
@@ -186,31 +188,47 @@ def long_horizon():
 
 def training():
     """Milliseconds of a step of `fit`, ours on each backend and the peer's."""
-    ours = {b: pd.read_csv(RESULTS / f"training-{b}.csv") for b in ("tensorflow", "jax")}
-    tensorflow, jax = ours.values()
+    tables = {run: pd.read_csv(RESULTS / f"training-{run}.csv") for run in TRAINING}
     table = pd.DataFrame(
         {
-            "architecture": tensorflow.model,
-            "context, batch": [f"{r.context_length}, {r.batch}" for r in tensorflow.itertuples()],
+            "architecture": tables["jax"].model,
+            "context, batch": [
+                f"{r.context_length}, {r.batch}" for r in tables["jax"].itertuples()
+            ],
             "neuralforecast: fit (bare step)": [
-                f"{r.peer_fit:.1f} ms ({r.peer_step:.1f})" for r in jax.itertuples()
+                f"{r.peer_fit:.1f} ms ({r.peer_step:.1f})" for r in tables["jax"].itertuples()
             ],
             **{
-                name: [f"{r.ours:.1f} ms: {r.ratio_fit:.2f} ({r.ratio_step:.2f})" for r in rows]
-                for name, rows in (
-                    ("TensorFlow", list(tensorflow.itertuples())),
-                    ("JAX", list(jax.itertuples())),
-                )
+                TRAINING[run]: [
+                    f"{r.ours:.1f} ms: {r.ratio_fit:.2f} ({r.ratio_step:.2f})"
+                    for r in rows.itertuples()
+                ]
+                for run, rows in tables.items()
             },
         }
     )
     means = []
-    for backend in ours:
-        summary = json.loads((RESULTS / f"training-{backend}.json").read_text())
+    for run in TRAINING:
+        summary = json.loads((RESULTS / f"training-{run}.json").read_text())
         fit, step = (summary[f"geometric_mean_ratio_{kind}"] for kind in ("fit", "step"))
         means.append(f"{fit:.2f} ({step:.2f})")
     table.loc[len(table)] = ["geometric mean of the ratios", "", "", *means]
     return table
+
+
+def architectures():
+    """Every architecture beside the last value, the best first."""
+    table = pd.read_csv(RESULTS / "architectures.csv").sort_values("mse", ignore_index=True)
+    last_value = table.mse[table.model == "last_value"].item()
+    return pd.DataFrame(
+        {
+            "architecture": table.model,
+            "weights": [f"{count:,}" for count in table.parameters],
+            "MSE": [f"{mse:.3f}" for mse in table.mse],
+            "MAE": [f"{mae:.3f}" for mae in table.mae],
+            "MSE / last value's": [f"{mse / last_value:.2f}" for mse in table.mse],
+        }
+    )
 
 
 def translation():

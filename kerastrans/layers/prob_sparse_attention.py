@@ -60,9 +60,8 @@ class ProbSparseAttention(CachedMultiHeadAttention):
         chosen = ops.take_along_axis(queries, ops.expand_dims(active, -1), axis=2)
         mask = None
         if self.causal:
-            mask = ops.arange(length, dtype="int32") <= ops.expand_dims(
-                active, -1
-            )  # (B, H, count, T)
+            steps = ops.arange(length, dtype="int32")
+            mask = steps <= ops.expand_dims(active, -1)  # (B, H, count, T)
         weights = self.weights_dropout(self._weights(chosen, keys, mask))
         attended = ops.matmul(weights, values)  # (B, H, count, D)
         where = ops.one_hot(active, length, dtype=self.compute_dtype)  # (B, H, count, T)

@@ -1,0 +1,44 @@
+"""Every architecture on ETTh1, 96 steps to 96: small, briefly trained, all by one setting.
+
+    KERAS_BACKEND=jax python benchmarks/architectures.py      # writes results/architectures.csv
+
+A first look at the zoo, and a check that each learns: not what a paper's own settings reach, which
+is long_horizon.py's. Nothing was tuned. The epoch is chosen on validation, the test part read once;
+runs that stand in the table are not run again.
+"""
+
+import argparse
+
+import long_horizon
+
+from kerastrans import zoo
+
+DATASET, HORIZON, CONTEXT, SEED = "etth1", 96, 96, 0
+SETTINGS = {
+    "batch_size": 64,
+    "learning_rate": 0.001,
+    "epochs": 4,
+    "patience": 2,
+    "schedule": "halve",
+}
+SIZES = {"d_model": 32, "num_heads": 4, "ff_dim": 64, "hidden_dim": 128, "dropout": 0.1}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", help="comma-separated; all by default")
+    names = parser.parse_args().models
+    path = long_horizon.HERE / "results" / "architectures.csv"
+    for name in names.split(",") if names else zoo.names():
+        key = (name, DATASET, HORIZON, CONTEXT, SEED)
+        if tuple(map(str, key)) in long_horizon.done(path):
+            continue
+        known = zoo.info(name).defaults
+        sizes = {size: value for size, value in SIZES.items() if known.get(size) is not None}
+        row = long_horizon.run(*key, {**SETTINGS, "hyperparameters": sizes})
+        long_horizon.append(path, row)
+        print(f"{name:18} MSE {row['mse']}  MAE {row['mae']}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
