@@ -30,14 +30,10 @@ def main():
     names = parser.parse_args().models
     path = long_horizon.HERE / "results" / "architectures.csv"
     for name in names.split(",") if names else zoo.names():
-        key = (name, DATASET, HORIZON, CONTEXT, SEED)
-        if tuple(map(str, key)) in long_horizon.done(path):
-            continue
         known = zoo.info(name).defaults
         sizes = {size: value for size, value in SIZES.items() if known.get(size) is not None}
-        row = long_horizon.run(*key, {**SETTINGS, "hyperparameters": sizes})
-        long_horizon.append(path, row)
-        print(f"{name:18} MSE {row['mse']}  MAE {row['mae']}", flush=True)
+        key = (name, DATASET, HORIZON, CONTEXT, SEED)
+        long_horizon.run_once(path, key, {**SETTINGS, "hyperparameters": sizes})
 
 
 if __name__ == "__main__":

@@ -61,11 +61,17 @@ def main():
                 if options.context_length:
                     settings["context_length"] = options.context_length
                 key = (model, dataset, horizon, settings["context_length"], options.seed)
-                if tuple(map(str, key)) in done(options.output):
-                    continue
-                row = run(*key, settings, options.verbose)
-                append(options.output, row)
-                print(f"{model:14} {dataset:14} {horizon:4}  MSE {row['mse']}  MAE {row['mae']}")
+                run_once(options.output, key, settings, options.verbose)
+
+
+def run_once(path, key, settings, verbose=0):
+    """Run what does not stand in the table yet, and add its row."""
+    if tuple(map(str, key)) in done(path):
+        return
+    row = run(*key, settings, verbose)
+    append(path, row)
+    model, dataset, horizon, *_ = key
+    print(f"{model:18} {dataset:14} {horizon:4}  MSE {row['mse']}  MAE {row['mae']}", flush=True)
 
 
 def load_settings(model, dataset, horizon):

@@ -189,14 +189,13 @@ def long_horizon():
 def training():
     """Milliseconds of a step of `fit`, ours on each backend and the peer's."""
     tables = {run: pd.read_csv(RESULTS / f"training-{run}.csv") for run in TRAINING}
+    cases = list(tables["jax"].itertuples())
     table = pd.DataFrame(
         {
-            "architecture": tables["jax"].model,
-            "context, batch": [
-                f"{r.context_length}, {r.batch}" for r in tables["jax"].itertuples()
-            ],
+            "architecture": [r.model for r in cases],
+            "context, batch": [f"{r.context_length}, {r.batch}" for r in cases],
             "neuralforecast: fit (bare step)": [
-                f"{r.peer_fit:.1f} ms ({r.peer_step:.1f})" for r in tables["jax"].itertuples()
+                f"{r.peer_fit:.1f} ms ({r.peer_step:.1f})" for r in cases
             ],
             **{
                 TRAINING[run]: [
