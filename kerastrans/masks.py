@@ -30,7 +30,7 @@ def create_padding_mask(valid_lengths, size):
     Returns:
         Boolean tensor `(batch, size)`, or `(batch, query, size)`: True where there is data.
     """
-    return ops.arange(size) < ops.expand_dims(ops.cast(valid_lengths, "int32"), -1)
+    return ops.arange(size, dtype="int32") < ops.expand_dims(ops.cast(valid_lengths, "int32"), -1)
 
 
 def combine_masks(*masks):

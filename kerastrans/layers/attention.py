@@ -125,7 +125,7 @@ class CachedMultiHeadAttention(keras.layers.Layer):
             new_key, new_value = self.project(query)
             keys = ops.slice_update(keys, (0, 0, index, 0), new_key)
             values = ops.slice_update(values, (0, 0, index, 0), new_value)
-            mask = ops.reshape(ops.arange(keys.shape[2]) <= index, (1, 1, -1))
+            mask = ops.reshape(ops.arange(keys.shape[2], dtype="int32") <= index, (1, 1, -1))
         else:
             mask = self._mask(query, memory, padding_mask, attention_mask)
         return self.attend(query, keys, values, mask), (keys, values)

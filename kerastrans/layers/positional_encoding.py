@@ -27,7 +27,7 @@ class _Positional(keras.layers.Layer):
         length = inputs.shape[1]
         if length is not None and isinstance(offset, int):
             self.check_length(offset + length)
-        positions = offset + ops.arange(ops.shape(inputs)[1])
+        positions = offset + ops.arange(ops.shape(inputs)[1], dtype="int32")
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
     def decode(self, inputs, *, index):
