@@ -81,8 +81,8 @@ class AncestralSampler(_Sampler):
 
     def advance(self, outputs, index, memory):
         written, uniform = memory
-        value = self.head.draw(outputs, ops.take(uniform, index, axis=1)[:, None])
-        value = ops.cast(value, written.dtype)
+        draw = ops.cast(ops.take(uniform, index, axis=1)[:, None], outputs.dtype)
+        value = ops.cast(self.head.draw(outputs, draw), written.dtype)
         return value, (ops.slice_update(written, (0, index, 0), value), uniform), None
 
 
@@ -172,7 +172,8 @@ class RandomSampler(_TokenSampler):
             before = ops.cumsum(probabilities, axis=-1) - probabilities
             probabilities = ops.where(before < self.top_p, probabilities, 0.0)
         cumulative = ops.cumsum(probabilities, axis=-1)
-        draw = ops.take(draws, index, axis=1)[:, None] * cumulative[:, -1:]
+        draw = ops.cast(ops.take(draws, index, axis=1)[:, None], cumulative.dtype)
+        draw = draw * cumulative[:, -1:]
         place = ops.sum(ops.cast(cumulative <= draw, "int32"), axis=-1, keepdims=True)
         place = ops.minimum(place, count - 1)
         return ops.take_along_axis(ops.cast(tokens, "int32"), place, axis=-1)[:, 0]
@@ -226,7 +227,8 @@ class BeamSampler(_TokenSampler):
 
     def result(self, memory):
         tokens, _, scores = memory
-        lengths = ops.sum(ops.cast(tokens != self.pad_token, "float32"), axis=-1)
+        lengths = ops.sum(ops.cast(tokens != self.pad_token, scores.dtype), axis=-1)
         scores = ops.reshape(scores / lengths**self.length_penalty, (-1, self.width))
-        best = self.width * ops.arange(ops.shape(scores)[0]) + ops.argmax(scores, axis=-1)
-        return ops.take(tokens, best, axis=0)
+        first_beams = self.width * ops.arange(ops.shape(scores)[0], dtype="int32")
+        best = ops.cast(ops.argmax(scores, axis=-1), "int32")
+        return ops.take(tokens, first_beams + best, axis=0)

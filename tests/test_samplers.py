@@ -80,6 +80,21 @@ def test_beam_of_one_is_greedy(model, sentences):
     )
 
 
+@pytest.mark.tensorflow  # JAX has no float64 unless asked before it starts
+@pytest.mark.parametrize(
+    "sampler",
+    [GreedySampler(), RandomSampler(seed=0), BeamSampler(3, 0.5)],
+    ids=lambda s: type(s).__name__,
+)
+def test_the_same_model_in_float64_writes_the_same(model, sentences, sampler):
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    exact = kerastrans.build_seq2seq_transformer(12, VOCABULARY, 16, 2, 32, 1, 1, 0.0)
+    exact.set_weights(model.get_weights())
+    here, there = (x.generate(*sentences, 8, sampler) for x in (model, exact))
+    np.testing.assert_array_equal(here, there)
+
+
 def test_wide_beam_finds_the_most_probable_of_all_sequences(model, sentences):
     source, lengths = (x[:6] for x in sentences)
     steps, words = 3, [t for t in range(VOCABULARY) if t not in (PAD, START, END)]

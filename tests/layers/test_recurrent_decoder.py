@@ -1,5 +1,6 @@
 """DeepAR's recurrence: step by step it is the model that was trained, and it samples its head."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
@@ -70,6 +71,22 @@ def test_the_first_step_is_drawn_from_the_models_own_distribution(name):
     again = generate_samples(model, inputs, 5, 2000, seed=3)
     np.testing.assert_array_equal(samples, again)
     assert np.abs(samples - generate_samples(model, inputs, 5, 2000, seed=4)).max() > 0
+
+
+@pytest.mark.tensorflow  # JAX has no float64 unless asked before it starts
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_same_model_in_float64_draws_the_same(name):
+    model, inputs = build(name), example()
+    here = generate_samples(model, inputs, 3, 20)
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    exact = build(name)
+    exact.set_weights(model.get_weights())
+    there = generate_samples(exact, inputs, 3, 20)
+    if name == "negative_binomial":  # a count may fall on the other side of its edge
+        assert (here == there).mean() > 0.98
+    else:
+        np.testing.assert_allclose(here, there, rtol=1e-3, atol=1e-3)
 
 
 def test_a_context_of_one_step_and_no_covariates():
