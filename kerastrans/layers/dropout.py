@@ -1,37 +1,52 @@
-"""Dropout that costs a training step on JAX no more than what it stands between."""
+"""Dropout that costs a training step no more than what it stands between."""
 
+import functools
 import math
 
 import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.backend import compile_function
+
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class Dropout(keras.layers.Dropout):
-    """Keras's dropout; on JAX with a mask that XLA computes where it is used.
+    """Keras's dropout, with a mask that XLA computes in one pass.
 
-    Keras draws a random number per element, which JAX's generator makes slower on a CPU than a
-    Transformer's products. Here it draws two for the whole tensor, and a hash of them and of the
-    element's place says whether the element stays. Arguments as `keras.layers.Dropout`; on the
-    other backends, and with a `noise_shape`, it is that layer.
+    Keras draws a random number per element, which costs more on a CPU than a Transformer's
+    products. Here it draws two for the whole tensor, and a hash of them and of the element's place
+    says whether the element stays. Arguments as `keras.layers.Dropout`; on PyTorch, and with a
+    `noise_shape`, it is that layer.
 
     Source: Srivastava et al. (2014); the hash is of Wellons' "hash prospector" (2018), two rounds.
     """
 
     def call(self, inputs, training=False):
-        fused = keras.backend.backend() == "jax" and self.noise_shape is None
-        if not (fused and training and self.rate):
+        hashed = keras.backend.backend() != "torch" and self.noise_shape is None
+        if not (hashed and training and self.rate):
             return super().call(inputs, training)
-        places = ops.reshape(ops.arange(math.prod(inputs.shape), dtype="uint32"), inputs.shape)
         keys = keras.random.randint((2,), 0, 2**31 - 1, seed=self.seed_generator)
-        first, second = ops.split(ops.cast(keys, "uint32"), 2)
-        stays = _mix(_mix(places ^ first) ^ second) >= np.uint32(self.rate * 2**32)
+        least = ops.convert_to_tensor(np.uint32(self.rate * 2**32))
+        stays = _compiled_mask()(inputs, keys, least)
         return ops.where(stays, inputs / (1 - self.rate), ops.zeros_like(inputs))
+
+
+@functools.cache
+def _compiled_mask():
+    return compile_function(_mask, variables=())
+
+
+def _mask(inputs, keys, least):
+    """Which elements stay: those whose place has a hash of at least `least`."""
+    shape = ops.shape(inputs)
+    places = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
+    first, second = ops.split(ops.cast(keys, "uint32"), 2)
+    return _mix(_mix(ops.reshape(places, shape) ^ first) ^ second) >= least
 
 
 def _mix(x):
     """A hash of 32 bits to 32 bits, each of which depends on all."""
-    x = (x ^ (x >> np.uint32(16))) * np.uint32(0x21F0AAAD)
-    x = (x ^ (x >> np.uint32(15))) * np.uint32(0xD35A2D97)
-    return x ^ (x >> np.uint32(15))
+    x = (x ^ ops.right_shift(x, np.uint32(16))) * np.uint32(0x21F0AAAD)
+    x = (x ^ ops.right_shift(x, np.uint32(15))) * np.uint32(0xD35A2D97)
+    return x ^ ops.right_shift(x, np.uint32(15))

@@ -62,3 +62,10 @@ def test_a_noise_shape_is_shared_along_its_axes():
     layer = Dropout(0.5, noise_shape=(4, 1, 6))
     mask = keras.ops.convert_to_numpy(layer(np.ones((4, 5, 6), "float32"), training=True)) > 0
     assert (mask == mask[:, :1]).all()
+
+
+def test_fit_takes_batches_of_any_size():
+    model = keras.Sequential([keras.Input((50,)), Dropout(0.5), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    history = model.fit(np.ones((10, 50)), np.ones((10, 1)), batch_size=4, epochs=2, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
