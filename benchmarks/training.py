@@ -9,7 +9,8 @@ turns in one run, on the same sizes, and each figure is the median of the rounds
     python benchmarks/training.py            # writes benchmarks/results/training-<backend>.csv
 
 With `--name jax-memory-kept` and the environment variables of the README, which both sides inherit,
-the C library keeps the pages that a step gives back.
+the C library keeps the pages that a step gives back. On TensorFlow `--jit-compile` (and `--name
+tensorflow-xla`) has XLA compile the step, which Keras leaves to the user on a CPU.
 """
 
 import argparse
@@ -94,9 +95,12 @@ def main():
     parser.add_argument("--models", default=",".join(CASES), help="comma-separated")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--name", default=keras.backend.backend(), help="of the table")
+    parser.add_argument("--jit-compile", action="store_const", const=True, default="auto")
     options = parser.parse_args()
 
-    rows = [compare(name, options.rounds) for name in options.models.split(",")]
+    rows = [
+        compare(name, options.rounds, options.jit_compile) for name in options.models.split(",")
+    ]
     path = RESULTS / f"training-{options.name}.csv"
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, COLUMNS)
@@ -115,10 +119,10 @@ def main():
     print(f"{means}, written to {path}")
 
 
-def compare(name, rounds):
+def compare(name, rounds, jit_compile):
     """Ours and the peer's step by turns: a row of the table, times in milliseconds."""
     context_length, batch, steps, hyperparameters, peer_class, peer_arguments = CASES[name]
-    ours, pipeline = our_round(name, context_length, batch, hyperparameters, steps)
+    ours, pipeline = our_round(name, context_length, batch, hyperparameters, steps, jit_compile)
     peer = start_peer(peer_class, peer_arguments, context_length, batch, steps)
     turns = {
         "ours": ours,
@@ -150,11 +154,11 @@ def compare(name, rounds):
     return row
 
 
-def our_round(name, context_length, batch, hyperparameters, steps):
+def our_round(name, context_length, batch, hyperparameters, steps, jit_compile):
     """Functions that run `steps` of `fit`, and as many batches of the pipeline alone."""
     keras.utils.set_random_seed(SEED)
     model = zoo.build(name, context_length, HORIZON, CHANNELS, **hyperparameters)
-    model.compile(keras.optimizers.Adam(1e-4), "mse")
+    model.compile(keras.optimizers.Adam(1e-4), "mse", jit_compile=jit_compile)
     rows = context_length + HORIZON + batch * steps - 1
     series = np.random.default_rng(SEED).standard_normal((rows, CHANNELS)).astype("float32")
     windows = window_dataset(
