@@ -19,7 +19,12 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 import report  # noqa: E402 (beside the benchmarks)
 
 BASELINES = ("seasonal_naive", "last_value")
-TRAINING = {"tensorflow": "TensorFlow", "jax": "JAX", "jax-memory-kept": "JAX, memory kept"}
+TRAINING = {
+    "tensorflow": "TensorFlow",
+    "tensorflow-xla": "TensorFlow, XLA",
+    "jax": "JAX",
+    "jax-memory-kept": "JAX, memory kept",
+}
 RUNTIMES = {
     "keras": "Keras, in process",
     "savedmodel": "SavedModel",
