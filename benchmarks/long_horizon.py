@@ -8,6 +8,7 @@ settings, with their sources, are in settings/<model>.toml; the protocol is in b
 
 import argparse
 import csv
+import math
 import time
 import tomllib
 from pathlib import Path
@@ -33,10 +34,10 @@ COLUMNS = (
     "backend",
     "keras",
 )
-SCHEDULES = {
-    "constant": lambda epoch: 1.0,
+SCHEDULES = {  # factor of the rate in each epoch
     "halve": lambda epoch: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
     "decay": lambda epoch: 0.9 ** max(0, epoch - 3),  # "type3"
+    "cosine": lambda epoch: (1 + math.cos(math.pi * epoch / 33)) / 2,  # TiDE's, on ETTh1
 }
 
 
