@@ -67,14 +67,15 @@ class PeriodicConvolution(keras.layers.Layer):
         gathered = ops.reshape(gathered, (-1, length + 2 * reach, width * channels))
 
         # Along the row: each tap's product, moved to its place where it stays in the row.
+        # Split, not sliced: a slice's gradient would be as large as all products, for every tap.
         products = ops.matmul(gathered, self._kernel(width, channels))
-        products = ops.reshape(products, (-1, length + 2 * reach, width, self.filters))
+        products = ops.split(products, width, axis=-1)
         column = ops.expand_dims(ops.arange(length, dtype="int32"), 1)
         column = ops.mod(column, period) + taps  # (batch, time, taps)
         in_row = ops.cast((column >= 0) & (column < period), inputs.dtype)
         outputs = sum(
-            products[:, tap : tap + length, tap] * in_row[:, :, tap : tap + 1]
-            for tap in range(width)
+            product[:, tap : tap + length] * in_row[:, :, tap : tap + 1]
+            for tap, product in enumerate(products)
         )
         return outputs + ops.cast(self.bias, outputs.dtype)
 
