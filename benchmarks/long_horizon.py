@@ -34,10 +34,10 @@ COLUMNS = (
     "backend",
     "keras",
 )
-SCHEDULES = {  # factor of the rate in each epoch
-    "halve": lambda epoch: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
-    "decay": lambda epoch: 0.9 ** max(0, epoch - 3),  # "type3"
-    "cosine": lambda epoch: (1 + math.cos(math.pi * epoch / 33)) / 2,  # TiDE's, on ETTh1
+SCHEDULES = {  # factor of the rate in an epoch of so many
+    "halve": lambda epoch, epochs: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
+    "decay": lambda epoch, epochs: 0.9 ** max(0, epoch - 3),  # "type3"
+    "cosine": lambda epoch, epochs: (1 + math.cos(math.pi * epoch / epochs)) / 2,  # TiDE's
 }
 
 
@@ -149,16 +149,17 @@ def fit(model, train, validation, settings, verbose=0):
     """Train as the settings say; returns the validation loss of each epoch."""
     if not model.trainable_weights:
         return []
-    rate, schedule = settings["learning_rate"], SCHEDULES[settings["schedule"]]
+    rate, epochs = settings["learning_rate"], settings["epochs"]
+    schedule = SCHEDULES[settings["schedule"]]
     model.compile(keras.optimizers.Adam(rate, epsilon=1e-8), "mse")
     history = model.fit(
         train,
         validation_data=validation,
-        epochs=settings["epochs"],
+        epochs=epochs,
         shuffle=False,  # the dataset does
         verbose=verbose,
         callbacks=[
-            keras.callbacks.LearningRateScheduler(lambda epoch: rate * schedule(epoch)),
+            keras.callbacks.LearningRateScheduler(lambda epoch: rate * schedule(epoch, epochs)),
             keras.callbacks.EarlyStopping(patience=settings["patience"], restore_best_weights=True),
         ],
     )

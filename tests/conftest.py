@@ -55,6 +55,15 @@ def small_inputs():
     return random_sequences(2, 8, 3, seed=1)
 
 
+def in_float64(model, build):
+    """What `build()` makes in float64, with the weights of `model`; `seed` sets the policy back."""
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    exact = build()
+    exact.set_weights(model.get_weights())
+    return exact
+
+
 def to_numpy(tensor):
     return keras.ops.convert_to_numpy(tensor)
 

@@ -40,6 +40,7 @@ def _compiled_mask():
 def _mask(inputs, keys, least):
     """Which elements stay: those whose place has a hash of at least `least`."""
     shape = ops.shape(inputs)
+    # Counted in int32: XLA on TensorFlow has no range of uint32.
     places = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
     first, second = ops.split(ops.cast(keys, "uint32"), 2)
     return _mix(_mix(ops.reshape(places, shape) ^ first) ^ second) >= least

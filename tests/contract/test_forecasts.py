@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
+from tests.conftest import in_float64
 
 from .conftest import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs, forecast, walks
 
@@ -78,10 +79,7 @@ def test_mixed_precision_is_finite_and_close_and_puts_out_float32(name, policy, 
 def test_it_is_within_rounding_of_the_same_model_in_float64(name, model):
     windows = walks(3)
     here = forecast(model, windows)
-    keras.config.set_floatx("float64")
-    keras.config.set_dtype_policy("float64")
-    exact = build(name)
-    exact.set_weights(model.get_weights())
+    exact = in_float64(model, lambda: build(name))
     there = np.asarray(exact(example_inputs(exact, windows.astype("float64"))))
     assert there.dtype == "float64"
     assert np.abs(here - there).max() < 2e-6 * np.abs(there).max()
