@@ -14,10 +14,10 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
         num_segments: int, segments to forecast.
 
     Call arguments:
-        inputs: `(batch, num_channels, d_model)`, of an even width; only its shape is used.
+        inputs: `(batch, num_channels, d_model)`, of an even width; only its sizes are used.
 
     Returns:
-        `(batch, num_channels, num_segments, d_model)`.
+        `(1, num_channels, num_segments, d_model)`: the same for every example.
 
     Raises:
         ValueError: `num_segments` below 1, an odd width.
@@ -45,12 +45,12 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
 
     def call(self, inputs):
         _, num_channels, width = inputs.shape
-        shape = (ops.shape(inputs)[0], num_channels, self.num_segments, width // 2)
+        shape = (1, num_channels, self.num_segments, width // 2)
         parts = [ops.broadcast_to(part, shape) for part in (self.segments, self.channels)]
         return ops.cast(ops.concatenate(parts, axis=-1), self.compute_dtype)
 
     def compute_output_shape(self, inputs_shape):
-        return (*inputs_shape[:2], self.num_segments, inputs_shape[-1])
+        return (1, inputs_shape[1], self.num_segments, inputs_shape[-1])
 
     def get_config(self):
         return {**super().get_config(), "num_segments": self.num_segments}

@@ -1,11 +1,10 @@
 """SegRNN: a GRU over segments that forecasts all segments at once (Lin et al., 2023, figure 2)."""
 
 import keras
-from keras import layers, ops
+from keras import ops
 
 from kerastrans import heads
 from kerastrans.blocks import dense
-from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
     ChannelSegmentEmbedding,
     Dropout,
@@ -76,12 +75,14 @@ def build_segrnn_model(
     x = Patching(segment_length, segment_length)(x)  # (batch, channels, segments, length)
     x = dense(d_model, activation="relu", name="embedding")(x)
 
-    start = {"kernel_initializer": FanInUniform(), "recurrent_initializer": FanInUniform()}
-    gru = layers.GRU(d_model, **start, unroll=True, name="gru")
-    x = gru(ops.reshape(x, (-1, past, d_model)))  # (batch * channels, d_model)
-    where = ChannelSegmentEmbedding(future)(ops.reshape(x, (-1, num_channels, d_model)))
-    x = ops.reshape(ops.repeat(x, future, axis=0), (-1, d_model))  # a state for each segment
-    x = gru(ops.reshape(where, (-1, 1, d_model)), initial_state=x)
+    input_gates = dense(3 * d_model, name="input_gates")
+    state_gates = dense(3 * d_model, name="state_gates")
+    state = ops.zeros_like(x[:, :, 0])  # (batch, channels, d_model)
+    for segment in ops.unstack(input_gates(x), axis=2):
+        state = _gru_step(segment, state_gates(state), state)
+    segments = input_gates(ChannelSegmentEmbedding(future)(state))  # the same for every example
+    memory = state_gates(state)[:, :, None]  # the same for every future segment
+    x = _gru_step(segments, memory, state[:, :, None])
 
     x = Dropout(dropout)(x)
     x = dense(segment_length * head.size, dtype=full_precision(), name="head")(x)
@@ -89,3 +90,14 @@ def build_segrnn_model(
     x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))
     outputs = head.forecast(x, prediction_length, normalization, statistics)
     return keras.Model(history, outputs, name=name)
+
+
+def _gru_step(inputs, memory, state):
+    """The next state of a gated recurrent unit, from what its gates take of input and state.
+
+    Source: Cho et al. (2014), section 2.3; the reset gate is behind the product, as in cuDNN.
+    """
+    inputs, memory = ops.split(inputs, 3, axis=-1), ops.split(memory, 3, axis=-1)
+    update, reset = (ops.sigmoid(inputs[gate] + memory[gate]) for gate in range(2))
+    candidate = ops.tanh(inputs[2] + reset * memory[2])
+    return update * state + (1 - update) * candidate

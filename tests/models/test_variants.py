@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
-from kerastrans.layers import RecurrentCycle
+from kerastrans.layers import ChannelSegmentEmbedding, RecurrentCycle
 
 from ..conftest import to_numpy
 
@@ -79,3 +79,27 @@ def test_cyclenet_mlp_has_a_hidden_layer():
     linear = zoo.build("cyclenet", 24, 12, 3).count_params()
     hidden = zoo.build("cyclenet", 24, 12, 3, hidden_dim=10).count_params()
     assert hidden - linear == (24 * 10 + 10) + (10 * 12 + 12) - (24 * 12 + 12)
+
+
+def test_segrnn_steps_as_keras_gated_recurrent_unit():
+    model = zoo.build("segrnn", 24, 12, 3, segment_length=4, d_model=8, dropout=0.0)
+    inputs, states = (model.get_layer(f"{gates}_gates") for gates in ("input", "state"))
+    cell = keras.layers.GRUCell(8)
+    cell.build((None, 8))
+    biases = np.random.default_rng(1).standard_normal((2, 24)).astype("float32")
+    inputs.bias.assign(biases[0])
+    states.bias.assign(biases[1])
+    cell.set_weights([to_numpy(inputs.kernel), to_numpy(states.kernel), biases])
+
+    last = WINDOWS[:, -1:]
+    segments = (WINDOWS - last).transpose(0, 2, 1).reshape(6, 6, 4)  # a row per channel
+    past = model.get_layer("embedding")(segments)
+    state = np.zeros((6, 8), "float32")
+    for step in range(6):
+        state, _ = cell(past[:, step], state)
+    embedding = next(x for x in model.layers if isinstance(x, ChannelSegmentEmbedding))
+    where = np.tile(to_numpy(embedding(np.zeros((2, 3, 8))))[0], (2, 1, 1))
+    future = [cell(where[:, segment], state)[0] for segment in range(3)]
+    expected = np.concatenate([to_numpy(model.get_layer("head")(x)) for x in future], axis=1)
+    expected = expected.reshape(2, 3, 12).transpose(0, 2, 1) + last
+    np.testing.assert_allclose(to_numpy(model(WINDOWS)), expected, atol=1e-5)
