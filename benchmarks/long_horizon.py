@@ -34,10 +34,10 @@ COLUMNS = (
     "backend",
     "keras",
 )
-SCHEDULES = {  # factor of the rate in an epoch of so many
-    "halve": lambda epoch, epochs: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
-    "decay": lambda epoch, epochs: 0.9 ** max(0, epoch - 3),  # "type3"
-    "cosine": lambda epoch, epochs: (1 + math.cos(math.pi * epoch / epochs)) / 2,  # TiDE's
+SCHEDULES = {  # factor of the rate in an epoch, by a run's settings
+    "halve": lambda epoch, _: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
+    "decay": lambda epoch, settings: settings["decay"] ** max(0, epoch - 3),  # "type3"
+    "cosine": lambda epoch, settings: (1 + math.cos(math.pi * epoch / settings["epochs"])) / 2,
 }
 
 
@@ -149,17 +149,16 @@ def fit(model, train, validation, settings, verbose=0):
     """Train as the settings say; returns the validation loss of each epoch."""
     if not model.trainable_weights:
         return []
-    rate, epochs = settings["learning_rate"], settings["epochs"]
-    schedule = SCHEDULES[settings["schedule"]]
+    rate, schedule = settings["learning_rate"], SCHEDULES[settings["schedule"]]
     model.compile(keras.optimizers.Adam(rate, epsilon=1e-8), "mse")
     history = model.fit(
         train,
         validation_data=validation,
-        epochs=epochs,
+        epochs=settings["epochs"],
         shuffle=False,  # the dataset does
         verbose=verbose,
         callbacks=[
-            keras.callbacks.LearningRateScheduler(lambda epoch: rate * schedule(epoch, epochs)),
+            keras.callbacks.LearningRateScheduler(lambda epoch: rate * schedule(epoch, settings)),
             keras.callbacks.EarlyStopping(patience=settings["patience"], restore_best_weights=True),
         ],
     )
