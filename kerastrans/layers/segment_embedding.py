@@ -14,7 +14,7 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
         num_segments: int, segments to forecast.
 
     Call arguments:
-        inputs: `(batch, num_channels, d_model)`, of an even width; only its sizes are used.
+        inputs: `(batch, num_channels, ..., d_model)`, of an even width; only its sizes are used.
 
     Returns:
         `(1, num_channels, num_segments, d_model)`: the same for every example.
@@ -31,7 +31,7 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
         self.num_segments = num_segments
 
     def build(self, inputs_shape):
-        _, num_channels, width = inputs_shape
+        num_channels, width = inputs_shape[1], inputs_shape[-1]
         if width % 2:
             raise ValueError(f"d_model must be even, got {width}.")
         normal = keras.initializers.RandomNormal(stddev=1.0)
@@ -44,8 +44,7 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        _, num_channels, width = inputs.shape
-        shape = (1, num_channels, self.num_segments, width // 2)
+        shape = (*self.compute_output_shape(inputs.shape)[:-1], inputs.shape[-1] // 2)
         parts = [ops.broadcast_to(part, shape) for part in (self.segments, self.channels)]
         return ops.cast(ops.concatenate(parts, axis=-1), self.compute_dtype)
 

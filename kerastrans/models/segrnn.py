@@ -77,12 +77,11 @@ def build_segrnn_model(
 
     input_gates = dense(3 * d_model, name="input_gates")
     state_gates = dense(3 * d_model, name="state_gates")
-    state = ops.zeros_like(x[:, :, 0])  # (batch, channels, d_model)
-    for segment in ops.unstack(input_gates(x), axis=2):
+    state = ops.zeros_like(x[:, :, :1])  # (batch, channels, 1, d_model)
+    for segment in ops.split(input_gates(x), past, axis=2):
         state = _gru_step(segment, state_gates(state), state)
-    segments = input_gates(ChannelSegmentEmbedding(future)(state))  # the same for every example
-    memory = state_gates(state)[:, :, None]  # the same for every future segment
-    x = _gru_step(segments, memory, state[:, :, None])
+    where = ChannelSegmentEmbedding(future)(state)  # (1, channels, segments, d_model)
+    x = _gru_step(input_gates(where), state_gates(state), state)
 
     x = Dropout(dropout)(x)
     x = dense(segment_length * head.size, dtype=full_precision(), name="head")(x)
