@@ -5,8 +5,7 @@ BIN = .venv/bin
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope
 INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
-DIFFERS = tests/layers tests/test_masks.py tests/test_generation.py tests/test_samplers.py \
-	tests/test_heads.py tests/data/test_panel.py
+DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
 .PHONY: demo test test-tensorflow test-jax test-torch presets runtimes notebooks lint format clean
 
@@ -21,8 +20,8 @@ test-tensorflow: $(INSTALLED)
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
-	KERAS_BACKEND=jax $(PYTEST) $(DIFFERS) tests/data/test_windows.py tests/test_precision.py \
-		tests/test_covariates.py
+	KERAS_BACKEND=jax $(PYTEST) $(DIFFERS) tests/data/test_windows.py \
+		tests/utils/test_precision.py tests/models/test_covariates.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
@@ -47,6 +46,7 @@ notebooks: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

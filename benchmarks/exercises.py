@@ -20,7 +20,6 @@ from translation import CASES, run
 
 import kerastrans
 from kerastrans import zoo
-from kerastrans.blocks import add_norm, position_wise_ffn, transformer_encoder
 from kerastrans.data import (
     StandardScaler,
     chronological_split,
@@ -29,12 +28,13 @@ from kerastrans.data import (
     teacher_forcing_pairs,
     window_dataset,
 )
-from kerastrans.data.text import PAD
-from kerastrans.evaluation import last_value, seasonal_naive
+from kerastrans.evaluation.metrics import mae
+from kerastrans.evaluation.windows import last_value, seasonal_naive
+from kerastrans.forecasting.runs import environment
 from kerastrans.layers import CachedMultiHeadAttention, PositionalEncoding
 from kerastrans.layers.attention import HIDDEN_SCORE
-from kerastrans.metrics import mae
-from kerastrans.runs import environment
+from kerastrans.models.blocks import add_norm, position_wise_ffn, transformer_encoder
+from kerastrans.text.tokens import PAD
 
 RESULTS = Path(__file__).parent / "results" / "exercises.json"
 SEED = 0

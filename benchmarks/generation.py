@@ -24,8 +24,8 @@ import keras
 import numpy as np
 
 import kerastrans
-from kerastrans.generation import cached_decoder
-from kerastrans.runs import environment
+from kerastrans.decoding.generation import cached_decoder
+from kerastrans.forecasting.runs import environment
 
 CONTEXT, CHANNELS, D_MODEL, HEADS, FF_DIM, BLOCKS, SEED = 96, 7, 64, 4, 128, 2, 0
 LENGTHS, BATCHES = (24, 96, 384), (1, 32)

@@ -22,7 +22,7 @@ from keras import ops
 
 import kerastrans
 from kerastrans import precision
-from kerastrans.runs import environment
+from kerastrans.forecasting.runs import environment
 
 SIZES = {"d_model": 512, "blocks": 4, "context": 512, "steps": 96, "batch": 64, "square": 8192}
 QUICK = {"d_model": 32, "blocks": 1, "context": 32, "steps": 8, "batch": 8, "square": 256}
@@ -49,7 +49,7 @@ def products(size):
 def square_rate(side, dtype):
     """Operations a second of one product of square matrices."""
     x = ops.cast(keras.random.normal((side, side), seed=SEED), dtype)
-    multiply = kerastrans.backend.compile_function(ops.matmul, [])
+    multiply = kerastrans.utils.backend.compile_function(ops.matmul, [])
     seconds = median_seconds(lambda: np.asarray(ops.cast(multiply(x, x)[0, 0], "float32")), 20)
     return 2 * side**3 / seconds
 

@@ -17,9 +17,9 @@ import keras
 
 from kerastrans import backtesting, datasets
 from kerastrans.data import chronological_split
-from kerastrans.forecaster import Forecaster
+from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.forecasting.runs import environment
 from kerastrans.heads import QuantileHead
-from kerastrans.runs import environment
 
 RESULTS = Path(__file__).parent / "results" / "intervals.csv"
 COLUMNS = [

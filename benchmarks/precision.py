@@ -16,8 +16,8 @@ import numpy as np
 from generation import RESULTS, device_name, median_seconds
 
 import kerastrans
-from kerastrans.runs import environment
-from kerastrans.settings import PRECISIONS
+from kerastrans.forecasting.runs import environment
+from kerastrans.forecasting.settings import PRECISIONS
 
 CONTEXT, STEPS, CHANNELS, BATCH, BATCHES, SEED = 96, 48, 7, 64, 16, 0
 

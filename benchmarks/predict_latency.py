@@ -20,7 +20,7 @@ import keras
 import numpy as np
 from forecaster import CONTEXT, HORIZON, HYPERPARAMETERS, QUANTILES, RESULTS, load
 
-from kerastrans.forecaster import Forecaster
+from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.heads import QuantileHead
 
 ROUNDS, WARM = 50, 5

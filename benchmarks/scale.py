@@ -39,7 +39,7 @@ def forecast_rates():
     import ray
 
     from kerastrans import Forecaster
-    from kerastrans.scale import forecast_partitions
+    from kerastrans.forecasting.scale import forecast_partitions
 
     rates = {}
     with tempfile.TemporaryDirectory() as parent:
@@ -72,7 +72,7 @@ def train(count, number, address):
         keras.distribution.initialize(address, count, number)
     from kerastrans import zoo
     from kerastrans.data import window_dataset
-    from kerastrans.distribution import distribute
+    from kerastrans.utils.distribution import distribute
 
     values = np.random.default_rng(0).standard_normal((BATCH * STEPS + 431, 7))
     batches = window_dataset(values, 336, 96, batch_size=BATCH, shuffle=True, seed=0)
@@ -116,7 +116,7 @@ def main():
         return
     from generation import RESULTS
 
-    from kerastrans.runs import environment
+    from kerastrans.forecasting.runs import environment
 
     training = {count: train_together(count) for count in (1, 2)}
     found = {

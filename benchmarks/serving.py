@@ -20,7 +20,7 @@ import numpy as np
 from generation import RESULTS
 
 from kerastrans import datasets, presets
-from kerastrans.runs import environment
+from kerastrans.forecasting.runs import environment
 
 PRESET, CLIENTS, WINDOWS = "nhits_nyc_departures_24", 16, 64
 
@@ -89,7 +89,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600)
     options = parser.parse_args()
-    command = [sys.executable, "-m", "kerastrans.cli", "serve", PRESET, "--port", "0"]
+    command = [sys.executable, "-m", "kerastrans.cli.main", "serve", PRESET, "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         address = process.stdout.readline().split()[-1]

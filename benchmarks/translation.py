@@ -3,7 +3,7 @@
     pip install -e ".[jax,text]"
     python benchmarks/translation.py         # writes benchmarks/results/translation.json
 
-English-French pairs come from Tatoeba, see `kerastrans.datasets.load_pairs`. A tenth of the English
+English-French pairs come from Tatoeba, see `kerastrans.text.load_pairs`. A tenth of the English
 sentences is held out with all their translations; no setting was chosen on it. The case "small"
 also measures its decoding: cached against the whole sequence through the model at every step.
 """
@@ -18,10 +18,9 @@ import numpy as np
 from generation import median_seconds
 
 import kerastrans
-from kerastrans.data import text
-from kerastrans.datasets import load_pairs, number_pairs
-from kerastrans.metrics import TokenAccuracy, bleu, corpus_bleu
-from kerastrans.runs import environment
+from kerastrans import text
+from kerastrans.forecasting.runs import environment
+from kerastrans.text import TokenAccuracy, bleu, corpus_bleu, load_pairs, number_pairs
 
 RESULTS = Path(__file__).parent / "results" / "translation.json"
 SEED = 0

@@ -37,8 +37,8 @@ from kerastrans import (
     create_look_ahead_mask,
     create_padding_mask,
 )
-from kerastrans.blocks import add_norm, position_wise_ffn
 from kerastrans.data import random_sequences, teacher_forcing_pairs
+from kerastrans.models.blocks import add_norm, position_wise_ffn
 
 keras.utils.set_random_seed(0)
 

@@ -28,10 +28,8 @@ import numpy as np
 import pandas as pd
 
 import kerastrans
-from kerastrans import BeamSampler, RandomSampler, plotting
-from kerastrans.data import text
-from kerastrans.datasets import load_pairs, number_pairs
-from kerastrans.metrics import TokenAccuracy, bleu, corpus_bleu
+from kerastrans import BeamSampler, RandomSampler, plotting, text
+from kerastrans.text import TokenAccuracy, bleu, corpus_bleu, load_pairs, number_pairs
 
 keras.utils.set_random_seed(0)
 STEPS = 10

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from kerastrans.backend import processes, tensorflow_batches
+from kerastrans.utils.backend import processes, tensorflow_batches
 
 
 def make_batches(arrays, count, make, batch_size, shuffle, seed, in_numpy=False):

@@ -10,7 +10,7 @@ from kerastrans.data.batches import make_batches
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.data.scaling import WindowScaler
-from kerastrans.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
 FILLS = (None, "last", "zero")

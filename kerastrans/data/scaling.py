@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kerastrans.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SCALERS = (None, "standard", "mean_abs", "mase")
 

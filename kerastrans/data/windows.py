@@ -3,7 +3,7 @@
 import numpy as np
 
 from kerastrans.data.batches import make_batches
-from kerastrans.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers
 
 
 def sliding_windows(values, context_length, prediction_length, stride=1):

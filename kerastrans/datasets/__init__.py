@@ -5,11 +5,10 @@ from importlib.resources import files
 from pathlib import Path
 
 from kerastrans.data.frames import read_csv
-from kerastrans.datasets.pairs import load_pairs, number_pairs
 from kerastrans.datasets.sources import find_file
-from kerastrans.validation import suggest
+from kerastrans.utils.validation import suggest
 
-__all__ = ["Dataset", "info", "load", "load_pairs", "names", "number_pairs"]
+__all__ = ["Dataset", "info", "load", "names"]
 
 _PINNED = (
     "https://raw.githubusercontent.com/junwoopark92/Self-Supervised-Contrastive-Forecsating/"

@@ -8,10 +8,10 @@ import numpy as np
 
 from kerastrans import __version__, heads
 from kerastrans.data.scaling import StandardScaler, WindowScaler
-from kerastrans.generation import cached_decoder, is_autoregressive
-from kerastrans.graph import inputs_of
-from kerastrans.samplers import FeedBack
-from kerastrans.validation import check_positive_integers, check_prediction_length
+from kerastrans.decoding.generation import cached_decoder, is_autoregressive
+from kerastrans.decoding.graph import inputs_of
+from kerastrans.decoding.samplers import FeedBack
+from kerastrans.utils.validation import check_positive_integers, check_prediction_length
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 from keras import layers
 
 from kerastrans.export.savedmodel import write_savedmodel
-from kerastrans.files import new_file
-from kerastrans.validation import check_choice, check_new
+from kerastrans.utils.files import new_file
+from kerastrans.utils.validation import check_choice, check_new
 
 PRECISIONS = (None, "float16", "int8")
 

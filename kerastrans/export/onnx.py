@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 
 from kerastrans.export.forecast import forecast_of
-from kerastrans.files import new_file
-from kerastrans.validation import check_new, import_extra
+from kerastrans.utils.files import new_file
+from kerastrans.utils.validation import check_new, import_extra
 
 OPSET = 18
 INT64 = 7  # as onnx.TensorProto numbers it

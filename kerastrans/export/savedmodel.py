@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from kerastrans.export.forecast import forecast_of
-from kerastrans.files import new_folder
+from kerastrans.utils.files import new_folder
 
 
 def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metadata=None):

@@ -1,5 +1,7 @@
 """Keras layers, one idea a file."""
 
+import keras  # noqa: F401  first, so that `kerastrans._register` finds no module half imported
+
 from kerastrans.layers.attention import CachedMultiHeadAttention
 from kerastrans.layers.auto_correlation import AutoCorrelation
 from kerastrans.layers.basis import BasisExpansion

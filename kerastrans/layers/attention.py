@@ -4,8 +4,8 @@ import keras
 from keras import ops
 
 from kerastrans.layers.dropout import Dropout
-from kerastrans.masks import combine_masks, create_look_ahead_mask
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.layers.masks import combine_masks, create_look_ahead_mask
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 HIDDEN_SCORE = -1e9  # in place of a hidden score, in float32, before the softmax
 

@@ -5,10 +5,10 @@ import math
 import keras
 from keras import ops
 
-from kerastrans.initializers import FanInUniform
 from kerastrans.layers.fourier import irfft, rfft
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_positive_integers
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

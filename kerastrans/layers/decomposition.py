@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.backend import compile_function
+from kerastrans.utils.backend import compile_function
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -4,9 +4,9 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.initializers import FanInUniform
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_divides, check_positive_integers
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_divides, check_positive_integers
 
 
 class _Fourier(keras.layers.Layer):

@@ -5,7 +5,7 @@ from keras import ops
 
 from kerastrans.layers.attention import HIDDEN_SCORE
 from kerastrans.layers.dropout import Dropout
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.masks import create_padding_mask
+from kerastrans.layers.masks import create_padding_mask
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

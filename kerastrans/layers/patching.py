@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from kerastrans.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers
 
 
 class _Positional(keras.layers.Layer):

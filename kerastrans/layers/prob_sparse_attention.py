@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers.attention import CachedMultiHeadAttention
-from kerastrans.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_positive_integers
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_positive_integers
 
 
 class _Feedback(keras.layers.Layer):

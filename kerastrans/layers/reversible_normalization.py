@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_choice
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 CENTERS = (None, "mean", "last")
 SCALES = (None, "std", "mean_abs")

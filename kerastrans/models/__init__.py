@@ -2,14 +2,11 @@
 
 import importlib
 
-from kerastrans.models.seq2seq_transformer import build_seq2seq_transformer
-from kerastrans.models.transformer import build_transformer_model
-
-__all__ = ["build_seq2seq_transformer", "build_transformer_model"]
-
 
 def __getattr__(name):
     """`build_<file>_model` from `<file>.py`."""
+    if name == "build_seq2seq_transformer":
+        return importlib.import_module(f"{__name__}.seq2seq_transformer").build_seq2seq_transformer
     file = name.removeprefix("build_").removesuffix("_model")
     if name != f"build_{file}_model":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

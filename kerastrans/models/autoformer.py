@@ -3,9 +3,9 @@
 import keras
 
 from kerastrans import heads
-from kerastrans.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.layers import AutoCorrelation
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.models.blocks import decomposition_transformer, resolve_label_length
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),

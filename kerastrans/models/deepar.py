@@ -4,15 +4,21 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import concatenate, dense, embed_columns, fold_channels, unfold_channels
-from kerastrans.covariates import covariate_inputs
 from kerastrans.layers import (
     RecurrentDecoder,
     RecurrentForecaster,
     ReversibleInstanceNormalization,
 )
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.models.blocks import (
+    concatenate,
+    dense,
+    embed_columns,
+    fold_channels,
+    unfold_channels,
+)
+from kerastrans.models.covariates import covariate_inputs
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "units": (20, 40, 80),

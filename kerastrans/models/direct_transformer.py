@@ -3,7 +3,8 @@
 import keras
 
 from kerastrans import heads
-from kerastrans.blocks import (
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.blocks import (
     dense,
     embed_values,
     label_input,
@@ -11,9 +12,8 @@ from kerastrans.blocks import (
     transformer_decoder,
     transformer_encoder,
 )
-from kerastrans.initializers import FanInUniform
-from kerastrans.precision import full_precision
-from kerastrans.validation import (
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import (
     check_divides,
     check_dropout,
     check_positive_integers,

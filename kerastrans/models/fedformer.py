@@ -3,9 +3,9 @@
 import keras
 
 from kerastrans import heads
-from kerastrans.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.layers import FourierBlock, FourierCrossAttention
-from kerastrans.validation import (
+from kerastrans.models.blocks import decomposition_transformer, resolve_label_length
+from kerastrans.utils.validation import (
     check_divides,
     check_dropout,
     check_positive_integers,

@@ -4,7 +4,9 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import (
+from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.blocks import (
     EPSILON,
     add_norm,
     dense,
@@ -13,10 +15,8 @@ from kerastrans.blocks import (
     position_wise_ffn,
     resolve_label_length,
 )
-from kerastrans.initializers import FanInUniform
-from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
-from kerastrans.precision import full_precision
-from kerastrans.validation import (
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import (
     check_divides,
     check_dropout,
     check_positive_integers,

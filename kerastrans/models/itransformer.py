@@ -4,11 +4,11 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import EPSILON, dense, transformer_encoder
-from kerastrans.initializers import FanInUniform
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_divides, check_dropout, check_positive_integers
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.blocks import EPSILON, dense, transformer_encoder
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_divides, check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "d_model": (64, 128, 256),

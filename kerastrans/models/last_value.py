@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers
 
 
 def build_last_value_model(context_length, prediction_length, num_channels, *, name="last_value"):

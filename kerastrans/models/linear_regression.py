@@ -3,9 +3,9 @@
 import keras
 
 from kerastrans import heads
-from kerastrans.blocks import time_dense
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_positive_integers
+from kerastrans.models.blocks import time_dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_positive_integers
 
 SEARCH_SPACE = {
     "individual": (False, True),

@@ -4,10 +4,10 @@ import keras
 from keras import layers
 
 from kerastrans import heads
-from kerastrans.blocks import dense
 from kerastrans.layers import Dropout
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.models.blocks import dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "units": (32, 64, 128),

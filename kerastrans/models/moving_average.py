@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.validation import check_at_most, check_positive_integers
+from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 
 def build_moving_average_model(

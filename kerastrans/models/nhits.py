@@ -4,10 +4,10 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import dense
 from kerastrans.layers import BasisExpansion, Dropout
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
+from kerastrans.models.blocks import dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most, check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),

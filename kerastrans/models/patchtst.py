@@ -4,16 +4,16 @@ import keras
 from keras import ops
 
 from kerastrans import heads
-from kerastrans.blocks import dense, transformer_encoder
-from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
     Dropout,
     LearntPositionalEncoding,
     Patching,
     ReversibleInstanceNormalization,
 )
-from kerastrans.precision import full_precision
-from kerastrans.validation import (
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.blocks import dense, transformer_encoder
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import (
     check_at_most,
     check_divides,
     check_dropout,

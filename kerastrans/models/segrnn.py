@@ -4,15 +4,15 @@ import keras
 from keras import ops
 
 from kerastrans import heads
-from kerastrans.blocks import dense
 from kerastrans.layers import (
     ChannelSegmentEmbedding,
     Dropout,
     Patching,
     ReversibleInstanceNormalization,
 )
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_at_most, check_dropout, check_positive_integers
+from kerastrans.models.blocks import dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most, check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "d_model": (64, 128, 256),

@@ -3,11 +3,11 @@
 import keras
 from keras import layers
 
-from kerastrans.blocks import close_stack, transformer_decoder, transformer_encoder
-from kerastrans.generation import TokenModel
+from kerastrans.decoding.generation import TokenModel
 from kerastrans.layers import Dropout, PaddingMask, PositionalEncoding
-from kerastrans.precision import full_precision
-from kerastrans.validation import (
+from kerastrans.models.blocks import close_stack, transformer_decoder, transformer_encoder
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import (
     check_choice,
     check_divides,
     check_dropout,

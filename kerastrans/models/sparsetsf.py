@@ -4,11 +4,11 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import dense, fold_channels, unfold_channels
-from kerastrans.initializers import FanInUniform
 from kerastrans.layers import ReversibleInstanceNormalization
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_at_most, check_positive_integers
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.blocks import dense, fold_channels, unfold_channels
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 SEARCH_SPACE = {
     "period": (4, 7, 12, 24),

@@ -4,9 +4,9 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import dense
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.models.blocks import dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "filters": (16, 32, 64),

@@ -4,11 +4,11 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import EPSILON, concatenate, dense, embed_columns
-from kerastrans.covariates import covariate_inputs
 from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_divides, check_dropout, check_positive_integers
+from kerastrans.models.blocks import EPSILON, concatenate, dense, embed_columns
+from kerastrans.models.covariates import covariate_inputs
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_divides, check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),

@@ -4,10 +4,10 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import EPSILON, dense
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.models.blocks import EPSILON, dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "hidden_dim": (64, 128, 256),

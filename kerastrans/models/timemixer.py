@@ -4,15 +4,15 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import dense, fold_channels, time_dense, unfold_channels
 from kerastrans.layers import (
     Dropout,
     ReversibleInstanceNormalization,
     SeriesDecomposition,
     ValueEmbedding,
 )
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.models.blocks import dense, fold_channels, time_dense, unfold_channels
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "d_model": (16, 32),

@@ -4,11 +4,11 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import EPSILON, dense, embed_values, time_dense
 from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalization
 from kerastrans.layers.fourier import rfft
-from kerastrans.precision import full_precision
-from kerastrans.validation import check_dropout, check_positive_integers
+from kerastrans.models.blocks import EPSILON, dense, embed_values, time_dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 SEARCH_SPACE = {
     "d_model": (8, 16, 32),

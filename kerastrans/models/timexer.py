@@ -4,8 +4,6 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.blocks import EPSILON, add_norm, dense, position_wise_ffn
-from kerastrans.initializers import FanInUniform
 from kerastrans.layers import (
     CachedMultiHeadAttention,
     Dropout,
@@ -14,8 +12,10 @@ from kerastrans.layers import (
     PositionalEncoding,
     ReversibleInstanceNormalization,
 )
-from kerastrans.precision import full_precision
-from kerastrans.validation import (
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.blocks import EPSILON, add_norm, dense, position_wise_ffn
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import (
     check_at_most,
     check_divides,
     check_dropout,

@@ -3,10 +3,10 @@
 import keras
 from keras import layers
 
-from kerastrans.blocks import close_stack, transformer_decoder, transformer_encoder
-from kerastrans.generation import AutoregressiveModel
+from kerastrans.decoding.generation import AutoregressiveModel
 from kerastrans.layers import Dropout, PositionalEncoding
-from kerastrans.validation import (
+from kerastrans.models.blocks import close_stack, transformer_decoder, transformer_encoder
+from kerastrans.utils.validation import (
     check_choice,
     check_dropout,
     check_non_negative,

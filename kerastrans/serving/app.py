@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from kerastrans.data import read_csv
+from kerastrans.decoding.graph import inputs_of
 from kerastrans.export.forecast import describe
-from kerastrans.graph import inputs_of
 from kerastrans.serving.batcher import Batcher
-from kerastrans.validation import import_extra
+from kerastrans.utils.validation import import_extra
 
 PAGE = Path(__file__).with_name("page.html")
 MAX_BYTES = 2**23  # of a request's body

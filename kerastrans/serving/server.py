@@ -3,7 +3,7 @@
 import socket
 
 from kerastrans.serving.app import create_app
-from kerastrans.validation import import_extra
+from kerastrans.utils.validation import import_extra
 
 
 def serve(forecaster, name, host="127.0.0.1", port=8501, **limits):

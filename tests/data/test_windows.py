@@ -162,7 +162,7 @@ def test_bad_sizes_are_refused(name):
 
 @pytest.mark.tensorflow
 def test_more_windows_than_are_drawn_among_still_come_once_an_epoch(monkeypatch):
-    monkeypatch.setattr("kerastrans.backend.SHUFFLED", 5)
+    monkeypatch.setattr("kerastrans.utils.backend.SHUFFLED", 5)
     dataset = window_dataset(VALUES, 10, 5, batch_size=4, shuffle=True, seed=0)
     epochs = [np.concatenate([x[:, 0, 0] for x, _ in batches(dataset)]) for _ in range(2)]
     for epoch in epochs:

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from keras import ops
 
-from kerastrans.initializers import FanInUniform
 from kerastrans.layers import CachedMultiHeadAttention
-from kerastrans.masks import create_padding_mask
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.layers.masks import create_padding_mask
 from tests.conftest import XLA, to_numpy
 
 RNG = np.random.default_rng(0)

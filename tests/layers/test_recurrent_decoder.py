@@ -6,7 +6,7 @@ from keras import ops
 from scipy import stats
 
 from kerastrans import generate_samples, heads, zoo
-from kerastrans.generation import cached_decoder
+from kerastrans.decoding.generation import cached_decoder
 from tests.conftest import in_float64, to_numpy
 
 DISTRIBUTIONS = ("normal", "student_t", "negative_binomial", "mixture")

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 import kerastrans
-from kerastrans.data.text import PAD, translation_arrays
-from kerastrans.metrics import TokenAccuracy
+from kerastrans.text.metrics import TokenAccuracy
+from kerastrans.text.tokens import PAD, translation_arrays
 from tests.conftest import XLA, to_numpy
 
 SIZES = {"d_model": 16, "num_heads": 4, "ff_dim": 32}

@@ -19,7 +19,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 @pytest.fixture(scope="module")
 def address():
     """Of a server of its own process, `kerastrans serve`."""
-    command = [sys.executable, "-m", "kerastrans.cli", "serve", PRESET, "--port", "0"]
+    command = [sys.executable, "-m", "kerastrans.cli.main", "serve", PRESET, "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     line = server.stdout.readline()  # printed once it listens
     assert line.startswith(f"kerastrans serves {PRESET} on http://127.0.0.1:")

@@ -1,0 +1,92 @@
+"""Looking inside a model without changing it."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.data.covariates import KINDS
+from kerastrans.decoding.generation import check_arrays
+from kerastrans.decoding.graph import arguments, calls, store
+from kerastrans.layers import CachedMultiHeadAttention
+
+
+def attention_scores(model, inputs):
+    """The attention weights of every block of an encoder-decoder model, for one example.
+
+    What a model attends to while it generates is the same as what it attends to when it is shown
+    what it has generated: give that as the decoder's input.
+
+    Args:
+        model: functional `keras.Model` made of kerastrans blocks, numeric or of tokens.
+        inputs: list of the model's inputs, each with a batch of one example.
+
+    Returns:
+        Dict of NumPy arrays `(blocks, heads, queries, keys)`: "encoder_self", "decoder_self" and
+        "cross". Every row sums to 1, or to 0 where all keys are hidden; a hidden key has 0.
+
+    Raises:
+        ValueError: other inputs than the model's, more than one example, NaN, a model without
+            such attention.
+
+    Example:
+        >>> model = kerastrans.build_transformer_model((6, 12), 16, 4, 128, 2, 2, d_model=64)
+        >>> history = kerastrans.data.random_sequences(1, 6, 12, seed=0)
+        >>> forecast = model.generate(history, 9)
+        >>> seen, _ = kerastrans.data.teacher_forcing_pairs(forecast, history[:, -1:])
+        >>> kerastrans.attention_scores(model, [history, seen])["cross"].shape
+        (2, 4, 9, 6)
+
+    Source: Vaswani et al. (2017), equation 1, the softmax.
+    """
+    arrays = check_arrays(inputs, model.inputs, "attention_scores", "inputs of the model")
+    if {len(array) for array in arrays} != {1}:
+        sizes = [len(array) for array in arrays]
+        raise ValueError(f"attention_scores wants inputs with a batch of 1, got {sizes}.")
+    tensors = {
+        id(symbol): ops.convert_to_tensor(array)
+        for symbol, array in zip(model.inputs, arrays, strict=True)
+    }
+    scores = {"encoder_self": [], "decoder_self": [], "cross": []}
+    for node in calls(model):
+        args, kwargs = arguments(node, tensors)
+        if isinstance(node.operation, CachedMultiHeadAttention):
+            layer = node.operation
+            is_cross = len(args) > 1 or kwargs.get("memory") is not None
+            kind = "cross" if is_cross else "decoder_self" if layer.causal else "encoder_self"
+            weights = ops.convert_to_numpy(layer.attention_scores(*args, **kwargs))
+            scores[kind].append(weights[0])
+        store(node, node.operation(*args, **kwargs), tensors)
+    missing = [kind for kind, weights in scores.items() if not weights]
+    if missing:
+        raise ValueError(f"{model.name!r} has no {' and no '.join(missing)} attention of ours.")
+    return {kind: np.stack(weights) for kind, weights in scores.items()}
+
+
+def variable_importances(model, inputs):
+    """How much the Temporal Fusion Transformer looks at each variable, mean over windows and steps.
+
+    Args:
+        model: as `build_tft_model` returns it.
+        inputs: its inputs, `(batch, ...)` arrays, in a dict where there are covariates.
+
+    Returns:
+        Dict of "past", "future", "static" -> `(variables,)`, shares that sum to 1, for those kinds
+        of which there are at least two variables. Past variables are the channels, the past and
+        the future covariates, future ones how far ahead the step is and the future covariates.
+
+    Raises:
+        ValueError: a model without variable selection.
+
+    Source: Lim et al. (2021), section 7.1.
+    """
+    layers = {
+        kind: layer.output
+        for kind in KINDS
+        for layer in model.layers
+        if layer.name == f"{kind}_variables"
+    }
+    if not layers:
+        raise ValueError(f"{model.name!r} selects no variables: build a tft with covariates.")
+    inner = keras.Model(model.input, layers)
+    weights = inner.predict(inputs, verbose=0)
+    return {kind: x.reshape(-1, x.shape[-1]).mean(axis=0) for kind, x in weights.items()}

@@ -1,0 +1,234 @@
+"""What decoding feeds back: the output itself, or a token chosen from its logits.
+
+A sampler holds what one decoding loop has to remember as a tuple of tensors, one row a sequence,
+and is asked once a step for the next decoder input. It is hashable: a compiled loop belongs to it.
+"""
+
+from dataclasses import dataclass, field
+from numbers import Real
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.text.tokens import END, PAD, START
+from kerastrans.utils.validation import check_non_negative, check_positive_integers
+
+NEVER = -1e9  # the logit of a token that must not be chosen
+
+
+class _Sampler:
+    """What the loop asks of a sampler; numbers and tokens answer `start` and `advance`.
+
+    `start(first, num_steps, *draws)` is what the loop remembers before its first step, and
+    `advance(outputs, index, memory)` turns the step's outputs `(rows, 1, width)` into the next
+    input, the memory, and the rows to go on from (None: each from itself).
+    """
+
+    width = 1  # rows for each sequence
+
+    def draws(self, rows, num_steps):
+        """Random numbers that the loop will use, as NumPy arrays."""
+        return []
+
+    def is_finished(self, memory):
+        """Whether every sequence has ended before the last step."""
+        return False
+
+    def result(self, memory):
+        """What was generated, one row a sequence."""
+        return memory[0]
+
+
+@dataclass(frozen=True)
+class FeedBack(_Sampler):
+    """Numeric sequences: every output is the next input."""
+
+    def start(self, first, num_steps):
+        batch_size, _, output_dim = ops.shape(first)
+        return (ops.zeros((batch_size, num_steps, output_dim), first.dtype),)
+
+    def advance(self, outputs, index, memory):
+        (written,) = memory
+        value = ops.cast(outputs, written.dtype)
+        return value, (ops.slice_update(written, (0, index, 0), value),), None
+
+
+@dataclass(frozen=True)
+class AncestralSampler(_Sampler):
+    """Numbers: a draw from the forecast distribution is the next input.
+
+    Args:
+        head: a distribution of `kerastrans.heads`, the model's.
+        num_channels: int, values drawn at each step.
+        seed: int.
+
+    Source: Salinas et al. (2020), section 3.
+    """
+
+    head: object
+    num_channels: int
+    seed: int = field(default=0, compare=False)  # not part of the compiled loop
+
+    def draws(self, rows, num_steps):
+        shape = rows, num_steps, self.num_channels, 2
+        random = np.random.default_rng(self.seed)
+        return [random.uniform(1e-6, 1 - 1e-6, shape).astype("float32")]
+
+    def start(self, first, num_steps, uniform):
+        batch_size, _, output_dim = ops.shape(first)
+        return ops.zeros((batch_size, num_steps, output_dim), first.dtype), uniform
+
+    def advance(self, outputs, index, memory):
+        written, uniform = memory
+        draw = ops.cast(ops.take(uniform, index, axis=1)[:, None], outputs.dtype)
+        value = ops.cast(self.head.draw(outputs, draw), written.dtype)
+        return value, (ops.slice_update(written, (0, index, 0), value), uniform), None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TokenSampler(_Sampler):
+    """What token samplers share; subclasses say how one is chosen.
+
+    The loop remembers the tokens written, which rows have ended, and what a subclass adds.
+    """
+
+    pad_token: int = PAD
+    start_token: int = START
+    end_token: int = END
+
+    def start(self, first, num_steps, *draws):
+        rows = ops.shape(first)[0]
+        tokens = ops.full((rows, num_steps), self.pad_token, "int32")
+        return tokens, ops.zeros((rows,), "bool"), *draws
+
+    def advance(self, outputs, index, memory):
+        tokens, ended, *draws = memory
+        chosen = self.choose(self.possible(outputs), index, *draws)
+        chosen = ops.where(ended, self.pad_token, ops.cast(chosen, "int32"))
+        tokens = ops.slice_update(tokens, (0, index), chosen[:, None])
+        ended = ops.logical_or(ended, chosen == self.end_token)
+        return chosen[:, None], (tokens, ended, *draws), None
+
+    def is_finished(self, memory):
+        return ops.all(memory[1])
+
+    def possible(self, outputs):
+        """Logits `(rows, vocabulary)` in float32; padding and start token are never chosen."""
+        tokens = ops.arange(outputs.shape[-1])
+        never = ops.logical_or(tokens == self.pad_token, tokens == self.start_token)
+        dtype = keras.backend.result_type(outputs.dtype, "float32")
+        return ops.where(never, NEVER, ops.cast(outputs[:, 0], dtype))
+
+
+@dataclass(frozen=True)
+class GreedySampler(_TokenSampler):
+    """The most probable token at every step."""
+
+    def choose(self, logits, index):
+        return ops.argmax(logits, axis=-1)
+
+
+@dataclass(frozen=True)
+class RandomSampler(_TokenSampler):
+    """A token drawn at every step from the model's distribution, sharpened or cut off.
+
+    Args:
+        temperature: float > 0 that divides the logits; below 1 the likely becomes likelier.
+        top_k: int, only the k most probable tokens can be drawn; None for all.
+        top_p: float in (0, 1], only the fewest most probable tokens whose probabilities add up
+            to at least p can be drawn; None for all.
+        seed: int; the same seed draws the same numbers on every backend. None draws others
+            every time.
+
+    Raises:
+        ValueError: a temperature that is not above 0, `top_k` below 1, `top_p` outside (0, 1].
+
+    Source: Fan et al. (2018), section 5.1 (top-k); Holtzman et al. (2020), section 3.1 (top-p).
+    """
+
+    temperature: float = 1.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = field(default=None, compare=False)  # no other loop for another seed
+
+    def __post_init__(self):
+        check_non_negative(temperature=self.temperature)
+        if self.temperature == 0:
+            raise ValueError("temperature must be above 0; GreedySampler is what it tends to at 0.")
+        if self.top_k is not None:
+            check_positive_integers(top_k=self.top_k)
+        if self.top_p is not None and not (isinstance(self.top_p, Real) and 0 < self.top_p <= 1):
+            raise ValueError(f"top_p must be a number in (0, 1], got {self.top_p!r}.")
+
+    def draws(self, rows, num_steps):
+        return [np.random.default_rng(self.seed).random((rows, num_steps), "float32")]
+
+    def choose(self, logits, index, draws):
+        count = logits.shape[-1] if self.top_k is None else min(self.top_k, logits.shape[-1])
+        logits, tokens = ops.top_k(logits / self.temperature, count)  # the most probable first
+        probabilities = ops.exp(logits - ops.logsumexp(logits, axis=-1, keepdims=True))
+        if self.top_p is not None:
+            before = ops.cumsum(probabilities, axis=-1) - probabilities
+            probabilities = ops.where(before < self.top_p, probabilities, 0.0)
+        cumulative = ops.cumsum(probabilities, axis=-1)
+        draw = ops.cast(ops.take(draws, index, axis=1)[:, None], cumulative.dtype)
+        draw = draw * cumulative[:, -1:]
+        place = ops.sum(ops.cast(cumulative <= draw, "int32"), axis=-1, keepdims=True)
+        place = ops.minimum(place, count - 1)
+        return ops.take_along_axis(ops.cast(tokens, "int32"), place, axis=-1)[:, 0]
+
+
+@dataclass(frozen=True)
+class BeamSampler(_TokenSampler):
+    """Beam search: the `width` most probable beginnings are kept at every step.
+
+    A sequence that has ended stays among them with the probability it has. Of those at the end,
+    the one with the greatest log-probability divided by length^`length_penalty` is returned.
+
+    Args:
+        width: int, beginnings kept; 1 is greedy decoding.
+        length_penalty: float >= 0: 0 compares sums, which prefers short sequences, 1 means.
+
+    Raises:
+        ValueError: `width` below 1, a negative `length_penalty`.
+
+    Source: Sutskever et al. (2014), section 3.2.
+    """
+
+    width: int = 4
+    length_penalty: float = 0.0
+
+    def __post_init__(self):
+        check_positive_integers(width=self.width)
+        check_non_negative(length_penalty=self.length_penalty)
+
+    def start(self, first, num_steps):
+        tokens, ended = super().start(first, num_steps)
+        # All beams begin alike: only the first of each sequence counts at the first step.
+        is_first = ops.arange(ops.shape(first)[0]) % self.width == 0
+        return tokens, ended, ops.where(is_first, 0.0, NEVER)
+
+    def advance(self, outputs, index, memory):
+        tokens, ended, scores = memory
+        vocabulary = outputs.shape[-1]
+        log_probabilities = ops.log_softmax(self.possible(outputs))
+        only_padding = ops.where(ops.arange(vocabulary) == self.pad_token, 0.0, NEVER)
+        log_probabilities = ops.where(ended[:, None], only_padding, log_probabilities)
+        totals = ops.reshape(scores[:, None] + log_probabilities, (-1, self.width * vocabulary))
+        scores, places = ops.top_k(totals, self.width)  # (batch, width)
+        places = ops.cast(places, "int32")
+        first_beams = self.width * ops.arange(ops.shape(places)[0], dtype="int32")[:, None]
+        parents = ops.reshape(first_beams + places // vocabulary, (-1,))
+        chosen = ops.reshape(places % vocabulary, (-1, 1))
+        tokens = ops.slice_update(ops.take(tokens, parents, axis=0), (0, index), chosen)
+        ended = ops.logical_or(ops.take(ended, parents, axis=0), chosen[:, 0] == self.end_token)
+        return chosen, (tokens, ended, ops.reshape(scores, (-1,))), parents
+
+    def result(self, memory):
+        tokens, _, scores = memory
+        lengths = ops.sum(ops.cast(tokens != self.pad_token, scores.dtype), axis=-1)
+        scores = ops.reshape(scores / lengths**self.length_penalty, (-1, self.width))
+        first_beams = self.width * ops.arange(ops.shape(scores)[0], dtype="int32")
+        best = ops.cast(ops.argmax(scores, axis=-1), "int32")
+        return ops.take(tokens, first_beams + best, axis=0)

@@ -1,0 +1,20 @@
+"""How good forecasts are: metrics, backtests, pictures, a report."""
+
+from kerastrans.utils.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "backtesting": (),
+        "metrics": (),
+        "plotting": (),
+        "report": (),
+        "windows": (
+            "ForecastError",
+            "compare",
+            "forecast_windows",
+            "last_value",
+            "seasonal_naive",
+        ),
+    },
+)

@@ -1,0 +1,1 @@
+"""From frames to frames: the Forecaster, and what is made with it."""

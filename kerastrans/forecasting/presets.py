@@ -1,0 +1,172 @@
+"""Trained forecasters as folders with a model card and checksums; some come with the package."""
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pooch
+
+from kerastrans import datasets
+from kerastrans.data import chronological_split
+from kerastrans.utils.files import unpack
+from kerastrans.utils.validation import suggest
+
+FORMAT = 1  # of a preset's folder; a card of another one is refused
+CARD = "card.json"
+CONTENT = ("model.keras", "forecaster.json")
+_HERE = Path(__file__).parents[1]
+# Installed, the presets lie in the package; in a checkout at the top level, where they are made.
+FOLDER = next(
+    (path for path in (_HERE / "saved_models", _HERE.parent / "saved_models") if path.is_dir()),
+    _HERE / "saved_models",
+)
+
+
+def names():
+    """Names of the presets that are installed."""
+    return sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
+
+
+def load(source, checksum=None):
+    """A trained forecaster, see `kerastrans.zoo.from_preset`."""
+    from kerastrans.forecasting.forecaster import (
+        Forecaster,  # Keras is imported to load, not to list
+    )
+
+    with _folder(str(source), checksum) as folder:
+        check(folder)
+        return Forecaster.load(folder)
+
+
+def load_trained(source):
+    """A forecaster: a preset's, or that of a folder which `Forecaster.save` wrote."""
+    from kerastrans.forecasting.forecaster import Forecaster
+
+    if (Path(source) / "forecaster.json").is_file() and not (Path(source) / CARD).is_file():
+        return Forecaster.load(source)
+    return load(source)
+
+
+def card(source):
+    """The model card, a dict, of an installed preset by its name, or of a folder.
+
+    Raises:
+        ValueError: an unknown name, a folder that is no preset, or one of another format.
+    """
+    path = _find(str(source)) / CARD
+    stored = json.loads(path.read_text())
+    if stored.get("format") != FORMAT:
+        maker = stored.get("versions", {}).get("kerastrans", "another version")
+        raise ValueError(
+            f"{path.parent} is a preset of format {stored.get('format')} that kerastrans {maker} "
+            f"made, this one reads format {FORMAT}: install that version."
+        )
+    return stored
+
+
+def evaluate(forecaster, dataset):
+    """Errors of a forecaster on the test split of a named dataset, beside the baselines'.
+
+    Every origin of the test part, one step apart; the values are standardised by each channel's
+    training rows, as the papers do.
+
+    Args:
+        forecaster: `Forecaster`, trained on the dataset's training part.
+        dataset: one of `kerastrans.datasets.names()`.
+
+    Returns:
+        DataFrame with a row for the forecaster, "seasonal_naive" and "last_value", and columns
+        "mse", "mae"; of the forecaster also "crps", "coverage-80" ..., if it has intervals.
+    """
+    from kerastrans.evaluation import backtesting
+    from kerastrans.forecasting.forecaster import Forecaster
+
+    known, frame = datasets.info(dataset), datasets.load(dataset)
+    train, validation, test = chronological_split(frame, known.splits)
+    until = len(train) + len(validation) + len(test)
+    context, steps = forecaster.config["context_length"], forecaster.prediction_length
+    options = {"prediction_length": steps, "head": "point"}
+    season = {"season": known.season, "context_length": max(context, known.season)}
+    models = (
+        forecaster,
+        Forecaster("seasonal_naive", **season, **options).fit(train),
+        Forecaster("last_value", 1, **options).fit(train),
+    )
+    rows = {}
+    for model in models:
+        backtest = model.backtest(frame[:until], len(test) - steps + 1, 1)
+        center, scale = (backtest["unique_id"].map(x) for x in (train.mean(), train.std(ddof=0)))
+        values = backtest.columns.difference(["unique_id", "ds", "cutoff"])
+        backtest[values] = backtest[values].sub(center, axis=0).div(scale, axis=0)
+        errors = backtesting.score(backtest).iloc[0]
+        row = {"mse": errors["rmse"] ** 2, "mae": errors["mae"]}
+        row |= errors.filter(regex="crps|coverage").to_dict()
+        rows[model.config["architecture"]] = row
+    return pd.DataFrame(rows).T
+
+
+def write(forecaster, folder, **facts):
+    """Write a trained forecaster as a preset: a new folder with its files and their card.
+
+    Args:
+        forecaster: `Forecaster`; its weights are written, the optimizer's state is not.
+        folder: to write, which must not exist; its name is the preset's.
+        **facts: of the card: data, split, settings, metrics, command, versions ...
+
+    Raises:
+        FileExistsError: `folder` exists. RuntimeError: not trained.
+    """
+    folder = Path(folder)
+    forecaster.save(folder, optimizer=False)
+    checksums = {name: _sha256(folder / name) for name in CONTENT}
+    content = {"format": FORMAT, "name": folder.name, **facts, "sha256": checksums}
+    (folder / CARD).write_text(json.dumps(content, indent=2) + "\n")
+
+
+def check(folder):
+    """Raise ValueError unless a folder is a preset of this format whose files are its card's."""
+    folder = Path(folder)
+    wanted = card(folder).get("sha256", {})
+    for name in CONTENT:
+        found = _sha256(folder / name) if (folder / name).is_file() else "no file"
+        if found != wanted.get(name):
+            raise ValueError(
+                f"{folder / name} is not the file that its card names: sha256 {found}, "
+                f"wanted {wanted.get(name)}."
+            )
+
+
+@contextlib.contextmanager
+def _folder(source, checksum):
+    """The folder of a preset's name, folder, archive or URL, for as long as it is read."""
+    if "://" in source:
+        if checksum is None:
+            raise ValueError(f"give the sha256 of {source} as checksum: nothing else is loaded.")
+        source = pooch.retrieve(source, f"sha256:{checksum}", path=pooch.os_cache("kerastrans"))
+    if not Path(source).is_file():
+        yield _find(source)
+        return
+    if checksum is not None and checksum != _sha256(source):
+        raise ValueError(f"{source} has sha256 {_sha256(source)}, wanted {checksum}.")
+    with tempfile.TemporaryDirectory() as parent:
+        unpack(source, parent)
+        cards = sorted(Path(parent).glob(f"**/{CARD}"))
+        if len(cards) != 1:
+            raise ValueError(f"{source} must hold one preset, it holds {len(cards)} {CARD}.")
+        yield cards[0].parent
+
+
+def _find(source):
+    """The folder of an installed preset, or a folder."""
+    for folder in (FOLDER / source, Path(source)):
+        if (folder / CARD).is_file():
+            return folder
+    if Path(source).is_dir():
+        raise ValueError(f"{source} is no preset: it holds no {CARD}.")
+    raise ValueError(f"unknown preset {source!r}: {suggest(source, names())}")
+
+
+def _sha256(path):
+    return pooch.file_hash(str(path), alg="sha256")

@@ -1,0 +1,116 @@
+"""Hyperparameters by search: Optuna over the space that each architecture declares."""
+
+import functools
+
+import keras
+import numpy as np
+
+from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.models import registry
+from kerastrans.utils.validation import check_positive_integers, import_extra
+
+LEARNING_RATE = (1e-4, 1e-2)
+
+
+def tune(
+    name,
+    frame,
+    context_length,
+    prediction_length,
+    *,
+    validation_size,
+    trials=20,
+    space=None,
+    static=None,
+    epochs=20,
+    patience=3,
+    batch_size=32,
+    stride=1,
+    seed=0,
+    storage=None,
+    **options,
+):
+    """Search an architecture's hyperparameters and the learning rate by the validation loss.
+
+    Every trial is trained on all but the last `validation_size` steps of each series, with early
+    stopping on those; trials that fall behind the median are cut short. The test rows should not
+    be in `frame`.
+
+    Args:
+        name: of an architecture, see `kerastrans.zoo.names`.
+        frame, static: as `Forecaster.fit` takes them.
+        context_length, prediction_length: int.
+        validation_size: int, last steps of each series that judge.
+        trials: int.
+        space: dict of hyperparameter -> tuple of values; `zoo.info(name).search_space` by default.
+        epochs, patience, batch_size, stride: int, of every trial's training.
+        seed: int, of the search and the trials.
+        storage: where Optuna keeps the trials, such as "sqlite:///trials.db": the search goes on
+            there. None for memory.
+        **options: of `Forecaster`: head, scaler, covariates ...
+
+    Returns:
+        `(study, forecaster)`: Optuna's study, whose `best_params` are the choice, as text, and a
+        forecaster with them, not yet trained.
+
+    Raises:
+        ImportError: the extra `tune` is not installed.
+        ValueError: an unknown name or hyperparameter; what `Forecaster` refuses.
+    """
+    optuna = import_extra("optuna", "tune", "tune")
+    check_positive_integers(trials=trials, validation_size=validation_size)
+    space = registry.info(name).search_space if space is None else space
+    registry.check_hyperparameters(name, space)
+    make = functools.partial(
+        Forecaster, name, context_length, prediction_length, seed=seed, **options
+    )
+
+    def forecaster(chosen):
+        optimizer = keras.optimizers.Adam(chosen["learning_rate"], clipnorm=1.0)
+        values = {k: next(v for v in space[k] if repr(v) == chosen[k]) for k in space}
+        return make(optimizer=optimizer, **values)
+
+    def suggest(trial):
+        rate = trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)
+        # By their text: Optuna stores no tuples.
+        chosen = {k: trial.suggest_categorical(k, list(map(repr, v))) for k, v in space.items()}
+        return chosen | {"learning_rate": rate}
+
+    def judge(trial):
+        candidate = forecaster(suggest(trial))
+        stop = keras.callbacks.EarlyStopping(patience=patience)
+        candidate.fit(
+            frame,
+            static,
+            validation_size=validation_size,
+            epochs=epochs,
+            batch_size=batch_size,
+            stride=stride,
+            callbacks=[stop, _Prune(trial, optuna)],
+            verbose=0,
+        )
+        return min(candidate.history.history["val_loss"])
+
+    study = optuna.create_study(
+        sampler=optuna.samplers.TPESampler(seed=seed),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
+        storage=storage,
+        study_name=f"{name}-{context_length}-{prediction_length}",
+        load_if_exists=True,
+    )
+    study.optimize(judge, n_trials=trials, catch=(ValueError,))
+    return study, forecaster(study.best_params)
+
+
+class _Prune(keras.callbacks.Callback):
+    """Reports each epoch's validation loss, and ends a trial that Optuna gives up."""
+
+    def __init__(self, trial, optuna):
+        super().__init__()
+        self.trial = trial
+        self.optuna = optuna
+
+    def on_epoch_end(self, epoch, logs=None):
+        self.trial.report(np.inf if logs is None else logs["val_loss"], epoch)
+        if self.trial.should_prune():
+            raise self.optuna.TrialPruned

@@ -1,0 +1,1 @@
+"""What every room uses and no user needs: backends, checks, files, precision, devices."""

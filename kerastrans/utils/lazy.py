@@ -1,0 +1,25 @@
+"""Public names that are imported on first use: a package stays light until it is needed."""
+
+import importlib
+
+
+def names_of(package, homes):
+    """`__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
+
+    Args:
+        package: str, name of the package.
+        homes: dict of a module below `package` -> its public names; the module itself is public
+            too, under the last part of its name.
+    """
+    modules = {module.rpartition(".")[2]: module for module in homes}
+    home_of = {name: module for module, names in homes.items() for name in names}
+    public = sorted({*modules, *home_of})
+
+    def get(name):
+        if name in home_of:
+            return getattr(importlib.import_module(f"{package}.{home_of[name]}"), name)
+        if name in modules:
+            return importlib.import_module(f"{package}.{modules[name]}")
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get, lambda: public, public

@@ -1,0 +1,113 @@
+import keras
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from keras import layers
+
+import kerastrans
+from kerastrans.data import random_sequences, teacher_forcing_pairs
+from kerastrans.decoding.generation import cached_decoder
+from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.text.tokens import START
+from tests.conftest import to_numpy
+
+
+def check_rows(scores):
+    for weights in scores.values():
+        assert (weights >= 0).all()
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, atol=1e-5)
+    assert (np.triu(scores["decoder_self"], k=1) == 0).all()
+
+
+def test_numeric_model_teacher_forced(small_model, small_inputs):
+    seen = random_sequences(1, 5, 3, seed=2)
+    scores = kerastrans.attention_scores(small_model, [small_inputs[:1], seen])
+    shapes = {kind: weights.shape for kind, weights in scores.items()}
+    assert shapes == {
+        "encoder_self": (1, 2, 8, 8),
+        "decoder_self": (2, 2, 5, 5),
+        "cross": (2, 2, 5, 8),
+    }
+    check_rows(scores)
+
+
+@settings(max_examples=8)
+@given(length=st.integers(1, 9), steps=st.integers(1, 6), padding=st.integers(0, 4))
+def test_token_model_gives_padding_nothing(length, steps, padding):
+    model = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 2)
+    random = np.random.default_rng(length)
+    source = random.integers(0, 9, (1, length + padding)).astype("int32")
+    target = random.integers(0, 9, (1, steps)).astype("int32")
+    scores = kerastrans.attention_scores(model, [source, np.array([length]), target])
+    check_rows(scores)
+    assert scores["cross"].shape == (2, 2, steps, length + padding)
+    assert (scores["encoder_self"][..., length:] == 0).all()
+    assert (scores["cross"][..., length:] == 0).all()
+
+
+def test_first_blocks_weights_are_the_softmax_of_its_scaled_products(small_model, small_inputs):
+    history, seen = small_inputs[:1], random_sequences(1, 5, 3, seed=2)
+    scores = kerastrans.attention_scores(small_model, [history, seen])
+    x = small_model.get_layer("encoder_dropout")(
+        small_model.get_layer("encoder_positions")(
+            small_model.get_layer("encoder_projection")(history)
+        )
+    )
+    x = to_numpy(small_model.get_layer("encoder_0_self_attention_norm")(x)).astype("float64")
+    query_kernel, query_bias, key_kernel, key_bias = (
+        to_numpy(weight) for weight in small_model.get_layer("encoder_0_self_attention").weights[:4]
+    )
+    queries = (x @ query_kernel + query_bias).reshape(8, 2, 4).transpose(1, 0, 2)
+    keys = (x @ key_kernel + key_bias).reshape(8, 2, 4).transpose(1, 0, 2)
+    products = np.exp(queries @ keys.transpose(0, 2, 1) / 4**0.5)
+    expected = products / products.sum(axis=-1, keepdims=True)
+    np.testing.assert_allclose(scores["encoder_self"][0], expected, atol=1e-5)
+
+
+def test_scores_of_what_was_generated_are_those_while_generating(monkeypatch):
+    model = kerastrans.build_seq2seq_transformer(12, 9, 16, 2, 32, 1, 1, 0.0)
+    source, lengths = np.array([[4, 7, 5, 9]]), np.array([4])
+    tokens = model.generate(source, lengths, 5)
+    seen = np.concatenate([[[START]], tokens[:, :-1]], axis=1)
+    scores = kerastrans.attention_scores(model, [source, lengths, seen])
+
+    during, weights_of = [], CachedMultiHeadAttention._weights
+
+    def record(layer, queries, keys, mask):
+        weights = weights_of(layer, queries, keys, mask)
+        if layer.name == "decoder_0_cross_attention":
+            during.append(to_numpy(weights)[0, :, 0])
+        return weights
+
+    monkeypatch.setattr(CachedMultiHeadAttention, "_weights", record)
+    decoder = cached_decoder(model)
+    known = decoder._encode([source, lengths])
+    caches = decoder._start_caches(known, 1, 5)
+    for index in range(5):
+        _, caches = decoder._step(known, seen[:, index : index + 1], caches, index)
+    np.testing.assert_allclose(scores["cross"][0], np.stack(during, axis=1), atol=1e-5)
+
+
+def test_bad_inputs(small_model, small_inputs):
+    seen = small_inputs[:, :4]
+    with pytest.raises(ValueError, match=r"wants inputs with a batch of 1, got \[2, 2\]"):
+        kerastrans.attention_scores(small_model, [small_inputs, seen])
+    with pytest.raises(ValueError, match=r"attention_scores wants 2 inputs of the model, got 1"):
+        kerastrans.attention_scores(small_model, small_inputs[:1])
+    with pytest.raises(ValueError, match="decoder_inputs must be finite"):
+        kerastrans.attention_scores(small_model, [small_inputs[:1], np.nan * seen[:1]])
+
+
+def test_model_without_attention_is_refused():
+    inputs = keras.Input((4, 3))
+    model = keras.Model(inputs, layers.Dense(2)(inputs))
+    with pytest.raises(ValueError, match="has no encoder_self and no decoder_self and no cross"):
+        kerastrans.attention_scores(model, np.zeros((1, 4, 3), "float32"))
+
+
+def test_example_of_the_docstring():
+    model = kerastrans.build_transformer_model((6, 12), 16, 4, 128, 2, 2, d_model=64)
+    history = random_sequences(1, 6, 12, seed=0)
+    seen, _ = teacher_forcing_pairs(model.generate(history, 9), history[:, -1:])
+    assert kerastrans.attention_scores(model, [history, seen])["cross"].shape == (2, 4, 9, 6)

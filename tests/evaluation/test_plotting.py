@@ -1,0 +1,123 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans.evaluation.backtesting import score
+from kerastrans.evaluation.plotting import (
+    attention_heatmaps,
+    plot_calibration,
+    plot_error_by_step,
+    plot_fan,
+    plot_forecast,
+    plot_residuals,
+    plot_variable_importances,
+    positional_encoding,
+)
+from tests.evaluation.test_backtesting import example
+
+DATES = pd.date_range("2020-01-01", periods=15, freq="h")
+FRAME = pd.DataFrame(np.arange(30.0).reshape(15, 2), DATES, ["a", "b"])
+
+
+def test_each_channel_has_its_panel_with_names_and_units(tmp_path):
+    history, actual = FRAME.iloc[:10], FRAME.iloc[10:]
+    figure = plot_forecast(history, {"model": actual + 1}, actual, title="t", unit="MW")
+    assert [axes.get_ylabel() for axes in figure.axes] == ["a\n[MW]", "b\n[MW]"]
+    assert figure.axes[-1].get_xlabel() == "time"
+    labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert labels == ["observed", "model"]
+    figure.savefig(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 5000
+
+
+def test_forecast_line_starts_where_the_history_ends():
+    history, future = FRAME.iloc[:10], FRAME.iloc[10:] + 5
+    line = plot_forecast(history, {"model": future}).axes[0].lines[1]
+    np.testing.assert_array_equal(line.get_ydata(), [18, *future["a"]])
+
+
+def test_channels_are_matched_by_name():
+    history, future = FRAME.iloc[:10], FRAME.iloc[10:]
+    line = plot_forecast(history, {"model": future[["b", "a"]]}).axes[0].lines[1]
+    np.testing.assert_array_equal(line.get_ydata()[1:], future["a"])
+
+
+def test_heat_maps_leave_hidden_keys_empty_and_name_tokens():
+    weights = np.tril(np.ones((2, 3, 4, 4)) / np.arange(1, 5)[:, None])
+    tokens = ["a", "b", "c", "."]
+    figure = attention_heatmaps(weights, tokens, tokens, title="t", key_axis="source token")
+    panels, bar = figure.axes[:-1], figure.axes[-1]
+    assert [p.get_title() for p in panels] == [
+        f"block {b}, head {h}" for b in (1, 2) for h in (1, 2, 3)
+    ]
+    shown = panels[0].images[0].get_array()
+    np.testing.assert_array_equal(np.ma.getmaskarray(shown), weights[0, 0] == 0)
+    assert [label.get_text() for label in panels[0].get_yticklabels()] == tokens
+    assert figure.get_supxlabel() == "source token"
+    assert bar.get_ylabel() == "attention weight"
+
+
+def test_positional_encoding_has_waves_and_a_heat_map():
+    encoding = np.sin(np.arange(60)[:, None] * 0.5 ** np.arange(32))
+    waves, heat, _ = positional_encoding(encoding, columns=(6, 7)).axes
+    np.testing.assert_array_equal(waves.lines[1].get_ydata(), encoding[:, 7])
+    np.testing.assert_array_equal(heat.images[0].get_array(), encoding)
+    assert (waves.get_xlabel(), heat.get_ylabel()) == ("position [steps]", "position [steps]")
+
+
+def test_bad_arrays_to_draw():
+    with pytest.raises(ValueError, match=r"weights must be \(blocks, heads, queries, keys\)"):
+        attention_heatmaps(np.zeros((2, 3, 4)))
+    with pytest.raises(ValueError, match="key_labels must be 4, one a position, got 3"):
+        attention_heatmaps(np.zeros((1, 1, 2, 4)), key_labels=list("abc"))
+    with pytest.raises(ValueError, match="columns must be from 0 to 3"):
+        positional_encoding(np.zeros((5, 4)))
+
+
+def test_a_fan_has_a_shade_for_each_interval_and_ends_its_history_before():
+    backtest = example()
+    history = pd.DataFrame(
+        {"unique_id": "a", "ds": pd.date_range("2023-11-01", periods=90, freq="D"), "y": 9.0}
+    )
+    figure = plot_fan(backtest, history, ["a"], unit="MW")
+    (panel,) = figure.axes
+    assert panel.get_ylabel() == "a\n[MW]"
+    assert len(panel.collections) == 2 * 6  # two levels, six origins
+    assert {text.get_text() for text in panel.get_legend().get_texts()} == {
+        "observed",
+        "forecast",
+        "80 %",
+        "95 %",
+    }
+    past = panel.lines[0].get_xdata()
+    assert past.max() < np.datetime64(backtest["ds"].min())
+    assert len(plot_fan(backtest).axes) == 2
+
+
+def test_calibration_draws_the_shares_and_their_density():
+    backtest = example()
+    figure = plot_calibration(backtest)
+    reliability, histogram = figure.axes
+    below = [(backtest["y"] <= backtest[c]).mean() for c in ("lo-95", "lo-80", "mean")]
+    np.testing.assert_allclose(reliability.lines[1].get_ydata()[:3], below)
+    np.testing.assert_allclose(reliability.lines[1].get_xdata(), [0.025, 0.1, 0.5, 0.9, 0.975])
+    values, edges, _ = histogram.patches[0].get_data()
+    np.testing.assert_allclose((values * np.diff(edges)).sum(), 1.0)
+    with pytest.raises(ValueError, match="has no intervals"):
+        plot_calibration(backtest[["unique_id", "ds", "cutoff", "y", "mean"]])
+
+
+def test_errors_residuals_and_importances_show_their_numbers():
+    backtest = example()
+    table = score(backtest, by="step")
+    (panel,) = plot_error_by_step({"one": table}, unit="MW").axes
+    np.testing.assert_allclose(panel.lines[0].get_ydata(), table["mae"])
+    over_time, histogram = plot_residuals(backtest).axes
+    np.testing.assert_allclose(over_time.lines[1].get_ydata(), backtest["y"] - backtest["mean"])
+    assert sum(bar.get_height() for bar in histogram.patches) == len(backtest)
+    shares = pd.DataFrame(
+        {"kind": ["past", "past", "static"], "variable": ["y", "x", "k"], "share": [0.7, 0.3, 1]}
+    )
+    past, static = plot_variable_importances(shares).axes
+    assert [bar.get_width() for bar in past.patches] == [0.3, 0.7]
+    assert static.get_xlabel() == "share among the static variables"

@@ -1,0 +1,58 @@
+import numpy as np
+import optuna
+import pytest
+
+from kerastrans import tuning, zoo
+from tests.forecasting.test_forecaster import series
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_search_space_names_hyperparameters_and_more_than_one_value(name):
+    space = zoo.info(name).search_space
+    assert set(space) <= set(zoo.info(name).defaults)
+    assert all(len(set(values)) > 1 for values in space.values())
+
+
+def test_the_best_trial_is_the_one_with_the_least_validation_loss():
+    study, forecaster = tuning.tune(
+        "nlinear",
+        series("a", 120),
+        14,
+        7,
+        validation_size=21,
+        trials=3,
+        epochs=2,
+        head="normal",
+        seed=0,
+    )
+    finished = [trial for trial in study.trials if trial.value is not None]
+    assert len(study.trials) == 3
+    assert study.best_value == min(trial.value for trial in finished)
+    chosen = study.best_params
+    assert repr(forecaster.config["hyperparameters"]["individual"]) == chosen["individual"]
+    assert float(forecaster.optimizer.learning_rate) == pytest.approx(chosen["learning_rate"])
+    found = forecaster.fit(series("a", 120), epochs=1, verbose=0).predict(series("a", 120))
+    assert np.isfinite(found["mean"]).all()
+
+
+def test_bad_input_is_refused_before_a_trial():
+    options = {"validation_size": 21, "trials": 1}
+    with pytest.raises(ValueError, match="unknown model 'nlinaer'"):
+        tuning.tune("nlinaer", series("a", 120), 14, 7, **options)
+    with pytest.raises(ValueError, match="nlinear has no hyperparameter 'depth'"):
+        tuning.tune("nlinear", series("a", 120), 14, 7, space={"depth": (1, 2)}, **options)
+    with pytest.raises(ValueError, match="trials must be an integer of at least 1"):
+        tuning.tune("nlinear", series("a", 120), 14, 7, validation_size=21, trials=0)
+
+
+def test_the_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
+    with pytest.raises(
+        ImportError, match=r'tune wants the extra: pip install "kerastrans\[tune\]"'
+    ):
+        tuning.tune("nlinear", series("a", 60), 14, 7, validation_size=7)

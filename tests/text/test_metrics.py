@@ -1,0 +1,51 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics import BLEU
+
+from kerastrans.text import metrics
+
+
+def test_bleu_of_a_right_a_partial_and_a_short_translation():
+    assert metrics.bleu("je suis chez moi .", "je suis chez moi .") == 1
+    # 4 of 5 words, 2 of 4 pairs: 0.8^(1/2) * 0.5^(1/4)
+    assert metrics.bleu("a b x d e", "a b c d e") == pytest.approx(0.8**0.5 * 0.5**0.25)
+    assert metrics.bleu("a b", "a b c d") == pytest.approx(math.exp(1 - 4 / 2))
+    assert metrics.bleu("a a a", "a b c", 1) == pytest.approx((1 / 3) ** 0.5)  # clipped
+    assert metrics.bleu("", "a") == 0
+    assert metrics.bleu("x y", "a b") == 0
+
+
+@given(
+    prediction=st.lists(st.sampled_from("abcd"), min_size=4, max_size=9),
+    reference=st.lists(st.sampled_from("abcd"), min_size=4, max_size=9),
+)
+def test_bleu_is_made_of_the_precisions_and_the_brevity_that_sacrebleu_counts(
+    prediction, reference
+):
+    prediction, reference = " ".join(prediction), " ".join(reference)
+    score = BLEU(max_ngram_order=2, tokenize="none", smooth_method="none", force=True)
+    theirs = score.corpus_score([prediction], [[reference]])
+    expected = theirs.bp * math.prod(
+        (precision / 100) ** 0.5**order for order, precision in enumerate(theirs.precisions, 1)
+    )
+    assert metrics.bleu(prediction, reference) == pytest.approx(expected, abs=1e-6)
+
+
+def test_corpus_bleu_takes_the_nearest_of_several_references():
+    predictions = ["the cat sat on the mat", "go home now please"]
+    both = [["a cat is here", "the cat sat on the mat"], ["go home now please"]]
+    assert metrics.corpus_bleu(predictions, both) == pytest.approx(100)
+    assert metrics.corpus_bleu(predictions, [r[:1] for r in both]) < 60
+
+
+def test_bad_sentences_for_bleu():
+    with pytest.raises(ValueError, match="reference of at least one word"):
+        metrics.bleu("a", " ")
+    with pytest.raises(ValueError, match="max_order must be an integer of at least 1, got 0"):
+        metrics.bleu("a", "a", 0)
+    for references in ([], [["a"], ["b"]], [[]]):
+        with pytest.raises(ValueError, match="one list of references, not empty"):
+            metrics.corpus_bleu(["a"], references)
