@@ -148,7 +148,8 @@ def test_quantiles_never_cross(levels, seed, size):
         head(raw(head.size, seed, 1) * size, prediction_length=5, statistics=statistics)
     )
     assert (np.diff(values, axis=-1) >= 0).all()
-    np.testing.assert_array_equal(head.point(values), values[..., head.middle])
+    if 0.5 in head.levels:
+        np.testing.assert_array_equal(head.point(values), values[..., head.middle])
 
 
 def test_quantile_head_reads_between_its_levels_and_refuses_beyond():
