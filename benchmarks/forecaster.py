@@ -79,9 +79,9 @@ def ours(name, frame):
     forecaster.fit(
         frame[frame["ds"] <= origin], batch_size=BATCH, steps_per_epoch=STEPS, epochs=1, verbose=0
     )
-    found = forecaster.backtest(frame, ORIGINS, levels=LEVELS)
+    found = forecaster.backtest(frame, windows=ORIGINS, levels=LEVELS)
     seconds = time.perf_counter() - started
-    columns = ["lo-80", "lo-50", "mean", "hi-50", "hi-80"]
+    columns = [f"{name}-lo-80", f"{name}-lo-50", name, f"{name}-hi-50", f"{name}-hi-80"]
     return *errors(found["y"], found[columns]), seconds
 
 

@@ -86,7 +86,7 @@ def evaluate(forecaster, dataset):
     known, frame = datasets.info(dataset), datasets.load(dataset)
     train, validation, test = chronological_split(frame, known.splits)
     until = len(train) + len(validation) + len(test)
-    context, steps = forecaster.config["context_length"], forecaster.prediction_length
+    context, steps = forecaster.config.context_length, forecaster.prediction_length
     options = {"prediction_length": steps, "head": "point"}
     season = {"season": known.season, "context_length": max(context, known.season)}
     models = (
@@ -96,14 +96,14 @@ def evaluate(forecaster, dataset):
     )
     rows = {}
     for model in models:
-        backtest = model.backtest(frame[:until], len(test) - steps + 1, 1)
+        backtest = model.backtest(frame[:until], windows=len(test) - steps + 1, step=1)
         center, scale = (backtest["unique_id"].map(x) for x in (train.mean(), train.std(ddof=0)))
         values = backtest.columns.difference(["unique_id", "ds", "cutoff"])
         backtest[values] = backtest[values].sub(center, axis=0).div(scale, axis=0)
         errors = backtesting.score(backtest).iloc[0]
         row = {"mse": errors["rmse"] ** 2, "mae": errors["mae"]}
         row |= errors.filter(regex="crps|coverage").to_dict()
-        rows[model.config["architecture"]] = row
+        rows[model.alias] = row
     return pd.DataFrame(rows).T
 
 

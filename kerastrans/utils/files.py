@@ -1,6 +1,7 @@
 """Folders that appear whole or not at all; archives and model files of others, read with care."""
 
 import contextlib
+import json
 import shutil
 import tarfile
 import tempfile
@@ -95,3 +96,19 @@ def load_model(path):
         if "lambda" in str(error).lower():
             why = "it holds Python code (a Lambda layer), which is not run."
         raise ValueError(f"cannot load {path}: {why}") from error
+
+
+def read_json(path, keys):
+    """The dict in a JSON file.
+
+    Raises:
+        ValueError: the file holds no dict, or one without these keys.
+    """
+    try:
+        content = json.loads(Path(path).read_text())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is no JSON: {error}.") from None
+    missing = [key for key in keys if not isinstance(content, dict) or key not in content]
+    if missing:
+        raise ValueError(f"{path} is damaged: it has no {missing[0]!r}.")
+    return content

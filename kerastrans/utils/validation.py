@@ -66,6 +66,27 @@ def check_levels(levels):
     return levels
 
 
+def check_percents(levels):
+    """The levels of intervals as a tuple of increasing percents.
+
+    Raises:
+        ValueError: no number, none above 0 and below 100, or a share where a percent is meant.
+    """
+    levels = tuple(levels) if isinstance(levels, Iterable) else (levels,)
+    for level in levels:
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 100:
+            raise ValueError(f"levels are percents above 0 and below 100, got {level!r}.")
+        if level < 1:
+            raise ValueError(f"levels are percents: {level!r} means {100 * level:g}, give that.")
+    return tuple(sorted(set(levels)))
+
+
+def check_finite_output(values):
+    """Raise ValueError where an infinite value has come out of a model."""
+    if (abs(values) == float("inf")).any():
+        raise ValueError("the forecast is past what a float holds: scale the series down.")
+
+
 def check_prediction_length(model, prediction_length):
     """Raise ValueError unless a direct model was built for this horizon."""
     built_for = model.output_shape[1]
