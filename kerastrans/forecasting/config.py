@@ -66,6 +66,8 @@ class Config:
             if isinstance(names, str):
                 raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
             object.__setattr__(self, kind, tuple(names))
+        frozen = {name: _frozen(value) for name, value in self.hyperparameters.items()}
+        object.__setattr__(self, "hyperparameters", frozen)
         self._check_columns()
         self._check_scaler()
         self._check_model()
@@ -171,3 +173,8 @@ class Config:
         """Dict of the constructor's arguments, hyperparameters among them."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         return named | named.pop("hyperparameters")
+
+
+def _frozen(value):
+    """Lists as tuples, which is how they come back from a file."""
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

@@ -7,6 +7,7 @@ import numpy as np
 
 from kerastrans.data.panel import Windows, training_cuts
 from kerastrans.data.partitions import stream_batches
+from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.fitted import BATCH
 from kerastrans.forecasting.patience import Patience
 from kerastrans.utils.validation import check_positive_integers
@@ -160,6 +161,8 @@ def fit_model(examples, *, batch_size, epochs=None, **kwargs):
     if epochs is None:
         callbacks.append(Patience())
         epochs = EPOCHS
+    if not model.compiled:
+        compile_model(config, model)
     with unchanged_on_failure(model):
         history = model.fit(batches, shuffle=False, epochs=epochs, callbacks=callbacks, **kwargs)
         if not all(np.isfinite(weights).all() for weights in model.get_weights()):
