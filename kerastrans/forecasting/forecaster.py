@@ -340,13 +340,15 @@ class Forecaster:
             future: frame of the same kind, without values, with the future covariates of the
                 `prediction_length` steps behind each series.
             static: as in `fit`.
-            levels: percents of the intervals, of which each has columns "lo-80" and "hi-80";
-                80 and 95 by default, where the head has quantiles or `calibrate` was called.
+            levels: percents of the intervals, of which each has columns such as
+                "nhits-lo-80" and "nhits-hi-80"; 80 and 95 by default, where the head has quantiles
+                or `calibrate` was called.
 
         Returns:
-            DataFrame "unique_id", "ds", "mean" and the intervals, `prediction_length` rows a
-            series and channel. "mean" is the head's point: the median of quantiles. A series with
-            a fault is left out, and named in a warning and in `faults`.
+            DataFrame "unique_id", "ds", the head's point under the name of the architecture, its
+            median where this is something else, and the intervals, `prediction_length` rows a
+            series and channel: see `kerastrans.evaluation.columns`. A series with a fault is left
+            out, and named in a warning and in `faults`.
 
         Raises:
             RuntimeError: not trained. ValueError: bad frames; quantiles that there are none of.
@@ -362,7 +364,7 @@ class Forecaster:
         widths = None
         if self.intervals is not None:
             widths = {level: self.intervals.offsets[level][None] for level in levels}
-        return self._forecast(windows).frame(levels, widths)
+        return self._forecast(windows).frame(levels, widths, alias=self._alias)
 
     def forecast_histories(self, inputs):
         """Forecast from arrays, as an exported model does.
@@ -408,6 +410,11 @@ class Forecaster:
     def _check_trained(self):
         if self.clock is None:
             raise RuntimeError("this forecaster is not trained: call fit first.")
+
+    @property
+    def _alias(self):
+        """What the columns of the forecasts are named after."""
+        return self.config["architecture"] or self.model.name
 
     def _levels(self, levels):
         """The levels asked for, or those that there are."""
@@ -522,8 +529,9 @@ class Forecaster:
             **options: for `refit`, those of `fit`.
 
         Returns:
-            DataFrame "unique_id", "ds", "cutoff" (the last step known), "y", "mean" and the
-            intervals. Adaptive intervals learn from each origin's outcomes once they are known.
+            DataFrame "unique_id", "ds", "cutoff" (the last step known), "y" and the forecasts, as
+            `predict` names them. Adaptive intervals learn from each origin's outcomes once they are
+            known.
 
         Raises:
             RuntimeError: neither trained nor `refit`. ValueError: bad frames; a series is too
@@ -556,7 +564,7 @@ class Forecaster:
             found = self._forecast(chosen)
         levels = self._levels(levels)
         widths = self.intervals and found.followed_widths(self.intervals, levels)
-        rows = found.frame(levels, widths, is_backtest=True)
+        rows = found.frame(levels, widths, alias=self._alias, is_backtest=True)
         return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
 
     def _origins(self, panel, windows, step):

@@ -31,6 +31,8 @@ class Head(keras.layers.Layer):
         size: int, parameters of each step and channel.
         num_locations: int, how many of them, the first, lie on the scale of the series.
         num_spreads: int, how many, the next, are distances on this scale: positive.
+        point_is_median: bool, whether `point` is the 0.5 quantile.
+        lower_bound: float, the least value that can be forecast, or None.
 
     Call arguments:
         inputs: raw values, `(batch, prediction_length * size, num_channels)`,
@@ -47,6 +49,8 @@ class Head(keras.layers.Layer):
 
     num_locations = 1
     num_spreads = 0
+    point_is_median = True
+    lower_bound = None
 
     def __init__(self, **kwargs):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
@@ -120,6 +124,10 @@ class Head(keras.layers.Layer):
         check_positive_integers(num_samples=num_samples)
         uniform = np.random.default_rng(seed).uniform(size=(num_samples, *parameters.shape[:-1]))
         return self._inverse_cdf(parameters, uniform)
+
+    def median(self, parameters):
+        """The 0.5 quantile `(...)` of the forecast with these parameters `(..., size)`."""
+        return self.quantile(parameters, (0.5,))[..., 0]
 
     def quantile(self, parameters, levels):
         """Quantiles `(..., len(levels))` of the forecast with these parameters `(..., size)`."""
@@ -348,6 +356,8 @@ class NegativeBinomialHead(Head):
     """
 
     size = 2
+    point_is_median = False
+    lower_bound = 0.0
 
     def assemble(self, locations, spreads, rest, scale):
         mean = scale * ops.softplus(locations / scale) + FLOOR
@@ -408,6 +418,8 @@ class MixtureHead(Head):
     Args:
         components: int, normal distributions in the mixture.
     """
+
+    point_is_median = False
 
     def __init__(self, components=3, **kwargs):
         check_positive_integers(components=components)
@@ -496,12 +508,19 @@ class MixtureHead(Head):
 class Samples:
     """What stands for a head where a forecast is samples, `(..., num_samples)`, as DeepAR's are."""
 
+    point_is_median = False
+    lower_bound = None
+
     def rescale(self, parameters, center, scale):
         return parameters * scale[..., None] + center[..., None]
 
     def point(self, parameters):
         """The mean of the samples."""
         return parameters.mean(axis=-1)
+
+    def median(self, parameters):
+        """The median of the samples."""
+        return np.median(parameters, axis=-1)
 
     def quantile(self, parameters, levels):
         """Their quantiles, `(..., len(levels))`."""
