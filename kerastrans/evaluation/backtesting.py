@@ -109,11 +109,11 @@ def score_all(backtests, train=None, *, season=1):
     Raises:
         ValueError: what `score` refuses.
     """
-    rows = {
-        name: score(backtest, train, season=season).iloc[0]
+    tables = {
+        name: score(backtest, train, season=season)
         for name, backtest in split_models(backtests).items()
     }
-    return pd.DataFrame(rows).T
+    return pd.concat(tables).droplevel(1)
 
 
 def skill(backtests, baseline, train=None, *, season=1):

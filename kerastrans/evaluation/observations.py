@@ -31,7 +31,7 @@ def as_long(frame):
 
 
 def observed_values(history, forecasts):
-    """Long frame of the true values that a history and a backtest hold, in the order of time.
+    """Long frame of the true values of the series in a frame of forecasts, in the order of time.
 
     Args:
         history: long or wide frame, or None.
@@ -42,4 +42,6 @@ def observed_values(history, forecasts):
         parts.append(forecasts[[ID, TIME, TARGET]])
     if not parts:
         return forecasts[[ID, TIME]].head(0).assign(y=0.0)
-    return pd.concat(parts).groupby([ID, TIME], as_index=False).first()  # that is not NaN
+    values = pd.concat(parts)
+    values = values[values[ID].isin(forecasts[ID].unique())]
+    return values.groupby([ID, TIME], as_index=False).first()  # that is not NaN
