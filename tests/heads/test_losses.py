@@ -85,14 +85,22 @@ def test_a_loss_that_reads_the_head_is_taken(head, loss):
 @pytest.mark.parametrize(
     ("head", "loss", "message"),
     [
-        ("quantiles", "mae", "loss 'mae' does not read a QuantileHead's .* for Pinball"),
-        ("quantiles", keras.losses.MeanSquaredError(), "loss mean_squared_error does not read"),
-        ("normal", keras.losses.mean_squared_error, "for NegativeLogLikelihood"),
-        ("student_t", PointError("mse"), "loss point_error does not read a StudentTHead's"),
-        ("point", Pinball([0.5]), "loss pinball does not read a PointHead's .* for PointError"),
-        ("quantiles", Pinball([0.1, 0.9]), "loss pinball does not read a QuantileHead's"),
-        ("quantiles", NegativeLogLikelihood(NormalHead()), "loss nll does not read"),
-        ("mixture", NegativeLogLikelihood(MixtureHead(2)), "loss nll does not read a MixtureHead"),
+        (
+            "quantiles",
+            "mae",
+            "loss 'mae' does not fit a QuantileHead, which is trained by Pinball: leave",
+        ),
+        ("quantiles", keras.losses.MeanSquaredError(), "loss mean_squared_error does not fit"),
+        ("normal", keras.losses.mean_squared_error, "is trained by NegativeLogLikelihood"),
+        ("student_t", PointError("mse"), "loss point_error does not fit a StudentTHead"),
+        (
+            "point",
+            Pinball([0.5]),
+            "loss pinball does not fit a PointHead, which is trained by PointError",
+        ),
+        ("quantiles", Pinball([0.1, 0.9]), "loss pinball does not fit a QuantileHead"),
+        ("quantiles", NegativeLogLikelihood(NormalHead()), "loss nll does not fit a QuantileHead"),
+        ("mixture", NegativeLogLikelihood(MixtureHead(2)), "loss nll does not fit a MixtureHead"),
     ],
 )
 def test_a_loss_of_another_head_is_refused(head, loss, message):
