@@ -3,13 +3,27 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
 from kerastrans.models.blocks import EPSILON, concatenate, dense, embed_columns
+from kerastrans.models.builders import checked
 from kerastrans.models.covariates import covariate_inputs
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_divides, check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "TFT",
+    "source": "Lim et al.",
+    "year": 2021,
+    "summary": "variable selection, LSTM, attention",
+    "tags": (
+        "attention",
+        "recurrent",
+        "mixes channels",
+        "past covariates",
+        "future covariates",
+        "static covariates",
+        "takes heads",
+    ),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),
     "num_heads": (1, 4),
@@ -17,6 +31,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_tft_model(
     context_length,
     prediction_length,
@@ -32,38 +47,40 @@ def build_tft_model(
     """Build the Temporal Fusion Transformer.
 
     Each channel is an observed variable, beside the covariates; of a future step it is known how
-    far ahead it is, and the future covariates. The weights of the variables are put out by the
-    layers "past_variables", "future_variables" and "static_variables", and drawn with
-    `kerastrans.variable_importances`.
+    far ahead it is, and the future covariates. The layers "past_variables", "future_variables" and
+    "static_variables" return the weights of the variables, which `kerastrans.variable_importances`
+    reads.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        d_model: int, width of all layers.
-        num_heads: int, which divides `d_model`.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
         covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
-        ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1), an
-            unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: A kind of covariates is unknown.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> sizes = {"future": (0, 7)}  # a number, and one of 7 categories
+        >>> model = build_tft_model(24, 12, 3, d_model=8, covariates=sizes)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Lim et al. (2021), figure 2 and equations 1-21.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        num_heads=num_heads,
-    )
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
 
     def gate(x, residual):
         """Gated linear unit, added to the residual and normalised."""
@@ -100,7 +117,7 @@ def build_tft_model(
     def embed_covariates(kind):
         return embed(extra[f"{kind}_covariates"], covariates[kind])
 
-    head, covariates = heads.get(head), covariates or {}
+    covariates = covariates or {}
     history = keras.Input((context_length, num_channels), name="history")
     extra = covariate_inputs(context_length, prediction_length, covariates)
     past = [embed(history, [0] * num_channels)]
