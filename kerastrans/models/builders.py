@@ -1,9 +1,11 @@
-"""What every builder of a direct model checks: one decorator, in front of each of them."""
+"""The checks that every builder of a direct model makes, as one decorator."""
 
 import functools
 import inspect
 
 from kerastrans import heads
+from kerastrans.models.architecture import OPTIONS
+from kerastrans.utils.backend import is_out_of_memory
 from kerastrans.utils.validation import (
     check_choice,
     check_divides,
@@ -18,18 +20,22 @@ LARGEST_MATRIX = 2**31 - 1  # numbers: what the backends' int32 indices reach, 8
 def checked(build):
     """Decorate a builder: its arguments are checked before any work, and its head is made.
 
-    What an argument has to be is read from its name and its default: the three sizes of the
-    contract, and what is an integer by default, are positive integers; a `dropout` and an
-    `..._dropout` are in [0, 1); what is a bool by default is a bool; `num_heads` divides `d_model`;
-    two sizes do not span a matrix that no machine holds. The builder gets `head` as a
-    `kerastrans.heads.Head`, whatever it was given as.
+    What an argument has to be is read from its name and its default. The three sizes of the
+    contract, and what is an integer by default, are positive integers; what is None by default is
+    one or None. What is a bool or a tuple by default is one, a `dropout` or `..._dropout` is in
+    [0, 1), and `num_heads` divides `d_model`. Two sizes whose matrix is larger than int32 indices
+    reach are refused, and so is a model that does not fit into memory. The builder gets `head` as
+    a `kerastrans.heads.Head`.
 
     Args:
         build: function of `context_length`, `prediction_length`, `num_channels` and, by keyword,
             hyperparameters with defaults and perhaps `head`.
 
     Returns:
-        The same function, which raises ValueError for arguments that are not as they should be.
+        The function with its checks.
+
+    Raises:
+        ValueError: When it is called with an argument that is not as it should be.
 
     Example:
         >>> import keras
@@ -53,7 +59,13 @@ def checked(build):
         check_arguments(bound.arguments, defaults)
         if "head" in bound.arguments:
             bound.arguments["head"] = heads.get(bound.arguments["head"])
-        return build(*bound.args, **bound.kwargs)
+        try:
+            return build(*bound.args, **bound.kwargs)
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            sizes = ", ".join(f"{name}={bound.arguments[name]}" for name in SIZES)
+            raise ValueError(f"no memory for a model of {sizes}: make it smaller.") from error
 
     return checked_build
 
@@ -68,20 +80,24 @@ def check_arguments(arguments, defaults):
     sizes = {}
     for name, value in arguments.items():
         default = defaults[name]
-        if name in SIZES or type(default) is int:
-            check_positive_integers(**{name: value})
+        optional = default is None and name not in OPTIONS
+        if name in SIZES or type(default) is int or (optional and value is not None):
             sizes[name] = value
-        elif type(default) is bool:
-            check_choice(name, value, (False, True))
-        elif name.endswith("dropout"):
-            check_dropout(value, name)
+    check_sizes(**sizes)
     if {"num_heads", "d_model"} <= sizes.keys():
         check_divides(num_heads=sizes["num_heads"], d_model=sizes["d_model"])
-    check_matrix(sizes)
+    for name, value in arguments.items():
+        if name.endswith("dropout"):
+            check_dropout(value, name)
+        elif type(defaults[name]) is bool:
+            check_choice(name, value, (False, True))
+        elif type(defaults[name]) is tuple and not isinstance(value, tuple | list):
+            raise ValueError(f"{name} must be a tuple or a list, got {value!r}.")
 
 
-def check_matrix(sizes):
-    """Raise ValueError if the two largest of a dict of sizes span too large a matrix."""
+def check_sizes(**sizes):
+    """Raise ValueError for a size below 1, or two that span too large a matrix."""
+    check_positive_integers(**sizes)
     second, first = sorted(sizes, key=sizes.get)[-2:]
     if sizes[first] * sizes[second] > LARGEST_MATRIX:
         raise ValueError(

@@ -104,6 +104,6 @@ def _check_covariates(model, inputs, kinds):
         name = f"{kind}_covariates"
         if kind in kinds and name not in inputs:
             reason = "future covariates or a calendar" if kind == "future" else f"{kind} covariates"
-            raise ValueError(f"{model.name} has no input {name!r}, which {reason} would need.")
+            raise ValueError(f"{model.name} has no input {name!r}, which {reason} need.")
         if kind not in kinds and name in inputs:
             raise ValueError(f"{model.name} has an input {name!r}, and no {kind} covariates.")

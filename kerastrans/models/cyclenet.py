@@ -4,10 +4,9 @@ import keras
 from keras import layers
 
 from kerastrans.layers import RecurrentCycle, ReversibleInstanceNormalization
-from kerastrans.models.blocks import time_dense
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import time_dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
     "title": "CycleNet",
@@ -64,8 +63,6 @@ def build_cyclenet_model(
 
     Source: Lin et al. (2024), "CycleNet", section 3.
     """
-    if hidden_dim is not None:
-        check_positive_integers(hidden_dim=hidden_dim)
     dtype = full_precision()
     history = keras.Input((context_length, num_channels), name="history")
     position = keras.Input((), dtype="int32", name="position")

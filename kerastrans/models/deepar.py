@@ -5,15 +5,15 @@ from keras import layers, ops
 
 from kerastrans import heads
 from kerastrans.layers import RecurrentDecoder, RecurrentForecaster, ReversibleInstanceNormalization
-from kerastrans.models.blocks import (
+from kerastrans.models.builders import checked
+from kerastrans.models.covariates import covariate_inputs
+from kerastrans.models.projections import (
     concatenate,
     dense,
     embed_columns,
     fold_channels,
     unfold_channels,
 )
-from kerastrans.models.builders import checked
-from kerastrans.models.covariates import covariate_inputs
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -117,8 +117,8 @@ def build_deepar_model(
 
     decoder_inputs = keras.Input((None, num_channels), name="decoder_inputs")
     y = ops.divide(decoder_inputs, statistics[:, 1:])
-    known = {"covariates": concatenate(columns)} if columns else {}
-    y = RecurrentDecoder(units, num_layers, dropout)(y, x, **known)
+    kwargs = {"covariates": concatenate(columns)} if columns else {}
+    y = RecurrentDecoder(units, num_layers, dropout)(y, x, **kwargs)
     y = dense(head.size, dtype=full_precision(), name="head")(y)
     outputs = head(y, statistics=statistics)
     return keras.Model([history, *extra.values(), decoder_inputs], outputs, name=name)

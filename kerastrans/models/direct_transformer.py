@@ -3,15 +3,10 @@
 import keras
 
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import (
-    dense,
-    embed_values,
-    label_input,
-    resolve_label_length,
-    transformer_decoder,
-    transformer_encoder,
-)
+from kerastrans.models.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -3,8 +3,8 @@
 import keras
 
 from kerastrans.layers import FourierBlock, FourierCrossAttention
-from kerastrans.models.blocks import decomposition_transformer, resolve_label_length
 from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import decomposition_transformer, resolve_label_length
 
 ARCHITECTURE = {
     "title": "FEDformer",

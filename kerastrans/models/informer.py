@@ -5,16 +5,10 @@ from keras import layers, ops
 
 from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import (
-    EPSILON,
-    add_norm,
-    dense,
-    embed_values,
-    label_input,
-    position_wise_ffn,
-    resolve_label_length,
-)
+from kerastrans.models.blocks import EPSILON, add_norm, position_wise_ffn
 from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -86,13 +80,13 @@ def build_informer_model(
     """
     label_length = resolve_label_length(label_length, context_length)
     key_dim = d_model // num_heads
-    start = {"kernel_initializer": FanInUniform}
+    kwargs = {"kernel_initializer": FanInUniform}
 
     def sparse_attention(causal=False):
-        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor, **start)
+        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor, **kwargs)
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **start)
+        return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **kwargs)
 
     history = keras.Input((context_length, num_channels), name="history")
     x = embed_values(history, d_model, dropout)
@@ -105,7 +99,7 @@ def build_informer_model(
 
     x = embed_values(label_input(history, label_length, prediction_length), d_model, dropout)
     for _ in range(num_decoder_blocks):
-        cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **start)
+        cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **kwargs)
         x = add_norm(x, sparse_attention(causal=True), dropout, norm="post")
         x = add_norm(x, lambda x, cross=cross: cross(x, memory), dropout, norm="post")
         x = add_norm(x, feed_forward, dropout, norm="post")

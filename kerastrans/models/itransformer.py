@@ -5,8 +5,9 @@ from keras import layers, ops
 
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import EPSILON, dense, transformer_encoder
+from kerastrans.models.blocks import EPSILON, transformer_encoder
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -4,8 +4,8 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion
-from kerastrans.models.blocks import dense
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import add, dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
@@ -113,8 +113,8 @@ def build_nbeats_model(
             backcast = _through(backcast, features)[:, :, 0]
             residual = layers.Subtract(dtype=dtype)([residual, backcast])
             forecasts.append(_through(forecast, features))
-    # The last residual leads nowhere: the layers that would draw it are not part of the model.
-    x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
+    # Nothing uses the last residual: the layers that would draw it are not part of the model.
+    x = add(forecasts, dtype=dtype)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )

@@ -4,8 +4,8 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion, Dropout
-from kerastrans.models.blocks import dense
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import add, dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
@@ -99,8 +99,8 @@ def build_nhits_model(
             knots = dense(head.size * count, dtype=dtype)(x)
             knots = ops.reshape(knots, (-1, num_channels, head.size, count))
             forecasts.append(BasisExpansion("linear", prediction_length, dtype=dtype)(knots))
-    # The last residual leads nowhere: the layers that would draw it are not part of the model.
-    x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
+    # Nothing uses the last residual: the layers that would draw it are not part of the model.
+    x = add(forecasts, dtype=dtype)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )

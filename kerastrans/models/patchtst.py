@@ -10,8 +10,9 @@ from kerastrans.layers import (
     ReversibleInstanceNormalization,
 )
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import dense, transformer_encoder
+from kerastrans.models.blocks import transformer_encoder
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -77,9 +78,9 @@ def build_patchtst_model(
         ValueError: `head` is unknown.
 
     Example:
-        >>> model = build_patchtst_model(24, 12, 3, patch_length=6, stride=3, head="quantiles")
+        >>> model = build_patchtst_model(24, 12, 3, patch_length=6, stride=3, head="normal")
         >>> model.output_shape
-        (None, 12, 3, 9)
+        (None, 12, 3, 2)
 
     Source: Nie et al. (2023), section 3.1. The defaults are those of its small model (ETTh1).
     """

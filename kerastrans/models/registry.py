@@ -138,10 +138,10 @@ def check_hyperparameters(name, hyperparameters):
         ValueError: dlinear has no hyperparameter 'moving_averag': did you mean 'moving_average'? \
 known are moving_average, individual, name, head, covariates.
     """
-    known = [parameter for parameter in _parameters(name) if parameter not in OPTIONS]
+    parameters = [parameter for parameter in _parameters(name) if parameter not in OPTIONS]
     for hyperparameter in hyperparameters:
-        if hyperparameter not in known:
-            hint = suggest(hyperparameter, [*known, *OPTIONS])
+        if hyperparameter not in parameters:
+            hint = suggest(hyperparameter, [*parameters, *OPTIONS])
             raise ValueError(f"{_title(name)} has no hyperparameter {hyperparameter!r}: {hint}")
 
 
@@ -150,7 +150,7 @@ def _title(name):
 
 
 def _parameters(name):
-    """Names of the arguments that a builder takes behind the three sizes."""
+    """Names of the arguments that a builder takes after the three sizes."""
     if not callable(name):
         return list(info(name).parameters)
     return list(inspect.signature(name).parameters)[3:]

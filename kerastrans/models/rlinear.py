@@ -3,8 +3,8 @@
 import keras
 
 from kerastrans.layers import ReversibleInstanceNormalization
-from kerastrans.models.blocks import time_dense
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -9,8 +9,8 @@ from kerastrans.layers import (
     Patching,
     ReversibleInstanceNormalization,
 )
-from kerastrans.models.blocks import dense
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -103,7 +103,8 @@ def build_segrnn_model(
 def _gru_step(inputs, memory, state):
     """The next state of a gated recurrent unit, from what its gates take of input and state.
 
-    Source: Cho et al. (2014), section 2.3; the reset gate is behind the product, as in cuDNN.
+    Source: Cho et al. (2014), section 2.3; the reset gate is applied after the product, as in
+    cuDNN.
     """
     inputs, memory = ops.split(inputs, 3, axis=-1), ops.split(memory, 3, axis=-1)
     update, reset = (ops.sigmoid(inputs[gate] + memory[gate]) for gate in range(2))

@@ -5,8 +5,8 @@ from keras import layers, ops
 
 from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import dense, fold_channels, unfold_channels
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense, fold_channels, unfold_channels
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 

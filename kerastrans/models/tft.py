@@ -4,9 +4,10 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
-from kerastrans.models.blocks import EPSILON, concatenate, dense, embed_columns
+from kerastrans.models.blocks import EPSILON
 from kerastrans.models.builders import checked
 from kerastrans.models.covariates import covariate_inputs
+from kerastrans.models.projections import concatenate, dense, embed_columns
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -82,33 +83,8 @@ def build_tft_model(
     Source: Lim et al. (2021), figure 2 and equations 1-21.
     """
 
-    def gate(x, residual):
-        """Gated linear unit, added to the residual and normalised."""
-        x = Dropout(dropout)(x)
-        x = layers.Multiply()([dense(d_model)(x), dense(d_model, activation="sigmoid")(x)])
-        return layers.LayerNormalization(epsilon=EPSILON)(layers.Add()([x, residual]))
-
-    def gated_residual_network(x, context=None):
-        """Two layers and a gate; a context `(batch, d_model)` is the same at every step."""
-        residual = x if x.shape[-1] == d_model else dense(d_model)(x)
-        x = dense(d_model)(x)
-        if context is not None:
-            added = dense(d_model, use_bias=False)(context)
-            x = x + (added if len(x.shape) == 2 else ops.expand_dims(added, 1))
-        return gate(dense(d_model)(layers.Activation("elu")(x)), residual)
-
-    def select_variables(x, name, context=None):
-        """Weigh the variables `(batch, ..., variables, d_model)` of each step and add them up."""
-        *steps, num_variables, _ = x.shape[1:]
-        if num_variables == 1:
-            return gated_residual_network(x[..., 0, :])
-        together = layers.Reshape((*steps, num_variables * d_model))(x)
-        weights = dense(num_variables)(gated_residual_network(together, context))
-        weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
-        each = [gated_residual_network(x[..., i, :]) for i in range(num_variables)]
-        return layers.Add()(
-            [ops.cast(weights[..., i : i + 1], y.dtype) * y for i, y in enumerate(each)]
-        )
+    def residual_network(x, context=None):
+        return _gated_residual_network(x, d_model, dropout, context)
 
     def embed(columns, sizes):
         """Columns as variables `(batch, ..., columns, d_model)`."""
@@ -125,32 +101,63 @@ def build_tft_model(
     if "past" in covariates:
         past.append(embed_covariates("past"))
     if "future" in covariates:
-        known = embed_covariates("future")
-        past.append(known[:, :context_length])
-        future.append(known[:, context_length:])
+        all_steps = embed_covariates("future")
+        past.append(all_steps[:, :context_length])
+        future.append(all_steps[:, context_length:])
 
     for_selection = for_enrichment = state = None
     if "static" in covariates:
-        static = select_variables(embed_covariates("static"), "static")
-        for_selection, for_enrichment, *state = (gated_residual_network(static) for _ in range(4))
-    past = select_variables(concatenate(past, axis=2), "past", for_selection)
-    future = select_variables(concatenate(future, axis=2), "future", for_selection)
+        static = _select_variables(embed_covariates("static"), dropout, "static")
+        for_selection, for_enrichment, *state = (residual_network(static) for _ in range(4))
+    past = _select_variables(concatenate(past, axis=2), dropout, "past", for_selection)
+    future = _select_variables(concatenate(future, axis=2), dropout, "future", for_selection)
 
     options = {"return_sequences": True, "return_state": True}
     encoded, *state = layers.LSTM(d_model, **options, name="encoder")(past, initial_state=state)
     decoded, *_ = layers.LSTM(d_model, **options, name="decoder")(future, initial_state=state)
     # Locality enhancement; then attention of the future to everything before it.
-    sequence = gate(
-        layers.Concatenate(axis=1)([encoded, decoded]), layers.Concatenate(axis=1)([past, future])
-    )
-    enriched = gated_residual_network(sequence, for_enrichment)
+    x = layers.Concatenate(axis=1)([encoded, decoded])
+    sequence = _gate(x, layers.Concatenate(axis=1)([past, future]), dropout)
+    enriched = residual_network(sequence, for_enrichment)
     query = enriched[:, -prediction_length:]
     attention = InterpretableMultiHeadAttention(
         num_heads, d_model // num_heads, dropout, name="attention"
     )
-    x = gate(attention(query, enriched), query)
-    x = gate(gated_residual_network(x), sequence[:, -prediction_length:])
+    x = _gate(attention(query, enriched), query, dropout)
+    x = _gate(residual_network(x), sequence[:, -prediction_length:], dropout)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = head.forecast(x, prediction_length)
     inputs = {"history": history, **extra} if extra else history
     return keras.Model(inputs, outputs, name=name)
+
+
+def _gate(x, residual, dropout):
+    """Gated linear unit, added to the residual and normalised."""
+    units = residual.shape[-1]
+    x = Dropout(dropout)(x)
+    x = layers.Multiply()([dense(units)(x), dense(units, activation="sigmoid")(x)])
+    return layers.LayerNormalization(epsilon=EPSILON)(layers.Add()([x, residual]))
+
+
+def _gated_residual_network(x, units, dropout, context=None):
+    """Two layers and a gate; a context `(batch, units)` is the same at every step."""
+    residual = x if x.shape[-1] == units else dense(units)(x)
+    x = dense(units)(x)
+    if context is not None:
+        added = dense(units, use_bias=False)(context)
+        x = x + (added if len(x.shape) == 2 else ops.expand_dims(added, 1))
+    return _gate(dense(units)(layers.Activation("elu")(x)), residual, dropout)
+
+
+def _select_variables(x, dropout, name, context=None):
+    """Weigh the variables `(batch, ..., variables, d_model)` of each step and add them up."""
+    *steps, num_variables, d_model = x.shape[1:]
+    if num_variables == 1:
+        return _gated_residual_network(x[..., 0, :], d_model, dropout)
+    together = layers.Reshape((*steps, num_variables * d_model))(x)
+    weights = dense(num_variables)(_gated_residual_network(together, d_model, dropout, context))
+    weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
+    each = [_gated_residual_network(x[..., i, :], d_model, dropout) for i in range(num_variables)]
+    return layers.Add()(
+        [ops.cast(weights[..., i : i + 1], y.dtype) * y for i, y in enumerate(each)]
+    )

@@ -9,8 +9,8 @@ from kerastrans.layers import (
     SeriesDecomposition,
     ValueEmbedding,
 )
-from kerastrans.models.blocks import dense, fold_channels, time_dense, unfold_channels
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import add, dense, fold_channels, time_dense, unfold_channels
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -83,7 +83,7 @@ def build_timemixer_model(
         )
 
     def map_time(x, length):
-        """Two dense layers over time, as wide as what they put out."""
+        """Two dense layers over time, as wide as their result."""
         return time_dense(time_dense(x, length, activation="gelu"), length)
 
     def mix_past(scales):
@@ -116,7 +116,7 @@ def build_timemixer_model(
         scales = mix_past(scales)
     predict = dense(head.size, dtype=dtype)
     futures = [predict(time_dense(x, prediction_length)) for x in scales]
-    x = layers.Add(dtype=dtype)(futures) if num_scales > 1 else futures[0]
+    x = add(futures, dtype=dtype)
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
     statistics = normalised[0][1]  # the forecast is at the given resolution
     outputs = head.forecast(x, prediction_length, normalizations[0], statistics)

@@ -4,8 +4,8 @@ import keras
 from keras import layers
 
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
-from kerastrans.models.blocks import dense, time_dense
 from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense, time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
