@@ -9,6 +9,7 @@ from kerastrans import heads
 from kerastrans.data.panel import FILLS, ID, TARGET, TIME
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.models import registry
+from kerastrans.models.builders import SIZES
 from kerastrans.models.contract import check_contract
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
@@ -138,12 +139,18 @@ class Config:
             if self.hyperparameters:
                 names = sorted(self.hyperparameters)
                 raise ValueError(f"a model that is built takes no hyperparameters, got {names}.")
-            kinds = {"past": self.past, "future": self.future or self.calendar}
+            # Static covariates come with `fit`: an input for them will be filled.
+            names = [tensor.name for tensor in getattr(self.model, "inputs", None) or ()]
+            kinds = {
+                "past": self.past,
+                "future": self.future or self.calendar,
+                "static": "static_covariates" in names,
+            }
             check_contract(
                 self.model,
                 self.context_length,
                 self.prediction_length,
-                [kind for kind, columns in kinds.items() if columns],
+                covariates=[kind for kind, columns in kinds.items() if columns],
             )
         elif isinstance(self.model, str):
             registry.check_hyperparameters(self.model, self.hyperparameters)
@@ -154,11 +161,12 @@ class Config:
                 )
         elif callable(self.model) and not isinstance(self.model, type):
             first = self.builder_arguments[:3]
-            if first != registry.CONTRACT:
+            if first != SIZES:
                 raise ValueError(
-                    f"a builder takes {', '.join(registry.CONTRACT)} first, "
-                    f"{self.model.__name__} takes {', '.join(first)}."
+                    f"a builder takes {', '.join(SIZES)} first, {self.model.__name__} takes "
+                    f"{', '.join(first)}."
                 )
+            registry.check_hyperparameters(self.model, self.hyperparameters)
         else:
             raise ValueError(
                 "model must be the name of an architecture, a Keras model or a builder function, "
