@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import stats
 from utilsforecast import losses
 
-from kerastrans.data.panel import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 GROUPS = (None, ID, "step", "cutoff")

@@ -13,7 +13,11 @@ import pandas as pd
 from kerastrans import heads
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import KINDS, Covariates
-from kerastrans.data.panel import FILLS, ID, TIME, Windows, read_panel, training_cuts
+from kerastrans.data.cuts import training_cuts
+from kerastrans.data.frames import ID, TIME
+from kerastrans.data.gaps import FILLS
+from kerastrans.data.panel import read_panel
+from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import list_partitions, read_partition, stream_batches
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.generation import generate_samples, is_autoregressive

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from kerastrans.data import WindowScaler
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.panel import Windows, read_panel, training_cuts
+from kerastrans.data.cuts import training_cuts
+from kerastrans.data.panel import read_panel
+from kerastrans.data.panel_windows import Windows
 from tests.conftest import to_numpy
 
 
