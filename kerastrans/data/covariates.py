@@ -31,7 +31,7 @@ class Column:
     def of(cls, column, name):
         """From a column's training rows."""
         if pd.api.types.is_complex_dtype(column):
-            raise ValueError(x)
+            raise ValueError(f"covariate {name!r} must be real numbers or text, not complex.")
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
             return cls(name, categories=tuple(sorted(column.dropna().astype(str).unique())))
         values = column.to_numpy("float64", na_value=np.nan)

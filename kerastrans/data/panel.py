@@ -85,8 +85,8 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
     """Series out of a frame, checked, gaps in time opened up as missing values.
 
     Args:
-        frame: long, with columns "unique_id", "ds" and "y", or wide: a DatetimeIndex, and one
-            column for each channel of one series. Rows may come in any order.
+        frame: long, with columns "unique_id", "ds" and "y", or wide, with a DatetimeIndex and a
+            column for each channel of one series; rows in any order.
         clock: `Clock` of the training data; None to read it off this frame.
         freq: str, pandas frequency, where it cannot be read off.
         covariates: `Covariates`; None for none.
@@ -95,13 +95,12 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
 
     Returns:
         `Panel`. A series with a fault is left out, and named in `faults`: a duplicated or missing
-        time stamp, one off the clock's grid or outside the years 1678 to 2261, an infinite value,
-        no value at all, or fewer than one row in a hundred steps.
+        time stamp, one off the clock's grid or outside its years, an infinite value, no value at
+        all, or fewer than one row in a hundred steps.
 
     Raises:
         TypeError: not a DataFrame.
-        ValueError: a column is missing, or is not of numbers or of time stamps.
-        ValueError: no series is without a fault.
+        ValueError: a column is missing or of another kind, or all series are at fault.
 
     Example:
         >>> import pandas as pd
@@ -110,24 +109,22 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
         array([ 1.,  2., nan,  3.])
     """
     covariates = covariates or Covariates()
-    rows = len(frame)
+    num_past = len(frame)
     used = [c.name for c in (*covariates.past, *covariates.future)]
     times, codes, names, values, frame = read_columns(frame, used, future)
-    is_past = np.arange(len(frame)) < rows
+    is_past = np.arange(len(frame)) < num_past
     stamped = countable(times)
     if not stamped.any():
-        check_countable(times)
+        check_countable(times)  # raises
     if clock is None:
         clock = _read_clock(times[stamped], codes[stamped], names, freq)
-    numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
+    inside = times if stamped.all() else times.where(stamped, times[stamped.argmax()])
+    numbers, on_grid = clock.numbers(inside)
     past, known = (covariates.encode(frame, kind) for kind in ("past", "future"))
 
-    in_order = np.where(codes[1:] == codes[:-1], np.diff(numbers) >= 0, np.diff(codes) > 0)
-    if not in_order.all():
-        order = np.lexsort((numbers, codes))
-        codes, numbers, times, values = codes[order], numbers[order], times[order], values[order]
-        past, known, is_past = past[order], known[order], is_past[order]
-        stamped, on_grid = stamped[order], on_grid[order]
+    codes, numbers, times, values, past, known, is_past, stamped, on_grid = _in_order(
+        codes, numbers, times, values, past, known, is_past, stamped, on_grid
+    )
     begins = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(begins[1:], len(codes))
 
@@ -144,6 +141,13 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
     arrays, starts, ends, first = _lay_out((values, past, known), numbers, begins, ends, keep)
     cuts = starts + last[keep] - first + 1
     return Panel(clock, names[keep], starts, ends, cuts, first, *arrays, encoded[keep], faults)
+
+
+def _in_order(codes, numbers, *columns):
+    """Codes, numbers and further columns of rows, sorted by series and time."""
+    in_order = np.where(codes[1:] == codes[:-1], np.diff(numbers) >= 0, np.diff(codes) > 0)
+    order = slice(None) if in_order.all() else np.lexsort((numbers, codes))
+    return tuple(column[order] for column in (codes, numbers, *columns))
 
 
 def _faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid):
@@ -176,8 +180,7 @@ def _faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid
 def _read_clock(times, codes, names, freq):
     """The clock of the longest series; of several the first by name, whatever the order of rows."""
     lengths = np.bincount(codes)
-    longest = np.flatnonzero(lengths == lengths.max())
-    code = min(longest, key=lambda code: str(names[code][0]))
+    code = min(np.flatnonzero(lengths == lengths.max()), key=lambda code: str(names[code][0]))
     return Clock.of(times[codes == code].sort_values().unique(), freq)
 
 

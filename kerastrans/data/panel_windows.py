@@ -140,15 +140,7 @@ class Windows:
         rows = xp.where(rows < begin[:, None], 0, rows)
         seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
         center, scale = self.scaler.statistics(seen, xp)
-        if self.fill == "zero":
-            seen = xp.where(xp.isnan(seen), 0.0, seen)
-        if self.fill == "last":
-            last = xp.take(table["last"], rows[:, :past_steps], axis=0)
-            oldest = xp.maximum(cut - past_steps, begin)[:, None, None]
-            last = xp.where(last < oldest, 0, last)
-            channels = np.arange(self.panel.num_channels)
-            place = last * self.panel.num_channels + channels
-            seen = xp.take(xp.reshape(table["values"], (-1,)), place)
+        seen = self._filled(xp, table, seen, rows[:, :past_steps])
         x = (seen - center) / scale
         x = xp.asarray(xp.where(xp.isnan(x), 0.0, x), dtype="float32")
         inputs = {"history": x}
@@ -178,3 +170,15 @@ class Windows:
             before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
             inputs = {**inputs, "decoder_inputs": before}
         return inputs, targets
+
+    def _filled(self, xp, table, seen, rows):
+        """The contexts `seen`, of these rows of the panel, with their gaps filled."""
+        if self.fill == "zero":
+            return xp.where(xp.isnan(seen), 0.0, seen)
+        if self.fill is None:
+            return seen
+        last = xp.take(table["last"], rows, axis=0)  # (batch, context_length, num_channels)
+        oldest = xp.min(xp.where(rows > 0, rows, rows[:, -1:]), axis=1)
+        last = xp.where(last < oldest[:, None, None], 0, last)
+        place = last * self.panel.num_channels + np.arange(self.panel.num_channels)
+        return xp.take(xp.reshape(table["values"], (-1,)), place)

@@ -76,9 +76,7 @@ def test_bad_folders_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file or folder absent\.csv"):
         Forecaster("nlinear", **SIZES).fit("absent.csv")
     (tmp_path / "a.csv").write_text("date,load\n")
-    with pytest.raises(
-        ValueError, match=r"a\.csv is neither .* data\.read_csv returns"
-    ):
+    with pytest.raises(ValueError, match=r"a\.csv is neither .* data\.read_csv returns"):
         Forecaster("nlinear", **SIZES).fit(tmp_path / "a.csv")
     (tmp_path / "a.parquet").write_text("no parquet")
     with pytest.raises(ValueError, match=r"cannot read .*a\.parquet"):
@@ -88,9 +86,7 @@ def test_bad_folders_are_refused(tmp_path):
     short = Forecaster("nlinear", **SIZES)
     with pytest.raises(ValueError, match="no window to train on in the 1 files"):
         short.fit(tmp_path, validation_size=8)
-    with pytest.raises(
-        ValueError, match=r"at least prediction_length=8 .* got 5"
-    ):
+    with pytest.raises(ValueError, match=r"at least prediction_length=8 .* got 5"):
         short.fit(tmp_path, validation_size=5)
 
 
