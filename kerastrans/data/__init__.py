@@ -7,8 +7,12 @@ __getattr__, __dir__, __all__ = names_of(
     {
         "clock": ("Clock",),
         "covariates": ("Covariates",),
-        "frames": ("check_frame", "read_csv"),
+        "csv_reader": ("read_csv",),
+        "frames": ("check_frame",),
+        "cuts": ("training_cuts",),
+        "gaps": ("fill_gaps",),
         "panel": ("Panel", "read_panel"),
+        "panel_windows": ("Windows",),
         "partitions": (),
         "scaling": ("StandardScaler", "WindowScaler"),
         "seasons": ("season_of", "seasons_of"),

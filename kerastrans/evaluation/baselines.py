@@ -7,7 +7,8 @@ that `kerastrans.backtesting.skill` can compare them with the model.
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.panel import ID, TARGET, TIME, read_panel
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.panel import read_panel
 from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.columns import CUTOFF, check_columns, read_columns
 from kerastrans.evaluation.observations import observed_values

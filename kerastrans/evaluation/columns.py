@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kerastrans.data.panel import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.utils.validation import check_choice
 
 CUTOFF = "cutoff"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.data.panel import TARGET, TIME
+from kerastrans.data.frames import TARGET, TIME
 from kerastrans.evaluation.backtesting import observed_levels
 from kerastrans.evaluation.columns import check_columns, read_columns
 from kerastrans.evaluation.panels import COLOURS, OBSERVED, axis_label, draw_legend, draw_panels

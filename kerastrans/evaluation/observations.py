@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from kerastrans.data.panel import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.evaluation.columns import check_columns
 
 

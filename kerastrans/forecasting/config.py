@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, fields
 import keras
 
 from kerastrans import heads
-from kerastrans.data.panel import FILLS, ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.gaps import FILLS
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.models import registry
 from kerastrans.models.builders import SIZES

@@ -5,7 +5,8 @@ import contextlib
 import keras
 import numpy as np
 
-from kerastrans.data.panel import Windows, training_cuts
+from kerastrans.data.cuts import training_cuts
+from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
 from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.fitted import BATCH
