@@ -8,6 +8,7 @@ from keras import layers
 
 from kerastrans.export.savedmodel import write_savedmodel
 from kerastrans.utils.files import new_file
+from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.validation import check_choice, check_new
 
 PRECISIONS = (None, "float16", "int8")
@@ -40,7 +41,7 @@ def export_litert(model, path, *, quantize=None, batch_size=None, **options):
     check_new(path)
     recurrent = [
         layer.name
-        for layer in model._flatten_layers()
+        for layer in all_layers(model)
         if isinstance(layer, layers.RNN) and layer.return_sequences
     ]
     if recurrent and batch_size is None:

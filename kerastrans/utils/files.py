@@ -92,6 +92,8 @@ def load_model(path):
         return keras.saving.load_model(path, safe_mode=True)
     except (TypeError, ValueError, KeyError, OSError) as error:
         why = str(error).strip().splitlines()[0]
-        if "lambda" in str(error).lower():
+        from kerastrans.utils.keras_internals import is_code
+
+        if is_code(error):
             why = "it holds Python code (a Lambda layer), which is not run."
         raise ValueError(f"cannot load {path}: {why}") from error
