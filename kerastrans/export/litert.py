@@ -8,6 +8,7 @@ from keras import layers
 
 from kerastrans.export.savedmodel import write_savedmodel
 from kerastrans.utils.files import first_line, new_file
+from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.validation import check_choice, check_new
 
 PRECISIONS = (None, "float16", "int8")
@@ -67,7 +68,7 @@ def _check_recurrent(model, batch_size):
     """Raise ValueError for a recurrent network without a batch size."""
     recurrent = [
         layer.name
-        for layer in model._flatten_layers()
+        for layer in all_layers(model)
         if isinstance(layer, layers.RNN) and layer.return_sequences
     ]
     if recurrent and batch_size is None:

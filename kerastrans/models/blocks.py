@@ -6,6 +6,7 @@ see `kerastrans.generate`.
 
 import functools
 
+import keras
 from keras import layers
 
 from kerastrans.layers import CachedMultiHeadAttention, Dropout
@@ -43,8 +44,8 @@ def transformer_encoder(
         normalization: "layer" or "batch", see `add_norm`.
         activation: of the feed-forward network, as in `keras.layers.Dense`.
         attention_dropout: float in [0, 1), on the attention weights; as `dropout` by default.
-        kernel_initializer: of all projections: a name, or a class as `FanInUniform`, of which
-            each projection has an instance.
+        kernel_initializer: of all projections: a name, or a class such as `FanInUniform`, of
+            which each projection has an instance.
         padding_mask: boolean `(batch, time)`, True where there is data; see
             `kerastrans.create_padding_mask`.
         name: prefix of the layers' names.
@@ -53,7 +54,14 @@ def transformer_encoder(
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `norm`.
+        ValueError: a size below 1.
+        ValueError: `dropout` outside [0, 1).
+        ValueError: an unknown `norm` or `normalization`.
+
+    Example:
+        >>> import keras
+        >>> transformer_encoder(keras.Input((10, 16)), num_heads=2, key_dim=8, ff_dim=32).shape
+        (None, 10, 16)
 
     Source: Vaswani et al. (2017), figure 1, left.
     """
@@ -114,13 +122,21 @@ def transformer_decoder(
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `norm`.
+        ValueError: a size below 1.
+        ValueError: `dropout` outside [0, 1).
+        ValueError: an unknown `norm`.
+
+    Example:
+        >>> import keras
+        >>> inputs, memory = keras.Input((None, 16)), keras.Input((10, 16))
+        >>> transformer_decoder(inputs, memory, num_heads=2, key_dim=8, ff_dim=32).shape
+        (None, None, 16)
 
     Source: Vaswani et al. (2017), figure 1, right.
     """
 
-    start = {"kernel_initializer": kernel_initializer}
-    attention = functools.partial(CachedMultiHeadAttention, num_heads, key_dim, dropout, **start)
+    initial = {"kernel_initializer": kernel_initializer}
+    attention = functools.partial(CachedMultiHeadAttention, num_heads, key_dim, dropout, **initial)
 
     def self_attention(x):
         layer = attention(causal=True, name=_join(name, "self_attention"))
@@ -131,7 +147,7 @@ def transformer_decoder(
         return layer(x, encoder_output, padding_mask=encoder_padding_mask)
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation=activation, **start, name=name)
+        return position_wise_ffn(x, ff_dim, dropout, activation=activation, **initial, name=name)
 
     x = add_norm(inputs, self_attention, dropout, norm=norm, name=_join(name, "self_attention"))
     x = add_norm(x, cross_attention, dropout, norm=norm, name=_join(name, "cross_attention"))
@@ -176,14 +192,15 @@ def position_wise_ffn(
     output_dim = inputs.shape[-1] if output_dim is None else output_dim
     check_positive_integers(ff_dim=ff_dim, output_dim=output_dim)
     check_dropout(dropout)
-    kwargs = {"kernel_initializer": kernel_initializer}
-    expand = layers.Dense(ff_dim, activation=activation, **kwargs, name=_join(name, "ffn_expand"))
-    x = Dropout(dropout, name=_join(name, "ffn_inner_dropout"))(expand(inputs))
-    return layers.Dense(output_dim, **kwargs, name=_join(name, "ffn_contract"))(x)
+    name = name or f"block_{keras.backend.get_uid('block')}"
+    initial = {"kernel_initializer": kernel_initializer}
+    x = layers.Dense(ff_dim, activation=activation, **initial, name=f"{name}_ffn_expand")(inputs)
+    x = Dropout(dropout, name=f"{name}_ffn_inner_dropout")(x)
+    return layers.Dense(output_dim, **initial, name=f"{name}_ffn_contract")(x)
 
 
 def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):
-    """`sublayer` with dropout, residual connection and normalisation around it.
+    """`sublayer` with dropout, a residual connection and normalisation around it.
 
     Args:
         inputs: `(batch, time, d_model)`.
