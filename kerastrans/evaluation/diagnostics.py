@@ -5,7 +5,14 @@ import numpy as np
 from kerastrans.data.frames import TARGET, TIME
 from kerastrans.evaluation.backtesting import observed_levels
 from kerastrans.evaluation.columns import check_columns, read_columns
-from kerastrans.evaluation.panels import COLOURS, OBSERVED, axis_label, draw_legend, draw_panels
+from kerastrans.evaluation.panels import (
+    COLOURS,
+    OBSERVED,
+    axis_label,
+    draw_legend,
+    draw_panels,
+    label_times,
+)
 
 _LINES = ("-", "--", ":", "-.")
 
@@ -88,9 +95,8 @@ def plot_residuals(backtest, title=None, unit=None, *, alias=None):
     over_time, histogram = panels[0]
     over_time.axhline(0.0, color=OBSERVED, lw=0.8, ls=":")
     over_time.plot(backtest[TIME], error, ".", ms=2, color=COLOURS[1], alpha=0.5, rasterized=True)
-    over_time.set_xlabel("time")
     over_time.set_ylabel(axis_label("y - forecast", unit))
-    over_time.tick_params(axis="x", rotation=30)
+    label_times(over_time)
     histogram.hist(error[np.isfinite(error)], bins=40, color=COLOURS[1], alpha=0.6)
     histogram.set_xlabel(axis_label("y - forecast", unit))
     histogram.set_ylabel("number of values")

@@ -12,6 +12,7 @@ from kerastrans.evaluation.panels import (
     axis_label,
     draw_legend,
     draw_panels,
+    label_times,
     tint,
 )
 
@@ -59,7 +60,7 @@ def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, ser
         panel.axvline(past.index[-1], color=OBSERVED, lw=0.8, ls=":")
         panel.set_ylabel(axis_label(channel, unit, "\n"))
     draw_legend(panels[0, 0])
-    panels[-1, 0].set_xlabel("time")
+    label_times(panels[-1, 0])
     return figure
 
 
@@ -70,7 +71,7 @@ def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alia
         forecast: frame as `Forecaster.predict` or `backtest` returns it; the forecasts of several
             origins are all drawn.
         history: long or wide frame of the true values, or None. Before the first origin as much
-            is drawn as four times the time that the forecasts span.
+            is drawn as four forecasts are long.
         series: names of the series to draw; the first four by default.
         title: str, of the figure.
         unit: str, of the values, for the vertical axis.
@@ -91,13 +92,13 @@ def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alia
     for panel, name in zip(panels[:, 0], names, strict=True):
         rows = forecast[forecast[ID] == name].sort_values(TIME)
         origins = rows.groupby(CUTOFF) if CUTOFF in rows else [(None, rows)]
-        observed = _near(values[values[ID] == name], rows[TIME])
+        observed = _near(values[values[ID] == name], rows)
         panel.plot(observed[TIME], observed[TARGET], color=OBSERVED, lw=1.4, label="observed")
         for _, part in origins:
             _draw_fan(panel, part, columns)
         panel.set_ylabel(axis_label(name, unit, "\n"))
     draw_legend(panels[0, 0])
-    panels[-1, 0].set_xlabel("time")
+    label_times(panels[-1, 0])
     return figure
 
 
@@ -113,10 +114,12 @@ def _draw_fan(panel, rows, columns):
     panel.plot(rows[TIME], rows[columns.alias], color=COLOURS[0], lw=1.8, label="forecast")
 
 
-def _near(values, times):
-    """The values up to the last of these times, from four times their number before the first."""
-    before = values[values[TIME] < times.min()].iloc[-4 * times.nunique() :]
-    return pd.concat([before, values[values[TIME].between(times.min(), times.max())]])
+def _near(values, rows):
+    """The values at the forecasts' times, and before these as much as four forecasts are long."""
+    first, last = rows[TIME].min(), rows[TIME].max()
+    steps = rows.groupby(CUTOFF).size().max() if CUTOFF in rows else len(rows)
+    before = values[values[TIME] < first].iloc[-4 * steps :]
+    return pd.concat([before, values[values[TIME].between(first, last)]])
 
 
 def _as_wide(frame):

@@ -2,7 +2,9 @@
 
 import numpy as np
 from matplotlib.colors import to_rgb
+from matplotlib.dates import ConciseDateFormatter
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 OBSERVED = "#444444"
 COLOURS = (
@@ -30,16 +32,25 @@ def draw_panels(rows, columns, title, height=None):
 
 
 def draw_legend(panel):
-    """The legend above a panel, each label once."""
-    entries = dict(zip(*panel.get_legend_handles_labels()[::-1], strict=True))
+    """The legend above a panel, each label once, lines before shades."""
+    handles, labels = panel.get_legend_handles_labels()
+    entries = dict(zip(labels, handles, strict=True))
+    order = sorted(entries, key=lambda label: not isinstance(entries[label], Line2D))
     panel.legend(
-        entries.values(),
-        entries,
+        [entries[label] for label in order],
+        order,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=min(6, len(entries)),
+        ncols=min(6, len(order)),
         frameon=False,
     )
+
+
+def label_times(panel):
+    """Name the horizontal axis, and write its time stamps without what they have in common."""
+    locator = panel.xaxis.get_major_locator()
+    panel.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=locator.tz))
+    panel.set_xlabel("time")
 
 
 def axis_label(name, unit, separator=" "):

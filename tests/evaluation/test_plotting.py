@@ -93,7 +93,7 @@ def test_a_fan_has_a_shade_for_each_interval_and_the_true_values_without_a_gap()
     times, values = observed.get_xdata(), observed.get_ydata()
     np.testing.assert_array_equal(np.diff(times), np.timedelta64(1, "D"))  # no gap before it
     first = backtest["ds"].min()
-    assert times[0] == np.datetime64(first - pd.Timedelta(days=4 * 14))
+    assert times[0] == np.datetime64(first - pd.Timedelta(days=4 * 4))
     assert (values[times < np.datetime64(first)] == 9.0).all()
     assert len(plot_fan(backtest).axes) == 2
 
