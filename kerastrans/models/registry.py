@@ -110,9 +110,8 @@ def build(
     if "head" in parameters:
         hyperparameters["head"] = head
     elif not isinstance(heads.get(head), heads.PointHead):
-        raise ValueError(
-            f"{_title(name)} has no weights to learn a head: put conformal intervals around it."
-        )
+        lack = "argument 'head'" if callable(name) else "weights to learn a head"
+        raise ValueError(f"{_title(name)} has no {lack}: put conformal intervals around it.")
     native = covariates and "covariates" in parameters
     if native:
         hyperparameters["covariates"] = covariates
@@ -153,7 +152,13 @@ def _parameters(name):
     """Names of the arguments that a builder takes after the three sizes."""
     if not callable(name):
         return list(info(name).parameters)
-    return list(inspect.signature(name).parameters)[3:]
+    parameters = list(inspect.signature(name).parameters)
+    if len(parameters) < 3:
+        raise ValueError(
+            f"{_title(name)} must take context_length, prediction_length and num_channels, got "
+            f"({', '.join(parameters)})."
+        )
+    return parameters[3:]
 
 
 @functools.cache

@@ -139,8 +139,18 @@ def test_a_builder_of_the_user_is_built_as_one_of_the_zoo():
     message = "build_repeat has no hyperparameter 'step': did you mean 'steps'"
     with pytest.raises(ValueError, match=message):
         registry.build(build_repeat, 8, 4, 2, step=3)
-    with pytest.raises(ValueError, match="build_repeat has no weights to learn a head"):
+    with pytest.raises(ValueError, match="build_repeat has no argument 'head'"):
         registry.build(build_repeat, 8, 4, 2, head="normal")
+
+
+def test_a_builder_without_the_three_sizes_is_refused():
+    def build_two(context_length, prediction_length): ...
+
+    message = r"build_two must take .* num_channels, got \(context_length, prediction_length\)"
+    with pytest.raises(ValueError, match=message):
+        registry.build(build_two, 8, 4, 2)
+    with pytest.raises(ValueError, match=message):
+        registry.check_hyperparameters(build_two, {})
 
 
 def test_a_builder_whose_model_breaks_the_contract_is_refused():
