@@ -16,7 +16,11 @@ MAX_FAULTS = 10  # that are shown
 
 
 class Faults:
-    """The faults of one file, gathered so that one error can name them all."""
+    """The faults of one file, gathered so that one error can name them all.
+
+    Args:
+        name: of the file, in the error.
+    """
 
     def __init__(self, name):
         self.name = name

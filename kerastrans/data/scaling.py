@@ -68,6 +68,7 @@ class StandardScaler:
 
     @classmethod
     def from_dict(cls, config):
+        """A scaler from what `to_dict` returned."""
         return cls(np.asarray(config["mean"]), np.asarray(config["std"]))
 
 
