@@ -63,8 +63,10 @@ def read_csv(
     """
     if freq is not None:
         offset_of(freq)
-    if sep == decimal:
-        raise ValueError(f"sep and decimal must differ, got {sep!r} for both.")
+    if len(sep) != 1 or len(decimal) != 1 or sep == decimal:
+        raise ValueError(
+            f"sep and decimal must be two different characters, got {sep!r} and {decimal!r}."
+        )
     if hasattr(path, "read"):
         faults, file = Faults(getattr(path, "name", "the CSV")), io.StringIO(path.read())
     elif Path(path).is_file():
