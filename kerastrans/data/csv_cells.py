@@ -69,7 +69,7 @@ def read_table(file, sep, decimal, faults):
     table = table.drop(columns=unnamed)
     if table.empty:
         if not faults.count:
-            faults.add("has no rows.")
+            faults.add("must have rows and columns, has no row.")
         faults.check()
     return table
 

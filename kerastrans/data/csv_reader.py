@@ -126,7 +126,7 @@ def _kept(table, keys, columns, covariates, faults):
         if name not in names:
             faults.add(f"has no column {name!r}: {suggest(name, names)}")
     if not names:
-        faults.add("has no column of values.")
+        faults.add("must have rows and columns, has no column of values.")
     return [c for c in dict.fromkeys(chosen) if c in names]
 
 

@@ -207,7 +207,7 @@ def test_offsets_that_change_with_the_season_become_utc():
             {},
             "line 3: duplicate time stamp 2020-01-01 00:00:00 of 'a'.",
         ),
-        (("date,load",), {}, "has no rows"),
+        (("date,load",), {}, "must have rows and columns, has no row"),
         (table(1, 2, 3), {"freq": "foo"}, "freq must be a pandas frequency such as"),
         (
             table(1, 2, 3),
