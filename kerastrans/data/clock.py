@@ -100,7 +100,7 @@ class Clock:
         return times.as_unit("ns").asi8
 
     def numbers(self, times):
-        """Numbers of the stamps `(time,)`, and whether each lies on the grid.
+        """Numbers of the stamps `(time,)`, and whether each is on the grid.
 
         Raises:
             ValueError: stamps with a time zone where the clock has none, or the other way around.

@@ -49,8 +49,8 @@ class Column:
     def encode(self, column):
         """Values as float32 `(rows,)`; a missing number stays NaN."""
         if self.categories is not None:
-            known = pd.Index(self.categories, dtype=object)
-            codes = known.get_indexer(column.astype(str).astype(object)) + 1
+            categories = pd.Index(self.categories, dtype=object)
+            codes = categories.get_indexer(column.astype(str).astype(object)) + 1
             return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
             raise ValueError(
@@ -127,8 +127,8 @@ class Covariates:
         if not self.static:
             return np.zeros((len(names), 0), "float32"), []
         if static is None or ID not in static.columns:
-            wanted = [c.name for c in self.static]
-            raise ValueError(f"static covariates {wanted} are missing: give static, with {ID!r}.")
+            columns = [c.name for c in self.static]
+            raise ValueError(f"static covariates {columns} are missing: give static, with {ID!r}.")
         if static[ID].duplicated().any():
             twice = static[ID][static[ID].duplicated()].iloc[0]
             raise ValueError(f"static must have one row a series, {twice!r} has several.")
@@ -151,6 +151,8 @@ class Covariates:
 
     @classmethod
     def from_dict(cls, config):
+        """Covariates from what `to_dict` returned."""
+
         def column(config):
             categories = config["categories"]
             return Column(**{**config, "categories": categories and tuple(categories)})

@@ -16,7 +16,11 @@ MAX_FAULTS = 10  # that are shown
 
 
 class Faults:
-    """The faults of one file, gathered so that one error can name them all."""
+    """The faults of one file, gathered so that one error can name them all.
+
+    Args:
+        name: of the file, in the error.
+    """
 
     def __init__(self, name):
         self.name = name
@@ -65,7 +69,7 @@ def read_table(file, sep, decimal, faults):
     table = table.drop(columns=unnamed)
     if table.empty:
         if not faults.count:
-            faults.add("has no rows.")
+            faults.add("must have rows and columns, has no row.")
         faults.check()
     return table
 

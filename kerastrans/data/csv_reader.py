@@ -27,7 +27,7 @@ def read_csv(
     sep=",",
     decimal=".",
 ):
-    """Read a CSV file into a frame as `Forecaster` takes it: long, or wide.
+    r"""Read a CSV file into a frame as `Forecaster` takes it: long, or wide.
 
     A file with a column "unique_id" is long: "unique_id", "ds" and "y", and a column for each
     covariate. Any other file is wide: a date column, and a column for each channel. Empty cells are
@@ -56,15 +56,17 @@ def read_csv(
 
     Example:
         >>> import io
-        >>> file = io.StringIO("day;load\\n01.02.2024;1,5\\n02.02.2024;\\n03.02.2024;2\\n")
+        >>> file = io.StringIO("day;load\n01.02.2024;1,5\n02.02.2024;\n03.02.2024;2\n")
         >>> frame = read_csv(file, date_column="day", dayfirst=True, sep=";", decimal=",")
         >>> frame["load"].tolist(), str(frame.index[0]), frame.index.freqstr
         ([1.5, nan, 2.0], '2024-02-01 00:00:00', 'D')
     """
     if freq is not None:
         offset_of(freq)
-    if sep == decimal:
-        raise ValueError(f"sep and decimal must differ, got {sep!r} for both.")
+    if len(sep) != 1 or len(decimal) != 1 or sep == decimal:
+        raise ValueError(
+            f"sep and decimal must be two different characters, got {sep!r} and {decimal!r}."
+        )
     if hasattr(path, "read"):
         faults, file = Faults(getattr(path, "name", "the CSV")), io.StringIO(path.read())
     elif Path(path).is_file():
@@ -103,11 +105,11 @@ def _date_column(table, date_column, is_long, faults):
     if date_column is None:
         names = (TIME,) if is_long else DATE_COLUMNS
         date_column = next((c for c in table.columns if str(c).lower() in names), None)
-        wanted = f"called {', '.join(names)}"
+        description = f"called {', '.join(names)}"
     else:
-        wanted = repr(date_column)
+        description = repr(date_column)
     if date_column not in table.columns:
-        faults.add(f"has no date column {wanted}; its columns are {list(table.columns)}.")
+        faults.add(f"has no date column {description}; its columns are {list(table.columns)}.")
         faults.check()
     return date_column
 
@@ -124,20 +126,20 @@ def _kept(table, keys, columns, covariates, faults):
         if name not in names:
             faults.add(f"has no column {name!r}: {suggest(name, names)}")
     if not names:
-        faults.add("has no column of values.")
+        faults.add("must have rows and columns, has no column of values.")
     return [c for c in dict.fromkeys(chosen) if c in names]
 
 
 def _check_stamps(times, ids, lines, faults):
     """Faults of rows whose time stamp is outside the clock's range, or occurs twice."""
-    known = times.notna()
+    is_date = times.notna()
     faults.add_lines(
-        lines[known & ~countable(pd.DatetimeIndex(times))],
+        lines[is_date & ~countable(pd.DatetimeIndex(times))],
         lambda line: f"{times[line]} is not in the years 1678 to 2261.",
     )
     keys = pd.DataFrame({"times": times, "ids": 0 if ids is None else ids})
     faults.add_lines(
-        lines[known & keys.duplicated()],
+        lines[is_date & keys.duplicated()],
         lambda line: (
             f"duplicate time stamp {times[line]}"
             + (f" of {ids[line]!r}." if ids is not None else ".")

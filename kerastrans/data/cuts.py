@@ -11,7 +11,9 @@ def training_cuts(panel, context_length, prediction_length, stride=1, held_out=0
 
     Args:
         panel: `Panel`.
-        context_length, prediction_length, stride: int, of the windows.
+        context_length: int, steps of history in a window.
+        prediction_length: int, steps to forecast after them.
+        stride: int, steps from one window to the next.
         held_out: int, last steps of each series whose targets validate (`validation_size`); 0 for
             none.
 

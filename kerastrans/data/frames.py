@@ -142,10 +142,10 @@ def _check_long(frame):
     missing = [c for c in (ID, TIME, TARGET) if c not in frame.columns]
     if not missing:
         return
-    wanted = f"a long frame needs the columns {ID!r}, {TIME!r} and {TARGET!r}"
+    needs = f"a long frame needs the columns {ID!r}, {TIME!r} and {TARGET!r}"
     if ID in frame.columns or frame.empty:
-        raise ValueError(f"{wanted}; {missing} are missing from {list(frame.columns)}.")
+        raise ValueError(f"{needs}; {missing} are missing from {list(frame.columns)}.")
     raise ValueError(
-        f"{wanted}, a wide one a DatetimeIndex; this frame's columns are {list(frame.columns)} and "
+        f"{needs}, a wide one a DatetimeIndex; this frame's columns are {list(frame.columns)} and "
         f"its index holds {frame.index[0]!r}: set_index its dates, read by pd.to_datetime."
     )

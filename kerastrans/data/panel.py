@@ -52,6 +52,7 @@ class Panel:
 
     @property
     def num_channels(self):
+        """Number of channels of each series."""
         return self.values.shape[1]
 
     def __len__(self):

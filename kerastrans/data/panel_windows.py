@@ -146,15 +146,15 @@ class Windows:
         inputs = {"history": x}
         if "past" in table:
             inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
-        known = []
+        future = []
         if "future" in table:
-            known.append(xp.take(table["future"], rows, axis=0))
+            future.append(xp.take(table["future"], rows, axis=0))
         numbers = xp.take(table["first"], series) + cut - begin
         if self.calendar:
             place = numbers[:, None] + steps - self._earliest
-            known.append(xp.take(table["calendar"], place, axis=0))
-        if known:
-            inputs["future_covariates"] = xp.concatenate(known, axis=-1)
+            future.append(xp.take(table["calendar"], place, axis=0))
+        if future:
+            inputs["future_covariates"] = xp.concatenate(future, axis=-1)
         if "static" in table:
             inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
         if self.position:

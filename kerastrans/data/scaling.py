@@ -55,12 +55,20 @@ class StandardScaler:
         return tuple(x[None, None].astype("float32") for x in (self.mean, self.std))
 
     def transform(self, values):
-        """`(..., num_channels)` in units of the series -> standardised, float32."""
-        return ((np.asarray(values, "float64") - self.mean) / self.std).astype("float32")
+        """`(..., num_channels)` in units of the series -> standardised, float32.
+
+        Raises:
+            ValueError: a value that float32 cannot hold.
+        """
+        return _to_float32((np.asarray(values, "float64") - self.mean) / self.std)
 
     def inverse_transform(self, values):
-        """`(..., num_channels)` standardised -> units of the series, float32."""
-        return (np.asarray(values, "float64") * self.std + self.mean).astype("float32")
+        """`(..., num_channels)` standardised -> units of the series, float32.
+
+        Raises:
+            ValueError: a value that float32 cannot hold.
+        """
+        return _to_float32(np.asarray(values, "float64") * self.std + self.mean)
 
     def to_dict(self):
         """JSON-ready `{"mean": [...], "std": [...]}`; `from_dict` reads it."""
@@ -68,6 +76,7 @@ class StandardScaler:
 
     @classmethod
     def from_dict(cls, config):
+        """A scaler from what `to_dict` returned."""
         return cls(np.asarray(config["mean"]), np.asarray(config["std"]))
 
 
@@ -146,6 +155,13 @@ class WindowScaler:
         center = xp.where(is_known, top + middle * spread, 0.0)
         # A deviation that is no more than the rounding of the values is none.
         return center, xp.where(scale > 4 * _resolution(seen) * unit, scale, unit)
+
+
+def _to_float32(values):
+    too_large = np.isfinite(values) & (np.abs(values) > np.finfo("float32").max)
+    if too_large.any():
+        raise ValueError(f"float32 cannot hold the value {values[too_large][0]:g}.")
+    return values.astype("float32")
 
 
 def _or_one(x, xp):

@@ -10,7 +10,7 @@ def chronological_split(values, sizes=(0.7, 0.1, 0.2), context_length=0):
         values: `(time, ...)` array or DataFrame; the parts are views of it, not copies.
         sizes: three fractions that add up to at most 1, or three row counts. Fractions round
             the training and the test part down and leave the rest to validation, as the
-            benchmarks of the Autoformer line do. Rows behind the third part are not used.
+            benchmarks of the Autoformer line do. Rows after the third part are not used.
         context_length: int, rows by which validation and test reach back into the part before,
             so that the first row of each is forecast too and no window is dropped.
 
@@ -18,7 +18,13 @@ def chronological_split(values, sizes=(0.7, 0.1, 0.2), context_length=0):
         `(train, validation, test)`.
 
     Raises:
-        ValueError: sizes that are not three fractions or counts, or ask for more rows than given.
+        ValueError: sizes that are not three fractions or counts.
+        ValueError: sizes that ask for more rows than there are.
+
+    Example:
+        >>> import numpy as np
+        >>> [len(part) for part in chronological_split(np.zeros((10, 1)), context_length=2)]
+        [7, 3, 4]
     """
     total = len(values)
     train, validation, test = _row_counts(sizes, total)

@@ -12,7 +12,7 @@ def sliding_windows(values, context_length, prediction_length, stride=1):
     Args:
         values: `(time, num_channels)`.
         context_length: int, steps of history in a window.
-        prediction_length: int, steps to forecast behind them.
+        prediction_length: int, steps to forecast after them.
         stride: int, steps from one window to the next.
 
     Returns:
@@ -21,8 +21,14 @@ def sliding_windows(values, context_length, prediction_length, stride=1):
         `time - context_length - prediction_length + 1` windows: none is dropped.
 
     Raises:
-        ValueError: values that are not 2-D, not finite or too short for one window, a size
-            below 1.
+        ValueError: values that are not 2-D, not finite or too short for one window.
+        ValueError: a size below 1.
+
+    Example:
+        >>> import numpy as np
+        >>> contexts, targets = sliding_windows(np.arange(6.0)[:, None], 3, 2)
+        >>> contexts[:, :, 0].tolist(), targets[:, :, 0].tolist()
+        ([[0.0, 1.0, 2.0], [1.0, 2.0, 3.0]], [[3.0, 4.0], [4.0, 5.0]])
     """
     windows = _windows(values, context_length, prediction_length, stride)
     return windows[:, :context_length], windows[:, context_length:]
@@ -47,7 +53,9 @@ def window_dataset(
 
     Args:
         values: `(time, num_channels)`, scaled.
-        context_length, prediction_length, stride: as in `sliding_windows`.
+        context_length: int, steps of history in a window.
+        prediction_length: int, steps to forecast after them.
+        stride: int, steps from one window to the next.
         batch_size: int; no window is dropped, and the last batch may be smaller, unless
             `shuffle`.
         shuffle: bool, whether the order of the windows changes with every epoch; then give
@@ -58,7 +66,7 @@ def window_dataset(
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, where
             the decoder's inputs are the last observed value and all targets but the last, or
             `(contexts, targets)`.
-        first_position: int, for models that ask where in time a window stands (CycleNet): the
+        first_position: int, for models that ask where in time a window begins (CycleNet): the
             number of the first row of `values`, counted from the same origin in every part of
             the series. The inputs are then `{"history": contexts, "position": positions}`.
 
@@ -66,8 +74,14 @@ def window_dataset(
         An iterable of batches that knows its length.
 
     Raises:
-        ValueError: as `sliding_windows`; `batch_size` below 1; both `teacher_forcing` and
-            `first_position`.
+        ValueError: values or sizes that `sliding_windows` refuses; `batch_size` below 1.
+        ValueError: both `teacher_forcing` and `first_position`.
+
+    Example:
+        >>> import numpy as np
+        >>> batches = window_dataset(np.arange(6.0)[:, None], 3, 2, batch_size=1)
+        >>> len(batches), [x.shape for x in map(np.asarray, next(iter(batches)))]
+        (2, [(1, 3, 1), (1, 2, 1)])
     """
     check_positive_integers(batch_size=batch_size)
     if teacher_forcing and first_position is not None:
@@ -93,15 +107,21 @@ def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
     """Decoder inputs and targets: at each step the decoder sees the true values before it.
 
     Args:
-        sequences: `(batch, time, num_channels)`, what the decoder is to put out.
-        start_token: number, or array that broadcasts to `(batch, 1, num_channels)`, put in
-            front; for forecasting the last observed value, `contexts[:, -1:]`.
-        end_token: the same, put behind the targets, so that the decoder learns to end; None
+        sequences: `(batch, time, num_channels)`, what the decoder is to return.
+        start_token: number, or array that broadcasts to `(batch, 1, num_channels)`, put
+            first; for forecasting the last observed value, `contexts[:, -1:]`.
+        end_token: the same, appended to the targets, so that the decoder learns to end; None
             for forecasting, where the horizon is known.
 
     Returns:
         `(decoder_inputs, targets)`: start token + sequence against sequence + end token, or,
         without an end token, start token + all but the last step against the sequence.
+
+    Example:
+        >>> import numpy as np
+        >>> decoder_inputs, targets = teacher_forcing_pairs(np.array([[[1.0], [2.0], [3.0]]]))
+        >>> decoder_inputs.ravel().tolist(), targets.ravel().tolist()
+        ([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
     """
     sequences = np.asarray(sequences)
 
@@ -116,7 +136,12 @@ def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
 
 
 def random_sequences(num_samples, length, num_channels, seed=None):
-    """Standard normal sequences `(num_samples, length, num_channels)`, float32, to practise on."""
+    """Standard normal sequences `(num_samples, length, num_channels)`, float32, to practise on.
+
+    Example:
+        >>> random_sequences(2, 6, 12, seed=0).shape
+        (2, 6, 12)
+    """
     check_positive_integers(num_samples=num_samples, length=length, num_channels=num_channels)
     shape = (num_samples, length, num_channels)
     return np.random.default_rng(seed).standard_normal(shape, "float32")

@@ -20,7 +20,7 @@ _ETT = "https://raw.githubusercontent.com/zhouhaoyi/ETDataset/main/ETT-small"
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known of a named series without loading it.
+    """The description of a named series.
 
     Attributes:
         description: what was measured, in which units.
@@ -128,7 +128,12 @@ _DATASETS = {
 
 
 def names():
-    """The names that `load` and `info` know."""
+    """The names that `load` and `info` take.
+
+    Example:
+        >>> names()[:2]
+        ['air_passengers', 'nyc_departures']
+    """
     return list(_DATASETS)
 
 
@@ -136,7 +141,11 @@ def info(name):
     """The `Dataset` called `name`, not loaded.
 
     Raises:
-        ValueError: an unknown name; the nearest known one is suggested.
+        ValueError: an unknown name; the nearest one is suggested.
+
+    Example:
+        >>> info("air_passengers").season
+        12
     """
     if name not in _DATASETS:
         raise ValueError(f"unknown dataset {name!r}: {suggest(name, _DATASETS)}")
@@ -156,8 +165,14 @@ def load(name):
         DataFrame with a DatetimeIndex of known frequency, one column per channel.
 
     Raises:
-        ValueError: an unknown name, or a file whose checksum is wrong.
+        ValueError: an unknown name.
+        ValueError: a file whose checksum is wrong.
         FileNotFoundError: KERASTRANS_DATA_DIR does not hold the file.
+
+    Example:
+        >>> frame = load("air_passengers")
+        >>> frame.shape, frame.index.freqstr
+        ((144, 1), 'MS')
     """
     dataset = info(name)
     if dataset.url is None:

@@ -19,9 +19,9 @@ def _local_file(folder, path, sha256):
     file = Path(folder) / path
     if not file.is_file():
         raise FileNotFoundError(f"KERASTRANS_DATA_DIR={folder} holds no {path}.")
-    found = hashlib.sha256(file.read_bytes()).hexdigest()
-    if found != sha256:
-        raise ValueError(f"{file} has sha256 {found}, wanted {sha256}: another version?")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    if digest != sha256:
+        raise ValueError(f"{file} has sha256 {digest}, wanted {sha256}: another version?")
     return file
 
 
@@ -31,11 +31,11 @@ def _download(url, known_hash, member):
 
     # Unpacked beside the archive, which pooch verifies at every call.
     unpack = pooch.Unzip([member]) if member else None
-    found = pooch.retrieve(
+    path = pooch.retrieve(
         url,
         known_hash=known_hash,
         fname=url.rsplit("/", 1)[-1],
         path=pooch.os_cache("kerastrans"),
         processor=unpack,
     )
-    return found[0] if member else found
+    return path[0] if member else path

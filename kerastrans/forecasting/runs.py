@@ -19,6 +19,7 @@ from kerastrans.data import (
     check_frame,
     chronological_split,
     read_csv,
+    season_of,
     sliding_windows,
     window_dataset,
 )
@@ -34,9 +35,6 @@ from kerastrans.utils.validation import (
     check_non_negative,
     check_positive_integers,
 )
-
-# Rows in the period that a series of this frequency most often has.
-SEASONS = {"min": 1440, "h": 24, "D": 7, "B": 5, "W": 52, "M": 12, "Q": 4, "Y": 1}
 
 
 @dataclass(frozen=True)
@@ -168,9 +166,7 @@ def _complete(settings, frame):
     season = settings.season or (known and known.season)
     sizes = settings.sizes or (known and known.splits) or (0.7, 0.1, 0.2)
     if season is None:
-        season = SEASONS.get(
-            frame.index.freqstr.split("-")[0].removesuffix("S").removesuffix("E"), 1
-        )
+        season = season_of(frame.index.freqstr)
     check_positive_integers(season=season)
     return _settings({**asdict(settings), "season": season, "sizes": sizes})
 

@@ -156,11 +156,11 @@ def test_bad_settings_are_refused_before_anything_is_written(
 
 
 def test_bad_data_are_refused_before_anything_is_written(tmp_path, capsys):
-    text = "date,x\n2020-01-02,1\n2020-01-01,2\n2020-01-03,3\n"
-    (tmp_path / "unsorted.csv").write_text(text)
+    text = "date,x\n2020-01-02,1\n2020-01-02,2\n2020-01-03,3\n"
+    (tmp_path / "twice.csv").write_text(text)
     output = tmp_path / "run"
-    line = refuse(capsys, "train", tmp_path / "unsorted.csv", "--output", output)
-    assert "must be sorted by date" in line
+    line = refuse(capsys, "train", tmp_path / "twice.csv", "--output", output)
+    assert "line 3: duplicate time stamp 2020-01-02" in line
     assert "unknown dataset 'eth1': did you mean 'etth1'" in refuse(
         capsys, "train", "eth1", "--output", output
     )

@@ -207,9 +207,13 @@ def test_offsets_that_change_with_the_season_become_utc():
             {},
             "line 3: duplicate time stamp 2020-01-01 00:00:00 of 'a'.",
         ),
-        (("date,load",), {}, "has no rows"),
+        (("date,load",), {}, "must have rows and columns, has no row"),
         (table(1, 2, 3), {"freq": "foo"}, "freq must be a pandas frequency such as"),
-        (table(1, 2, 3), {"decimal": ","}, "sep and decimal must differ, got ','"),
+        (
+            table(1, 2, 3),
+            {"decimal": ","},
+            "sep and decimal must be two different characters, got ',' and ','",
+        ),
     ],
 )
 def test_one_fault_is_one_line(rows, options, message):
@@ -252,9 +256,9 @@ def test_files_that_are_no_text_are_refused(tmp_path):
 def test_a_file_is_read_without_keras(tmp_path):
     (tmp_path / "x.csv").write_text("\n".join(table(1, 2, 3)) + "\n")
     program = (
-        "import sys; from kerastrans.data import read_csv\n"
-        "frame = read_csv(sys.argv[1])\n"
-        "print(len(frame), sorted({'keras', 'tensorflow', 'jax', 'torch'} & set(sys.modules)))"
+        "import sys; from kerastrans.data import read_csv, read_panel\n"
+        "panel = read_panel(read_csv(sys.argv[1]))\n"
+        "print(len(panel), sorted({'keras', 'tensorflow', 'jax', 'torch'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", program, tmp_path / "x.csv"]
-    assert subprocess.check_output(command, text=True).split() == ["3", "[]"]
+    assert subprocess.check_output(command, text=True).split() == ["1", "[]"]

@@ -78,6 +78,16 @@ def test_sizes_whose_squares_float64_cannot_hold(size):
         StandardScaler.fit([[-1.7e308], [1.7e308]])
 
 
+def test_values_that_float32_cannot_hold_are_refused():
+    """They became infinite, and so did the forecasts."""
+    scaler = StandardScaler.fit([[1e300], [3e300]])
+    np.testing.assert_array_equal(scaler.transform([[5e300], [np.nan]]), [[3.0], [np.nan]])
+    with pytest.raises(ValueError, match=r"float32 cannot hold the value 5e\+300"):
+        scaler.inverse_transform([[3.0]])
+    with pytest.raises(ValueError, match=r"float32 cannot hold the value 1e\+39"):
+        StandardScaler.fit([[1.0], [3.0]]).transform([[1e39]])
+
+
 @pytest.mark.parametrize("kind", [None, "standard", "mean_abs", "mase"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_statistics_are_those_of_the_definition_in_every_module(kind, dtype):
