@@ -273,3 +273,8 @@ def test_bad_ports_are_refused_in_one_line(port, forecaster):
 def test_bad_limits_are_refused_by_name(options, message, forecaster):
     with pytest.raises(ValueError, match=message):
         serve(forecaster, **{"name": "m", "port": 0, **options})
+
+
+def test_a_forecaster_that_is_not_trained_is_refused():
+    with pytest.raises(RuntimeError, match="not trained: call fit first"):
+        create_app(Forecaster("nlinear", CONTEXT, HORIZON), "m")
