@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import threading
 from pathlib import Path
@@ -69,39 +70,29 @@ def create_app(
     fastapi = import_extra("fastapi", "the service", "serve")
     from starlette.responses import JSONResponse
 
-    check_positive_integers(max_batch=max_batch, max_bytes=max_bytes)
-    if not body_timeout > 0:
-        raise ValueError(f"body_timeout must be above 0 seconds, got {body_timeout!r}.")
-    if not name or set(name) & set("/{}:"):
-        raise ValueError(
-            f"name must be a part of a route, without '/', ':' or braces, got {name!r}."
-        )
+    _check_options(forecaster, name, body_timeout, max_batch=max_batch, max_bytes=max_bytes)
     history, *further = inputs_of(forecaster.model)
     # What an autoregressive model decodes from is its own.
     symbols = {"history": history}
     symbols |= {x.name: x for x in further if x.name != "decoder_inputs"}
     facts = describe(forecaster.model, symbols, forecaster.prediction_length)
-    facts |= forecaster.metadata
     lock = threading.Lock()  # one thread at a time compiles and runs the model
 
-    def forecast_histories(inputs):
+    def run(function, *arguments):
         with lock:
-            return forecaster.forecast_histories(inputs)
-
-    def forecast_body(body):
-        with lock:
-            return forecast_csv(forecaster, body)
+            return function(*arguments)
 
     @contextlib.asynccontextmanager
-    async def lifespan(app):
-        app.state.batcher = Batcher(forecast_histories, max_batch, MAX_WAITING)
+    async def lifespan(app):  # in the loop that serves, whose events the batcher waits for
+        forecast = functools.partial(run, forecaster.forecast_histories)
+        app.state.batcher = Batcher(forecast, max_batch, MAX_WAITING)
         task = asyncio.create_task(app.state.batcher.run())
         yield
         task.cancel()
 
     app = fastapi.FastAPI(title=f"kerastrans: {name}", lifespan=lifespan, openapi_url=None)
     app.add_middleware(HostCheck, hosts=hosts)
-    _add_descriptions(app, name, facts)
+    _add_descriptions(app, name, {**facts, **forecaster.metadata})
 
     @app.exception_handler(RequestError)
     async def refuse(request, error):
@@ -110,22 +101,39 @@ def create_app(
     @app.post(f"/v1/models/{name}:predict")
     async def predict(request: fastapi.Request):
         body = await read_body(request, "application/json", max_bytes, body_timeout)
-        inputs = read_instances(body, symbols, max_batch)
-        try:
-            outputs = await app.state.batcher.submit(inputs)
-        except OverflowError as error:
-            raise RequestError(str(error), 503) from None
-        except Exception as error:  # of the back end, such as of a category that there is not
-            logger.warning("no forecast: %s", first_line(error))
-            raise RequestError(f"the model has no forecast: {first_line(error)}.", 500) from None
+        outputs = await _submit(app.state.batcher, read_instances(body, symbols, max_batch))
         return JSONResponse({"predictions": json_rows(outputs)})
 
     @app.post("/v1/forecast")
     async def forecast(request: fastapi.Request):
         body = await read_body(request, "text/csv", max_bytes, body_timeout)
-        return JSONResponse(await asyncio.to_thread(forecast_body, body))
+        return JSONResponse(await asyncio.to_thread(run, forecast_csv, forecaster, body))
 
     return app
+
+
+def _check_options(forecaster, name, body_timeout, **sizes):
+    """Raise RuntimeError or ValueError for the first option of `create_app` at fault."""
+    check_positive_integers(**sizes)
+    if not body_timeout > 0:
+        raise ValueError(f"body_timeout must be above 0 seconds, got {body_timeout!r}.")
+    if not name or set(name) & set("/{}:"):
+        raise ValueError(
+            f"name must be a part of a route, without '/', ':' or braces, got {name!r}."
+        )
+    if forecaster.model is None:
+        raise RuntimeError("this forecaster is not trained: call fit first.")
+
+
+async def _submit(batcher, inputs):
+    """The model's outputs; whatever goes wrong is a `RequestError`."""
+    try:
+        return await batcher.submit(inputs)
+    except OverflowError as error:
+        raise RequestError(str(error), 503) from None
+    except Exception as error:  # of the back end, such as of a category that there is not
+        logger.warning("no forecast: %s", first_line(error))
+        raise RequestError(f"the model has no forecast: {first_line(error)}.", 500) from None
 
 
 def _add_descriptions(app, name, facts):

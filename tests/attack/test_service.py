@@ -1,40 +1,23 @@
 """Slow, malformed and foreign requests: each is refused in one line, and others are answered."""
 
 import asyncio
-import contextlib
 import json
 import logging
-import socket
-import threading
 
-import httpx
 import numpy as np
 import pytest
 
-from kerastrans import Forecaster, datasets
+from kerastrans import Forecaster
 from kerastrans.serving import create_app, serve
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.requests import RequestError, json_rows
-from kerastrans.serving.server import create_server
 
-CONTEXT, HORIZON = 24, 6
 PREDICT = "/v1/models/m:predict"
-
-
-@pytest.fixture(scope="module")
-def forecaster():
-    series = datasets.load("nyc_departures")[:300]
-    return Forecaster("nlinear", CONTEXT, HORIZON, seed=1).fit(series, epochs=1, verbose=0)
 
 
 @pytest.fixture(scope="module")
 def app(forecaster):
     return create_app(forecaster, "m", max_bytes=20_000, body_timeout=0.02, hosts=["box.lan"])
-
-
-@pytest.fixture(scope="module")
-def body():
-    return json.dumps({"instances": [np.ones((CONTEXT, 3)).tolist()]}).encode()
 
 
 def ask(app, receive, path=PREDICT, headers=None):
@@ -183,74 +166,6 @@ def test_a_forecast_that_json_does_not_hold_is_refused(value):
         json_rows(outputs)
 
 
-@contextlib.contextmanager
-def running(app, **options):
-    """A server on this machine's loopback, in a thread, and its port."""
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen(2048)
-        server = create_server(app, **options)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            yield server, listening.getsockname()[1]
-        finally:
-            server.should_exit = server.force_exit = True
-            thread.join()
-
-
-STUCK = {
-    "nothing": b"",
-    "half a head": b"POST /v1/forecast HTTP/1.1\r\nHost: loc",
-    "half a body": (
-        b"POST /v1/forecast HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
-        b"Content-Length: 1000\r\n\r\ndate"
-    ),
-    "an answer": b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
-}
-
-
-@pytest.mark.parametrize("kind", STUCK)
-def test_connections_that_wait_make_room_for_others(kind, forecaster):
-    app = create_app(forecaster, "m", body_timeout=600)
-    with contextlib.ExitStack() as stack, running(app, max_connections=4) as (server, port):
-        for _ in range(40):
-            client = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-            client.sendall(STUCK[kind])
-            if kind == "an answer":
-                assert client.recv(15) == b"HTTP/1.1 200 OK"
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as honest:
-            for _ in range(3):
-                assert honest.get("/health").json() == {"status": "ok"}
-            assert len(server.server_state.connections) <= 4
-
-
-def test_a_request_that_is_computed_keeps_its_connection(forecaster, body, monkeypatch):
-    begun, go_on = threading.Event(), threading.Event()
-    forecast = forecaster.forecast_histories
-
-    def slow(inputs):
-        begun.set()
-        go_on.wait()
-        return forecast(inputs)
-
-    monkeypatch.setattr(forecaster, "forecast_histories", slow)
-    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    head += f"Content-Length: {len(body)}\r\n\r\n"
-    with contextlib.ExitStack() as stack:
-        app = create_app(forecaster, "m")
-        _, port = stack.enter_context(running(app, max_connections=1))
-        stack.callback(go_on.set)
-        first = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-        first.sendall(head.encode() + body)
-        assert begun.wait(60)
-        second = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-        with contextlib.suppress(ConnectionError):
-            assert second.recv(1) == b""  # closed: there is no room
-        go_on.set()
-        assert first.recv(15) == b"HTTP/1.1 200 OK"
-
-
 @pytest.mark.parametrize("port", [99999, 65536, -1, True, "80", 80.0])
 def test_bad_ports_are_refused_in_one_line(port, forecaster):
     with pytest.raises(ValueError, match="port must be an integer from 0 to 65535, got"):
@@ -273,3 +188,8 @@ def test_bad_ports_are_refused_in_one_line(port, forecaster):
 def test_bad_limits_are_refused_by_name(options, message, forecaster):
     with pytest.raises(ValueError, match=message):
         serve(forecaster, **{"name": "m", "port": 0, **options})
+
+
+def test_a_forecaster_that_is_not_trained_is_refused():
+    with pytest.raises(RuntimeError, match="not trained: call fit first"):
+        create_app(Forecaster("nlinear", 24, 6), "m")

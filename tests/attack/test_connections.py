@@ -1,0 +1,81 @@
+"""Connections that are held open: they make room for others. Sockets of this machine's loopback."""
+
+import contextlib
+import socket
+import threading
+
+import httpx
+import pytest
+
+from kerastrans.serving import create_app
+from kerastrans.serving.server import create_server
+
+PREDICT = "/v1/models/m:predict"
+
+
+@contextlib.contextmanager
+def running(app, **options):
+    """A server on this machine's loopback, in a thread, and its port."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(2048)
+        server = create_server(app, **options)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            yield server, listening.getsockname()[1]
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join()
+
+
+STUCK = {
+    "nothing": b"",
+    "half a head": b"POST /v1/forecast HTTP/1.1\r\nHost: loc",
+    "half a body": (
+        b"POST /v1/forecast HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+        b"Content-Length: 1000\r\n\r\ndate"
+    ),
+    "an answer": b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("kind", STUCK)
+def test_connections_that_wait_make_room_for_others(kind, forecaster):
+    app = create_app(forecaster, "m", body_timeout=600)
+    with contextlib.ExitStack() as stack, running(app, max_connections=4) as (server, port):
+        for _ in range(40):
+            client = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            client.sendall(STUCK[kind])
+            if kind == "an answer":
+                assert client.recv(15) == b"HTTP/1.1 200 OK"
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as honest:
+            for _ in range(3):
+                assert honest.get("/health").json() == {"status": "ok"}
+            assert len(server.server_state.connections) <= 4
+
+
+def test_a_request_that_is_computed_keeps_its_connection(forecaster, body, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+    forecast = forecaster.forecast_histories
+
+    def slow(inputs):
+        begun.set()
+        go_on.wait()
+        return forecast(inputs)
+
+    monkeypatch.setattr(forecaster, "forecast_histories", slow)
+    head = f"POST {PREDICT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += f"Content-Length: {len(body)}\r\n\r\n"
+    with contextlib.ExitStack() as stack:
+        app = create_app(forecaster, "m")
+        _, port = stack.enter_context(running(app, max_connections=1))
+        stack.callback(go_on.set)
+        first = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        first.sendall(head.encode() + body)
+        assert begun.wait(60)
+        second = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        with contextlib.suppress(ConnectionError):
+            assert second.recv(1) == b""  # closed: there is no room
+        go_on.set()
+        assert first.recv(15) == b"HTTP/1.1 200 OK"
