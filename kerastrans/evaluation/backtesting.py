@@ -18,7 +18,12 @@ GROUPS = (None, ID, "step", CUTOFF)
 
 
 def interval_levels(frame, alias=None):
-    """Levels of the intervals in a frame of forecasts, in percent, increasing."""
+    """Levels of the intervals in a frame of forecasts, in percent, increasing.
+
+    Example:
+        >>> interval_levels(pd.DataFrame(columns=["nhits", "nhits-lo-80", "nhits-hi-80"]))
+        [80]
+    """
     return list(read_columns(frame, alias).intervals)
 
 
@@ -26,6 +31,11 @@ def quantiles(frame, alias=None):
     """The quantile levels of a frame of forecasts, increasing, and the columns that hold them.
 
     The 0.5 quantile is the column of the medians, if there is one, or else the point forecast.
+
+    Example:
+        >>> frame = pd.DataFrame(columns=["nhits", "nhits-median", "nhits-lo-80", "nhits-hi-80"])
+        >>> quantiles(frame)[1]
+        ['nhits-lo-80', 'nhits-median', 'nhits-hi-80']
     """
     columns = read_columns(frame, alias).quantiles
     return np.array(list(columns)), list(columns.values())
@@ -36,19 +46,20 @@ def score(backtest, train=None, *, alias=None, by=None, season=1):
 
     Args:
         backtest: frame, see the module.
-        train: long frame of the training rows, which scale MASE and RMSSE; None for without.
+        train: long frame of the training rows, which scale MASE and RMSSE; without it neither is
+            in the table.
         alias: str, which model, where the backtest holds several.
         by: None for one row over everything, or a row for each "unique_id", "step" (from 1, in
             the order of "ds" from each origin) or "cutoff".
         season: int, steps of the seasonal-naive forecast whose error scales MASE and RMSSE.
 
     Returns:
-        DataFrame with columns "mae", "rmse", "mape", "smape" (shares, not percents; the second is
-        half of what some call so), "mase", "rmsse"; where there are intervals also "pinball"
-        (mean over the quantiles), "crps" (twice that, which it is but for the distance of the
-        levels), "coverage-80" (share) and "width-80" for each level. "mase" and "rmsse" are means
-        over series, without those that repeat themselves exactly; the others over all rows of
-        the group.
+        DataFrame with columns "mae", "rmse", "mape" and "smape" (shares, not percents; "smape" is
+        half of what some libraries return), "mase", "rmsse"; where there are intervals also
+        "pinball" (mean over the quantiles), "crps" (twice that, the approximation by these
+        quantiles), "coverage-80" (share) and "width-80" for each level. "mase" and "rmsse" are
+        means over series, without those that repeat themselves exactly; the others are means over
+        all rows of the group.
 
     Raises:
         ValueError: a column is missing, or no row has a "y".
@@ -56,11 +67,10 @@ def score(backtest, train=None, *, alias=None, by=None, season=1):
         ValueError: several models in the backtest and no alias, or an unknown `by`.
 
     Example:
-
-    >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
-    >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
-    >>> score(pd.DataFrame({**rows, "nlinear": [2.0, 2.0]}))["mae"].item()
-    0.5
+        >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
+        >>> score(pd.DataFrame({**rows, "nlinear": [2.0, 2.0]}))["mae"].item()
+        0.5
     """
     check_choice("by", by, GROUPS)
     check_positive_integers(season=season)
@@ -90,6 +100,14 @@ def observed_levels(backtest, alias=None):
 
     Raises:
         ValueError: a backtest without intervals.
+
+    Example:
+        >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
+        >>> interval = {"nhits": 1.5, "nhits-lo-80": 0.5, "nhits-hi-80": 2.5}
+        >>> levels, shares = observed_levels(pd.DataFrame({**rows, **interval}))
+        >>> shares.tolist()
+        [0.0, 0.5, 1.0]
     """
     columns = read_columns(backtest, alias)
     if not columns.intervals:
@@ -104,7 +122,8 @@ def score_all(backtests, train=None, *, season=1):
 
     Args:
         backtests: dict of name -> backtest, or one backtest of several models.
-        train, season: as in `score`.
+        train: long frame of the training rows, as in `score`.
+        season: int, as in `score`.
 
     Raises:
         ValueError: what `score` refuses.
@@ -123,7 +142,8 @@ def skill(backtests, baseline, train=None, *, season=1):
         backtests: dict of name -> backtest, or one backtest of several models; all of the same
             series and origins.
         baseline: name of the one that the others are compared with.
-        train, season: as in `score`.
+        train: long frame of the training rows, as in `score`.
+        season: int, as in `score`.
 
     Returns:
         DataFrame, a row a name: "skill", 1 minus the ratio of the mean absolute errors; "p", of
@@ -134,12 +154,11 @@ def skill(backtests, baseline, train=None, *, season=1):
         ValueError: an unknown baseline, or backtests of other rows than the baseline's.
 
     Example:
-
-    >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
-    >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
-    >>> backtest = pd.DataFrame({**rows, "nlinear": [1.5, 2.0], "last_value": [0.0, 2.0]})
-    >>> skill(backtest, "last_value")["skill"].tolist()
-    [0.5, 0.0]
+        >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
+        >>> backtest = pd.DataFrame({**rows, "nlinear": [1.5, 2.0], "last_value": [0.0, 2.0]})
+        >>> skill(backtest, "last_value")["skill"].tolist()
+        [0.5, 0.0]
     """
     backtests = split_models(backtests)
     check_choice("baseline", baseline, tuple(backtests))

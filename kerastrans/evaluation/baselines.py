@@ -37,15 +37,14 @@ def naive_backtests(backtest, history, seasons, *, freq=None):
         ValueError: a missing column, a season below 1, or a series without a history.
 
     Example:
-
-    >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
-    >>> history = pd.DataFrame({"a": [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]}, times)
-    >>> rows = {"unique_id": "a", "ds": times[4:], "cutoff": times[3], "y": [1.0, 2.0]}
-    >>> naives = naive_backtests(pd.DataFrame({**rows, "nlinear": [1.2, 1.8]}), history, [2])
-    >>> naives["last value"]["last value"].tolist()
-    [2.0, 2.0]
-    >>> naives["seasonal naive (2)"]["seasonal naive (2)"].tolist()
-    [1.0, 2.0]
+        >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
+        >>> history = pd.DataFrame({"a": [1.0, 2.0, 1.0, 2.0, 1.0, 2.0]}, times)
+        >>> rows = {"unique_id": "a", "ds": times[4:], "cutoff": times[3], "y": [1.0, 2.0]}
+        >>> naives = naive_backtests(pd.DataFrame({**rows, "nlinear": [1.2, 1.8]}), history, [2])
+        >>> naives["last value"]["last value"].tolist()
+        [2.0, 2.0]
+        >>> naives["seasonal naive (2)"]["seasonal naive (2)"].tolist()
+        [1.0, 2.0]
     """
     for season in seasons:
         check_positive_integers(season=season)
@@ -74,8 +73,11 @@ def best_naive(backtest, history, seasons, *, metric="mae", freq=None):
     """The last value or seasonal naive with the smallest error on the rows of a backtest.
 
     Args:
-        backtest, history, seasons, freq: as in `naive_backtests`.
+        backtest: frame as `Forecaster.backtest` returns it.
+        history: long or wide frame, as in `naive_backtests`.
+        seasons: ints, steps of the seasons.
         metric: str, the error: "mae", "rmse", "mape" or "smape".
+        freq: str, pandas frequency, as in `naive_backtests`.
 
     Returns:
         `(name, backtest)`, of the best.
@@ -103,10 +105,9 @@ def verdicts(table, baseline):
         ValueError: a baseline that is not in the table.
 
     Example:
-
-    >>> table = {"mae": [33.9, 30.0], "skill": [-0.13, 0.0], "p": [0.021, None]}
-    >>> print(*verdicts(pd.DataFrame(table, ["nhits", "last value"]), "last value"))
-    nhits is beaten by last value: its MAE is 33.9, 13.0 % above 30 (p = 0.021).
+        >>> table = {"mae": [33.9, 30.0], "skill": [-0.13, 0.0], "p": [0.021, None]}
+        >>> print(*verdicts(pd.DataFrame(table, ["nhits", "last value"]), "last value"))
+        nhits is beaten by last value: its MAE is 33.9, 13.0 % above 30 (p = 0.021).
     """
     check_choice("baseline", baseline, tuple(table.index))
     error = table.loc[baseline, "mae"]

@@ -45,9 +45,8 @@ def interval_columns(alias, level):
     """Columns of the lower and upper bounds of an interval of `level` percent.
 
     Example:
-
-    >>> interval_columns("nhits", 80)
-    ('nhits-lo-80', 'nhits-hi-80')
+        >>> interval_columns("nhits", 80)
+        ('nhits-lo-80', 'nhits-hi-80')
     """
     return f"{alias}-lo-{level:g}", f"{alias}-hi-{level:g}"
 
@@ -82,9 +81,8 @@ def model_names(frame):
     """Aliases of the models whose forecasts a frame holds, in the order of its columns.
 
     Example:
-
-    >>> model_names(pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "tide"]))
-    ['nhits', 'tide']
+        >>> model_names(pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "tide"]))
+        ['nhits', 'tide']
     """
     columns = [str(name) for name in frame.columns]
     return [name for name in columns if name not in _RESERVED and not _PART.fullmatch(name)]
@@ -105,10 +103,9 @@ def read_columns(frame, alias=None):
         ValueError: the forecasts of several models, and no alias.
 
     Example:
-
-    >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "nhits-hi-80"])
-    >>> read_columns(frame).intervals
-    {80: ('nhits-lo-80', 'nhits-hi-80')}
+        >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "nhits-hi-80"])
+        >>> read_columns(frame).intervals
+        {80: ('nhits-lo-80', 'nhits-hi-80')}
     """
     names = model_names(frame)
     if not names:
@@ -132,10 +129,9 @@ def split_models(frames):
     """Dict of name -> frame of one model: from such a dict, or from a frame of several models.
 
     Example:
-
-    >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-median", "tide"])
-    >>> {name: list(part.columns) for name, part in split_models(frame).items()}
-    {'nhits': ['unique_id', 'ds', 'nhits', 'nhits-median'], 'tide': ['unique_id', 'ds', 'tide']}
+        >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-median", "tide"])
+        >>> {name: list(part.columns) for name, part in split_models(frame).items()}
+        {'nhits': ['unique_id', 'ds', 'nhits', 'nhits-median'], 'tide': ['unique_id', 'ds', 'tide']}
     """
     if not isinstance(frames, pd.DataFrame):
         return frames

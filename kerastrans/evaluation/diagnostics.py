@@ -28,6 +28,10 @@ def plot_error_by_step(scores, metric="mae", title=None, unit=None):
 
     Returns:
         `matplotlib.figure.Figure`.
+
+    Example:
+        >>> import pandas as pd
+        >>> figure = plot_error_by_step({"nhits": pd.DataFrame({"mae": [1.0, 1.5]}, [1, 2])})
     """
     figure, panels = draw_panels(1, 1, title, height=3.6)
     panel = panels[0, 0]
@@ -60,6 +64,13 @@ def plot_calibration(backtest, title=None, *, alias=None):
         ValueError: a backtest without intervals.
 
     Source: Gneiting, Balabdaoui, Raftery (2007), sections 3.1-3.2.
+
+    Example:
+        >>> import pandas as pd
+        >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
+        >>> forecasts = {"nhits": 1.5, "nhits-lo-80": 0.5, "nhits-hi-80": 2.5}
+        >>> figure = plot_calibration(pd.DataFrame({**rows, **forecasts}))
     """
     figure, panels = draw_panels(1, 2, title)
     reliability, histogram = panels[0]
@@ -88,6 +99,15 @@ def plot_residuals(backtest, title=None, unit=None, *, alias=None):
 
     Returns:
         `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: a missing column, or several models and no alias.
+
+    Example:
+        >>> import pandas as pd
+        >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
+        >>> figure = plot_residuals(pd.DataFrame({**rows, "nhits": 1.5}), unit="MW")
     """
     check_columns(backtest, TIME, TARGET)
     error = (backtest[TARGET] - backtest[read_columns(backtest, alias).alias]).to_numpy()

@@ -37,7 +37,14 @@ def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, ser
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: forecasts from several origins, see `plot_fan`, or series without a history.
+        ValueError: forecasts from several origins, see `plot_fan`.
+        ValueError: series that the history and the forecasts do not both have.
+
+    Example:
+        >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
+        >>> history = pd.DataFrame({"a": [1.0, 2.0, 1.0, 2.0]}, times[:4])
+        >>> forecast = pd.DataFrame({"unique_id": "a", "ds": times[4:], "nhits": [1.2, 1.9]})
+        >>> figure = plot_forecast(history, forecast)
     """
     drawn = {name: _as_wide(frame) for name, frame in split_models(forecasts).items()}
     first, past = next(iter(drawn.values())), _as_wide(history)
@@ -82,6 +89,13 @@ def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alia
 
     Raises:
         ValueError: several models in the frame and no alias.
+
+    Example:
+        >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
+        >>> history = pd.DataFrame({"a": [1.0, 2.0, 1.0, 2.0]}, times[:4])
+        >>> rows = {"unique_id": "a", "ds": times[4:], "nhits": [1.2, 1.9]}
+        >>> interval = {"nhits-lo-80": [0.9, 1.5], "nhits-hi-80": [1.5, 2.3]}
+        >>> figure = plot_fan(pd.DataFrame({**rows, **interval}), history)
     """
     columns = read_columns(forecast, alias)
     check_columns(forecast, ID, TIME)

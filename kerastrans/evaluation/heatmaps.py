@@ -1,4 +1,4 @@
-"""Plots of what models look at: attention weights, positional encodings, variables."""
+"""Plots of what a model is made of and looks at: attention, positional encodings, variables."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,15 +15,21 @@ def attention_heatmaps(
 
     Args:
         weights: `(blocks, heads, queries, keys)`, one of the arrays of `attention_scores`.
-        query_labels, key_labels: sequences of str, such as the tokens; positions by default.
-        title: of the figure.
-        query_axis, key_axis: what the axes are called, with the unit if positions have one.
+        query_labels: strs, such as the tokens of the queries; positions by default.
+        key_labels: strs, such as the tokens of the keys; positions by default.
+        title: str, of the figure.
+        query_axis: str, label of the vertical axis, with the unit if positions have one.
+        key_axis: str, label of the horizontal axis.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: weights of another rank, a number of labels that is not that of the axis.
+        ValueError: weights of another rank.
+        ValueError: a number of labels that is not that of the axis.
+
+    Example:
+        >>> figure = attention_heatmaps(np.full((1, 2, 3, 3), 1 / 3), title="two heads")
     """
     weights = np.asarray(weights)
     if weights.ndim != 4:
@@ -68,9 +74,12 @@ def positional_encoding(encoding, columns=(4, 5, 6, 7)):
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: an encoding of another rank, a column that it does not have.
+        ValueError: an encoding of another rank, or a column that it does not have.
 
     Source: Vaswani et al. (2017), section 3.5.
+
+    Example:
+        >>> figure = positional_encoding(np.zeros((50, 16)))
     """
     encoding = np.asarray(encoding)
     if encoding.ndim != 2:
@@ -99,10 +108,15 @@ def plot_variable_importances(importances, title=None):
 
     Args:
         importances: frame as `Forecaster.variable_importances` returns it.
-        title: of the figure.
+        title: str, of the figure.
 
     Returns:
         `matplotlib.figure.Figure`.
+
+    Example:
+        >>> import pandas as pd
+        >>> shares = {"kind": "past", "variable": ["y", "price"], "share": [0.7, 0.3]}
+        >>> figure = plot_variable_importances(pd.DataFrame(shares))
     """
     kinds = list(dict.fromkeys(importances["kind"]))
     figure, panels = draw_panels(

@@ -17,10 +17,9 @@ def as_long(frame):
         ValueError: neither of the two.
 
     Example:
-
-    >>> times = pd.date_range("2024-01-01", periods=2, freq="D")
-    >>> as_long(pd.DataFrame({"a": [1, 2], "b": [3, 4]}, times))["unique_id"].tolist()
-    ['a', 'a', 'b', 'b']
+        >>> times = pd.date_range("2024-01-01", periods=2, freq="D")
+        >>> as_long(pd.DataFrame({"a": [1, 2], "b": [3, 4]}, times))["unique_id"].tolist()
+        ['a', 'a', 'b', 'b']
     """
     check_columns(frame)
     if isinstance(frame.index, pd.DatetimeIndex) and ID not in frame.columns:

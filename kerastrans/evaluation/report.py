@@ -65,16 +65,15 @@ def write_report(
             is written.
 
     Example:
-
-    >>> import tempfile
-    >>> times = pd.date_range("2024-01-01", periods=5, freq="D")
-    >>> rows = {"unique_id": "a", "ds": times[3:], "cutoff": times[2], "y": [4.0, 5.0]}
-    >>> backtest = pd.DataFrame({**rows, "nlinear": [4.0, 4.5]})
-    >>> history = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, times[:3])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_report(Path(folder, "report.html"), backtest, history=history).read_text()
-    >>> "nlinear beats last value" in page
-    True
+        >>> import tempfile
+        >>> times = pd.date_range("2024-01-01", periods=5, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[3:], "cutoff": times[2], "y": [4.0, 5.0]}
+        >>> backtest = pd.DataFrame({**rows, "nlinear": [4.0, 4.5]})
+        >>> history = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, times[:3])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = write_report(Path(folder, "a.html"), backtest, history=history)
+        ...     "nlinear beats last value" in path.read_text()
+        True
     """
     path = Path(path)
     check_new(path)

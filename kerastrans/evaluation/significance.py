@@ -15,6 +15,11 @@ def diebold_mariano(differences, horizon=1):
         `(statistic, p)`; negative where the first is better. p is 1 where the losses are equal,
         and NaN for fewer than two origins.
 
+    Example:
+        >>> statistic, p = diebold_mariano([-1.0, -2.0, -1.5, -1.2])
+        >>> statistic < 0, p < 0.05
+        (True, True)
+
     Source: Diebold, Mariano (1995), with the small-sample correction of Harvey, Leybourne,
     Newbold (1997), equation 9, and Bartlett weights, so that the variance is not negative.
     """

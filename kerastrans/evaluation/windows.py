@@ -1,4 +1,4 @@
-"""Forecasts over windows, of a model and of the baselines that it has to beat."""
+"""Forecasts of windows in arrays, by a model and by the baselines that it has to beat."""
 
 import keras
 import numpy as np
@@ -10,24 +10,31 @@ from kerastrans.utils.validation import check_prediction_length
 
 
 def forecast_windows(model, contexts, prediction_length, scaler=None, batch_size=256):
-    """Forecasts behind each window, of any model of this package.
+    """Forecasts of the steps after each window, by any model of this package.
 
     An autoregressive model decodes step by step from the last observed value; a direct one, as
-    the zoo builds them, puts out the horizon it was built for.
+    the zoo builds them, returns the horizon it was built for.
 
     Args:
         model: functional Keras model.
         contexts: `(windows, context_length, num_channels)`, in units of the series where a
-            `scaler` is given; for a model of further inputs a dict of all, this one as "history".
+            `scaler` is given; for a model with further inputs a dict of all, this one as
+            "history".
         prediction_length: int, steps to forecast.
-        scaler: `StandardScaler` the model was trained behind, or None.
-        batch_size: int, windows decoded at once; it bounds the memory.
+        scaler: `StandardScaler` of the data that the model was trained on, or None.
+        batch_size: int, windows forecast at once, which bounds the memory.
 
     Returns:
         `(windows, prediction_length, num_channels)`, in the units of `contexts`.
 
     Raises:
         ValueError: a direct model that was built for another `prediction_length`.
+
+    Example:
+        >>> from kerastrans import zoo
+        >>> model = zoo.build("last_value", 8, 2, 1)
+        >>> forecast_windows(model, np.ones((5, 8, 1)), 2).shape
+        (5, 2, 1)
     """
     inputs = contexts if isinstance(contexts, dict) else {"history": contexts}
     autoregressive = is_autoregressive(model)
@@ -47,15 +54,39 @@ def forecast_windows(model, contexts, prediction_length, scaler=None, batch_size
 
 
 def last_value(contexts, prediction_length):
-    """Forecast that repeats the last observed value: `(windows, prediction_length, channels)`."""
+    """Forecasts that repeat the last observed value.
+
+    Args:
+        contexts: `(windows, context_length, num_channels)`.
+        prediction_length: int, steps to forecast.
+
+    Returns:
+        `(windows, prediction_length, num_channels)`.
+
+    Example:
+        >>> last_value(np.array([[[1.0], [2.0]]]), 2).tolist()
+        [[[2.0], [2.0]]]
+    """
     return np.repeat(contexts[:, -1:], prediction_length, axis=1)
 
 
 def seasonal_naive(contexts, prediction_length, season):
-    """Forecast that repeats the last observed period of `season` steps.
+    """Forecasts that repeat the last observed season.
+
+    Args:
+        contexts: `(windows, context_length, num_channels)`.
+        prediction_length: int, steps to forecast.
+        season: int, steps in a season.
+
+    Returns:
+        `(windows, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: contexts shorter than one period.
+        ValueError: contexts shorter than a season.
+
+    Example:
+        >>> seasonal_naive(np.array([[[1.0], [2.0]]]), 3, season=2).tolist()
+        [[[1.0], [2.0], [1.0]]]
     """
     if not 1 <= season <= contexts.shape[1]:
         raise ValueError(
@@ -72,7 +103,20 @@ def compare(forecasts, targets, train, season):
         forecasts: dict of name -> `(windows, prediction_length, num_channels)`.
         targets: the same shape.
         train: `(time, num_channels)`, training rows, which scale the MASE.
-        season: int, period of the MASE.
+        season: int, steps in the season of the MASE.
+
+    Returns:
+        DataFrame.
+
+    Raises:
+        ValueError: forecasts of another shape than the targets.
+        ValueError: training rows no longer than the season, or a channel that repeats itself.
+
+    Example:
+        >>> train, targets = np.array([[1.0], [2.0], [4.0]]), np.array([[[4.0], [7.0]]])
+        >>> compare({"last value": np.full((1, 2, 1), 4.0)}, targets, train, 1).round(2)
+                    MAE  RMSE  MASE
+        last value  1.5  2.12   1.0
     """
     rows = {
         name: {
@@ -86,14 +130,20 @@ def compare(forecasts, targets, train, season):
 
 
 class ForecastError(keras.callbacks.Callback):
-    """Adds `val_forecast_mae` to the logs: the error of forecasts decoded step by step.
+    """Callback that adds `val_forecast_mae` to the logs: the error of forecasts step by step.
 
     The validation loss under teacher forcing shows the decoder the true past; this shows it its
-    own, as in use. Give it to `fit` in front of `ModelCheckpoint(monitor="val_forecast_mae")`.
+    own, as in use. In the list of callbacks it comes before
+    `ModelCheckpoint(monitor="val_forecast_mae")`.
 
     Args:
-        contexts, targets: validation windows, scaled as in training; see `sliding_windows`. The
-            error is in their units.
+        contexts: validation windows `(windows, context_length, num_channels)`, scaled as in
+            training, see `kerastrans.data.sliding_windows`.
+        targets: `(windows, prediction_length, num_channels)`, in the same units, which are those
+            of the error.
+
+    Example:
+        >>> callback = ForecastError(np.ones((4, 8, 1)), np.ones((4, 2, 1)))
     """
 
     def __init__(self, contexts, targets):
@@ -101,6 +151,7 @@ class ForecastError(keras.callbacks.Callback):
         self.contexts, self.targets = contexts, targets
 
     def on_epoch_end(self, epoch, logs=None):
+        """Forecast the validation windows, and add the error to `logs`."""
         forecasts = forecast_windows(self.model, self.contexts, self.targets.shape[1])
         if logs is not None:
             logs["val_forecast_mae"] = metrics.mae(self.targets, forecasts)
