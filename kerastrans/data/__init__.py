@@ -7,7 +7,8 @@ __getattr__, __dir__, __all__ = names_of(
     {
         "clock": ("Clock",),
         "covariates": ("Covariates",),
-        "frames": ("check_frame", "read_csv"),
+        "csv_reader": ("read_csv",),
+        "frames": ("check_frame",),
         "panel": ("Panel", "read_panel"),
         "partitions": (),
         "scaling": ("StandardScaler", "WindowScaler"),
