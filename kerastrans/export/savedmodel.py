@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from kerastrans.export.forecast import forecast_of
-from kerastrans.utils.files import new_folder
+from kerastrans.utils.files import first_line, new_folder
 
 
 def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metadata=None):
@@ -68,7 +68,11 @@ def write_savedmodel(model, folder, **options):
     archive.add_endpoint(
         "metadata", lambda: {"json": tf.constant(forecast.description)}, input_signature=[]
     )
-    archive.write_out(folder, verbose=False)
+    try:
+        archive.write_out(folder, verbose=False)
+    except tf.errors.OpError as error:  # TensorFlow's own, of a disk that is full
+        why = first_line(error).rpartition("}} ")[2]
+        raise OSError(f"cannot write the SavedModel: {why}.") from None
     return forecast
 
 

@@ -79,12 +79,12 @@ class Stored:
         path = Path(path)
         if not (path / NAMES[1]).is_file():
             raise FileNotFoundError(f"{path} holds no forecaster.")
-        content = read_json(path / NAMES[1], ("config",))
+        content = read_json(path / NAMES[1], {"config": dict})
         number = content.get("format", 1)
         if number not in (1, FORMAT):
             raise ValueError(f"{path} has format {number}, this version reads up to {FORMAT}.")
         if number == FORMAT:
-            content = read_json(path / NAMES[1], ("config", "fitted"))
+            content = read_json(path / NAMES[1], {"config": dict, "fitted": dict})
         model = load_model(path / NAMES[0])
         try:
             if number == 1:

@@ -3,9 +3,9 @@
 import difflib
 import importlib
 import itertools
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
-from pathlib import Path
 
 
 def check_positive_integers(**values):
@@ -113,6 +113,6 @@ def import_extra(module, wanted_by, extra):
 
 
 def check_new(path):
-    """Raise FileExistsError if there is anything at `path`: nothing is written over."""
-    if Path(path).exists():
+    """Raise FileExistsError if there is anything at `path`, a broken link too."""
+    if os.path.lexists(path):
         raise FileExistsError(f"{path} exists: name a new one, or remove it first.")
