@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from forecaster_peer import BATCH, CONTEXT, HORIZON, LEVELS, ORIGINS, SEED, STEPS
 
-from kerastrans import datasets
+from kerastrans import backtesting, datasets
 from kerastrans.data import StandardScaler
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.runs import environment
@@ -81,8 +81,7 @@ def ours(name, frame):
     )
     found = forecaster.backtest(frame, windows=ORIGINS, levels=LEVELS)
     seconds = time.perf_counter() - started
-    columns = [f"{name}-lo-80", f"{name}-lo-50", name, f"{name}-hi-50", f"{name}-hi-80"]
-    return *errors(found["y"], found[columns]), seconds
+    return *errors(found["y"], found[backtesting.quantiles(found)[1]]), seconds
 
 
 def peer(name, frame):

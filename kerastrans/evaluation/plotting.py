@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from kerastrans.evaluation.backtesting import interval_levels, observed_levels
+from kerastrans.evaluation.backtesting import observed_levels
+from kerastrans.evaluation.columns import read_columns
 
 OBSERVED = "#444444"
 COLOURS = ("#d1495b", "#2e86ab", "#66a182", "#edae49")
@@ -150,7 +151,7 @@ def plot_fan(forecast, history=None, series=None, title=None, unit=None):
     """
     names = list(dict.fromkeys(forecast["unique_id"]))[:4] if series is None else list(series)
     figure, panels = _panels(len(names), 1, title)
-    levels = interval_levels(forecast)
+    columns = read_columns(forecast)
     for panel, name in zip(panels[:, 0], names, strict=True):
         rows = forecast[forecast["unique_id"] == name]
         origins = rows.groupby("cutoff") if "cutoff" in rows else [(None, rows)]
@@ -159,15 +160,20 @@ def plot_fan(forecast, history=None, series=None, title=None, unit=None):
         if "y" in rows:
             panel.plot(rows["ds"], rows["y"], color=OBSERVED, lw=1.4)
         for i, (_, part) in enumerate(origins):
-            for level in reversed(levels):
-                low, high = part[f"lo-{level}"], part[f"hi-{level}"]
+            for level, (low, high) in reversed(columns.intervals.items()):
                 label = f"{level} %" if i == 0 else None
                 shade = 0.08 + 0.22 * (1 - level / 100)
                 panel.fill_between(
-                    part["ds"], low, high, color=COLOURS[0], alpha=shade, lw=0, label=label
+                    part["ds"],
+                    part[low],
+                    part[high],
+                    color=COLOURS[0],
+                    alpha=shade,
+                    lw=0,
+                    label=label,
                 )
             label = "forecast" if i == 0 else None
-            panel.plot(part["ds"], part["mean"], color=COLOURS[0], lw=1.8, label=label)
+            panel.plot(part["ds"], part[columns.alias], color=COLOURS[0], lw=1.8, label=label)
         panel.set_ylabel(f"{name}\n[{unit}]" if unit else str(name))
     panels[0, 0].legend(loc="upper left", ncols=6, frameon=False, bbox_to_anchor=(0, 1.25))
     panels[-1, 0].set_xlabel("time")
@@ -233,7 +239,7 @@ def plot_residuals(backtest, title=None, unit=None):
     """Draw the errors of a backtest over time and as a histogram.
 
     Args:
-        backtest: frame with "y" and "mean".
+        backtest: frame of one model, with "y".
         title, unit: of the figure, of the values.
 
     Returns:
@@ -241,7 +247,7 @@ def plot_residuals(backtest, title=None, unit=None):
     """
     figure, panels = _panels(1, 2, title)
     over_time, histogram = panels[0]
-    error = (backtest["y"] - backtest["mean"]).to_numpy()
+    error = (backtest["y"] - backtest[read_columns(backtest).alias]).to_numpy()
     over_time.axhline(0.0, color=OBSERVED, lw=0.8, ls=":")
     over_time.plot(backtest["ds"], error, ".", ms=2, color=COLOURS[1], alpha=0.5, rasterized=True)
     over_time.set_xlabel("time")

@@ -98,13 +98,13 @@ def test_calibration_draws_the_shares_and_their_density():
     backtest = example()
     figure = plot_calibration(backtest)
     reliability, histogram = figure.axes
-    below = [(backtest["y"] <= backtest[c]).mean() for c in ("lo-95", "lo-80", "mean")]
+    below = [(backtest["y"] <= backtest[c]).mean() for c in ("nhits-lo-95", "nhits-lo-80", "nhits")]
     np.testing.assert_allclose(reliability.lines[1].get_ydata()[:3], below)
     np.testing.assert_allclose(reliability.lines[1].get_xdata(), [0.025, 0.1, 0.5, 0.9, 0.975])
     values, edges, _ = histogram.patches[0].get_data()
     np.testing.assert_allclose((values * np.diff(edges)).sum(), 1.0)
     with pytest.raises(ValueError, match="has no intervals"):
-        plot_calibration(backtest[["unique_id", "ds", "cutoff", "y", "mean"]])
+        plot_calibration(backtest[["unique_id", "ds", "cutoff", "y", "nhits"]])
 
 
 def test_errors_residuals_and_importances_show_their_numbers():
@@ -113,7 +113,7 @@ def test_errors_residuals_and_importances_show_their_numbers():
     (panel,) = plot_error_by_step({"one": table}, unit="MW").axes
     np.testing.assert_allclose(panel.lines[0].get_ydata(), table["mae"])
     over_time, histogram = plot_residuals(backtest).axes
-    np.testing.assert_allclose(over_time.lines[1].get_ydata(), backtest["y"] - backtest["mean"])
+    np.testing.assert_allclose(over_time.lines[1].get_ydata(), backtest["y"] - backtest["nhits"])
     assert sum(bar.get_height() for bar in histogram.patches) == len(backtest)
     shares = pd.DataFrame(
         {"kind": ["past", "past", "static"], "variable": ["y", "x", "k"], "share": [0.7, 0.3, 1]}
