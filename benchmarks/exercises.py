@@ -30,7 +30,7 @@ from kerastrans.data import (
 )
 from kerastrans.evaluation.metrics import mae
 from kerastrans.evaluation.windows import last_value, seasonal_naive
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 from kerastrans.layers import CachedMultiHeadAttention, PositionalEncoding
 from kerastrans.layers.attention import HIDDEN_SCORE
 from kerastrans.models.blocks import add_norm, position_wise_ffn, transformer_encoder

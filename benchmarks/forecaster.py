@@ -26,7 +26,7 @@ from forecaster_peer import BATCH, CONTEXT, HORIZON, LEVELS, ORIGINS, SEED, STEP
 from kerastrans import backtesting, datasets
 from kerastrans.data import StandardScaler
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 from kerastrans.heads import QuantileHead
 
 RESULTS = Path(__file__).parent / "results"

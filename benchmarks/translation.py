@@ -19,7 +19,7 @@ from generation import median_seconds
 
 import kerastrans
 from kerastrans import text
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 from kerastrans.text import TokenAccuracy, bleu, corpus_bleu, load_pairs, number_pairs
 
 RESULTS = Path(__file__).parent / "results" / "translation.json"

@@ -281,6 +281,7 @@ class Windows:
         position: bool, whether the model asks for the clock's number of a window's first step.
         decoder: bool, whether it asks for decoder inputs: the last value of the context and all
             targets but the last.
+        history: str, what the model calls the input of its history.
     """
 
     panel: Panel
@@ -293,6 +294,7 @@ class Windows:
     calendar: bool = False
     position: bool = False
     decoder: bool = False
+    history: str = "history"
 
     def __post_init__(self):
         check_positive_integers(
@@ -309,11 +311,11 @@ class Windows:
         first = np.maximum(self.cuts - self.context_length, self.panel.begins[self.series])
         return known[self.cuts] > known[first]
 
-    def batches(self, batch_size, shuffle=False, seed=None, in_numpy=False):
+    def batches(self, batch_size, shuffle=False, seed=None, **kwargs):
         """Batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
         make = functools.partial(self._batch, is_training=True)
         size, arrays = min(batch_size, len(self)), list(self._tables.values())
-        return make_batches(arrays, len(self), make, size, shuffle, seed, in_numpy)
+        return make_batches(arrays, len(self), make, size, shuffle, seed, **kwargs)
 
     def arrays(self, chosen=slice(None)):
         """Inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows."""
@@ -363,7 +365,7 @@ class Windows:
             seen = xp.take(table["filled"], rows[:, :past_steps], axis=0)
         x = (seen - center) / scale
         x = xp.asarray(xp.where(xp.isnan(x), 0.0, x), dtype="float32")
-        inputs = {"history": x}
+        inputs = {self.history: x}
         if "past" in table:
             inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
         known = []
@@ -380,7 +382,7 @@ class Windows:
         if self.position:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
         if len(inputs) == 1 and not self.decoder:
-            inputs = inputs["history"]
+            inputs = x
         if not is_training:
             return inputs, (center, scale)
         wanted = xp.take(table["values"], rows[:, past_steps:], axis=0)

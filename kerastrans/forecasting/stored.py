@@ -27,7 +27,7 @@ class Stored:
             ValueError: A loss or a builder that Keras cannot write: register it with
                 `keras.saving.register_keras_serializable`.
         """
-        return _written(self.config.arguments())
+        return written(self.config.arguments())
 
     @classmethod
     def from_config(cls, config):
@@ -61,7 +61,7 @@ class Stored:
         arguments = self.config.arguments()
         if self.config.architecture is None:
             arguments |= {"model": None, "alias": self.alias}  # model.keras holds it
-        content = {"format": FORMAT, "config": _written(arguments), "fitted": fitted.to_dict()}
+        content = {"format": FORMAT, "config": written(arguments), "fitted": fitted.to_dict()}
         text = json.dumps(content, indent=2) + "\n"
         model = fitted.model if optimizer else _without_optimizer(fitted.model)
         with new_folder(path) as folder:
@@ -140,7 +140,7 @@ class Stored:
         return facts
 
 
-def _written(arguments):
+def written(arguments):
     """Arguments of the constructor as JSON holds them."""
     written = {**arguments, "scaler": asdict(arguments["scaler"])}
     written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
@@ -156,7 +156,7 @@ def _written(arguments):
 
 
 def _read(written):
-    """What `_written` wrote."""
+    """What `written` wrote."""
     arguments = keras.saving.deserialize_keras_object(written)
     return {**arguments, "scaler": WindowScaler(**arguments["scaler"])}
 

@@ -1,14 +1,20 @@
 """From panels to a trained model: build, compile, fit; a fit that fails changes nothing."""
 
 import contextlib
+import itertools
+import zlib
 
 import keras
 import numpy as np
 
+from kerastrans.data.batches import Endless
 from kerastrans.data.panel import Windows, training_cuts
 from kerastrans.data.partitions import stream_batches
+from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.checkpoint import Checkpoint
 from kerastrans.forecasting.fitted import BATCH
 from kerastrans.forecasting.patience import Patience
+from kerastrans.forecasting.stored import written
 from kerastrans.utils.validation import check_positive_integers
 
 EPOCHS = 50  # at most, where the held-out part of each series ends the training
@@ -56,6 +62,7 @@ def windows_of(config, model, panel, series, cuts):
         calendar=config.calendar,
         position="position" in names,
         decoder="decoder_inputs" in names,
+        history=history_input(model).name,
     )
 
 
@@ -74,7 +81,7 @@ class Examples:
         self.config, self.model, self.panels = config, model, panels
         self.stride, self.validation_size = stride, validation_size
         self.trained, self.faults, self.counts = {}, {}, []
-        self.num_series = self.longest = 0
+        self.num_series = self.longest = self.checksum = 0
         for number in range(len(panels)):
             panel = panels[number]
             self.faults |= panel.faults
@@ -83,6 +90,8 @@ class Examples:
             self.trained |= dict(zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True))
             self.num_series += len(panel)
             self.counts.append([len(part) for part in self.windows(number, panel)])
+            for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
+                self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
 
     def __len__(self):
         return self.num_series
@@ -94,27 +103,51 @@ class Examples:
         cuts = training_cuts(panel, *size, self.stride, held_out=self.validation_size)
         return [windows_of(self.config, self.model, panel, *part) for part in cuts]
 
-    def batches(self, part, batch_size):
-        """Batches of the training (0) or the validation part (1), and how many an epoch has.
+    def steps(self, part, batch_size):
+        """How many batches an epoch of the training (0) or the validation part (1) has."""
+        sizes = [counts[part] for counts in self.counts]
+        return sum(-(-size // min(batch_size, size)) for size in sizes if size)
 
-        The number is None where the batches know it. None for no window at all.
+    def batches(self, part, batch_size, first=0):
+        """Batches of the training (0) or the validation part (1), epoch after epoch.
+
+        Args:
+            part: 0 or 1.
+            batch_size: int.
+            first: int, number of the first batch of a training that goes on.
         """
-        chosen = [number for number, counts in enumerate(self.counts) if counts[part]]
-        if not chosen:
-            return None, None
-        shuffle, seed = part == 0, self.config.seed
+        is_training, seed = part == 0, self.config.seed
         if len(self.panels) == 1:
             windows = self.windows(0)[part]
-            return windows.batches(batch_size, shuffle=shuffle, seed=seed), None
-        sizes = [self.counts[number][part] for number in chosen]
-        steps = sum(-(-size // min(batch_size, size)) for size in sizes)
-        stream = stream_batches(
-            chosen, lambda number: self.windows(number)[part], batch_size, shuffle, seed
-        )
-        return stream, steps
+            return windows.batches(
+                batch_size, shuffle=is_training, seed=seed, first=first if is_training else None
+            )
+        chosen = [number for number, counts in enumerate(self.counts) if counts[part]]
+        steps = self.steps(part, batch_size)
+
+        def stream(number):
+            epoch, skipped = divmod(number, steps)
+            batches = stream_batches(
+                chosen, lambda x: self.windows(x)[part], batch_size, is_training, seed, epoch
+            )
+            return itertools.islice(batches, skipped, None)
+
+        return Endless(stream, first)
+
+    def facts(self):
+        """What makes these examples what they are, as JSON holds it, see `Checkpoint`."""
+        return {
+            **written(self.config.arguments() | {"model": self.config.name}),
+            "stride": self.stride,
+            "validation_size": self.validation_size,
+            "precision": keras.config.dtype_policy().name,
+            "data": self.checksum,
+        }
 
 
-def train(config, model, panels, *, validation_size, stride, batch_size, epochs, **kwargs):
+def train(
+    config, model, panels, *, validation_size, stride, batch_size, epochs, checkpoint=None, **kwargs
+):
     """Train a model on some panels.
 
     Returns:
@@ -128,41 +161,53 @@ def train(config, model, panels, *, validation_size, stride, batch_size, epochs,
         return examples, None
     if validation_size is None and not any(training for training, _ in examples.counts):
         examples = Examples(config, model, panels, stride, 0)  # too short to hold any step out
-    return examples, fit_model(examples, batch_size=batch_size, epochs=epochs, **kwargs)
+    if checkpoint is not None:
+        settings = {"batch_size": batch_size, "epochs": epochs}
+        checkpoint = Checkpoint(checkpoint, examples.facts() | settings)
+    return examples, fit_model(examples, batch_size, epochs, checkpoint, **kwargs)
 
 
-def fit_model(examples, *, batch_size, epochs=None, **kwargs):
+def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
     """Train the model of some examples; returns Keras's history.
 
     Raises:
         ValueError: no window to train on or to validate on; weights that are no longer finite.
+        ValueError: a checkpoint of another training.
     """
     config, model, held_out = examples.config, examples.model, examples.validation_size
-    batches, steps = examples.batches(0, batch_size)
-    if batches is None:
+    if not examples.steps(0, batch_size):
         raise ValueError(
             f"no window to train on: the longest series has {examples.longest} steps, {held_out} "
             f"of them held out, and prediction_length is {config.prediction_length}."
         )
-    if steps is not None:
-        kwargs["steps_per_epoch"] = kwargs.get("steps_per_epoch", steps)
     if held_out:
-        validation, steps = examples.batches(1, BATCH)
-        if validation is None:
+        kwargs["validation_steps"] = examples.steps(1, BATCH)
+        if not kwargs["validation_steps"]:
             raise ValueError(
                 f"no window to validate on: validation_size={held_out} holds none with a known "
                 "value."
             )
-        kwargs["validation_data"] = validation
-        if steps is not None:
-            kwargs["validation_steps"] = steps
-    callbacks = list(kwargs.pop("callbacks", None) or ())
-    if epochs is None:
-        callbacks.append(Patience())
-        epochs = EPOCHS
+        kwargs["validation_data"] = examples.batches(1, BATCH)
+    patience = Patience() if epochs is None else None
+    callbacks = [*(kwargs.pop("callbacks", None) or ()), patience, checkpoint]
+    kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
+    kwargs.setdefault("steps_per_epoch", examples.steps(0, batch_size))
     with unchanged_on_failure(model):
-        history = model.fit(batches, shuffle=False, epochs=epochs, callbacks=callbacks, **kwargs)
+        epochs_before = checkpoint.restore(model, patience) if checkpoint is not None else 0
+        if patience is not None and patience.is_over:
+            epochs = epochs_before
+        history = model.fit(
+            examples.batches(0, batch_size, epochs_before * kwargs["steps_per_epoch"]),
+            shuffle=False,
+            initial_epoch=epochs_before,
+            epochs=EPOCHS if epochs is None else epochs,
+            **kwargs,
+        )
+        if checkpoint is not None:
+            checkpoint.complete(history)
         if not all(np.isfinite(weights).all() for weights in model.get_weights()):
+            if checkpoint is not None:
+                checkpoint.path.unlink()
             raise ValueError(
                 f"the training diverged: the losses were {history.history['loss'][-3:]}. Give an "
                 "optimizer with a lower learning rate, or one that clips (clipnorm=1.0)."
