@@ -125,6 +125,16 @@ class Clock:
         before = origin + self.anchor
         return -(before // self._multiple), (last - before) // self._multiple
 
+    def check(self, numbers):
+        """Raise ValueError unless the numbers' time stamps are in the years 1678 to 2261."""
+        low, high = self.limits
+        if numbers.size and not low <= numbers.min() <= numbers.max() <= high:
+            last = self.times([high if numbers.max() > high else low])[0]
+            raise ValueError(
+                f"steps of {self.freq!r} beyond {last} have no time stamp: the years 1678 to 2261 "
+                "are counted."
+            )
+
     def times(self, numbers):
         """Time stamps of the numbers, a DatetimeIndex.
 
@@ -132,13 +142,7 @@ class Clock:
             ValueError: a number whose stamp is outside the years that are counted.
         """
         numbers = np.asarray(numbers)
-        low, high = self.limits
-        if numbers.size and not low <= numbers.min() <= numbers.max() <= high:
-            last = self.times([high])[0] if numbers.max() > high else self.times([low])[0]
-            raise ValueError(
-                f"steps of {self.freq!r} beyond {last} have no time stamp: the years 1678 to 2261 "
-                "are counted."
-            )
+        self.check(numbers)
         if self._step is not None:
             times = pd.DatetimeIndex(numbers * self._step + self.phase)
         else:

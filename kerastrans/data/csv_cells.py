@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.dates import parse_dates
 from kerastrans.data.frames import ID, is_real
 
 MAX_FAULTS = 10  # that are shown
-UNITS = ("s", "ms", "us", "ns")
 
 
 class Faults:
@@ -117,11 +117,11 @@ def read_dates(column, date_format, dayfirst, faults):
             )
             return None
         column = column.astype("Int64")
-    times = _parse(column, date_format, dayfirst)
+    times = parse_dates(column, date_format, dayfirst)
     wrong = times.isna() & ~empty
     hint = ""
     if date_format is None and not dayfirst and wrong.any():
-        swapped = _parse(column, None, True)
+        swapped = parse_dates(column, None, True)
         hint = ": give dayfirst=True" if (swapped.notna() | empty).all() else ": give date_format"
     if date_format is not None:
         hint = f" of the format {date_format!r}"
@@ -130,32 +130,6 @@ def read_dates(column, date_format, dayfirst, faults):
         lambda line: f"column {name!r} is not all dates, got {str(column[line])!r}{hint}.",
     )
     return times
-
-
-def _parse(column, date_format, dayfirst):
-    """Time stamps, NaT where there is none; in UTC if their offsets from it differ."""
-
-    def parse(**options):
-        try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("error", "Could not infer format")
-                warnings.filterwarnings("ignore", "Parsing dates")  # dayfirst=True, 13 first
-                return pd.to_datetime(column, errors="coerce", **options)
-        except UserWarning:  # pandas would guess each date by itself
-            return pd.Series(pd.NaT, column.index)
-        except (ValueError, OverflowError):
-            return pd.to_datetime(column, errors="coerce", utc=True, **options)
-
-    if date_format in UNITS:
-        return parse(unit=date_format)
-    if date_format is not None:
-        column = column.astype("string").astype(object)
-        return parse(format=date_format)
-    iso = parse(format="ISO8601")  # first: of these dayfirst would swap day and month
-    if iso.notna().equals(column.notna()):
-        return iso
-    other = parse(dayfirst=dayfirst)
-    return other if other.notna().sum() >= iso.notna().sum() else iso
 
 
 def read_values(column, decimal, may_be_text, faults):

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.dates import read_times
+
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
 
 
@@ -92,4 +94,58 @@ def _with_frequency(index, name):
     raise ValueError(
         f"{name} must have a regular frequency: {index[row]} comes {step} after {index[row - 1]}, "
         f"where most steps are {usual}."
+    )
+
+
+def read_columns(frame, covariates, future=None):
+    """Times, series codes, names and values of a frame, long or wide, and the frame itself.
+
+    Args:
+        frame: long, with columns "unique_id", "ds" and "y", or wide, with a DatetimeIndex.
+        covariates: names of a wide frame's columns that are no channels.
+        future: frame of the same kind, without values, whose rows are appended.
+
+    Returns:
+        `(times, codes, names, values, frame)`: DatetimeIndex and codes `(rows,)`, names
+        `(series, num_channels)`, values `(rows, num_channels)`, float64.
+
+    Raises:
+        TypeError: not a DataFrame.
+        ValueError: a column is missing, or is not of numbers or of time stamps.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"expected a DataFrame, got {type(frame).__name__}.")
+    wide = ID not in frame.columns and isinstance(frame.index, pd.DatetimeIndex)
+    if wide:
+        channels = [c for c in frame.columns if c not in covariates]
+    else:
+        _check_long(frame)
+        channels = [TARGET]
+    if frame.empty or not channels:
+        raise ValueError(f"the frame is empty: its shape is {frame.shape}.")
+    check_real(frame, channels)
+    if future is not None:
+        frame = pd.concat([frame, future.drop(columns=channels, errors="ignore")])
+    columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in channels]
+    values = np.stack(columns, axis=1) if len(columns) > 1 else columns[0][:, None]
+    if wide:
+        return frame.index, np.zeros(len(frame), int), np.array([channels], object), values, frame
+    codes, names = pd.factorize(frame[ID])
+    if len(codes) and codes.min() < 0:
+        raise ValueError(f"column {ID!r} has no value in row {int(np.argmin(codes))}.")
+    times = read_times(frame[TIME])
+    return times, codes.astype("int64"), np.asarray(names, object)[:, None], values, frame
+
+
+def _check_long(frame):
+    """Raise ValueError unless the columns of a long frame are there."""
+    missing = [c for c in (ID, TIME, TARGET) if c not in frame.columns]
+    if not missing:
+        return
+    wanted = f"a long frame needs the columns {ID!r}, {TIME!r} and {TARGET!r}"
+    if ID in frame.columns or frame.empty:
+        raise ValueError(f"{wanted}; {missing} are missing from {list(frame.columns)}.")
+    raise ValueError(
+        f"{wanted}, a wide one a DatetimeIndex; this frame's columns are {list(frame.columns)} and "
+        f"its index holds {frame.index[0]!r}: set_index its dates, read by pd.to_datetime."
     )

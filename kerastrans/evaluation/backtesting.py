@@ -8,7 +8,7 @@ Rows without a "y" are left out, and the order of rows does not matter.
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.panel import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.evaluation.columns import CUTOFF, read_columns, split_models
 from kerastrans.evaluation.scores import interval_scores, known_rows, point_scores, scaled_scores
 from kerastrans.evaluation.significance import diebold_mariano
@@ -109,11 +109,11 @@ def score_all(backtests, train=None, *, season=1):
     Raises:
         ValueError: what `score` refuses.
     """
-    rows = {
-        name: score(backtest, train, season=season).iloc[0]
+    tables = {
+        name: score(backtest, train, season=season)
         for name, backtest in split_models(backtests).items()
     }
-    return pd.DataFrame(rows).T
+    return pd.concat(tables).droplevel(1)
 
 
 def skill(backtests, baseline, train=None, *, season=1):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from kerastrans.data.panel import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.utils.validation import check_choice
 
 CUTOFF = "cutoff"
@@ -69,7 +69,7 @@ def check_alias(alias):
 def check_columns(frame, *names):
     """Raise ValueError unless `frame` is a DataFrame with all these columns."""
     if not isinstance(frame, pd.DataFrame):
-        raise ValueError(f"expected a DataFrame of forecasts, got {type(frame).__name__}.")
+        raise ValueError(f"expected a DataFrame, got {type(frame).__name__}.")
     missing = [name for name in names if name not in frame.columns]
     if missing:
         raise ValueError(

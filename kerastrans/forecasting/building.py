@@ -4,8 +4,6 @@ import keras
 
 from kerastrans import heads
 from kerastrans.models import registry
-from kerastrans.models.contract import check_contract
-from kerastrans.models.covariates import regress
 from kerastrans.utils.random import seeded
 
 
@@ -17,23 +15,16 @@ def build(config, num_channels, sizes):
         num_channels: int.
         sizes: dict of the covariates' sizes by kind, see `Covariates.sizes`.
     """
-    size = config.context_length, config.prediction_length, num_channels
     with seeded(config.seed):
-        if config.is_built:
-            model = config.model
-            if model.compiled:
-                return model
-        elif config.architecture is not None:
+        model = config.model
+        if not config.is_built:
+            size = config.context_length, config.prediction_length, num_channels
+            head = config.resolved_head
             model = registry.build(
-                config.architecture,
-                *size,
-                head=config.resolved_head,
-                covariates=sizes,
-                **config.hyperparameters,
+                model, *size, head=head, covariates=sizes, **config.hyperparameters
             )
-        else:
-            model = _build_own(config, size, sizes)
-        compile_model(config, model)
+        if not model.compiled:
+            compile_model(config, model)
     return model
 
 
@@ -41,17 +32,6 @@ def build_for(config, reader):
     """A new model for the data that a `Reader` reads."""
     calendar = 2 * len(reader.clock.calendar_names) if config.calendar else 0
     return build(config, reader.num_channels, reader.covariates.sizes(calendar))
-
-
-def _build_own(config, size, sizes):
-    """The model of a user's builder, which may take a head and covariates or not."""
-    options = {"head": config.resolved_head, "covariates": sizes or None}
-    kwargs = {name: value for name, value in options.items() if name in config.builder_arguments}
-    model = config.model(*size, **kwargs, **config.hyperparameters)
-    if sizes and "covariates" not in kwargs:
-        model = regress(model, sizes)
-    check_contract(model, *size[:2], sizes)
-    return model
 
 
 def compile_model(config, model):

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, fields
 import keras
 
 from kerastrans import heads
-from kerastrans.data.panel import FILLS, ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.gaps import FILLS
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.models import registry
+from kerastrans.models.builders import SIZES
 from kerastrans.models.contract import check_contract
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
@@ -66,6 +68,8 @@ class Config:
             if isinstance(names, str):
                 raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
             object.__setattr__(self, kind, tuple(names))
+        frozen = {name: _frozen(value) for name, value in self.hyperparameters.items()}
+        object.__setattr__(self, "hyperparameters", frozen)
         self._check_columns()
         self._check_scaler()
         self._check_model()
@@ -136,12 +140,18 @@ class Config:
             if self.hyperparameters:
                 names = sorted(self.hyperparameters)
                 raise ValueError(f"a model that is built takes no hyperparameters, got {names}.")
-            kinds = {"past": self.past, "future": self.future or self.calendar}
+            # Static covariates come with `fit`: an input for them will be filled.
+            names = [tensor.name for tensor in getattr(self.model, "inputs", None) or ()]
+            kinds = {
+                "past": self.past,
+                "future": self.future or self.calendar,
+                "static": "static_covariates" in names,
+            }
             check_contract(
                 self.model,
                 self.context_length,
                 self.prediction_length,
-                [kind for kind, columns in kinds.items() if columns],
+                covariates=[kind for kind, columns in kinds.items() if columns],
             )
         elif isinstance(self.model, str):
             registry.check_hyperparameters(self.model, self.hyperparameters)
@@ -152,11 +162,12 @@ class Config:
                 )
         elif callable(self.model) and not isinstance(self.model, type):
             first = self.builder_arguments[:3]
-            if first != registry.CONTRACT:
+            if first != SIZES:
                 raise ValueError(
-                    f"a builder takes {', '.join(registry.CONTRACT)} first, "
-                    f"{self.model.__name__} takes {', '.join(first)}."
+                    f"a builder takes {', '.join(SIZES)} first, {self.model.__name__} takes "
+                    f"{', '.join(first)}."
                 )
+            registry.check_hyperparameters(self.model, self.hyperparameters)
         else:
             raise ValueError(
                 "model must be the name of an architecture, a Keras model or a builder function, "
@@ -171,3 +182,8 @@ class Config:
         """Dict of the constructor's arguments, hyperparameters among them."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         return named | named.pop("hyperparameters")
+
+
+def _frozen(value):
+    """Lists as tuples, which is how they come back from a file."""
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

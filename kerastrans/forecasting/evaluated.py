@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.data.panel import ID, TIME
+from kerastrans.data.frames import ID, TIME
 from kerastrans.forecasting import rolling
 from kerastrans.forecasting.conformal import ConformalIntervals
 from kerastrans.forecasting.fitted import LEVELS

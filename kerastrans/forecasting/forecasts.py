@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 
 from kerastrans import heads
-from kerastrans.data.panel import ID, TARGET, TIME, Windows
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.panel_windows import Windows
 from kerastrans.evaluation.columns import CUTOFF, check_alias, interval_columns, median_column
 from kerastrans.forecasting.conformal import conformity_scores
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kerastrans.data.gaps import fill_gaps
 from kerastrans.forecasting.fitted import BATCH
 from kerastrans.forecasting.forecasts import Forecasts
 from kerastrans.utils.validation import check_finite_output
@@ -43,18 +44,6 @@ def forecast_arrays(config, fitted, inputs):
     scaled = np.nan_to_num((fill_gaps(history, config.fill) - center) / scale).astype("float32")
     inputs = {**inputs, "history": scaled} if len(inputs) > 1 else scaled
     return _rescaled(config, fitted, inputs, center, scale)
-
-
-def fill_gaps(history, fill):
-    """Histories `(batch, time, channels)` whose gaps are filled as `Windows` fills them."""
-    missing = np.isnan(history)
-    if fill is None or not missing.any():
-        return history
-    if fill == "zero":
-        return np.where(missing, 0.0, history)
-    steps = np.arange(history.shape[1])[:, None]
-    last = np.maximum.accumulate(np.where(missing, 0, steps), axis=1)
-    return np.take_along_axis(history, last, axis=1)
 
 
 def _rescaled(config, fitted, inputs, center, scale):

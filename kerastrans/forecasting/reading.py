@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.panel import ID, read_panel
+from kerastrans.data.frames import ID
+from kerastrans.data.panel import read_panel
 from kerastrans.data.partitions import list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
 

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.panel import ID, TIME
+from kerastrans.data.frames import ID, TIME
 from kerastrans.forecasting.forecasts import Forecasts
 from kerastrans.forecasting.predicting import forecast_windows
 from kerastrans.forecasting.training import windows_of

@@ -59,8 +59,10 @@ class Stored:
         """
         fitted = self._trained()
         arguments = self.config.arguments()
-        if self.config.architecture is None:
-            arguments |= {"model": None, "alias": self.alias}  # model.keras holds it
+        if self.config.architecture is None:  # model.keras holds all that built it
+            arguments |= {"model": None, "head": None, "alias": self.alias}
+            for name in self.config.hyperparameters:
+                del arguments[name]
         content = {"format": FORMAT, "config": written(arguments), "fitted": fitted.to_dict()}
         text = json.dumps(content, indent=2) + "\n"
         model = fitted.model if optimizer else _without_optimizer(fitted.model)

@@ -8,9 +8,11 @@ import keras
 import numpy as np
 
 from kerastrans.data.batches import Endless
-from kerastrans.data.panel import Windows, training_cuts
+from kerastrans.data.cuts import training_cuts
+from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
 from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.checkpoint import Checkpoint
 from kerastrans.forecasting.fitted import BATCH
 from kerastrans.forecasting.patience import Patience
@@ -192,6 +194,8 @@ def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
     callbacks = [*(kwargs.pop("callbacks", None) or ()), patience, checkpoint]
     kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
     kwargs.setdefault("steps_per_epoch", examples.steps(0, batch_size))
+    if not model.compiled:
+        compile_model(config, model)
     with unchanged_on_failure(model):
         epochs_before = checkpoint.restore(model, patience) if checkpoint is not None else 0
         if patience is not None and patience.is_over:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kerastrans.data.panel import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.forecasting.building import build
 from kerastrans.models import registry
 

@@ -15,7 +15,9 @@ class Head(keras.layers.Layer):
     """The last layer of a model: from raw values to the parameters of a forecast.
 
     Inside a model it works on tensors. Afterwards the same object reads the model's output, as
-    NumPy arrays: `point`, `median`, `quantile`, `cdf`, `sample`.
+    NumPy arrays: `point`, `median`, `quantile`, `cdf`, `sample`. A subclass sets the attributes
+    that differ, and defines `log_prob`, `cdf` and `_inverse_cdf`; `crps` and `draw` where there
+    are a `CRPS` loss and ancestral sampling.
 
     Attributes:
         size: int, parameters of each step and channel.
@@ -39,6 +41,12 @@ class Head(keras.layers.Layer):
 
     Returns:
         `(batch, prediction_length, num_channels, size)`.
+
+    Example:
+        >>> from kerastrans import heads
+        >>> head = heads.get("negative_binomial")
+        >>> head.size, head.point_is_median, head.lower_bound
+        (2, False, 0.0)
     """
 
     num_locations = 1
@@ -133,8 +141,8 @@ class Head(keras.layers.Layer):
         if not fits:
             name = repr(loss) if isinstance(loss, str) else getattr(loss, "name", loss)
             raise ValueError(
-                f"loss {name} does not read a {type(self).__name__}'s forecast: leave it out for "
-                f"{type(self.loss()).__name__}, or choose another head."
+                f"loss {name} does not fit a {type(self).__name__}, which is trained by "
+                f"{type(self.loss()).__name__}: leave loss out, or choose another head."
             )
 
     def outputs(self, parameters):

@@ -43,15 +43,17 @@ class NegativeBinomialHead(Head):
     def log_prob(self, parameters, targets):
         """Logarithm of the probability of `targets`, whole numbers, tensors `(...)`.
 
-        By Loader's deviance (2000), in terms that stay small: in float32 the log-gamma functions
-        of the textbook's formula are wrong by 1 at a count of a million.
+        Loader's (2000) saddle-point form, whose terms stay small: the log-gamma functions of the
+        textbook's formula cancel, and in float32 leave errors above 1 at counts of a million.
         """
         mean, alpha = parameters[..., 0], parameters[..., 1]
         count = 1 / alpha
         positive = ops.where(targets > 0, targets, ops.ones_like(targets))
         total = count + positive
-        deviance = positive * _log_ratio(positive, mean, positive - mean)
-        deviance = deviance + total * _log_ratio(count + mean, total, mean - positive)
+        deviance = count * _log_ratio(count + mean, total, mean - positive)
+        deviance = deviance + positive * _log_ratio(
+            positive * (count + mean), mean * total, count * (positive - mean)
+        )
         correction = _stirling_error(total) - _stirling_error(count) - _stirling_error(positive)
         factor = 0.5 * ops.log(count / (2 * math.pi * positive * total))
         at_zero = -count * ops.log1p(alpha * mean)
@@ -100,7 +102,7 @@ def _count_and_probability(parameters):
 
 
 def _log_ratio(numerator, denominator, difference):
-    """log(numerator / denominator), precise also where the two are nearly equal."""
+    """log(numerator / denominator); their difference keeps it precise where they are close."""
     relative = difference / denominator
     near = ops.log1p(ops.clip(relative, -0.5, 0.5))
     return ops.where(ops.abs(relative) < 0.5, near, ops.log(numerator / denominator))

@@ -173,7 +173,7 @@ def forecast_csv(forecaster, body):
             frame = read_csv(file)
         if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
             raise ValueError("the CSV holds numbers that float32 does not.")
-        if forecaster.channels is None and frame.shape[1] > 1:
+        if forecaster.fitted.channels is None and frame.shape[1] > 1:
             raise ValueError("a model of single series takes one column of values.")
         forecast = forecaster.predict(frame)
     except (TypeError, ValueError, OverflowError) as error:

@@ -130,6 +130,13 @@ def round_products(rounds):
         torch.set_float32_matmul_precision("high" if rounds else "highest")
 
 
+def is_out_of_memory(error):
+    """Whether an exception, of any backend, says that a tensor does not fit into memory."""
+    signs = ("ResourceExhausted", "RESOURCE_EXHAUSTED", "OutOfMemory", "allocate memory")
+    text = f"{type(error).__name__}: {error}"
+    return isinstance(error, MemoryError) or any(sign in text for sign in signs)
+
+
 def log_gamma(x):
     """Logarithm of the gamma function, element by element, which `keras.ops` lacks."""
     backend = keras.backend.backend()

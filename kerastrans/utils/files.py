@@ -143,6 +143,7 @@ def load_model(path):
     """
     import keras  # which takes seconds: folders and archives need none
 
+    from kerastrans.utils.keras_internals import is_code
     from kerastrans.utils.model_files import check_model_file
 
     try:
@@ -150,6 +151,6 @@ def load_model(path):
         return keras.saving.load_model(path, safe_mode=True)
     except Exception as error:  # of zipfile, h5py, Keras and its back end: a file may hold anything
         why = first_line(error)
-        if "lambda" in str(error).lower():
+        if is_code(error):
             why = "it holds Python code (a Lambda layer), which is not run"
         raise ValueError(f"cannot load {path}: {why}.") from error

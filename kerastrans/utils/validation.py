@@ -15,10 +15,10 @@ def check_positive_integers(**values):
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
 
 
-def check_dropout(dropout):
+def check_dropout(dropout, name="dropout"):
     """Raise ValueError unless 0 <= dropout < 1."""
     if isinstance(dropout, bool) or not isinstance(dropout, Real) or not 0 <= dropout < 1:
-        raise ValueError(f"dropout must be a number in [0, 1), got {dropout!r}.")
+        raise ValueError(f"{name} must be a number in [0, 1), got {dropout!r}.")
 
 
 def check_non_negative(**values):

@@ -126,6 +126,9 @@ def test_skill_beside_a_baseline():
     assert table.loc["good", "crps skill"] > 0.2
     assert table.loc["good", "p"] < 0.05
     assert np.isnan(table.loc["bad", "p"])
+    assert list(table)[:4] == ["skill", "p", "crps skill", "mae"]
+    point = bad[["unique_id", "ds", "cutoff", "y", "nhits"]]
+    assert list(backtesting.skill({"good": good, "bad": point}, "bad")) == list(table)
     with pytest.raises(ValueError, match="baseline must be one of 'good', 'bad', got 'naive'"):
         backtesting.skill({"good": good, "bad": bad}, "naive")
     with pytest.raises(ValueError, match="'good' and 'bad' are backtests of different rows"):

@@ -52,5 +52,5 @@ def test_an_alias_that_names_another_column_is_refused(alias):
 def test_frames_without_forecasts_are_refused():
     with pytest.raises(ValueError, match=r"holds no forecasts, only \['unique_id', 'ds'\]"):
         read_columns(FRAME[["unique_id", "ds"]])
-    with pytest.raises(ValueError, match="expected a DataFrame of forecasts, got dict"):
+    with pytest.raises(ValueError, match="expected a DataFrame, got dict"):
         check_columns({}, "y")

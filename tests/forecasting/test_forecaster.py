@@ -440,7 +440,7 @@ def test_what_needs_training_or_intervals_says_so(frame, trained):
     assert list(few.predict(frame).columns[3:]) == ["nlinear-lo-80", "nlinear-hi-80"]
     with pytest.raises(ValueError, match=r"quantiles from 0\.1 to 0\.9, asked for 0\.025"):
         few.predict(frame, levels=(95,))
-    with pytest.raises(ValueError, match="no series is left of 3.*too few for 100 origins"):
+    with pytest.raises(ValueError, match=r"no series is left of 3.*too few for 100 origins"):
         trained.backtest(frame, windows=100)
 
 

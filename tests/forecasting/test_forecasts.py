@@ -4,7 +4,8 @@ import pytest
 from scipy import stats
 
 from kerastrans import backtesting, heads
-from kerastrans.data.panel import Windows, read_panel
+from kerastrans.data.panel import read_panel
+from kerastrans.data.panel_windows import Windows
 from kerastrans.forecasting.forecasts import Forecasts
 
 ALPHA = 4.0
