@@ -32,7 +32,8 @@ def make_batches(
             counted from the first batch of epoch 0. None for the batches of one epoch at a time.
 
     Returns:
-        `tf.data.Dataset` on TensorFlow; elsewhere `keras.utils.PyDataset`. Of several processes that train together each gets its part of every batch.
+        `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` elsewhere. Of several processes
+        that train together each gets its part of every batch.
     """
     if shuffle and seed is None:
         seed = int(np.random.default_rng().integers(2**31))
@@ -87,8 +88,8 @@ class _Batches(keras.utils.PyDataset):
 
     def stream(self, number):
         """Iterator of the batches from this number on, epoch after epoch."""
-        epoch, skipped = divmod(number, len(self))
-        for epoch in itertools.count(epoch):
+        first, skipped = divmod(number, len(self))
+        for epoch in itertools.count(first):
             self.begin(epoch)
             yield from (self[i] for i in range(skipped, len(self)))
             skipped = 0

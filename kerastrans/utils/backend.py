@@ -5,7 +5,6 @@ import functools
 import os
 
 import keras
-import numpy as np
 
 
 def compile_function(function, variables):
