@@ -15,7 +15,7 @@ import numpy as np
 
 import kerastrans
 from kerastrans.data import random_sequences, teacher_forcing_pairs
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 
 LENGTH, CHANNELS, SEED = 6, 12, 0
 RESULT = Path(__file__).parent / "results" / "copy_task.json"

@@ -30,11 +30,11 @@ from kerastrans.data import (
 )
 from kerastrans.evaluation.metrics import mae
 from kerastrans.evaluation.windows import last_value, seasonal_naive
-from kerastrans.forecasting.runs import environment
 from kerastrans.layers import CachedMultiHeadAttention, PositionalEncoding
 from kerastrans.layers.attention import HIDDEN_SCORE
 from kerastrans.models.blocks import add_norm, position_wise_ffn, transformer_encoder
 from kerastrans.text.tokens import PAD
+from kerastrans.utils.environment import environment
 
 RESULTS = Path(__file__).parent / "results" / "exercises.json"
 SEED = 0

@@ -26,8 +26,8 @@ from forecaster_peer import BATCH, CONTEXT, HORIZON, LEVELS, ORIGINS, SEED, STEP
 from kerastrans import backtesting, datasets
 from kerastrans.data import StandardScaler
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.runs import environment
 from kerastrans.heads import QuantileHead
+from kerastrans.utils.environment import environment
 
 RESULTS = Path(__file__).parent / "results"
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)

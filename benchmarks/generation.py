@@ -25,7 +25,7 @@ import numpy as np
 
 import kerastrans
 from kerastrans.decoding.generation import cached_decoder
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 
 CONTEXT, CHANNELS, D_MODEL, HEADS, FF_DIM, BLOCKS, SEED = 96, 7, 64, 4, 128, 2, 0
 LENGTHS, BATCHES = (24, 96, 384), (1, 32)

@@ -22,7 +22,7 @@ from keras import ops
 
 import kerastrans
 from kerastrans import precision
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 
 SIZES = {"d_model": 512, "blocks": 4, "context": 512, "steps": 96, "batch": 64, "square": 8192}
 QUICK = {"d_model": 32, "blocks": 1, "context": 32, "steps": 8, "batch": 8, "square": 256}

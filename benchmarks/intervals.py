@@ -18,8 +18,8 @@ import keras
 from kerastrans import backtesting, datasets
 from kerastrans.data import chronological_split
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.runs import environment
 from kerastrans.heads import QuantileHead
+from kerastrans.utils.environment import environment
 
 RESULTS = Path(__file__).parent / "results" / "intervals.csv"
 COLUMNS = [

@@ -16,9 +16,9 @@ import numpy as np
 from generation import RESULTS, device_name, median_seconds
 
 import kerastrans
-from kerastrans.forecasting.runs import environment
-from kerastrans.forecasting.settings import PRECISIONS
+from kerastrans.utils.environment import environment
 
+PRECISIONS = ("float32", "mixed_float16", "mixed_bfloat16")
 CONTEXT, STEPS, CHANNELS, BATCH, BATCHES, SEED = 96, 48, 7, 64, 16, 0
 
 

@@ -23,7 +23,7 @@ import kerastrans
 from kerastrans import datasets, presets
 from kerastrans.data import chronological_split, sliding_windows
 from kerastrans.export import export
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 
 PRESETS = ("dlinear_etth1_96", "nhits_nyc_departures_24", "patchtst_etth1_96")
 BATCHES = (1, 256)

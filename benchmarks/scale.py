@@ -116,7 +116,7 @@ def main():
         return
     from generation import RESULTS
 
-    from kerastrans.forecasting.runs import environment
+    from kerastrans.utils.environment import environment
 
     training = {count: train_together(count) for count in (1, 2)}
     found = {

@@ -20,7 +20,7 @@ import numpy as np
 from generation import RESULTS
 
 from kerastrans import datasets, presets
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 
 PRESET, CLIENTS, WINDOWS = "nhits_nyc_departures_24", 16, 64
 

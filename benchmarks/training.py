@@ -27,7 +27,7 @@ import numpy as np
 
 from kerastrans import zoo
 from kerastrans.data import window_dataset
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 
 CHANNELS, HORIZON, SEED = 7, 96, 0
 RESULTS = Path(__file__).parent / "results"

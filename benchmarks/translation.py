@@ -19,8 +19,8 @@ from generation import median_seconds
 
 import kerastrans
 from kerastrans import text
-from kerastrans.forecasting.runs import environment
 from kerastrans.text import TokenAccuracy, bleu, corpus_bleu, load_pairs, number_pairs
+from kerastrans.utils.environment import environment
 
 RESULTS = Path(__file__).parent / "results" / "translation.json"
 SEED = 0

@@ -15,7 +15,7 @@ import keras
 
 from kerastrans import Forecaster, datasets, heads, presets
 from kerastrans.data import chronological_split
-from kerastrans.forecasting.runs import environment
+from kerastrans.utils.environment import environment
 
 # context, steps, Forecaster's options, then fit's.
 RECIPES = {

@@ -1,13 +1,21 @@
 """Batches that are made when they are asked for, on every backend as `fit` takes them fastest."""
 
+import itertools
+import threading
+
 import keras
 import numpy as np
 
 from kerastrans.utils.backend import processes, tensorflow_batches
 
 
-def make_batches(arrays, count, make, batch_size, shuffle, seed, in_numpy=False):
+def make_batches(
+    arrays, count, make, batch_size, shuffle, seed=None, *, in_numpy=False, first=None
+):
     """Batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
+
+    The order of an epoch is a function of `seed` and the epoch's number alone, so that a training
+    that was interrupted can go on with the batch that it would have had.
 
     Args:
         arrays: list of NumPy arrays, kept once.
@@ -16,40 +24,85 @@ def make_batches(arrays, count, make, batch_size, shuffle, seed, in_numpy=False)
             or TensorFlow's NumPy, which is traced, and the arrays its tensors.
         batch_size: int, at most `count`.
         shuffle: bool, whether the order changes with every epoch; the last batch is then filled
-            up with examples of the epoch before or after, so that all are of one size.
-        seed: int, of the shuffling.
+            up with the first examples of the same epoch, so that all are of one size.
+        seed: int, of the shuffling; None for one that is drawn.
         in_numpy: bool, whether NumPy makes them on TensorFlow too: no graph to trace, for data
             that are used but once.
+        first: int, for shuffled batches without an end, epoch after epoch: the number of the first,
+            counted from the first batch of epoch 0. None for the batches of one epoch at a time.
 
     Returns:
         `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` elsewhere. Of several processes
         that train together each gets its part of every batch.
     """
+    if shuffle and seed is None:
+        seed = int(np.random.default_rng().integers(2**31))
     if keras.backend.backend() == "tensorflow" and not in_numpy:
-        return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed)
-    return _Batches(arrays, count, make, batch_size, shuffle, seed)
+        return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first)
+    batches = _Batches(arrays, count, make, batch_size, seed if shuffle else None)
+    return batches if first is None else Endless(batches.stream, first)
+
+
+class Endless(keras.utils.PyDataset):
+    """Batches without an end, each a function of its number, whoever reads ahead or starts anew.
+
+    Args:
+        stream: function from the number of a batch to an iterator of it and all that follow.
+        first: int, number of the first batch.
+    """
+
+    num_batches = None
+
+    def __init__(self, stream, first=0):
+        super().__init__()
+        self.stream = stream
+        self.first = first
+        self.place = None  # of the batch that the iterator would give next
+        self.lock = threading.Lock()  # TensorFlow's thread of an old iterator may read on
+
+    def __getitem__(self, index):
+        with self.lock:
+            if index != self.place:
+                self.batches = self.stream(self.first + index)
+            self.place = index + 1
+            return next(self.batches)
 
 
 class _Batches(keras.utils.PyDataset):
-    def __init__(self, arrays, count, make, batch_size, shuffle, seed):
+    """The batches of one epoch after the other; in order where the seed is None."""
+
+    def __init__(self, arrays, count, make, batch_size, seed):
         super().__init__()
         self.arrays = arrays
         self.make = make
         self.batch_size = batch_size
-        self.random = np.random.default_rng(seed) if shuffle else None
+        self.seed = seed
         self.order = np.arange(count)
-        self.on_epoch_end()
+        self.begin(0)
+
+    def begin(self, epoch):
+        """Put the examples into the order of an epoch."""
+        self.epoch = epoch
+        if self.seed is not None:
+            self.order = np.random.default_rng([self.seed, epoch]).permutation(len(self.order))
+
+    def stream(self, number):
+        """Iterator of the batches from this number on, epoch after epoch."""
+        first, skipped = divmod(number, len(self))
+        for epoch in itertools.count(first):
+            self.begin(epoch)
+            yield from (self[i] for i in range(skipped, len(self)))
+            skipped = 0
 
     def __len__(self):
         return -(-len(self.order) // self.batch_size)
 
     def __getitem__(self, index):
         places = np.arange(index * self.batch_size, (index + 1) * self.batch_size)
-        if self.random is None:
+        if self.seed is None:
             places = places[places < len(self.order)]
         number, count = processes()
         return self.make(np, self.arrays, self.order.take(places[number::count], mode="wrap"))
 
     def on_epoch_end(self):
-        if self.random is not None:
-            self.random.shuffle(self.order)
+        self.begin(self.epoch + 1)

@@ -26,6 +26,7 @@ def read_csv(
     freq=None,
     sep=",",
     decimal=".",
+    with_values=True,
 ):
     r"""Read a CSV file into a frame as `Forecaster` takes it: long, or wide.
 
@@ -45,6 +46,8 @@ def read_csv(
         freq: str, pandas frequency, where the time stamps do not tell it.
         sep: str, what separates the columns.
         decimal: str, the decimal point.
+        with_values: bool, whether a long file must have the column "y": covariates of steps to
+            come have none.
 
     Returns:
         A long DataFrame, or a wide one with a sorted DatetimeIndex named "date", whose `freq` is
@@ -77,7 +80,8 @@ def read_csv(
     is_long = ID in table.columns
     date_column = _date_column(table, date_column, is_long, faults)
     keys = [ID, date_column] if is_long else [date_column]
-    kept = _kept(table, keys, columns, covariates, faults)
+    required = [TARGET] if is_long and with_values else []
+    kept = _kept(table, keys, columns, [*required, *covariates], faults)
     texts = [c for c in kept if c != TARGET] if is_long else covariates
     frame = pd.DataFrame(
         {name: read_values(table[name], decimal, name in texts, faults) for name in kept},
@@ -114,14 +118,11 @@ def _date_column(table, date_column, is_long, faults):
     return date_column
 
 
-def _kept(table, keys, columns, covariates, faults):
+def _kept(table, keys, columns, required, faults):
     """Names of the columns of values and covariates."""
     names = [c for c in table.columns if c not in keys]
-    required = [TARGET] if ID in keys else []
-    if columns is None:
-        chosen = [*names, *required, *covariates]
-    else:
-        chosen = [*required, *([columns] if isinstance(columns, str) else columns), *covariates]
+    given = [columns] if isinstance(columns, str) else columns
+    chosen = [*(names if given is None else given), *required]
     for name in dict.fromkeys(chosen):
         if name not in names:
             faults.add(f"has no column {name!r}: {suggest(name, names)}")

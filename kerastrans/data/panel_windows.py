@@ -29,6 +29,7 @@ class Windows:
         position: bool, whether the model asks for the clock's number of a window's first step.
         decoder: bool, whether it asks for decoder inputs: the last value of the context and all
             targets but the last.
+        history: str, what the model calls the input of its history.
 
     Raises:
         ValueError: a length below 1, an unknown fill, a context that the scaler cannot use.
@@ -55,6 +56,7 @@ class Windows:
     calendar: bool = False
     position: bool = False
     decoder: bool = False
+    history: str = "history"
 
     def __post_init__(self):
         check_positive_integers(
@@ -74,11 +76,11 @@ class Windows:
         first = np.maximum(self.cuts - self.context_length, self.panel.begins[self.series])
         return known[self.cuts] > known[first]
 
-    def batches(self, batch_size, shuffle=False, seed=None, in_numpy=False):
+    def batches(self, batch_size, shuffle=False, seed=None, **kwargs):
         """Batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
         make = functools.partial(self._batch, is_training=True)
         size, arrays = min(batch_size, len(self)), list(self._tables.values())
-        return make_batches(arrays, len(self), make, size, shuffle, seed, in_numpy)
+        return make_batches(arrays, len(self), make, size, shuffle, seed, **kwargs)
 
     def arrays(self, chosen=slice(None)):
         """Inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows.
@@ -91,7 +93,7 @@ class Windows:
             inputs, scales = self._batch(
                 np, list(self._tables.values()), numbers, is_training=False
             )
-        history = inputs["history"] if isinstance(inputs, dict) else inputs
+        history = inputs[self.history] if isinstance(inputs, dict) else inputs
         finite = np.isfinite(history).all(axis=(1, 2)) & np.isfinite(scales).all(axis=(0, 2, 3))
         if not finite.all():
             name = self.panel.names[self.series[numbers[finite.argmin()]]][0]
@@ -143,7 +145,7 @@ class Windows:
         seen = self._filled(xp, table, seen, rows[:, :past_steps])
         x = (seen - center) / scale
         x = xp.asarray(xp.where(xp.isnan(x), 0.0, x), dtype="float32")
-        inputs = {"history": x}
+        inputs = {self.history: x}
         if "past" in table:
             inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
         future = []
@@ -160,7 +162,7 @@ class Windows:
         if self.position:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
         if len(inputs) == 1 and not self.decoder:
-            inputs = inputs["history"]
+            inputs = x
         if not is_training:
             return inputs, (center, scale)
         targets = xp.take(table["values"], rows[:, past_steps:], axis=0)

@@ -1,5 +1,6 @@
 """Series in more Parquet files than memory holds: a folder of files, each with whole series."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -47,8 +48,10 @@ def read_partition(path):
         raise ValueError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 
 
-def stream_batches(files, windows, batch_size, shuffle, seed):
+def stream_batches(files, windows, batch_size, shuffle, seed, epoch=0):
     """Batches for `fit`, without end, of which no more than one file's windows are in memory.
+
+    The order of an epoch is a function of `seed` and the epoch's number alone.
 
     Args:
         files: list of paths.
@@ -56,16 +59,17 @@ def stream_batches(files, windows, batch_size, shuffle, seed):
         batch_size: int, windows in a batch.
         shuffle: bool, whether the files and the windows of each come in a new order every epoch.
         seed: int, of the shuffling.
+        epoch: int, number of the first epoch.
 
     Raises:
         ValueError: no file has a window.
     """
-    random = np.random.default_rng(seed)
-    while True:
+    for number in itertools.count(epoch):
+        random = np.random.default_rng([seed, number])
         is_empty = True
-        for number in random.permutation(len(files)) if shuffle else range(len(files)):
+        for place in random.permutation(len(files)) if shuffle else range(len(files)):
             order = int(random.integers(2**31))
-            part = windows(files[number])
+            part = windows(files[place])
             if len(part):
                 is_empty = False
                 batches = part.batches(batch_size, shuffle, order, in_numpy=True)

@@ -5,11 +5,11 @@ import numpy as np
 from kerastrans.data.frames import ID, TIME
 from kerastrans.forecasting import rolling
 from kerastrans.forecasting.conformal import ConformalIntervals
+from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.fitted import LEVELS
 from kerastrans.forecasting.importances import importances_frame
 from kerastrans.forecasting.predicting import forecast_windows
 from kerastrans.forecasting.reading import Reader
-from kerastrans.forecasting.training import windows_of
 from kerastrans.utils.validation import check_percents, check_positive_integers
 
 

@@ -152,6 +152,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         batch_size=32,
         epochs=None,
         distribute=None,
+        checkpoint=None,
         **kwargs,
     ):
         """Train the model; called again, go on training it: fine-tune it on other series.
@@ -172,6 +173,9 @@ class Forecaster(Predicted, Evaluated, Stored):
                 latest, and the best epoch is kept.
             distribute: None for one device; "data" or "model" for all there are, see
                 `kerastrans.distribution.distribute`.
+            checkpoint: Folder that after every epoch holds where the training stands. A fit that
+                was interrupted goes on from there if called again with the same arguments, and
+                ends with the same weights, bit for bit, as one that was not.
             **kwargs: Of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:
@@ -180,6 +184,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         Raises:
             ValueError: Bad frames, see `kerastrans.data.panel.read_panel`; no window to train on;
                 weights that are no longer finite.
+            ValueError: A checkpoint of a training with other arguments; they are named.
             RuntimeError: A backend that cannot distribute.
         """
         training.check_options(self.config, validation_size, stride, batch_size, epochs, kwargs)
@@ -202,6 +207,7 @@ class Forecaster(Predicted, Evaluated, Stored):
                 stride=stride,
                 batch_size=batch_size,
                 epochs=epochs,
+                checkpoint=checkpoint,
                 **kwargs,
             )
         self._report(examples)

@@ -5,7 +5,7 @@ import pandas as pd
 
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.inspection import variable_importances
-from kerastrans.forecasting.training import windows_of
+from kerastrans.forecasting.examples import windows_of
 
 
 def importances_frame(config, fitted, panel):

@@ -12,15 +12,30 @@ class Patience(keras.callbacks.Callback):
 
     Args:
         patience: int, epochs without a better loss after which the training ends.
-        losses: list of the losses of epochs that ran before, as after an interruption.
-        best_weights: list of arrays, of the best of those epochs.
     """
 
-    def __init__(self, patience=5, losses=(), best_weights=None):
+    def __init__(self, patience=5):
         super().__init__()
         self.patience = patience
-        self.losses = list(losses)
-        self.best_weights = best_weights
+        self.losses = []
+        self.best_weights = None
+
+    def resume(self, losses, best_weights):
+        """Take up a training that was interrupted.
+
+        Args:
+            losses: list of the losses of its epochs.
+            best_weights: list of arrays, of the best of them.
+        """
+        self.losses, self.best_weights = list(losses), best_weights
+
+    @property
+    def is_over(self):
+        """Whether the training has to end."""
+        return bool(self.losses) and (
+            not np.isfinite(self.losses[-1])
+            or len(self.losses) - 1 - self.best_epoch >= self.patience
+        )
 
     @property
     def best_epoch(self):
@@ -31,14 +46,10 @@ class Patience(keras.callbacks.Callback):
         """Compare the epoch's loss with the best."""
         logs = logs or {}
         loss = logs.get("val_loss", logs.get("loss", np.inf))
-        if not np.isfinite(loss):
-            loss = np.inf
-            self.model.stop_training = True
-        self.losses.append(float(loss))
+        self.losses.append(float(loss) if np.isfinite(loss) else np.inf)
         if self.best_epoch == len(self.losses) - 1:
             self.best_weights = self.model.get_weights()
-        if len(self.losses) - 1 - self.best_epoch >= self.patience:
-            self.model.stop_training = True
+        self.model.stop_training = self.model.stop_training or self.is_over
 
     def on_train_end(self, logs=None):
         """Go back to the best epoch."""

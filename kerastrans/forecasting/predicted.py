@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.predicting import forecast_arrays, forecast_windows
 from kerastrans.forecasting.reading import Reader, report_faults
-from kerastrans.forecasting.training import windows_of
 from kerastrans.forecasting.univariate import adapted
 
 

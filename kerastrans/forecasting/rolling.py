@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
+from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.forecasts import Forecasts
 from kerastrans.forecasting.predicting import forecast_windows
-from kerastrans.forecasting.training import windows_of
 
 
 def origins(panel, prediction_length, windows, step):

@@ -27,7 +27,7 @@ class Stored:
             ValueError: A loss or a builder that Keras cannot write: register it with
                 `keras.saving.register_keras_serializable`.
         """
-        return _written(self.config.arguments())
+        return written(self.config.arguments())
 
     @classmethod
     def from_config(cls, config):
@@ -63,7 +63,7 @@ class Stored:
             arguments |= {"model": None, "head": None, "alias": self.alias}
             for name in self.config.hyperparameters:
                 del arguments[name]
-        content = {"format": FORMAT, "config": _written(arguments), "fitted": fitted.to_dict()}
+        content = {"format": FORMAT, "config": written(arguments), "fitted": fitted.to_dict()}
         text = json.dumps(content, indent=2) + "\n"
         model = fitted.model if optimizer else _without_optimizer(fitted.model)
         with new_folder(path) as folder:
@@ -142,7 +142,7 @@ class Stored:
         return facts
 
 
-def _written(arguments):
+def written(arguments):
     """Arguments of the constructor as JSON holds them."""
     written = {**arguments, "scaler": asdict(arguments["scaler"])}
     written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
@@ -158,7 +158,7 @@ def _written(arguments):
 
 
 def _read(written):
-    """What `_written` wrote."""
+    """What `written` wrote."""
     arguments = keras.saving.deserialize_keras_object(written)
     return {**arguments, "scaler": WindowScaler(**arguments["scaler"])}
 

@@ -1,0 +1,72 @@
+"""`kerastrans forecast` and `kerastrans backtest`."""
+
+from pathlib import Path
+
+from kerastrans.cli.options import DOOR, LEVELS, STATIC, add_options, given
+from kerastrans.cli.outputs import check_outputs, check_picture, write_table
+from kerastrans.cli.reading import read_series, read_static
+from kerastrans.cli.trained import TEXT, load, read_facts
+
+FUTURE = {
+    "--future": {
+        "type": Path,
+        "metavar": "CSV",
+        "help": "covariates known ahead, for the steps to forecast",
+    },
+}
+ORIGINS = {
+    "--windows": {"type": int, "metavar": "INT", "help": "origins, at the end of each series"},
+    "--step": {"type": int, "metavar": "STEPS", "help": "from one origin to the next"},
+}
+
+
+def add_commands(add):
+    """Add both commands; `add(name, run, text)` makes a parser."""
+    forecast = add("forecast", run_forecast, "forecast what comes after each series")
+    backtest = add("backtest", run_backtest, "forecast the end of each series, and score it")
+    for command in (forecast, backtest):
+        command.add_argument("trained", help=TEXT)
+        command.add_argument("data", help="name of a dataset, or CSV file, long or wide")
+        command.add_argument("--output", type=Path, required=True, help="CSV file to write")
+        command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
+    add_options(forecast, FUTURE, LEVELS, DOOR, STATIC)
+    add_options(backtest, ORIGINS, LEVELS, DOOR, STATIC)
+
+
+def run_forecast(options):
+    """Read the data, then load the forecaster."""
+    check_outputs(options.output)
+    check_picture(options.plot)
+    facts = read_facts(options.trained)
+    frame = read_series(options.data, options, facts["covariates"])
+    static, future = read_static(options), None
+    if hasattr(options, "future"):
+        ahead = {"freq": facts["freq"], "with_values": False}
+        future = read_series(options.future, options, facts["covariates"], **ahead)
+    forecaster = load(options.trained)
+    rows = forecaster.predict(frame, future=future, static=static, **given(options, LEVELS))
+
+    def draw():
+        from kerastrans.evaluation import plotting
+
+        return plotting.plot_fan(rows, frame)
+
+    write_table(rows, options.output, options.plot, draw)
+
+
+def run_backtest(options):
+    """As `run_forecast`, from origins in the past, and say how good it was."""
+    check_outputs(options.output)
+    check_picture(options.plot)
+    facts = read_facts(options.trained)
+    frame = read_series(options.data, options, facts["covariates"])
+    static = read_static(options)
+    forecaster = load(options.trained)
+    rows = forecaster.backtest(frame, static=static, **given(options, ORIGINS, LEVELS))
+
+    from kerastrans.cli.report import compare, describe
+    from kerastrans.evaluation import plotting
+
+    table, verdict = compare(rows, forecaster.alias, frame, forecaster.fitted.clock.freq)
+    print(f"{describe(table)}\n\n{verdict}")
+    write_table(rows, options.output, options.plot, lambda: plotting.plot_fan(rows, frame))

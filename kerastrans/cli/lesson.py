@@ -1,0 +1,43 @@
+"""The lesson's Transformer as a model of the user's own: trained as any other, by its builder."""
+
+from kerastrans.models.transformer import build_transformer_model
+
+
+def lesson_transformer(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    d_model=32,
+    num_heads=2,
+    key_dim=16,
+    ff_dim=64,
+    num_encoder_blocks=1,
+    num_decoder_blocks=1,
+    dropout=0.0,
+    decoder_noise=1.0,
+):
+    """The encoder-decoder Transformer, trained by teacher forcing, decoded step by step.
+
+    Args:
+        context_length: int, steps of history.
+        prediction_length: int; the model forecasts any number of steps.
+        num_channels: int, values at each step.
+        d_model: int, width inside the model.
+        num_heads, key_dim, ff_dim, num_encoder_blocks, num_decoder_blocks, dropout, decoder_noise:
+            see `kerastrans.build_transformer_model`.
+
+    Returns:
+        Keras model.
+    """
+    return build_transformer_model(
+        (context_length, num_channels),
+        key_dim,
+        num_heads,
+        ff_dim,
+        num_encoder_blocks,
+        num_decoder_blocks,
+        dropout,
+        d_model=d_model,
+        decoder_noise=decoder_noise,
+    )

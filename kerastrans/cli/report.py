@@ -1,0 +1,117 @@
+"""What a run showed: the scores of its test part beside the naive forecasts', and a picture."""
+
+import json
+
+import pandas as pd
+
+from kerastrans.data.seasons import seasons_of
+from kerastrans.evaluation import backtesting, plotting
+from kerastrans.evaluation.baselines import naive_backtests, verdicts
+from kerastrans.evaluation.observations import as_long
+from kerastrans.utils.environment import environment
+
+COLUMNS = ("mae", "rmse", "mase", "crps")
+
+
+def compare(backtest, alias, history, freq, train=None):
+    """Scores of a backtest beside the last value's and the seasonal naives' of the same rows.
+
+    Args:
+        backtest: frame as `Forecaster.backtest` returns it.
+        alias: str, of its forecasts.
+        history: frame of the series.
+        freq: str, pandas frequency, of which the seasons are taken.
+        train: frame of the rows that scale the MASE, or None.
+
+    Returns:
+        Table of scores by name, see `kerastrans.backtesting.skill`, and the line that says whether
+        the best of the naives is beaten.
+    """
+    seasons = seasons_of(freq)
+    naives = naive_backtests(
+        backtest, history, [season for season in seasons if season > 1], freq=freq
+    )
+    errors = {name: backtesting.score(rows)["mae"].item() for name, rows in naives.items()}
+    best = min(errors, key=errors.get)
+    train = None if train is None else as_long(train)
+    table = backtesting.skill({alias: backtest, **naives}, best, train, season=seasons[0])
+    return table, verdicts(table.loc[[alias, best]], best)[0]
+
+
+def describe(table):
+    """A table of scores as text."""
+    shown = [name for name in table if name in COLUMNS or name.startswith(("coverage-", "width-"))]
+    return table[shown].to_string(float_format="{:.4g}".format, na_rep="-")
+
+
+def write_report(folder, forecaster, frame, train, backtest, title, seconds):
+    """Write report.txt, report.json, history.csv and forecast.png into a folder.
+
+    Args:
+        folder: Path, which exists.
+        forecaster: `Forecaster`, trained.
+        frame, train: frames of all rows, and of those that trained.
+        backtest: frame, of the test part.
+        title: str.
+        seconds: float, of the training.
+
+    Returns:
+        The text of report.txt.
+    """
+    fitted, alias = forecaster.fitted, forecaster.alias
+    table, verdict = compare(backtest, alias, frame, fitted.clock.freq, train)
+    report = {
+        "title": title,
+        "settings": forecaster.get_config() if forecaster.config.architecture else alias,
+        "data": {
+            "series": int(backtest["unique_id"].nunique()),
+            "frequency": fitted.clock.freq,
+            "origins": int(backtest["cutoff"].nunique()),
+            "first_origin": str(backtest["cutoff"].min()),
+            "last": str(backtest["ds"].max()),
+        },
+        "metrics": json.loads(table.to_json(orient="index")),
+        "verdict": verdict,
+        "parameters": forecaster.model.count_params(),
+        "training_seconds": round(seconds, 1),
+        **_write_history(folder, forecaster.history),
+        "environment": environment(),
+    }
+    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+    text = _text(report, forecaster, table)
+    (folder / "report.txt").write_text(text)
+    last = backtest[backtest["cutoff"] == backtest["cutoff"].max()]
+    figure = plotting.plot_fan(
+        last, frame, title=f"{title}: the last {len(last['ds'].unique())} steps"
+    )
+    figure.savefig(folder / "forecast.png", dpi=100)
+    return text
+
+
+def _write_history(folder, history):
+    """Write the losses of each epoch; how many epochs there were, and which was the best."""
+    if history is None:
+        return {"epochs": 0}
+    losses = pd.DataFrame(history.history)
+    losses.insert(0, "epoch", range(1, len(losses) + 1))
+    losses.to_csv(folder / "history.csv", index=False)
+    best = losses["val_loss" if "val_loss" in losses else "loss"].idxmin()
+    return {"epochs": len(losses), "best_epoch": int(best) + 1}
+
+
+def _text(report, forecaster, table):
+    config, data = forecaster.config, report["data"]
+    lines = [
+        f"{report['title']}: {report['parameters']:,} weights, {report['epochs']} epochs, "
+        f"{report['training_seconds']:.0f} s",
+        f"test part: {data['series']} series, {data['origins']} origins from "
+        f"{data['first_origin']}, {config.prediction_length} steps ahead of "
+        f"{config.context_length}, frequency {data['frequency']}",
+        "",
+        describe(table),
+        "",
+        report["verdict"],
+        "",
+        *(f"{name}: {value}" for name, value in report["environment"].items()),
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,106 @@
+"""A run of `kerastrans train`: the folder that it leaves, and the one it can go on from."""
+
+import os
+import shutil
+import time
+
+from kerastrans.utils.validation import check_new
+
+
+def training_folder(output):
+    """Where a run is until it is done."""
+    return output.with_name(f"{output.name}.training")
+
+
+def check_folders(output, resume=False):
+    """Check that a run can begin, or go on.
+
+    Raises:
+        FileExistsError: there is something at `output`, or a training that was not ended.
+        FileNotFoundError: nothing to resume.
+    """
+    check_new(output)
+    training = training_folder(output)
+    if resume and not training.is_dir():
+        raise FileNotFoundError(f"nothing to resume: there is no {training}.")
+    if not resume and os.path.lexists(training):
+        raise FileExistsError(
+            f"a training of {output} was begun and not ended: go on with --resume, or remove "
+            f"{training}."
+        )
+
+
+def make_run(
+    forecaster,
+    series,
+    output,
+    *,
+    title,
+    static=None,
+    test_size=None,
+    levels=None,
+    resume=False,
+    quiet=False,
+    **kwargs,
+):
+    """Train a forecaster, test it once on the end of each series, and write all there is to know.
+
+    Args:
+        forecaster: `Forecaster`, not trained.
+        series: `kerastrans.cli.split.Series`.
+        output: Path, folder to write: what `Forecaster.save` writes, report.txt, report.json,
+            history.csv and forecast.png.
+        title: str, of the report.
+        static: frame of static covariates, or None.
+        test_size: int, last steps of each series, which do not train; None for a fifth at most.
+        levels: percents of the intervals, or None.
+        resume: bool, whether to go on with an interrupted run.
+        quiet: bool, whether to print nothing while it trains.
+        **kwargs: of `Forecaster.fit`.
+
+    Raises:
+        ValueError: bad data or settings; nothing is left then that blocks the next run.
+    """
+    from kerastrans.cli.report import write_report
+
+    train, origins = series.split(forecaster.prediction_length, test_size)
+    training = training_folder(output)
+    training.mkdir(parents=True, exist_ok=resume)
+    try:
+        started = time.perf_counter()
+        forecaster.fit(
+            train,
+            static=static,
+            freq=series.freq,
+            checkpoint=training,
+            verbose=0,
+            callbacks=[] if quiet else [_progress()],
+            **kwargs,
+        )
+        seconds = time.perf_counter() - started
+        backtest = forecaster.backtest(series.frame, windows=origins, static=static, levels=levels)
+        done = training / "done"
+        shutil.rmtree(done, ignore_errors=True)  # of a run that was killed while it wrote
+        forecaster.save(done)
+        text = write_report(done, forecaster, series.frame, train, backtest, title, seconds)
+        check_new(output)
+        done.rename(output)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("; the training goes on with --resume") from None
+    except Exception:
+        if not resume:
+            shutil.rmtree(training, ignore_errors=True)
+        raise
+    shutil.rmtree(training)
+    print(f"{text}\nwritten to {output}")
+
+
+def _progress():
+    """A callback that prints a line an epoch."""
+    import keras
+
+    def show(epoch, logs):
+        losses = ", ".join(f"{name} {value:.4g}" for name, value in logs.items())
+        print(f"epoch {epoch + 1}: {losses}", flush=True)
+
+    return keras.callbacks.LambdaCallback(on_epoch_end=show)

@@ -1,0 +1,146 @@
+"""`kerastrans train` and `kerastrans demo`."""
+
+from pathlib import Path
+
+from kerastrans.cli.options import (
+    DOOR,
+    FIT,
+    FORECASTER,
+    LEVELS,
+    STATIC,
+    add_options,
+    given,
+    positive,
+)
+from kerastrans.cli.reading import read_series, read_static
+from kerastrans.cli.startup import start_keras
+
+DATA = "name of a dataset, or CSV file: long (unique_id, ds, y) or a date and a column a channel"
+MODEL = "nhits"  # trains in seconds, and is the best of the installed presets at 24 hours
+LESSON = "lesson_transformer"
+TRAINING = {
+    "--model": {"metavar": "NAME", "help": f"of `kerastrans zoo`, or {LESSON} (default: {MODEL})"},
+    "--learning-rate": {"type": positive, "metavar": "RATE", "help": "of Adam, gradients clipped"},
+    "--precision": {"metavar": "NAME", "help": "auto, float32, tf32, bfloat16 or float16"},
+    "--test-size": {
+        "type": int,
+        "metavar": "STEPS",
+        "help": "last steps of each series, for the report alone (default: a fifth at most)",
+    },
+}
+DEMO = {"batch_size": 128, "epochs": 10}
+QUIET = {"--quiet": {"action": "store_true", "help": "print no progress"}}
+
+
+def add_commands(add):
+    """Add both commands; `add(name, run, text)` makes a parser."""
+    train = add("train", run_train, "train a model on series, and write a folder that forecasts")
+    train.add_argument("data", help=DATA)
+    train.add_argument("--output", type=Path, required=True, help="folder to write")
+    train.add_argument("--resume", action="store_true", help="go on with an interrupted training")
+    add_options(train, TRAINING, FORECASTER, FIT, LEVELS, DOOR, STATIC, QUIET)
+
+    demo = add("demo", run_demo, "train, forecast, draw and export on a real series")
+    demo.add_argument("--output", type=Path, help="folder to write (default: saved_models/demo-N)")
+    add_options(demo, QUIET)
+
+
+def run_train(options):
+    """Read the data, then import Keras, then train."""
+    from kerastrans.cli.run import check_folders, make_run
+    from kerastrans.cli.split import Series
+    from kerastrans.models import registry
+
+    check_folders(options.output, options.resume)
+    arguments = given(options, FORECASTER)
+    hyperparameters = dict(arguments.pop("hyperparameters", ()))
+    model = getattr(options, "model", MODEL)
+    if model != LESSON:
+        registry.check_hyperparameters(model, hyperparameters)
+    covariates = [*arguments.get("past", ()), *arguments.get("future", ())]
+    frame = read_series(options.data, options, covariates)
+    static = read_static(options)
+    in_columns = [name for name in covariates if name in frame.columns]
+    series = Series.of(frame, in_columns, given(options, DOOR).get("freq"))
+
+    start_keras()
+    settings = given(options, TRAINING)
+    if "precision" in settings:
+        from kerastrans.utils import precision
+
+        precision.use(settings["precision"])
+    rate = settings.get("learning_rate")
+    make_run(
+        make_forecaster(model, rate, **series.sizes | arguments | hyperparameters),
+        series,
+        options.output,
+        title=f"{model} on {options.data}",
+        static=static,
+        test_size=settings.get("test_size"),
+        resume=options.resume,
+        **given(options, FIT, LEVELS, QUIET),
+    )
+
+
+def make_forecaster(model, learning_rate=None, **kwargs):
+    """The forecaster that was asked for, not trained.
+
+    Args:
+        model: str, of the zoo, or `LESSON`.
+        learning_rate: float, or None for the Forecaster's own optimizer.
+        **kwargs: of `Forecaster`.
+    """
+    import keras
+
+    from kerastrans.forecasting.forecaster import Forecaster
+
+    if learning_rate is not None:
+        kwargs["optimizer"] = keras.optimizers.Adam(learning_rate, clipnorm=1.0)
+    if model == LESSON:
+        from kerastrans.cli.lesson import lesson_transformer
+
+        return Forecaster(lesson_transformer, alias=LESSON, **kwargs)
+    return Forecaster(model, **kwargs)
+
+
+def run_demo(options):
+    """The whole way on hourly flights, up to a forecast in a process without kerastrans."""
+    from kerastrans import datasets
+    from kerastrans.cli.run import check_folders, make_run
+    from kerastrans.cli.split import Series
+
+    folder = options.output or next_folder(Path("saved_models"), "demo")
+    check_folders(folder)
+    frame = datasets.load("nyc_departures")
+    series = Series.of(frame)
+    start_keras()
+    import numpy as np
+
+    from kerastrans.export import run_savedmodel
+
+    forecaster = make_forecaster(MODEL, **series.sizes)
+    make_run(
+        forecaster,
+        series,
+        folder,
+        title=f"{MODEL} on nyc_departures",
+        **given(options, QUIET),
+        **DEMO,
+    )
+    forecaster.export(folder / "savedmodel")
+    predicted = forecaster.predict(frame)
+    here = predicted.pivot(index="ds", columns="unique_id", values=forecaster.alias)[frame.columns]
+    history = frame.to_numpy("float32")[None, -forecaster.config.context_length :]
+    there = run_savedmodel(folder / "savedmodel", history)[0]
+    difference = float(np.abs(here.to_numpy() - there).max())
+    print(f"SavedModel, in a process without kerastrans: largest difference {difference:.1e}")
+    if not np.allclose(here, there, rtol=1e-4, atol=1e-4 * float(frame.std().max())):
+        raise RuntimeError("the exported model forecasts something else than the trained one.")
+
+
+def next_folder(parent, stem):
+    """The first of stem-1, stem-2 ... in a folder that does not exist."""
+    number = 1
+    while (parent / f"{stem}-{number}").exists():
+        number += 1
+    return parent / f"{stem}-{number}"

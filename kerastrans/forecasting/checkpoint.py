@@ -1,0 +1,123 @@
+"""Where a training stands, in one file that is replaced after every epoch, to go on from there."""
+
+import json
+import os
+import secrets
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from kerastrans.utils.files import first_line
+
+FILE = "training.npz"
+
+
+class Checkpoint(keras.callbacks.Callback):
+    """Writes weights, the optimizer's state, random seeds and losses after every epoch.
+
+    The file is written under another name and then takes the place of the one before, so that
+    there is a whole one at any time.
+
+    Args:
+        folder: Where the file is kept; made with the first epoch.
+        settings: Dict, ready for JSON, of what makes the training what it is: only a training of
+            the same settings goes on.
+    """
+
+    def __init__(self, folder, settings):
+        super().__init__()
+        self.path = Path(folder) / FILE
+        self.settings = json.loads(json.dumps(settings))
+        self.logs = {}
+        self.patience = None
+
+    @property
+    def epochs(self):
+        """Number of the epochs that are done."""
+        return len(self.logs.get("loss", ()))
+
+    def restore(self, model, patience=None):
+        """Bring a model to where the training stands; as it is, if none has begun.
+
+        Args:
+            model: Keras model, compiled.
+            patience: `Patience` of the training, or None.
+
+        Returns:
+            int: The number of epochs that are done.
+
+        Raises:
+            ValueError: A damaged file, or one of another training; the settings that differ are
+                named.
+        """
+        self.patience = patience
+        model.optimizer.build(model.trainable_variables)
+        if not self.path.exists():
+            return 0
+        facts, state, best = self._read()
+        differing = [
+            name
+            for name in sorted(facts["settings"].keys() | self.settings.keys())
+            if facts["settings"].get(name) != self.settings.get(name)
+        ]
+        if differing:
+            raise ValueError(
+                f"cannot go on with the training in {self.path.parent}: {', '.join(differing)} "
+                f"differ{'s' if len(differing) == 1 else ''} from what it was begun with."
+            )
+        variables = _variables(model)
+        if [value.shape for value in state] != [tuple(x.shape) for x in variables]:
+            raise ValueError(f"{self.path} holds the weights of another model.")
+        for variable, value in zip(variables, state, strict=True):
+            variable.assign(value)
+        self.logs = facts["logs"]
+        if patience is not None:
+            patience.resume(self.logs.get("val_loss", self.logs["loss"]), best)
+        return self.epochs
+
+    def on_epoch_end(self, epoch, logs=None):
+        """Write where the training stands now."""
+        for name, value in (logs or {}).items():
+            self.logs.setdefault(name, []).append(float(value))
+        best = (self.patience and self.patience.best_weights) or ()
+        arrays = {f"state_{i}": _value(x) for i, x in enumerate(_variables(self.model))}
+        arrays |= {f"best_{i}": value for i, value in enumerate(best)}
+        facts = {"settings": self.settings, "logs": self.logs}
+        arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), "uint8")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = self.path.with_name(f".{secrets.token_hex(8)}.npz")
+        try:
+            with unfinished.open("wb") as file:
+                np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(unfinished, self.path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+    def complete(self, history):
+        """Put the epochs before an interruption into Keras's history."""
+        history.history = {name: list(values) for name, values in self.logs.items()}
+        history.epoch = list(range(self.epochs))
+
+    def _read(self):
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                facts = json.loads(bytes(file["facts"]))
+                parts = [
+                    [file[f"{part}_{i}"] for i in range(sum(x.startswith(part) for x in file))]
+                    for part in ("state", "best")
+                ]
+            return facts, *parts
+        except Exception as error:  # of zipfile, NumPy and JSON: a damaged file may hold anything
+            raise ValueError(f"cannot read {self.path}: {first_line(error)}.") from error
+
+
+def _variables(model):
+    """Weights, the states of random generators, and what the optimizer keeps."""
+    return [*model.variables, *model.optimizer.variables]
+
+
+def _value(variable):
+    return keras.ops.convert_to_numpy(variable)

@@ -1,0 +1,111 @@
+"""The windows that train a model, and those that validate it, in batches."""
+
+import itertools
+import zlib
+
+import keras
+import numpy as np
+
+from kerastrans.data.batches import Endless
+from kerastrans.data.cuts import training_cuts
+from kerastrans.data.panel_windows import Windows
+from kerastrans.data.partitions import stream_batches
+from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.stored import written
+
+
+def windows_of(config, model, panel, series, cuts):
+    """`Windows` of a panel as this model takes them."""
+    names = {tensor.name for tensor in model.inputs}
+    return Windows(
+        panel,
+        config.context_length,
+        config.prediction_length,
+        series,
+        cuts,
+        scaler=config.scaler,
+        fill=config.fill,
+        calendar=config.calendar,
+        position="position" in names,
+        decoder="decoder_inputs" in names,
+        history=history_input(model).name,
+    )
+
+
+class Examples:
+    """The windows of some panels that train, or that validate.
+
+    Args:
+        config: `Config`.
+        model: Keras model.
+        panels: sequence of `Panel`, each read when it is asked for.
+        stride: int, steps from one training window to the next.
+        validation_size: int, last steps of each series that are held out.
+    """
+
+    def __init__(self, config, model, panels, stride, validation_size):
+        self.config, self.model, self.panels = config, model, panels
+        self.stride, self.validation_size = stride, validation_size
+        self.trained, self.faults, self.counts = {}, {}, []
+        self.num_series = self.longest = self.checksum = 0
+        for number in range(len(panels)):
+            panel = panels[number]
+            self.faults |= panel.faults
+            self.longest = max(self.longest, int((panel.cuts - panel.begins).max()))
+            ends = panel.numbers(np.arange(len(panel)), panel.cuts - validation_size)
+            self.trained |= dict(zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True))
+            self.num_series += len(panel)
+            self.counts.append([len(part) for part in self.windows(number, panel)])
+            for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
+                self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
+
+    def __len__(self):
+        return self.num_series
+
+    def windows(self, number, panel=None):
+        """Training windows and validation windows of one panel."""
+        panel = self.panels[number] if panel is None else panel
+        size = self.config.context_length, self.config.prediction_length
+        cuts = training_cuts(panel, *size, self.stride, held_out=self.validation_size)
+        return [windows_of(self.config, self.model, panel, *part) for part in cuts]
+
+    def steps(self, part, batch_size):
+        """How many batches an epoch of the training (0) or the validation part (1) has."""
+        sizes = [counts[part] for counts in self.counts]
+        return sum(-(-size // min(batch_size, size)) for size in sizes if size)
+
+    def batches(self, part, batch_size, first=0):
+        """Batches of the training (0) or the validation part (1), epoch after epoch.
+
+        Args:
+            part: 0 or 1.
+            batch_size: int.
+            first: int, number of the first batch of a training that goes on.
+        """
+        is_training, seed = part == 0, self.config.seed
+        if len(self.panels) == 1:
+            windows = self.windows(0)[part]
+            return windows.batches(
+                batch_size, shuffle=is_training, seed=seed, first=first if is_training else None
+            )
+        chosen = [number for number, counts in enumerate(self.counts) if counts[part]]
+        steps = self.steps(part, batch_size)
+
+        def stream(number):
+            epoch, skipped = divmod(number, steps)
+            batches = stream_batches(
+                chosen, lambda x: self.windows(x)[part], batch_size, is_training, seed, epoch
+            )
+            return itertools.islice(batches, skipped, None)
+
+        return Endless(stream, first)
+
+    def facts(self):
+        """What makes these examples what they are, as JSON holds it, see `Checkpoint`."""
+        return {
+            **written(self.config.arguments() | {"model": self.config.name}),
+            "stride": self.stride,
+            "validation_size": self.validation_size,
+            "precision": keras.config.dtype_policy().name,
+            "data": self.checksum,
+        }

@@ -1,0 +1,33 @@
+"""What a figure has to be read with: versions, backend, machine."""
+
+import contextlib
+import os
+import platform
+from importlib import metadata
+
+import keras
+
+import kerastrans
+
+PACKAGES = ("keras", "tensorflow", "jax", "torch", "numpy", "pandas")
+
+
+def environment():
+    """Dict of the versions, the Keras backend and the machine of this process.
+
+    Example:
+        >>> environment()["kerastrans"] == kerastrans.__version__
+        True
+    """
+    versions = {}
+    for package in PACKAGES:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return {
+        "kerastrans": kerastrans.__version__,
+        "python": platform.python_version(),
+        **versions,
+        "backend": keras.backend.backend(),
+        "platform": platform.platform(),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+    }
