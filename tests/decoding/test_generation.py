@@ -11,7 +11,7 @@ from keras import layers
 import kerastrans
 from kerastrans import generate, transformer_decoder, transformer_encoder
 from kerastrans.data import random_sequences
-from kerastrans.decoding.generation import CachedDecoder, cached_decoder
+from kerastrans.decoding.cached_decoder import CachedDecoder, cached_decoder
 from kerastrans.layers import LearntPositionalEncoding
 from tests.conftest import assert_generated, naive_generate
 
@@ -71,7 +71,7 @@ def test_one_trace_per_shape_is_reused(small_model, small_inputs, monkeypatch):
     monkeypatch.setattr(
         CachedDecoder,
         "decode",
-        lambda self, *args, **loop: traces.append(loop["num_steps"]) or decode(self, *args, **loop),
+        lambda self, *args, **loop: traces.append(loop["room"]) or decode(self, *args, **loop),
     )
     for _ in range(3):
         generate(small_model, small_inputs, 4)
