@@ -1,5 +1,7 @@
 """Attention in the frequency domain, over a fixed random choice of frequencies."""
 
+import random
+
 import keras
 import numpy as np
 from keras import ops
@@ -19,8 +21,9 @@ class _Fourier(keras.layers.Layer):
         self.num_heads = num_heads
         self.dim = dim
         self.modes = modes
-        # Drawn here, so that the configuration has it and a loaded layer keeps its frequencies.
-        self.seed = keras.random.SeedGenerator(seed).get_config()["seed"]
+        # Drawn here, so that the configuration has it and a loaded layer keeps its frequencies, and
+        # from Python's generator, which `keras.utils.set_random_seed` seeds with the others.
+        self.seed = random.randrange(2**31) if seed is None else seed
 
     def _dense(self, units, shape, name):
         layer = keras.layers.Dense(
