@@ -48,7 +48,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
     Example:
         >>> from keras import ops
         >>> layer = CachedMultiHeadAttention(num_heads=2, key_dim=8, causal=True)
-        >>> layer(ops.ones((4, 10, 16))).shape
+        >>> ops.shape(layer(ops.ones((4, 10, 16))))
         (4, 10, 16)
 
     Source: Vaswani et al. (2017), section 3.2, equation 1.
