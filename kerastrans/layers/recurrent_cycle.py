@@ -29,7 +29,7 @@ class RecurrentCycle(keras.layers.Layer):
 
     Example:
         >>> from keras import ops
-        >>> ops.shape(RecurrentCycle(24, num_channels=3)(ops.convert_to_tensor([0, 5]), 48))
+        >>> ops.shape(RecurrentCycle(24, num_channels=3)(ops.convert_to_tensor([0, 5]), length=48))
         (2, 48, 3)
 
     Source: Lin et al. (2024), CycleNet, section 3.1.
