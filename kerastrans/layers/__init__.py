@@ -7,7 +7,8 @@ from kerastrans.layers.auto_correlation import AutoCorrelation
 from kerastrans.layers.basis import BasisExpansion
 from kerastrans.layers.decomposition import SeriesDecomposition
 from kerastrans.layers.dropout import Dropout
-from kerastrans.layers.fourier import FourierBlock, FourierCrossAttention
+from kerastrans.layers.fourier import FourierBlock
+from kerastrans.layers.fourier_attention import FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention

@@ -48,7 +48,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
     Example:
         >>> from keras import ops
         >>> layer = CachedMultiHeadAttention(num_heads=2, key_dim=8, causal=True)
-        >>> layer(ops.ones((4, 10, 16))).shape
+        >>> ops.shape(layer(ops.ones((4, 10, 16))))
         (4, 10, 16)
 
     Source: Vaswani et al. (2017), section 3.2, equation 1.
@@ -83,11 +83,10 @@ class CachedMultiHeadAttention(ProjectedAttention):
                 "memory that does not grow, can be decoded step by step."
             )
         reads_ahead = False
-        for name, mask in (("padding_mask", padding_mask), ("attention_mask", attention_mask)):
-            if mask is None:
-                continue
-            shape, axis = for_each_query(mask).shape, time_axes.get(name)
-            hides_keys = axis == len(mask.shape) - 1
+        given = {"padding_mask": padding_mask, "attention_mask": attention_mask}
+        for name, mask in _per_query(padding_mask, attention_mask).items():
+            shape, axis = mask.shape, time_axes.get(name)
+            hides_keys = axis == len(given[name].shape) - 1
             if axis is None:
                 fits = len(shape) <= 3
                 reads_ahead |= memory is None or shape[-2] != 1
@@ -95,7 +94,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
                 fits = len(shape) == 3 and (not hides_keys if memory is not None else hides_keys)
             if not fits:
                 raise ValueError(
-                    f"{self.name}: {name} of shape {tuple(mask.shape)} is not known step by step."
+                    f"{self.name}: {name} of shape {tuple(shape)} is not known step by step."
                 )
         return reads_ahead
 
@@ -106,7 +105,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
 
         A mask over the decoder's own steps that depends on its input has room here as well.
         """
-        masks = [for_each_query(x) for x in (padding_mask, attention_mask) if x is not None]
+        masks = list(_per_query(padding_mask, attention_mask).values())
         known = [mask for mask in masks if not isinstance(mask, keras.KerasTensor)]
         for mask in known:
             sizes = mask.shape[-2:] if memory is None else mask.shape[-2:-1]
@@ -142,8 +141,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
         Returns:
             The attention `(batch, 1, d_model)`, and the cache.
         """
-        masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
-        masks = {name: for_each_query(x) for name, x in masks.items() if x is not None}
+        masks = _per_query(padding_mask, attention_mask)
         newest = [mask for name, mask in masks.items() if name in time_axes]
         rows = [row_of_mask(mask, index) for name, mask in masks.items() if name not in time_axes]
         keys, values, *visible = cache
@@ -169,3 +167,9 @@ class CachedMultiHeadAttention(ProjectedAttention):
 
     def compute_output_shape(self, query_shape, memory_shape=None):
         return query_shape
+
+
+def _per_query(padding_mask, attention_mask):
+    """The masks that there are by name, each broadcastable to `(batch, query, key)`."""
+    masks = {"padding_mask": for_each_query(padding_mask), "attention_mask": attention_mask}
+    return {name: mask for name, mask in masks.items() if mask is not None}

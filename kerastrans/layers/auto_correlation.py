@@ -33,6 +33,11 @@ class AutoCorrelation(keras.layers.Layer):
     Raises:
         ValueError: `dim` or `factor` below 1.
 
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(AutoCorrelation(dim=8)(ops.ones((4, 48, 16))))
+        (4, 48, 16)
+
     Source: Wu et al. (2021), equations 5-8. The published code chooses the delays for a whole
     batch in training; here each sequence has its own, in training as in use.
     """

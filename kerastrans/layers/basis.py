@@ -46,7 +46,13 @@ class BasisExpansion(keras.layers.Layer):
         `(..., length)`.
 
     Raises:
-        ValueError: an unknown basis, `length` below 1.
+        ValueError: an unknown basis.
+        ValueError: `length` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(BasisExpansion("fourier", length=24)(ops.ones((4, 5))))
+        (4, 24)
 
     Source: Oreshkin et al. (2020), section 3.3; "linear": Challu et al. (2023), equation 3.
     """

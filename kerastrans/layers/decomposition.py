@@ -25,6 +25,12 @@ class SeriesDecomposition(keras.layers.Layer):
     Raises:
         ValueError: `kernel_size` below 1.
 
+    Example:
+        >>> from keras import ops
+        >>> season, trend = SeriesDecomposition(kernel_size=25)(ops.ones((4, 48, 3)))
+        >>> ops.shape(season), ops.shape(trend)
+        ((4, 48, 3), (4, 48, 3))
+
     Source: Wu et al. (2021), equation 1.
     """
 

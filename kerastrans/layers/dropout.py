@@ -22,7 +22,7 @@ class Dropout(keras.layers.Dropout):
 
     Example:
         >>> from keras import ops
-        >>> Dropout(0.5)(ops.ones((2, 3)), training=True).shape
+        >>> ops.shape(Dropout(0.5)(ops.ones((2, 3)), training=True))
         (2, 3)
 
     Source: Srivastava et al. (2014); the hash is of Wellons' "hash prospector" (2018), two rounds.

@@ -22,6 +22,11 @@ class FutureClock(keras.layers.Layer):
 
     Raises:
         ValueError: `prediction_length` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(FutureClock(4)(ops.ones((1, 48, 3))))[0, :, 0].tolist()
+        [0.25, 0.5, 0.75, 1.0]
     """
 
     def __init__(self, prediction_length, **kwargs):

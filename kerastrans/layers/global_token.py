@@ -1,4 +1,4 @@
-"""A learnt token behind each channel's sequence."""
+"""A learnt token after each channel's sequence."""
 
 import keras
 from keras import ops
@@ -21,6 +21,11 @@ class GlobalToken(keras.layers.Layer):
 
     Raises:
         ValueError: `num_channels` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(GlobalToken(num_channels=3)(ops.ones((12, 10, 16))))
+        (12, 11, 16)
 
     Source: Wang et al. (2024), TimeXer, equation 3.
     """

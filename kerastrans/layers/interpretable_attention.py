@@ -12,7 +12,7 @@ from kerastrans.utils.validation import check_dropout, check_positive_integers
 class InterpretableMultiHeadAttention(keras.layers.Layer):
     """Attention of the last positions of a sequence to all that are not later.
 
-    Every head has queries and keys of its own and the same values; the heads' weights are
+    Every head has its own queries and keys, and the same values; the heads' weights are
     averaged, and this average says how much each position mattered.
 
     Args:
@@ -28,7 +28,14 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         `(batch, query, d_model)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1).
+        ValueError: a size below 1.
+        ValueError: `dropout` outside [0, 1).
+
+    Example:
+        >>> from keras import ops
+        >>> layer = InterpretableMultiHeadAttention(num_heads=2, key_dim=8)
+        >>> ops.shape(layer(ops.ones((4, 12, 16)), ops.ones((4, 36, 16))))
+        (4, 12, 16)
 
     Source: Lim et al. (2021), equations 13-16.
     """

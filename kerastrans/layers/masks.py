@@ -40,7 +40,8 @@ def create_padding_mask(valid_lengths, size):
         >>> ops.convert_to_numpy(create_padding_mask([1, 3], 3)).astype(int).tolist()
         [[1, 0, 0], [1, 1, 1]]
     """
-    return ops.arange(size, dtype="int32") < ops.expand_dims(ops.cast(valid_lengths, "int32"), -1)
+    lengths = ops.expand_dims(ops.cast(valid_lengths, "int32"), -1)
+    return ops.less(ops.arange(size, dtype="int32"), lengths)
 
 
 def combine_masks(*masks):

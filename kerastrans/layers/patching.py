@@ -16,17 +16,23 @@ class Patching(keras.layers.Layer):
         patch_length: int, steps in a patch.
         stride: int, steps from one patch to the next.
         pad_end: bool, whether the last value is repeated `stride` times at the end, so that the
-            newest steps stand in one patch more.
+            newest steps are in one more patch.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
 
     Returns:
         `(batch, num_channels, patches, patch_length)`, with
-        `patches = (time - patch_length) // stride + 1`, and one more where the end is padded.
+        `patches = (time - patch_length) // stride + 1`, and one more if the end is padded.
 
     Raises:
-        ValueError: a size below 1, a series shorter than a patch.
+        ValueError: a size below 1.
+        ValueError: a series shorter than a patch.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(Patching(patch_length=16, stride=8)(ops.ones((4, 48, 3))))
+        (4, 3, 5, 16)
 
     Source: Nie et al. (2023), section 3.1, "Patching".
     """

@@ -15,11 +15,11 @@ class PeriodicConvolution(keras.layers.Layer):
     layer compiles on all backends. Kernels of 1, 3, 5, ... are added up before they are used.
 
     Args:
-        filters: int, features put out.
+        filters: int, output features.
         num_kernels: int, kernels; the largest is `2 * num_kernels - 1` wide.
 
     Call arguments:
-        inputs: `(batch, time, channels)`; behind its end the last row is filled with zeros.
+        inputs: `(batch, time, channels)`; the last row is filled up with zeros.
         period: integers `(batch,)`, length of the rows.
 
     Returns:
@@ -27,6 +27,12 @@ class PeriodicConvolution(keras.layers.Layer):
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = PeriodicConvolution(filters=8, num_kernels=2)
+        >>> ops.shape(layer(ops.ones((2, 48, 3)), ops.convert_to_tensor([12, 24])))
+        (2, 48, 8)
 
     Source: Wu et al. (2023), TimesNet, equations 4-5 (inception block).
     """

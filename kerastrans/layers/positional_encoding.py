@@ -76,7 +76,7 @@ class PositionalEncoding(_Positional):
 
     Example:
         >>> from keras import ops
-        >>> PositionalEncoding(max_len=100, dim=16)(ops.zeros((4, 10, 16))).shape
+        >>> ops.shape(PositionalEncoding(max_len=100, dim=16)(ops.zeros((4, 10, 16))))
         (4, 10, 16)
 
     Source: Vaswani et al. (2017), section 3.5.
@@ -104,7 +104,7 @@ class LearntPositionalEncoding(_Positional):
 
     Example:
         >>> from keras import ops
-        >>> LearntPositionalEncoding(max_len=100, dim=16)(ops.zeros((4, 10, 16))).shape
+        >>> ops.shape(LearntPositionalEncoding(max_len=100, dim=16)(ops.zeros((4, 10, 16))))
         (4, 10, 16)
 
     Source: Gehring et al. (2017), section 3.1.

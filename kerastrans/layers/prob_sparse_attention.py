@@ -39,7 +39,7 @@ class ProbSparseAttention(ProjectedAttention):
 
     Example:
         >>> from keras import ops
-        >>> ProbSparseAttention(num_heads=2, key_dim=8)(ops.ones((4, 48, 16))).shape
+        >>> ops.shape(ProbSparseAttention(num_heads=2, key_dim=8)(ops.ones((4, 48, 16))))
         (4, 48, 16)
 
     Source: Zhou et al. (2021), equations 2-4 and algorithm 1.

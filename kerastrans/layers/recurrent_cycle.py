@@ -9,7 +9,7 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class RecurrentCycle(keras.layers.Layer):
-    """One learnt period of every channel, repeated for ever; zero before training.
+    """One learnt period of every channel, repeated without end; zero before training.
 
     Args:
         cycle_length: int, steps in the period.
@@ -19,13 +19,18 @@ class RecurrentCycle(keras.layers.Layer):
         position: integers `(batch,)`, the number of the first step, counted from any origin
             that is the same for all windows.
         length: int, steps to read.
-        offset: int, steps behind `position` to begin at.
+        offset: int, steps from `position` to the first one read.
 
     Returns:
         `(batch, length, num_channels)`.
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(RecurrentCycle(24, num_channels=3)(ops.convert_to_tensor([0, 5]), length=48))
+        (2, 48, 3)
 
     Source: Lin et al. (2024), CycleNet, section 3.1.
     """

@@ -1,4 +1,4 @@
-"""A recurrent network that reads a series and goes on reading what follows, step by step."""
+"""A recurrent network over a series and over what follows it, step by step."""
 
 import keras
 from keras import ops
@@ -9,7 +9,7 @@ from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class RecurrentDecoder(keras.layers.Layer):
-    """Stacked LSTM over the history and then over the decoder's inputs, each channel by itself.
+    """Stacked LSTM over the history and then over the decoder's inputs, each channel alone.
 
     At every step it takes the value before and the covariates of the step. All channels share the
     weights. In `kerastrans.generate` the state of the LSTMs is the cache.
@@ -29,7 +29,14 @@ class RecurrentDecoder(keras.layers.Layer):
         `(batch, time, num_channels, units)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1).
+        ValueError: a size below 1.
+        ValueError: `dropout` outside [0, 1).
+
+    Example:
+        >>> from keras import ops
+        >>> layer = RecurrentDecoder(units=8, num_layers=2)
+        >>> ops.shape(layer(ops.ones((4, 12, 3)), ops.ones((4, 48, 3))))
+        (4, 12, 3, 8)
 
     Source: Salinas et al. (2020), figure 2.
     """

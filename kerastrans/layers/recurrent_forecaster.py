@@ -1,4 +1,4 @@
-"""A recurrent network that reads a series and then goes on with what it says itself."""
+"""A recurrent network that reads a series and then its own forecasts."""
 
 import keras
 from keras import ops
@@ -45,6 +45,11 @@ class RecurrentForecaster(keras.layers.Layer):
 
     Raises:
         ValueError: a size below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(RecurrentForecaster(8, 2, prediction_length=12)(ops.ones((4, 48, 3))))
+        (4, 12, 3)
 
     Source: Salinas et al. (2020), figure 2, with a point in place of the distribution.
     """

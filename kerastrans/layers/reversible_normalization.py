@@ -1,4 +1,4 @@
-"""Reversible instance normalisation: each window is normalised, its forecast put back."""
+"""Reversible instance normalisation: each window is normalised, and its forecast restored."""
 
 import keras
 from keras import ops
@@ -40,6 +40,13 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
 
     Raises:
         ValueError: unknown `center` or `scale`.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = ReversibleInstanceNormalization()
+        >>> x, statistics = layer(ops.reshape(ops.arange(6.0), (1, 3, 2)))
+        >>> ops.convert_to_numpy(layer(x, statistics)).round(3)[0, 2].tolist()
+        [4.0, 5.0]
 
     Source: Kim et al. (2022), equations 1-3; "last" from Zeng et al. (2023), NLinear; "mean_abs"
     from Salinas et al. (2020), section 3.3.

@@ -20,7 +20,13 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
         `(1, num_channels, num_segments, d_model)`: the same for every example.
 
     Raises:
-        ValueError: `num_segments` below 1, an odd width.
+        ValueError: `num_segments` below 1.
+        ValueError: an odd width.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(ChannelSegmentEmbedding(num_segments=5)(ops.ones((4, 3, 16))))
+        (1, 3, 5, 16)
 
     Source: Lin et al. (2023), SegRNN, section 3.3.
     """

@@ -11,7 +11,7 @@ class ValueEmbedding(keras.layers.Layer):
     """Convolution over three steps of the series, taken as a circle, without bias.
 
     Args:
-        d_model: int, features put out.
+        d_model: int, output features.
 
     Call arguments:
         inputs: `(batch, time, channels)`.
@@ -21,6 +21,11 @@ class ValueEmbedding(keras.layers.Layer):
 
     Raises:
         ValueError: `d_model` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(ValueEmbedding(d_model=16)(ops.ones((4, 48, 3))))
+        (4, 48, 16)
 
     Source: Zhou et al. (2021), Informer, appendix B.
     """

@@ -11,7 +11,7 @@ from keras import layers
 import kerastrans
 from kerastrans import generate, transformer_decoder, transformer_encoder
 from kerastrans.data import random_sequences
-from kerastrans.decoding.generation import CachedDecoder, cached_decoder
+from kerastrans.decoding.cached_decoder import CachedDecoder, cached_decoder
 from kerastrans.layers import LearntPositionalEncoding
 from tests.conftest import assert_generated, naive_generate
 
@@ -71,7 +71,7 @@ def test_one_trace_per_shape_is_reused(small_model, small_inputs, monkeypatch):
     monkeypatch.setattr(
         CachedDecoder,
         "decode",
-        lambda self, *args, **loop: traces.append(loop["num_steps"]) or decode(self, *args, **loop),
+        lambda self, *args, **loop: traces.append(loop["room"]) or decode(self, *args, **loop),
     )
     for _ in range(3):
         generate(small_model, small_inputs, 4)
@@ -231,3 +231,17 @@ def test_bad_num_steps_is_refused(small_model, small_inputs, steps):
 def test_bad_start_token_is_refused(small_model, small_inputs):
     with pytest.raises(ValueError, match=r"must broadcast to .* = \(2, 1, 3\), got shape \(4,\)"):
         generate(small_model, small_inputs, 3, start_token=[1.0, 2.0, 3.0, 4.0])
+
+
+def test_a_start_token_that_is_no_number_is_refused(small_model, small_inputs):
+    with pytest.raises(ValueError, match="start_token must be finite"):
+        generate(small_model, small_inputs, 3, start_token=np.nan)
+
+
+def test_tokens_want_a_model_that_embeds_its_source():
+    source, lengths = keras.Input((None,), dtype="int32"), keras.Input((), dtype="int32")
+    target = keras.Input((None,), dtype="int32")
+    level = layers.Embedding(1, 9)(lengths * 0)[:, None]
+    model = keras.Model([source, lengths, target], layers.Embedding(9, 9)(target) + level)
+    with pytest.raises(ValueError, match="goes into an Embedding layer"):
+        kerastrans.generate_tokens(model, np.array([[1, 2]]), np.array([2]), 3)

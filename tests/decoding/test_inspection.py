@@ -7,8 +7,8 @@ from keras import layers
 
 import kerastrans
 from kerastrans.data import random_sequences, teacher_forcing_pairs
-from kerastrans.decoding.generation import cached_decoder
-from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.decoding.cached_decoder import cached_decoder
+from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
 from kerastrans.text.tokens import START
 from tests.conftest import to_numpy
 
@@ -104,6 +104,35 @@ def test_model_without_attention_is_refused():
     model = keras.Model(inputs, layers.Dense(2)(inputs))
     with pytest.raises(ValueError, match="has no kerastrans attention"):
         kerastrans.attention_scores(model, np.zeros((1, 4, 3), "float32"))
+
+
+def test_only_the_kinds_that_a_model_has_are_shown():
+    inputs = keras.Input((4, 3))
+    model = keras.Model(inputs, kerastrans.transformer_encoder(inputs, 2, 4, 8))
+    scores = kerastrans.attention_scores(model, random_sequences(1, 4, 3, seed=0))
+    assert {kind: x.shape for kind, x in scores.items()} == {"encoder_self": (1, 2, 4, 4)}
+
+
+class Doubled(CachedMultiHeadAttention):
+    def call(self, query, memory=None):
+        return super().call(2 * query, memory)
+
+
+@pytest.mark.parametrize(
+    ("layer", "name"),
+    [(ProbSparseAttention(2, 3), "ProbSparseAttention"), (Doubled(2, 3), "Doubled")],
+)
+def test_weights_that_were_never_used_are_not_shown(layer, name):
+    inputs = keras.Input((12, 3))
+    model = keras.Model(inputs, layer(inputs))
+    with pytest.raises(ValueError, match=rf"cannot show .*\({name}\): it has no weights"):
+        kerastrans.attention_scores(model, np.zeros((1, 12, 3), "float32"))
+
+
+def test_channels_that_are_examples_of_their_own_are_refused():
+    model = kerastrans.zoo.build("patchtst", 16, 4, 2, patch_length=4, stride=4, d_model=8)
+    with pytest.raises(ValueError, match=r"shows one sequence: .* makes 2 of one example"):
+        kerastrans.attention_scores(model, np.zeros((1, 16, 2), "float32"))
 
 
 def test_example_of_the_docstring():

@@ -1,6 +1,10 @@
+import itertools
+
+import keras
 import numpy as np
 import pytest
 
+from kerastrans import zoo
 from kerastrans.layers import FourierBlock, FourierCrossAttention
 
 from ..conftest import to_numpy
@@ -43,3 +47,42 @@ def test_cross_attention_is_tanh_of_complex_scores():
 def test_heads_that_do_not_divide_are_refused():
     with pytest.raises(ValueError, match="num_heads must divide dim=6, got 4"):
         FourierBlock(4, 6)
+
+
+def test_blocks_keep_other_frequencies_and_begin_with_other_weights():
+    keras.utils.set_random_seed(0)
+    blocks = [FourierBlock(2, 6, modes=8) for _ in range(3)]
+    for block in blocks:
+        block.build((None, 64, 5))
+    for one, other in itertools.combinations(blocks, 2):
+        assert list(one.frequencies) != list(other.frequencies)
+        assert np.abs(to_numpy(one.real) - to_numpy(other.real)).max() > 1e-3
+    assert np.abs(to_numpy(blocks[0].real) - to_numpy(blocks[0].imaginary)).max() > 1e-3
+    assert 0 <= to_numpy(blocks[0].real).min() <= to_numpy(blocks[0].real).max() <= 1 / 36
+
+
+def test_the_seed_decides_the_frequencies_and_a_saved_model_keeps_them(tmp_path):
+    def forecast(seed):
+        keras.utils.set_random_seed(seed)
+        model = zoo.build("fedformer", 32, 4, 1, d_model=8, num_heads=2, ff_dim=8, modes=5)
+        kept = [list(x.frequencies) for x in model.layers if isinstance(x, FourierBlock)]
+        return model, kept, model.predict(np.ones((1, 32, 1)) * np.arange(32)[:, None], verbose=0)
+
+    (model, kept, values), again, other = forecast(0), forecast(0), forecast(1)
+    assert kept == again[1] != other[1]
+    np.testing.assert_array_equal(values, again[2])
+    assert len({tuple(x) for x in kept}) > 1
+    model.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras", safe_mode=True)
+    blocks = [x for x in loaded.layers if isinstance(x, FourierBlock)]
+    assert [list(x.frequencies) for x in blocks] == kept
+    inputs = np.ones((1, 32, 1)) * np.arange(32)[:, None]
+    np.testing.assert_allclose(loaded.predict(inputs, verbose=0), values, atol=1e-6)
+
+
+def test_an_older_files_seed_chooses_the_frequencies_that_it_did():
+    layer = FourierBlock(2, 6, modes=4, seed=0)
+    layer.build((None, 16, 5))
+    np.testing.assert_array_equal(
+        layer.frequencies, np.sort(np.random.default_rng(0).permutation(8)[:4])
+    )

@@ -6,7 +6,7 @@ from keras import ops
 from scipy import stats
 
 from kerastrans import generate_samples, heads, zoo
-from kerastrans.decoding.generation import cached_decoder
+from kerastrans.decoding.cached_decoder import cached_decoder
 from tests.conftest import in_float64, to_numpy
 
 DISTRIBUTIONS = ("normal", "student_t", "negative_binomial", "mixture")
@@ -82,6 +82,23 @@ def test_the_same_model_in_float64_draws_the_same(name):
         assert (here == there).mean() > 0.98
     else:
         np.testing.assert_allclose(here, there, rtol=1e-3, atol=1e-3)
+
+
+def test_the_samples_of_a_window_are_the_same_in_any_company():
+    model, inputs = build(), example()
+    together = generate_samples(model, inputs, 5, 20, seed=3)
+    alone = generate_samples(model, [x[1:2] for x in inputs], 5, 20, seed=3)
+    np.testing.assert_allclose(together[1:2], alone, atol=1e-5)
+    same = [np.concatenate([x[:1], x[:1]]) for x in inputs]
+    same[0][1] += 1.0
+    moved = generate_samples(model, same, 5, 20, seed=3)
+    ranks = np.argsort(moved[:, :, 0, 0], axis=1)
+    assert (ranks[0] != ranks[1]).any()  # another window has other draws
+
+
+def test_covariates_that_end_before_the_loop_are_refused():
+    with pytest.raises(ValueError, match="6 steps after a history of 20 want as many covariates"):
+        generate_samples(build(), example(), 6, 2)
 
 
 def test_a_context_of_one_step_and_no_covariates():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,7 +11,9 @@ import keras
 import numpy as np
 import pytest
 
-from kerastrans.utils.distribution import distribute
+from kerastrans import zoo
+from kerastrans.layers.projected_attention import ProjectedAttention
+from kerastrans.utils.distribution import _LAYOUT, distribute
 
 TRAIN = """
 import json, sys
@@ -103,6 +106,27 @@ def test_tensorflow_mirrors():
     found = finish(start("tensorflow", "mirror"))
     # Batch normalisation sees the windows of its own device.
     np.testing.assert_allclose(found["two"], found["one"], rtol=2e-2)
+
+
+@pytest.mark.parametrize("name", ["informer", "timexer", "itransformer", "transformer"])
+def test_every_attention_and_feed_forward_network_is_cut(name):
+    keras.backend.clear_session()
+    for _ in range(2):  # Keras numbers what has no name of its own
+        model = zoo.build(name, 32, 8, 3)
+    layouts = {
+        variable.path: [axes for path, axes in _LAYOUT.items() if re.fullmatch(path, variable.path)]
+        for variable in model.variables
+    }
+    assert all(len(axes) <= 1 for axes in layouts.values())
+    count = sum(isinstance(layer, ProjectedAttention) for layer in model.layers)
+    cut = [path for path, axes in layouts.items() if axes and path.endswith("kernel")]
+    assert len([path for path in cut if "attention" in path]) == 4 * count
+    expand = [path for path in cut if "ffn_expand" in path]
+    assert len(expand) == len([path for path in cut if "ffn_contract" in path])
+    norms = [path for path in model.layers if isinstance(path, keras.layers.LayerNormalization)]
+    assert 0 < len(expand) <= len(norms)
+    sizes = {v.path: int(np.prod(v.shape)) for v in model.variables}
+    assert sum(sizes[path] for path in cut) > 0.5 * sum(sizes.values())
 
 
 def test_what_cannot_be_distributed_is_refused():

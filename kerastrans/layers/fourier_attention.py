@@ -1,0 +1,59 @@
+"""Attention in the frequency domain: frequencies of one sequence to those of another."""
+
+import keras
+from keras import ops
+
+from kerastrans.layers.fourier import FourierLayer
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class FourierCrossAttention(FourierLayer):
+    """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
+
+    The weights are tanh, of real and imaginary part each, of the complex scores. Arguments as
+    `FourierBlock`.
+
+    Call arguments:
+        query: `(batch, time, d_model)`.
+        memory: `(batch, memory_time, memory_width)`.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = FourierCrossAttention(num_heads=2, dim=8, modes=16)
+        >>> ops.shape(layer(ops.ones((4, 36, 6)), ops.ones((4, 48, 6))))
+        (4, 36, 6)
+
+    Source: Zhou et al. (2022), equations 6-7 (FEA-f with tanh).
+    """
+
+    def build(self, query_shape, memory_shape):
+        self.frequencies = self._choose(query_shape[1])
+        self.memory_frequencies = self._choose(memory_shape[1])
+        self.query_dense = self._dense(self.dim, query_shape, "query")
+        self.key_dense = self._dense(self.dim, memory_shape, "key")
+        self.output_dense = self._dense(query_shape[-1], (*query_shape[:-1], self.dim), "output")
+        self._add_weight(self.frequencies)
+
+    def call(self, query, memory):
+        q_real, q_imaginary = self._transform(self.query_dense(query), self.frequencies)
+        k_real, k_imaginary = self._transform(self.key_dense(memory), self.memory_frequencies)
+
+        def scores(a, b):
+            return ops.einsum("bqhw,bkhw->bhqk", a, b)
+
+        def attend(weights, x):
+            return ops.einsum("bhqk,bkhw->bqhw", weights, x)
+
+        real = ops.tanh(scores(q_real, k_real) - scores(q_imaginary, k_imaginary))
+        imaginary = ops.tanh(scores(q_real, k_imaginary) + scores(q_imaginary, k_real))
+        spectrum = self._weigh(
+            attend(real, k_real) - attend(imaginary, k_imaginary),
+            attend(real, k_imaginary) + attend(imaginary, k_real),
+        )
+        return self.output_dense(self._inverse(*spectrum, self.frequencies, query.shape[1]))
+
+    def compute_output_shape(self, query_shape, memory_shape):
+        return query_shape

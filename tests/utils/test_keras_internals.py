@@ -1,0 +1,92 @@
+"""Canaries: each names what a new Keras has moved, before a user meets it in another place."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers, ops
+
+from kerastrans.decoding.contract import ARITHMETIC_OPS, MASK_OPS
+from kerastrans.utils import keras_internals
+
+TWO = ("Add", "Divide", "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "LogicalAnd")
+TWO += ("LogicalOr", "Maximum", "Minimum", "Multiply", "NotEqual", "Subtract", "TrueDivide")
+
+
+def test_calls_are_in_running_order_with_what_they_were_called_with():
+    inputs, mask = keras.Input((3,)), keras.Input((3,))
+    dense, add = layers.Dense(3, name="dense"), layers.Add(name="add")
+    x = dense(inputs)
+    model = keras.Model([inputs, mask], add([x, ops.multiply(mask, 2.0)]))
+    nodes = keras_internals.calls(model)
+    assert sorted(node.operation.name for node in nodes)[:2] == ["add", "dense"]
+    assert nodes[-1].operation is add
+    (first,) = [node for node in nodes if node.operation is dense]
+    assert first.input_tensors == [inputs]
+    assert first.outputs == [x]
+    assert keras_internals.call_arguments(first) == ((inputs,), {})
+    (product,) = [node for node in nodes if not isinstance(node.operation, layers.Layer)]
+    args, kwargs = keras_internals.call_arguments(product)
+    assert [*args, *kwargs.values()] == [mask, 2.0]
+
+
+@pytest.mark.parametrize("name", sorted(ARITHMETIC_OPS | MASK_OPS))
+def test_operations_are_known_by_the_names_of_their_classes(name):
+    snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
+    x = keras.KerasTensor((2, 3), "float32")
+    rest = (x,) if name in TWO else {"Cast": ("int32",), "ExpandDims": (1,)}.get(name, ())
+    if name == "Where":
+        rest = (x, x)
+    output = getattr(ops, snake)(x, *rest)
+    (node,) = keras_internals.calls(keras.Function(x, output))
+    assert keras_internals.op_name(node.operation) == name
+
+
+def test_a_subclass_of_model_that_is_given_inputs_and_outputs_is_functional():
+    class Own(keras.Model):
+        pass
+
+    inputs = keras.Input((3,))
+    model = Own(inputs, layers.Dense(2)(inputs))
+    assert isinstance(model, keras.Function)
+    assert len(keras_internals.calls(model)) == 1
+
+
+def test_layers_at_every_depth_are_listed():
+    inner = keras.Sequential([keras.Input((3,)), layers.Dense(2, name="deep")])
+    model = keras.Sequential([keras.Input((3,)), inner])
+    assert "deep" in [layer.name for layer in keras_internals.all_layers(model)]
+    assert "deep" not in [layer.name for layer in model.layers]
+
+
+def test_dropout_has_its_noise_shape_and_a_seed_generator():
+    shape, generator = keras_internals.dropout_state(layers.Dropout(0.5, (2, 1), seed=3))
+    assert shape == (2, 1)
+    assert generator.get_config()["seed"] == 3
+    assert keras_internals.dropout_state(layers.Dropout(0.0))[0] is None
+
+
+def test_one_step_of_stacked_cells_is_the_layers_own():
+    rnn = layers.RNN(
+        [layers.LSTMCell(3), layers.LSTMCell(5)], return_sequences=True, return_state=True
+    )
+    x = np.random.default_rng(0).standard_normal((2, 4, 1)).astype("float32")
+    whole, *states = rnn(x)
+    cell = keras_internals.cell_of(rnn)
+    assert keras_internals.state_sizes(cell) == [3, 3, 5, 5]
+    flat = [ops.zeros((2, size)) for size in (3, 3, 5, 5)]
+    for step in range(4):
+        outputs, flat = keras_internals.run_cell(cell, x[:, step], flat, training=False)
+        np.testing.assert_allclose(outputs, whole[:, step], atol=1e-6)
+    for one, other in zip(keras.tree.flatten(states), flat, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_a_file_that_holds_code_is_told_by_the_error(tmp_path):
+    model = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x + 1)])
+    model.save(tmp_path / "code.keras")
+    with pytest.raises(ValueError) as refused:  # noqa: PT011  the text is what is_code reads
+        keras.saving.load_model(tmp_path / "code.keras", safe_mode=True)
+    assert keras_internals.is_code(refused.value)
+    with pytest.raises(ValueError) as refused:  # noqa: PT011
+        keras.saving.load_model(tmp_path / "missing.keras", safe_mode=True)
+    assert not keras_internals.is_code(refused.value)
