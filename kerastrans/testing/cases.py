@@ -46,8 +46,8 @@ class ModelCase:
         """A new model with the weights of this seed; other sizes by name."""
         if self._built is not None:
             raise NotApplicable("the model came built: give a function that builds it")
-        with _seeded(seed):
-            return self._build(**{**self.sizes, **sizes}, **self._hyperparameters)
+        keras.utils.set_random_seed(seed)
+        return self._build(**{**self.sizes, **sizes}, **self._hyperparameters)
 
     @functools.cached_property
     def model(self):
@@ -67,6 +67,7 @@ class ModelCase:
 
     def copy(self):
         """A model of the same graph and weights that may be changed."""
+        keras.utils.set_random_seed(1)  # of its dropout
         model = keras.models.clone_model(self.model)
         model.set_weights(self.model.get_weights())
         return model
@@ -124,10 +125,9 @@ def assert_close(actual, expected, tolerance, what):
 
 
 @contextlib.contextmanager
-def _seeded(seed):
-    """Seed Keras, and give Python and NumPy their generators back in the end."""
+def generators_kept():
+    """Give Python's and NumPy's global generators their states back in the end."""
     states = random.getstate(), np.random.get_state()
-    keras.utils.set_random_seed(seed)
     try:
         yield
     finally:

@@ -187,7 +187,7 @@ def check_seed(case):
         raise AssertionError("two calls on the same inputs return different forecasts")
     first, second = case.build(seed=3), case.build(seed=3)
     for one, other in zip(first.weights, second.weights, strict=True):
-        if not np.array_equal(*map(keras.ops.convert_to_numpy, (one, other))):
+        if not np.array_equal(one.numpy(), other.numpy()):
             raise AssertionError(f"{one.path} differs between two models of one seed")
 
 

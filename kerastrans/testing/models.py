@@ -1,7 +1,7 @@
 """The contract of a model, as a tool: for the architectures of the zoo and for your own."""
 
 from kerastrans.testing import forecast_checks, training_checks
-from kerastrans.testing.cases import ModelCase
+from kerastrans.testing.cases import ModelCase, generators_kept
 from kerastrans.testing.reports import run_checks
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
@@ -84,4 +84,5 @@ def check_model(
     check_choice("equivariance", equivariance, (None, "", "shift", "scale", "affine"))
     case = ModelCase(build, sizes, hyperparameters, equivariance, mixes_channels)
     subject = build if isinstance(build, str) else getattr(build, "__name__", None) or build.name
-    return run_checks(subject, CHECKS, case, skip if export else {*skip, "export"})
+    with generators_kept():
+        return run_checks(subject, CHECKS, case, skip if export else {*skip, "export"})
