@@ -93,14 +93,14 @@ class ForecasterCase:
         options = {"refit": True, **self._fit_options} if refit else {}
         return forecaster.backtest(frame, windows=2, static=self.static, **options)
 
-    def covariates(self, kind):
-        """Names of the "past" or "future" columns."""
-        return list(self.untrained.config[kind])
+    def option(self, name):
+        """An option that the forecaster was made with."""
+        return self.untrained.config[name]
 
     @property
     def targets(self):
         """Names of the columns that are forecast."""
-        return target_columns(self.frame, self.covariates("past") + self.covariates("future"))
+        return target_columns(self.frame, [*self.option("past"), *self.option("future")])
 
     @property
     def is_long(self):

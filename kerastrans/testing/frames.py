@@ -113,10 +113,7 @@ def windows_of(frame, columns, context_length):
 
 
 def has_gaps(frame):
-    """Whether a series lacks rows between its first and its last."""
-    if not is_long(frame):
-        return pd.infer_freq(frame.index.sort_values()) is None
-    return any(
-        pd.infer_freq(pd.DatetimeIndex(part.sort_values())) is None
-        for _, part in frame.groupby(ID)[TIME]
-    )
+    """Whether a series lacks rows between its first and its last, as far as its steps tell."""
+    times = [part for _, part in frame.groupby(ID)[TIME]] if is_long(frame) else [frame.index]
+    steps = [pd.Series(x).sort_values().diff().dropna() for x in times]
+    return any((x > 1.5 * x.median()).any() for x in steps)

@@ -51,8 +51,8 @@ def check_neighbours(case):
 
 def _perturbed(case, cutoffs):
     """The frame with a million times the values after the cutoffs: all that must not be known."""
-    known_ahead = case.covariates("future")
-    columns = case.targets + case.covariates("past")
+    known_ahead = case.option("future")
+    columns = [*case.targets, *case.option("past")]
     rows = frames.is_after(case.frame, cutoffs)
     frame = frames.changed(case.frame, columns, rows, lambda x: PERTURBATION * (1 + x))
     # What is known ahead is known for the horizon, and no further.
@@ -83,15 +83,20 @@ def check_later_rows_when_refitting(case):
 
 def _by_hand(case, cutoffs, forecaster=None):
     """Forecast from the rows up to the cutoffs, by the forecaster given or one trained on them."""
-    rows = frames.is_after(case.frame, cutoffs)
-    before, after = case.frame[~rows], case.frame[rows]
+    frame = case.frame
+    if case.is_long:  # a series that is too short for a backtest trains no model either
+        frame = frame[frame[ID].isin(cutoffs.index)]
+    rows = frames.is_after(frame, cutoffs)
+    before, after = frame[~rows], frame[rows]
+    if case.is_long and not before.groupby(ID)[TIME].max().equals(cutoffs.rename(TIME)):
+        raise NotApplicable("a series has no row at an origin")
     if forecaster is None:
         forecaster = case.fit(frame=before)
-    future = case.covariates("future")
+    future = case.option("future")
     if not future:
         return forecaster.predict(before, None, case.static)
     keys = [ID, TIME] if case.is_long else []
-    return forecaster.predict(before, after[keys + future], case.static)
+    return forecaster.predict(before, after[keys + list(future)], case.static)
 
 
 def _each_cutoff(rows):
@@ -119,7 +124,8 @@ def check_equivariance(case):
     kind = case.untrained.scaler.kind
     if kind is None:
         raise NotApplicable("scaler=None promises nothing")
-    scale, shift = 40.0, 0.0 if kind == "mean_abs" else 7.0
+    # A gap that is filled by zero stays where it is.
+    scale, shift = 40.0, 0.0 if kind == "mean_abs" or case.option("fill") == "zero" else 7.0
     everywhere = np.ones(len(case.frame), bool)
     # Of some standard deviations: float32 resolves what is left of the data.
     shift *= float(np.nanstd(case.frame[case.targets].to_numpy("float64")))
