@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
-from kerastrans.testing import example_windows as walks  # noqa: F401  tests of this folder use it
+from kerastrans.testing import example_windows
 
 CONTEXT, HORIZON, CHANNELS = 24, 12, 3
 
@@ -67,6 +67,11 @@ def example_inputs(model, history):
 def forecast(model, history):
     """`history` `(batch, context_length, num_channels)` -> NumPy forecast."""
     return model.predict_on_batch(example_inputs(model, np.asarray(history, "float32")))
+
+
+def walks(count, length=CONTEXT, num_channels=CHANNELS):
+    """Windows `(count, length, num_channels)`, see `example_windows`."""
+    return example_windows(count, length, num_channels)
 
 
 @functools.cache
