@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from forecaster_peer import BATCH, CONTEXT, HORIZON, LEVELS, ORIGINS, SEED, STEPS
 
-from kerastrans import datasets
+from kerastrans import backtesting, datasets
 from kerastrans.data import StandardScaler
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.runs import environment
@@ -79,10 +79,9 @@ def ours(name, frame):
     forecaster.fit(
         frame[frame["ds"] <= origin], batch_size=BATCH, steps_per_epoch=STEPS, epochs=1, verbose=0
     )
-    found = forecaster.backtest(frame, ORIGINS, levels=LEVELS)
+    found = forecaster.backtest(frame, windows=ORIGINS, levels=LEVELS)
     seconds = time.perf_counter() - started
-    columns = ["lo-80", "lo-50", "mean", "hi-50", "hi-80"]
-    return *errors(found["y"], found[columns]), seconds
+    return *errors(found["y"], found[backtesting.quantiles(found)[1]]), seconds
 
 
 def peer(name, frame):

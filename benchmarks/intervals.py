@@ -76,10 +76,12 @@ def measure(name):
     season = known.season
 
     def backtest(forecaster, frame, size):
-        return forecaster.backtest(frame, size - horizon + 1, 1, levels=LEVELS)
+        return forecaster.backtest(frame, windows=size - horizon + 1, step=1, levels=LEVELS)
 
     def calibrate(forecaster, method):
-        return forecaster.calibrate(before, sizes[1] - horizon + 1, levels=LEVELS, method=method)
+        return forecaster.calibrate(
+            before, windows=sizes[1] - horizon + 1, levels=LEVELS, method=method
+        )
 
     rows, tests = [], {}
     for model, hyperparameters in MODELS.items():

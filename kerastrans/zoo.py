@@ -1,26 +1,48 @@
 """The zoo: architectures by name, and the presets that were trained with them."""
 
-from kerastrans.forecasting import presets as trained
-from kerastrans.models.registry import Architecture, build, info, names
+from kerastrans.models.registry import Architecture, build, check_contract, info, names
 
-__all__ = ["Architecture", "build", "from_preset", "info", "names", "presets"]
+__all__ = [
+    "Architecture",
+    "build",
+    "check_contract",
+    "from_preset",
+    "info",
+    "names",
+    "presets",
+]
 
 
 def presets():
-    """Names of the trained forecasters that are installed, see `from_preset`."""
+    """Names of the trained forecasters that are installed, see `from_preset`.
+
+    Example:
+        >>> "nhits_air_passengers_12" in presets()
+        True
+    """
+    from kerastrans.forecasting import presets as trained  # pandas is imported to load, not to list
+
     return trained.names()
 
 
 def from_preset(source, checksum=None):
-    """A trained `kerastrans.Forecaster`: it forecasts at once, and `fit` goes on training it.
+    """A trained `kerastrans.Forecaster`: it forecasts at once, and `fit` trains it further.
 
     Args:
         source: one of `presets()`, a preset's folder, a .zip or .tar archive of one, or its URL.
         checksum: sha256 of the archive; a URL is not read without it.
 
     Raises:
-        ValueError: an unknown name (the nearest is suggested); a preset of another format; a file
-            whose checksum is not the one of its card; an archive with a path outside its folder;
-            a model that holds code.
+        ValueError: An unknown name; the nearest known one is suggested.
+        ValueError: A preset of another format.
+        ValueError: A file whose checksum is not the one of its card.
+        ValueError: An archive with a path outside its folder.
+        ValueError: A model that holds code.
+
+    Example:
+        >>> from_preset("nhits_air_passengers_12").prediction_length
+        12
     """
+    from kerastrans.forecasting import presets as trained
+
     return trained.load(source, checksum)

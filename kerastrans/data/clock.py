@@ -1,69 +1,91 @@
-"""Regular time: what number a time stamp has, which stamp a number, and what its calendar says."""
+"""Regular time: the number of a time stamp, the stamp of a number, its calendar."""
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-# What repeats within a day, a week, a year: name -> (finest step of use, value in [0, 1]).
-_CALENDAR = {
-    "minute": ("1h", lambda t: t.minute / 60),
-    "hour": ("1D", lambda t: (t.hour + t.minute / 60) / 24),
-    "weekday": ("7D", lambda t: t.day_of_week / 7),
-    "day": ("28D", lambda t: (t.day - 1) / t.days_in_month),
-    "month": ("365D", lambda t: (t.day_of_year - 1) / 366),
-}
+from kerastrans.data import calendar
+from kerastrans.data.frequency import (
+    FIRST,
+    LAST,
+    check_countable,
+    grid,
+    infer,
+    is_local,
+    offset_of,
+    step_of,
+    wall_clock,
+)
+from kerastrans.data.seasons import season_of, seasons_of
 
-# Frequencies whose steps differ, and the days that a step may have.
-_UNEVEN = {
-    "B": (1, 1),
-    "MS": (28, 31),
-    "ME": (28, 31),
-    "QS": (90, 92),
-    "QE": (90, 92),
-    "YS": (365, 366),
-    "YE": (365, 366),
-}
-_DAY = pd.Timedelta("1D").value
+__all__ = ["Clock", "season_of", "seasons_of"]
 
 
 @dataclass(frozen=True)
 class Clock:
-    """The regular grid of time stamps on which series lie.
+    """The regular grid of time stamps that series share.
 
-    Make one with `Clock.of(times)`.
+    Make one with `Clock.of(times)`. Time stamps are those of the years 1678 to 2261, which
+    nanoseconds in 64 bits can count.
 
     Attributes:
         freq: str, pandas frequency: "h", "15min", "D", "B", "W-SUN", "MS", "QE-DEC" ...
-        phase: int, for a fixed step, nanoseconds by which the grid lies behind its multiples.
+        phase: int, nanoseconds by which the stamps come after multiples of a fixed step, or after
+            the stamps of a calendar frequency: 14 days for the 15th of each month with "MS".
         tz: str or None, time zone; steps shorter than a day are counted in UTC, days and longer
             ones on the local calendar, so that no day is lost when clocks change.
+        anchor: int, for several calendar steps at a time ("2MS"): which of these is a stamp's.
+
+    Example:
+        >>> import pandas as pd
+        >>> clock = Clock.of(pd.DatetimeIndex(["2024-01-15", "2024-02-15", "2024-03-15"]))
+        >>> numbers, on_grid = clock.numbers(pd.DatetimeIndex(["2024-04-15", "2024-04-16"]))
+        >>> clock.freq, on_grid.tolist()
+        ('MS', [True, False])
+        >>> str(clock.times(numbers[:1] + 1)[0])
+        '2024-05-15 00:00:00'
     """
 
     freq: str
     phase: int = 0
     tz: str | None = None
+    anchor: int = 0
 
     @classmethod
     def of(cls, times, freq=None):
         """The clock of increasing time stamps `times`.
 
+        Args:
+            times: DatetimeIndex, some of whose steps may be missing.
+            freq: str, pandas frequency; None to infer it.
+
         Raises:
-            ValueError: no frequency is given and none can be told from the stamps.
+            ValueError: `freq` is not a frequency.
+            ValueError: no frequency is given and none can be inferred.
+            ValueError: a stamp is outside the years that are counted.
         """
+        check_countable(times)
         tz = None if times.tz is None else str(times.tz)
-        if freq is None:
-            freq = _infer(_wall(times, None).as_unit("ns"))
-        clock = cls(freq, 0, tz)
-        if clock._step is None:
-            return clock
-        return cls(freq, int(clock._count(times)[0] % clock._step), tz)
+        clock = cls(infer(wall_clock(times, None).as_unit("ns")) if freq is None else freq, 0, tz)
+        count = clock._count(times)
+        if clock._step is not None:
+            return replace(clock, phase=_most_common(count % clock._step))
+        stamps, origin = grid(clock.freq)
+        places = np.maximum(np.searchsorted(stamps, count, side="right") - 1, 0)
+        anchor = _most_common((places - origin) % clock._multiple)
+        return replace(clock, phase=_most_common(count - stamps[places]), anchor=anchor)
 
     @functools.cached_property
     def _step(self):
-        """Nanoseconds of a step of fixed length, None for months and the like."""
-        return _step(self.freq)
+        """Nanoseconds of a step of fixed length, None for months and other calendar steps."""
+        return step_of(self.freq)
+
+    @property
+    def _multiple(self):
+        """How many single calendar steps make a step: 2 for "2MS"."""
+        return offset_of(self.freq).n
 
     def _count(self, times):
         """Nanoseconds since 1970 of stamps as this clock sees them."""
@@ -72,99 +94,84 @@ class Clock:
                 f"time stamps of {'no time zone' if times.tz is None else times.tz} do not fit a "
                 f"model trained on {self.tz or 'no time zone'}."
             )
+        check_countable(times)
         if self.tz is not None:
-            times = _wall(times.tz_convert(self.tz), self.freq)
+            times = wall_clock(times.tz_convert(self.tz), self.freq)
         return times.as_unit("ns").asi8
 
     def numbers(self, times):
-        """Numbers of the stamps `(time,)`, and whether each lies on the grid."""
-        count = self._count(times)
+        """Numbers of the stamps `(time,)`, and whether each lies on the grid.
+
+        Raises:
+            ValueError: stamps with a time zone where the clock has none, or the other way around.
+            ValueError: a stamp is outside the years that are counted.
+        """
+        count = self._count(times) - self.phase
         if self._step is not None:
-            numbers, rest = np.divmod(count - self.phase, self._step)
+            numbers, rest = np.divmod(count, self._step)
             return numbers, rest == 0
-        grid = _grid(self.freq)
-        numbers = np.clip(np.searchsorted(grid, count), 0, len(grid) - 1)
-        return numbers, grid[numbers] == count
+        stamps, origin = grid(self.freq)
+        places = np.clip(np.searchsorted(stamps, count), 0, len(stamps) - 1)
+        numbers, rest = np.divmod(places - origin - self.anchor, self._multiple)
+        return numbers, (stamps[places] == count) & (rest == 0)
+
+    @functools.cached_property
+    def limits(self):
+        """The least and the greatest number whose time stamp is in the years 1678 to 2261."""
+        if self._step is not None:
+            return -((self.phase - FIRST) // self._step), (LAST - self.phase) // self._step
+        stamps, origin = grid(self.freq)
+        last = int(np.searchsorted(stamps, LAST - self.phase, side="right")) - 1
+        before = origin + self.anchor
+        return -(before // self._multiple), (last - before) // self._multiple
+
+    def check(self, numbers):
+        """Raise ValueError unless the numbers' time stamps are in the years 1678 to 2261."""
+        low, high = self.limits
+        if numbers.size and not low <= numbers.min() <= numbers.max() <= high:
+            last = self.times([high if numbers.max() > high else low])[0]
+            raise ValueError(
+                f"steps of {self.freq!r} beyond {last} have no time stamp: the years 1678 to 2261 "
+                "are counted."
+            )
 
     def times(self, numbers):
-        """Time stamps of the numbers, a DatetimeIndex."""
+        """Time stamps of the numbers, a DatetimeIndex.
+
+        Raises:
+            ValueError: a number whose stamp is outside the years that are counted.
+        """
+        numbers = np.asarray(numbers)
+        self.check(numbers)
         if self._step is not None:
-            times = pd.DatetimeIndex(np.asarray(numbers) * self._step + self.phase)
+            times = pd.DatetimeIndex(numbers * self._step + self.phase)
         else:
-            times = pd.DatetimeIndex(_grid(self.freq)[numbers])
+            stamps, origin = grid(self.freq)
+            places = numbers * self._multiple + origin + self.anchor
+            times = pd.DatetimeIndex(stamps[places] + self.phase)
         if self.tz is None:
             return times
-        if _is_local(self.freq):
+        if is_local(self.freq):
             return times.tz_localize(self.tz, ambiguous=True, nonexistent="shift_forward")
         return times.tz_localize("UTC").tz_convert(self.tz)
 
     @property
     def calendar_names(self):
         """Names of the calendar features: those that change from step to step."""
-        step = self._step or int(np.median(np.diff(_grid(self.freq)[:1000])))
-        return [
-            name for name, (finest, _) in _CALENDAR.items() if step < pd.Timedelta(finest).value
-        ]
+        step = self._step or int(np.median(np.diff(grid(self.freq)[0][:1000]))) * self._multiple
+        return calendar.names_of(step)
 
     def calendar(self, numbers):
-        """Sine and cosine of each calendar feature at these steps, `(time, features)`, float32."""
-        times = self.times(numbers)
+        """Sine and cosine of each calendar feature at these steps, `(time, features)`, float32.
+
+        Numbers beyond the years that are counted have the features of the nearest step.
+        """
+        times = self.times(np.clip(numbers, *self.limits))
         times = times if self.tz is None else times.tz_localize(None)
-        angles = [2 * np.pi * _CALENDAR[name][1](times) for name in self.calendar_names]
-        waves = [wave(angle) for angle in angles for wave in (np.sin, np.cos)]
-        return np.stack(waves, axis=-1).astype("float32") if waves else np.zeros((len(times), 0))
+        return calendar.waves(times, self.calendar_names)
 
 
-def _step(freq):
-    offset = pd.tseries.frequencies.to_offset(freq)
-    if isinstance(offset, pd.tseries.offsets.Day):
-        return offset.n * _DAY
-    return offset.nanos if isinstance(offset, pd.tseries.offsets.Tick) else None
-
-
-def _is_local(freq):
-    """Whether steps are counted on the local calendar: those of a day and longer."""
-    step = _step(freq)
-    return step is None or step % _DAY == 0
-
-
-def _wall(times, freq):
-    """Stamps of a time zone without it: local ones for days, UTC for anything shorter."""
-    if times.tz is None:
-        return times
-    if freq is None:
-        local = times.tz_localize(None)
-        return local if (local == local.normalize()).all() else times.tz_convert(None)
-    return times.tz_localize(None) if _is_local(freq) else times.tz_convert(None)
-
-
-@functools.lru_cache(maxsize=8)
-def _grid(freq):
-    """All stamps of a calendar frequency that a nanosecond counter reaches with room to spare."""
-    return pd.date_range("1700-01-01", "2200-01-01", freq=freq).as_unit("ns").asi8
-
-
-def _infer(times):
-    """The frequency of increasing stamps, by the steps that most of them take.
-
-    Raises:
-        ValueError: there are fewer than three, or no frequency fits.
-    """
-    if len(times) >= 3:
-        regular = pd.DatetimeIndex(times, freq="infer")
-        if regular.freq is not None:
-            return regular.freqstr
-        steps, counts = np.unique(np.diff(times.as_unit("ns").asi8), return_counts=True)
-        usual = pd.Timedelta(steps[counts.argmax()])
-        for freq, (shortest, longest) in _UNEVEN.items():  # with gaps
-            if shortest <= usual.days <= longest and np.isin(times.asi8, _grid(freq)).all():
-                return freq
-        if counts.max() > len(times) / 2:
-            days = usual // pd.Timedelta("1D")
-            if usual == days * pd.Timedelta("1D"):
-                return f"{days}D" if days > 1 else "D"
-            return pd.tseries.frequencies.to_offset(usual).freqstr
-    raise ValueError(
-        f"cannot tell the frequency of {len(times)} time stamps, the first "
-        f"{[str(t) for t in times[:3]]}: give freq, such as freq='h'."
-    )
+def _most_common(values):
+    """The integer that occurs most often; of several the least."""
+    unique, counts = np.unique(values, return_counts=True)
+    return int(unique[counts.argmax()])

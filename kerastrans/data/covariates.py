@@ -5,6 +5,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.frames import ID
+from kerastrans.data.scaling import StandardScaler
+
 KINDS = ("past", "future", "static")
 
 
@@ -27,13 +30,16 @@ class Column:
     @classmethod
     def of(cls, column, name):
         """From a column's training rows."""
+        if pd.api.types.is_complex_dtype(column):
+            raise ValueError(f"covariate {name!r} must be real numbers or text, not complex.")
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
             return cls(name, categories=tuple(sorted(column.dropna().astype(str).unique())))
-        values = column.to_numpy("float64")
+        values = column.to_numpy("float64", na_value=np.nan)
         values = values[np.isfinite(values)]
         if not len(values):
             raise ValueError(f"covariate {name!r} has no finite value.")
-        return cls(name, float(values.mean()), float(values.std()) or 1.0)
+        scaler = StandardScaler.fit(values[:, None])
+        return cls(name, scaler.mean.item(), scaler.std.item())
 
     @property
     def size(self):
@@ -51,14 +57,29 @@ class Column:
                 f"covariate {self.name!r} was numeric in training, got {column.dtype}, such as "
                 f"{column.iloc[0]!r}."
             )
-        return ((column.to_numpy("float64") - self.mean) / self.std).astype("float32")
+        values = column.to_numpy("float64", na_value=np.nan)
+        with np.errstate(over="ignore"):
+            scaled = ((values - self.mean) / self.std).astype("float32")
+        if np.isinf(scaled).any():
+            raise ValueError(
+                f"covariate {self.name!r} has the value {values[np.isinf(scaled)][0]}, too large "
+                f"beside a mean of {self.mean:g} and a deviation of {self.std:g} in training."
+            )
+        return scaled
 
 
 @dataclass(frozen=True)
 class Covariates:
     """The columns of each kind: `past`, `future` (known for the horizon) and `static`.
 
-    Make one with `Covariates.of(frame, static, past=..., future=..., ...)`.
+    Make one with `Covariates.of(frame, static, past=..., future=...)`.
+
+    Example:
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"price": [1.0, 3.0], "day": ["work", "holiday"]})
+        >>> Covariates.of(frame, future=["price", "day"]).encode(frame, "future")
+        array([[-1.,  2.],
+               [ 1.,  1.]], dtype=float32)
     """
 
     past: tuple = ()
@@ -78,7 +99,7 @@ class Covariates:
         missing = [name for name in (*past, *future) if name not in frame.columns]
         if missing:
             raise ValueError(f"covariates {missing} are no columns: {list(frame.columns)}.")
-        names = [] if static is None else [c for c in static.columns if c != "unique_id"]
+        names = [] if static is None else [c for c in static.columns if c != ID]
         return cls(
             tuple(Column.of(frame[name], name) for name in past),
             tuple(Column.of(frame[name], name) for name in future),
@@ -95,8 +116,27 @@ class Covariates:
             return np.zeros((len(frame), 0), "float32")
         return np.stack([c.encode(frame[c.name]) for c in columns], axis=-1)
 
+    def encode_static(self, static, names):
+        """Static covariates `(series, columns)`, and the places of the series that have none.
+
+        Args:
+            static: frame with "unique_id" and these columns, one row a series; None if there are
+                none.
+            names: `(series,)`, ids of the series.
+        """
+        if not self.static:
+            return np.zeros((len(names), 0), "float32"), []
+        if static is None or ID not in static.columns:
+            wanted = [c.name for c in self.static]
+            raise ValueError(f"static covariates {wanted} are missing: give static, with {ID!r}.")
+        if static[ID].duplicated().any():
+            twice = static[ID][static[ID].duplicated()].iloc[0]
+            raise ValueError(f"static must have one row a series, {twice!r} has several.")
+        place = pd.Index(static[ID]).get_indexer(names)
+        return self.encode(static, "static")[place], np.flatnonzero(place < 0).tolist()
+
     def sizes(self, num_calendar=0):
-        """`{kind: sizes of its columns}` for a model; calendar features come behind the future's.
+        """`{kind: sizes of its columns}` for a model; calendar features come after the future's.
 
         A size is 0 for numbers and otherwise the number of categories; kinds without columns are
         left out.

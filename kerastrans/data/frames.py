@@ -1,53 +1,27 @@
 """Data frames as they come in: one row per time step, one column per channel."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
+from kerastrans.data.dates import read_times
+
+ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
 
 
-def read_csv(path, date_column=None):
-    """Read a CSV file with one date column and one numeric column per channel.
+def is_real(column):
+    """Whether a column holds real numbers, or booleans: not text, dates or complex numbers."""
+    numeric = pd.api.types.is_numeric_dtype(column)
+    return numeric and not pd.api.types.is_complex_dtype(column)
 
-    Args:
-        path: of the file, or an open text file.
-        date_column: name of the date column; by default the one called "date", "ds",
-            "datetime", "timestamp" or "time", in any case.
 
-    Returns:
-        DataFrame with a DatetimeIndex named "date", checked by `check_frame`.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: no table of text, no date column, dates that cannot be read, or what
-            `check_frame` refuses.
-    """
-    if hasattr(path, "read"):
-        path, file = getattr(path, "name", "the CSV"), path
-    elif Path(path).is_file():
-        file = path
-    else:
-        raise FileNotFoundError(f"no such CSV file: {path}.")
-    try:
-        frame = pd.read_csv(file)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is no table: {str(error).splitlines()[0]}") from None
-    if date_column is None:
-        named = [c for c in frame.columns if str(c).lower() in DATE_COLUMNS]
-        date_column = named[0] if named else None
-    if date_column not in frame.columns:
-        wanted = f"{date_column!r}" if date_column else f"called {', '.join(DATE_COLUMNS)}"
-        raise ValueError(
-            f"{path} has no date column {wanted}; its columns are {list(frame.columns)}."
-        )
-    try:
-        dates = pd.to_datetime(frame.pop(date_column))
-    except ValueError as error:
-        raise ValueError(f"{path}: column {date_column!r} is not all dates: {error}.") from None
-    frame.index = pd.DatetimeIndex(dates, name="date")
-    return check_frame(frame, name=str(path))
+def check_real(frame, columns, name="the frame"):
+    """Raise ValueError for the first of these columns that does not hold real numbers."""
+    for column in columns:
+        if not is_real(frame[column]):
+            raise ValueError(
+                f"{name}: column {column!r} must be numeric, got {frame[column].dtype}, such as "
+                f"{frame[column].iloc[0]!r}."
+            )
 
 
 def check_frame(frame, name="frame"):
@@ -62,19 +36,22 @@ def check_frame(frame, name="frame"):
 
     Raises:
         TypeError: the index is not a DatetimeIndex.
-        ValueError: no row or column, a non-numeric column, NaN or infinite values, duplicate or
-            unsorted timestamps, an irregular frequency; the first place at fault is named.
+        ValueError: there is no row or no column.
+        ValueError: a column is not numeric.
+        ValueError: a value is NaN or infinite; the first such place is named.
+        ValueError: the time stamps are not unique, sorted and regular; the first at fault is named.
+
+    Example:
+        >>> import pandas as pd
+        >>> dates = pd.DatetimeIndex(["2024-01-01", "2024-01-02", "2024-01-03"])
+        >>> check_frame(pd.DataFrame({"load": [1.0, 2.0, 3.0]}, dates)).index.freqstr
+        'D'
     """
     if not isinstance(frame, pd.DataFrame) or not isinstance(frame.index, pd.DatetimeIndex):
         raise TypeError(f"{name} must be a DataFrame with a DatetimeIndex.")
     if frame.empty:
         raise ValueError(f"{name} must have rows and columns, got shape {frame.shape}.")
-    for column in frame.columns:
-        if not pd.api.types.is_numeric_dtype(frame[column]):
-            raise ValueError(
-                f"{name}: column {column!r} must be numeric, got {frame[column].dtype}, "
-                f"such as {frame[column].iloc[0]!r}."
-            )
+    check_real(frame, frame.columns, name)
     finite = np.isfinite(frame.to_numpy("float64"))
     if not finite.all():
         row, column = np.argwhere(~finite)[0]
@@ -109,11 +86,66 @@ def _with_frequency(index, name):
     index = pd.DatetimeIndex(index, freq="infer")
     if index.freq is not None:
         return index
-    steps = np.diff(index.asi8)
+    steps = np.diff(index.asi8)  # in units of the index: nanoseconds, microseconds, seconds
     values, counts = np.unique(steps, return_counts=True)
     usual = values[counts.argmax()]
     row = int(np.argmax(steps != usual)) + 1
+    step, usual = (pd.Timedelta(steps, index.unit) for steps in (steps[row - 1], usual))
     raise ValueError(
-        f"{name} must have a regular frequency: {index[row]} comes {pd.Timedelta(steps[row - 1])} "
-        f"after {index[row - 1]}, where most steps are {pd.Timedelta(usual)}."
+        f"{name} must have a regular frequency: {index[row]} comes {step} after {index[row - 1]}, "
+        f"where most steps are {usual}."
+    )
+
+
+def read_columns(frame, covariates, future=None):
+    """Times, series codes, names and values of a frame, long or wide, and the frame itself.
+
+    Args:
+        frame: long, with columns "unique_id", "ds" and "y", or wide, with a DatetimeIndex.
+        covariates: names of a wide frame's columns that are no channels.
+        future: frame of the same kind, without values, whose rows are appended.
+
+    Returns:
+        `(times, codes, names, values, frame)`: DatetimeIndex and codes `(rows,)`, names
+        `(series, num_channels)`, values `(rows, num_channels)`, float64.
+
+    Raises:
+        TypeError: not a DataFrame.
+        ValueError: a column is missing, or is not of numbers or of time stamps.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"expected a DataFrame, got {type(frame).__name__}.")
+    wide = ID not in frame.columns and isinstance(frame.index, pd.DatetimeIndex)
+    if wide:
+        channels = [c for c in frame.columns if c not in covariates]
+    else:
+        _check_long(frame)
+        channels = [TARGET]
+    if frame.empty or not channels:
+        raise ValueError(f"the frame is empty: its shape is {frame.shape}.")
+    check_real(frame, channels)
+    if future is not None:
+        frame = pd.concat([frame, future.drop(columns=channels, errors="ignore")])
+    columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in channels]
+    values = np.stack(columns, axis=1) if len(columns) > 1 else columns[0][:, None]
+    if wide:
+        return frame.index, np.zeros(len(frame), int), np.array([channels], object), values, frame
+    codes, names = pd.factorize(frame[ID])
+    if len(codes) and codes.min() < 0:
+        raise ValueError(f"column {ID!r} has no value in row {int(np.argmin(codes))}.")
+    times = read_times(frame[TIME])
+    return times, codes.astype("int64"), np.asarray(names, object)[:, None], values, frame
+
+
+def _check_long(frame):
+    """Raise ValueError unless the columns of a long frame are there."""
+    missing = [c for c in (ID, TIME, TARGET) if c not in frame.columns]
+    if not missing:
+        return
+    wanted = f"a long frame needs the columns {ID!r}, {TIME!r} and {TARGET!r}"
+    if ID in frame.columns or frame.empty:
+        raise ValueError(f"{wanted}; {missing} are missing from {list(frame.columns)}.")
+    raise ValueError(
+        f"{wanted}, a wide one a DatetimeIndex; this frame's columns are {list(frame.columns)} and "
+        f"its index holds {frame.index[0]!r}: set_index its dates, read by pd.to_datetime."
     )

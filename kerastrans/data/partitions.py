@@ -6,23 +6,38 @@ import numpy as np
 import pandas as pd
 
 
-def list_partitions(folder):
+def list_partitions(path):
     """The .parquet files of a folder and of the folders in it, in the order of their paths.
 
+    Args:
+        path: of the folder, or of one Parquet file.
+
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is nothing at `path`, or a folder without such files.
+        ValueError: a file that is not called .parquet.
     """
-    files = sorted(Path(folder).glob("**/*.parquet"))
-    if not files:
-        raise FileNotFoundError(f"{folder} holds no .parquet file.")
-    return files
+    path = Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file or folder {path}.")
+    if path.is_dir():
+        files = sorted(path.glob("**/*.parquet"))
+        if not files:
+            raise FileNotFoundError(f"{path} holds no .parquet file.")
+        return files
+    if path.suffix != ".parquet":
+        raise ValueError(
+            f"{path} is neither a folder of Parquet files nor one of them: give a DataFrame, such "
+            "as kerastrans.data.read_csv returns of a CSV file."
+        )
+    return [path]
 
 
 def read_partition(path):
     """The frame of a file.
 
     Raises:
-        ImportError: the extra `scale` is missing. ValueError: no Parquet file.
+        ImportError: the extra `scale` is missing.
+        ValueError: not a Parquet file.
     """
     try:
         return pd.read_parquet(path)
@@ -33,19 +48,29 @@ def read_partition(path):
 
 
 def stream_batches(files, windows, batch_size, shuffle, seed):
-    """Batches for `fit`, for ever, of which no more than one file's windows are in memory.
+    """Batches for `fit`, without end, of which no more than one file's windows are in memory.
 
     Args:
-        files: list of paths, each of which has windows.
+        files: list of paths.
         windows: function from a path to its `Windows`.
         batch_size: int, windows in a batch.
         shuffle: bool, whether the files and the windows of each come in a new order every epoch.
         seed: int, of the shuffling.
+
+    Raises:
+        ValueError: no file has a window.
     """
     random = np.random.default_rng(seed)
     while True:
+        is_empty = True
         for number in random.permutation(len(files)) if shuffle else range(len(files)):
             order = int(random.integers(2**31))
-            batches = windows(files[number]).batches(batch_size, shuffle, order, in_numpy=True)
-            yield from (batches[i] for i in range(len(batches)))
-            del batches  # before the next file is read
+            part = windows(files[number])
+            if len(part):
+                is_empty = False
+                batches = part.batches(batch_size, shuffle, order, in_numpy=True)
+                yield from (batches[i] for i in range(len(batches)))
+                del batches
+            del part  # before the next file is read
+        if is_empty:
+            raise ValueError(f"the {len(files)} files have no window.")

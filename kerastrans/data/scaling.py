@@ -18,6 +18,11 @@ class StandardScaler:
     Attributes:
         mean: `(num_channels,)`, in the units of the series.
         std: `(num_channels,)`, population standard deviation, in the units of the series.
+
+    Example:
+        >>> scaler = StandardScaler.fit([[1.0], [3.0]])
+        >>> scaler.transform([[5.0]]), scaler.inverse_transform([[3.0]])
+        (array([[3.]], dtype=float32), array([[5.]], dtype=float32))
     """
 
     mean: np.ndarray
@@ -27,10 +32,23 @@ class StandardScaler:
 
     @classmethod
     def fit(cls, values):
-        """Statistics of `values` `(time, num_channels)`: give it the training rows and no more."""
+        """Statistics of `values` `(time, num_channels)`: give it the training rows and no more.
+
+        Raises:
+            ValueError: values whose range float64 cannot hold.
+        """
         values = np.asarray(values, "float64")
-        std = values.std(axis=0)
-        return cls(values.mean(axis=0), np.where(std > 0, std, 1.0))
+        with np.errstate(over="ignore"):
+            shifted = values - values[0]
+        peak = np.abs(shifted).max(axis=0)
+        if np.isinf(peak).any():
+            raise ValueError(
+                f"values must span a range that float64 can hold, got {values.min()} to "
+                f"{values.max()}."
+            )
+        shifted /= np.where(peak > 0, peak, 1.0)
+        std = peak * shifted.std(axis=0)
+        return cls(values[0] + peak * shifted.mean(axis=0), np.where(std > 0, std, 1.0))
 
     def statistics(self, seen, xp=np):
         """Centre and scale of every window, `(1, 1, num_channels)`, float32."""
@@ -60,7 +78,13 @@ class WindowScaler:
     Attributes:
         kind: "standard" (mean and standard deviation), "mean_abs" (mean absolute value), "mase"
             (mean, and the mean absolute seasonal difference), or None for windows as they are.
-        season: int, steps of the season of "mase".
+        season: int, steps of the season of "mase"; fewer than the context has.
+
+    Example:
+        >>> import numpy as np
+        >>> center, scale = WindowScaler("standard").statistics(np.array([[[1.0], [3.0]]]))
+        >>> center.item(), scale.item()
+        (2.0, 1.0)
     """
 
     kind: str | None = "standard"
@@ -75,6 +99,14 @@ class WindowScaler:
         check_choice("scaler", self.kind, SCALERS)
         check_positive_integers(season=self.season)
 
+    def check_context(self, context_length):
+        """Raise ValueError if a context of so many steps has no value a season before another."""
+        if self.kind == "mase" and self.season >= context_length:
+            raise ValueError(
+                f"WindowScaler('mase', season={self.season}) takes differences of {self.season} "
+                f"steps: context_length must be greater, got {context_length}."
+            )
+
     def statistics(self, seen, xp=np):
         """Centre and scale `(batch, 1, num_channels)` of contexts `(batch, time, num_channels)`.
 
@@ -86,24 +118,41 @@ class WindowScaler:
             xp: the module that computes: NumPy, TensorFlow's NumPy, or `keras.ops`.
         """
         known = xp.logical_not(xp.isnan(seen))
+        weight = xp.where(known, xp.ones_like(seen), 0.0)
+        count = xp.maximum(xp.sum(weight, axis=1, keepdims=True), 1.0)
         values = xp.where(known, seen, 0.0)
-
-        def mean(values, known):
-            count = xp.sum(xp.where(known, 1.0, 0.0), axis=1, keepdims=True)
-            total = xp.sum(xp.where(known, values, 0.0), axis=1, keepdims=True)
-            return total / xp.maximum(count, 1.0)
-
-        level = mean(xp.abs(values), known)
-        center = level * 0.0 if self.kind in (None, "mean_abs") else mean(values, known)
-        if self.kind is None:
-            return center, center + 1.0
-        if self.kind == "mean_abs":
-            scale = level
-        elif self.kind == "standard":
-            scale = xp.sqrt(mean((values - center) ** 2, known))
+        unit = _or_one(xp.max(xp.abs(values), axis=1, keepdims=True), xp)
+        if self.kind in (None, "mean_abs"):
+            level = xp.sum(xp.abs(values) / unit, axis=1, keepdims=True) / count * unit
+            scale = _or_one(level, xp) if self.kind else xp.ones_like(level)
+            return xp.zeros_like(level), scale
+        # From the greatest value on and in units of the range: neither do squares overflow, nor
+        # is a small range lost beside a large level, nor does a constant have a deviation.
+        top = xp.max(xp.where(known, seen, -unit), axis=1, keepdims=True)
+        below = xp.where(known, seen - top, 0.0)
+        spread = _or_one(-xp.min(below, axis=1, keepdims=True), xp)
+        below = below / spread
+        middle = xp.sum(below, axis=1, keepdims=True) / count
+        if self.kind == "standard":
+            squares = weight * (below - middle) ** 2
+            scale = xp.sqrt(xp.sum(squares, axis=1, keepdims=True) / count)
         else:
-            before, after = values[:, : -self.season], values[:, self.season :]
-            both = xp.logical_and(known[:, : -self.season], known[:, self.season :])
-            scale = mean(xp.abs(after - before), both)
-        magnitude = xp.where(level > 0.0, level, 1.0)
-        return center, xp.where(scale > 1e-9 * magnitude, scale, magnitude)
+            both = weight[:, : -self.season] * weight[:, self.season :]
+            steps = both * xp.abs(below[:, self.season :] - below[:, : -self.season])
+            pairs = xp.maximum(xp.sum(both, axis=1, keepdims=True), 1.0)
+            scale = xp.sum(steps, axis=1, keepdims=True) / pairs
+        scale = scale * spread
+        is_known = xp.sum(weight, axis=1, keepdims=True) > 0.0
+        center = xp.where(is_known, top + middle * spread, 0.0)
+        # A deviation that is no more than the rounding of the values is none.
+        return center, xp.where(scale > 4 * _resolution(seen) * unit, scale, unit)
+
+
+def _or_one(x, xp):
+    """Positive values as they are, 1 in place of others."""
+    return xp.where(x > 0.0, x, xp.ones_like(x))
+
+
+def _resolution(x):
+    """The relative spacing of an array's or a tensor's numbers."""
+    return np.finfo("float32" if "float32" in str(x.dtype) else "float64").eps

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from kerastrans.data.frames import read_csv
+from kerastrans.data.csv_reader import read_csv
+from kerastrans.data.frames import check_frame
 from kerastrans.datasets.sources import find_file
 from kerastrans.utils.validation import suggest
 
@@ -160,6 +161,8 @@ def load(name):
     """
     dataset = info(name)
     if dataset.url is None:
-        return read_csv(Path(str(files(__package__) / "files" / dataset.path)))
-    known_hash = f"sha256:{dataset.sha256}"
-    return read_csv(find_file(dataset.path, dataset.sha256, dataset.url, known_hash))
+        path = Path(str(files(__package__) / "files" / dataset.path))
+    else:
+        known_hash = f"sha256:{dataset.sha256}"
+        path = find_file(dataset.path, dataset.sha256, dataset.url, known_hash)
+    return check_frame(read_csv(path), name=str(path))

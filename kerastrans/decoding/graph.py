@@ -2,39 +2,40 @@
 
 import keras
 
-
-def calls(model):
-    """The nodes of a functional model in an order in which they can run, without its inputs.
-
-    A node's `operation` is the layer or op, its `arguments` what that was called with.
-    """
-    # Keras has no public view of a functional graph's calls; Function.call reads the same.
-    return [
-        node
-        for depth in sorted(model._nodes_by_depth, reverse=True)
-        for node in model._nodes_by_depth[depth]
-        if not node.is_input
-    ]
+from kerastrans.utils.keras_internals import call_arguments, calls
 
 
 def arguments(node, tensors):
-    """The node's call arguments, its KerasTensors replaced by their tensors (None: not known).
+    """The node's call arguments, its KerasTensors replaced by the tensors that are known.
 
     Args:
-        node: one of `calls(model)`.
-        tensors: dict from the id of a KerasTensor to its tensor.
+        node: one of `kerastrans.utils.keras_internals.calls(model)`.
+        tensors: dict from the id of a KerasTensor to its tensor; a KerasTensor that is not in it
+            is left as it is.
     """
 
     def fill_in(x):
-        return tensors.get(id(x)) if isinstance(x, keras.KerasTensor) else x
+        return tensors.get(id(x), x) if isinstance(x, keras.KerasTensor) else x
 
-    return keras.tree.map_structure(fill_in, (node.arguments.args, node.arguments.kwargs))
+    return keras.tree.map_structure(fill_in, call_arguments(node))
 
 
 def store(node, outputs, tensors):
-    """Put what the node's operation gave into `tensors`, by the ids of the node's outputs."""
+    """Put what the node's operation returned into `tensors`, by the ids of the node's outputs."""
     flat = keras.tree.flatten(outputs)
     tensors.update(zip((id(x) for x in node.outputs), flat, strict=True))
+
+
+def split(model):
+    """The calls of a model in order: those that do not depend on its last input, and the rest."""
+    before, after, reached = [], [], {id(model.inputs[-1])}
+    for node in calls(model):
+        if any(id(tensor) in reached for tensor in node.input_tensors):
+            after.append(node)
+            reached.update(id(tensor) for tensor in node.outputs)
+        else:
+            before.append(node)
+    return before, after
 
 
 def inputs_of(model):

@@ -5,13 +5,16 @@ import numpy as np
 from keras import ops
 
 from kerastrans.data.covariates import KINDS
-from kerastrans.decoding.generation import check_arrays
-from kerastrans.decoding.graph import arguments, calls, store
-from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.decoding.contract import states_own
+from kerastrans.decoding.graph import arguments, store
+from kerastrans.decoding.inputs import check_arrays
+from kerastrans.layers.attention import CachedMultiHeadAttention
+from kerastrans.layers.projected_attention import ProjectedAttention
+from kerastrans.utils.keras_internals import calls
 
 
 def attention_scores(model, inputs):
-    """The attention weights of every block of an encoder-decoder model, for one example.
+    """The attention weights of every block of a model, for one example.
 
     What a model attends to while it generates is the same as what it attends to when it is shown
     what it has generated: give that as the decoder's input.
@@ -21,14 +24,18 @@ def attention_scores(model, inputs):
         inputs: list of the model's inputs, each with a batch of one example.
 
     Returns:
-        Dict of NumPy arrays `(blocks, heads, queries, keys)`: "encoder_self", "decoder_self" and
-        "cross". Every row sums to 1, or to 0 where all keys are hidden; a hidden key has 0.
+        Dict of NumPy arrays `(blocks, heads, queries, keys)`: those of "encoder_self",
+        "decoder_self" and "cross" that the model has. Every row sums to 1, or to 0 where all keys
+        are hidden; a hidden key has 0.
 
     Raises:
-        ValueError: other inputs than the model's, more than one example, NaN, a model without
-            such attention.
+        ValueError: other inputs than the model's, more than one example, NaN.
+        ValueError: a model without such attention, or with a kind that has no weights to show for
+            every query, such as `ProbSparseAttention`.
+        ValueError: a model whose channels are examples of their own to its attention.
 
     Example:
+        >>> import kerastrans
         >>> model = kerastrans.build_transformer_model((6, 12), 16, 4, 128, 2, 2, d_model=64)
         >>> history = kerastrans.data.random_sequences(1, 6, 12, seed=0)
         >>> forecast = model.generate(history, 9)
@@ -42,24 +49,41 @@ def attention_scores(model, inputs):
     if {len(array) for array in arrays} != {1}:
         sizes = [len(array) for array in arrays]
         raise ValueError(f"attention_scores wants inputs with a batch of 1, got {sizes}.")
+    nodes = calls(model)
+    _check_shown(node.operation for node in nodes)
     tensors = {
         id(symbol): ops.convert_to_tensor(array)
         for symbol, array in zip(model.inputs, arrays, strict=True)
     }
     scores = {"encoder_self": [], "decoder_self": [], "cross": []}
-    for node in calls(model):
+    for node in nodes:
         args, kwargs = arguments(node, tensors)
-        if isinstance(node.operation, CachedMultiHeadAttention):
-            layer = node.operation
+        layer = node.operation
+        if isinstance(layer, CachedMultiHeadAttention):
             is_cross = len(args) > 1 or kwargs.get("memory") is not None
             kind = "cross" if is_cross else "decoder_self" if layer.causal else "encoder_self"
             weights = ops.convert_to_numpy(layer.attention_scores(*args, **kwargs))
+            if len(weights) > 1:
+                raise ValueError(
+                    f"attention_scores shows one sequence: {layer.name!r} of {model.name!r} makes "
+                    f"{len(weights)} of one example."
+                )
             scores[kind].append(weights[0])
-        store(node, node.operation(*args, **kwargs), tensors)
-    missing = [kind for kind, weights in scores.items() if not weights]
-    if missing:
-        raise ValueError(f"{model.name!r} has no {' and no '.join(missing)} attention of ours.")
-    return {kind: np.stack(weights) for kind, weights in scores.items()}
+        store(node, layer(*args, **kwargs), tensors)
+    scores = {kind: np.stack(weights) for kind, weights in scores.items() if weights}
+    if not scores:
+        raise ValueError(f"{model.name!r} has no kerastrans attention.")
+    return scores
+
+
+def _check_shown(operations):
+    """ValueError for an attention layer whose `call` uses other weights than could be shown."""
+    for layer in operations:
+        if isinstance(layer, ProjectedAttention) and not states_own(layer, "attention_scores"):
+            raise ValueError(
+                f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}): it has no "
+                "weights for every query and key."
+            )
 
 
 def variable_importances(model, inputs):

@@ -11,83 +11,17 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.decoding.feedback import AncestralSampler, FeedBack, Sampler
 from kerastrans.text.tokens import END, PAD, START
 from kerastrans.utils.validation import check_non_negative, check_positive_integers
+
+__all__ = ["AncestralSampler", "BeamSampler", "FeedBack", "GreedySampler", "RandomSampler"]
 
 NEVER = -1e9  # the logit of a token that must not be chosen
 
 
-class _Sampler:
-    """What the loop asks of a sampler; numbers and tokens answer `start` and `advance`.
-
-    `start(first, num_steps, *draws)` is what the loop remembers before its first step, and
-    `advance(outputs, index, memory)` turns the step's outputs `(rows, 1, width)` into the next
-    input, the memory, and the rows to go on from (None: each from itself).
-    """
-
-    width = 1  # rows for each sequence
-
-    def draws(self, rows, num_steps):
-        """Random numbers that the loop will use, as NumPy arrays."""
-        return []
-
-    def is_finished(self, memory):
-        """Whether every sequence has ended before the last step."""
-        return False
-
-    def result(self, memory):
-        """What was generated, one row a sequence."""
-        return memory[0]
-
-
-@dataclass(frozen=True)
-class FeedBack(_Sampler):
-    """Numeric sequences: every output is the next input."""
-
-    def start(self, first, num_steps):
-        batch_size, _, output_dim = ops.shape(first)
-        return (ops.zeros((batch_size, num_steps, output_dim), first.dtype),)
-
-    def advance(self, outputs, index, memory):
-        (written,) = memory
-        value = ops.cast(outputs, written.dtype)
-        return value, (ops.slice_update(written, (0, index, 0), value),), None
-
-
-@dataclass(frozen=True)
-class AncestralSampler(_Sampler):
-    """Numbers: a draw from the forecast distribution is the next input.
-
-    Args:
-        head: a distribution of `kerastrans.heads`, the model's.
-        num_channels: int, values drawn at each step.
-        seed: int.
-
-    Source: Salinas et al. (2020), section 3.
-    """
-
-    head: object
-    num_channels: int
-    seed: int = field(default=0, compare=False)  # not part of the compiled loop
-
-    def draws(self, rows, num_steps):
-        shape = rows, num_steps, self.num_channels, 2
-        random = np.random.default_rng(self.seed)
-        return [random.uniform(1e-6, 1 - 1e-6, shape).astype("float32")]
-
-    def start(self, first, num_steps, uniform):
-        batch_size, _, output_dim = ops.shape(first)
-        return ops.zeros((batch_size, num_steps, output_dim), first.dtype), uniform
-
-    def advance(self, outputs, index, memory):
-        written, uniform = memory
-        draw = ops.cast(ops.take(uniform, index, axis=1)[:, None], outputs.dtype)
-        value = ops.cast(self.head.draw(outputs, draw), written.dtype)
-        return value, (ops.slice_update(written, (0, index, 0), value), uniform), None
-
-
 @dataclass(frozen=True, kw_only=True)
-class _TokenSampler(_Sampler):
+class _TokenSampler(Sampler):
     """What token samplers share; subclasses say how one is chosen.
 
     The loop remembers the tokens written, which rows have ended, and what a subclass adds.

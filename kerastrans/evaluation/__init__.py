@@ -1,4 +1,4 @@
-"""How good forecasts are: metrics, backtests, pictures, a report."""
+"""How good forecasts are: metrics, scores of backtests, baselines, plots, a report."""
 
 from kerastrans.utils.lazy import names_of
 
@@ -6,6 +6,8 @@ __getattr__, __dir__, __all__ = names_of(
     __name__,
     {
         "backtesting": (),
+        "baselines": (),
+        "columns": (),
         "metrics": (),
         "plotting": (),
         "report": (),

@@ -1,4 +1,4 @@
-"""A backtest as one HTML file: tables and pictures inside it, nothing fetched from anywhere."""
+"""A backtest as one HTML file, with its tables and plots inside: nothing is fetched."""
 
 import base64
 import html
@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from kerastrans.data.panel import ID, TIME
 from kerastrans.evaluation import backtesting, plotting
+from kerastrans.evaluation.baselines import best_naive, verdicts
+from kerastrans.evaluation.columns import CUTOFF, check_columns, split_models
+from kerastrans.evaluation.observations import observed_values
 from kerastrans.utils.validation import check_choice, check_new
 
 _STYLE = """
@@ -18,7 +22,7 @@ table { border-collapse: collapse; font-size: 0.85rem; display: block; overflow-
 th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #ddd; }
 img { max-width: 100%; }
 """
-MOST = 50  # rows of a table that are shown
+MAX_ROWS = 50  # of a table, that are shown
 
 
 def write_report(
@@ -29,72 +33,63 @@ def write_report(
     train=None,
     history=None,
     season=1,
+    seasons=None,
     unit=None,
     title="Backtest",
 ):
     """Write what a backtest showed as one HTML file that opens without a network.
 
-    In it: scores and skill beside a baseline; the error at each step ahead; scores by series, the
-    worst first, and by origin; fans of some series; calibration; residuals.
+    It holds scores and skill beside a baseline; the error at each step ahead; and of the first
+    backtest forecasts of some series, calibration, residuals, and scores by series, the largest
+    error first, and by origin.
 
     Args:
         path: of the file, which must not exist.
-        backtests: dict of name -> backtest as `Forecaster.backtest` returns it; the first is the
-            one that is looked at closely.
-        baseline: name of the one that the others are compared with; None for no comparison.
-        train, season: for MASE and RMSSE, see `kerastrans.backtesting.score`.
-        history: frame of what came before, for the pictures.
-        unit: of the values.
-        title: of the page.
+        backtests: dict of name -> backtest as `Forecaster.backtest` returns it, or one backtest of
+            several models.
+        baseline: str, name of the one that the others are compared with; by default the best of
+            the last value and the seasonal naives, if there is a `history`.
+        train: long frame that scales MASE and RMSSE, see `kerastrans.backtesting.score`.
+        history: long or wide frame of the series, for the naives and the plots.
+        season: int, steps of the season of MASE and RMSSE.
+        seasons: ints, of the seasonal naives; `season` alone by default.
+        unit: str, of the values.
+        title: str, of the page.
 
     Returns:
         The path.
 
     Raises:
-        FileExistsError: there is something at `path`. ValueError: an unknown baseline, or what
-            `score` refuses; nothing is written.
+        FileExistsError: `path` exists.
+        ValueError: no backtest, an unknown baseline, or what `score` or `skill` refuses; nothing
+            is written.
+
+    Example:
+
+    >>> import tempfile
+    >>> times = pd.date_range("2024-01-01", periods=5, freq="D")
+    >>> rows = {"unique_id": "a", "ds": times[3:], "cutoff": times[2], "y": [4.0, 5.0]}
+    >>> backtest = pd.DataFrame({**rows, "nlinear": [4.0, 4.5]})
+    >>> history = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, times[:3])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = write_report(Path(folder, "report.html"), backtest, history=history).read_text()
+    >>> "nlinear beats last value" in page
+    True
     """
     path = Path(path)
     check_new(path)
+    backtests = dict(split_models(backtests))
     if not backtests:
-        raise ValueError("a report wants at least one backtest, got an empty dict.")
+        raise ValueError("a report needs at least one backtest, got an empty dict.")
     name, closest = next(iter(backtests.items()))
+    if baseline is None and history is not None:
+        baseline, naive = best_naive(closest, history, seasons or (season,))
+        backtests.setdefault(baseline, naive)
     options = {"train": train, "season": season}
-    if baseline is not None:
-        check_choice("baseline", baseline, tuple(backtests))
-        overall = backtesting.skill(backtests, baseline, **options)
-    else:
-        overall = backtesting.score_all(backtests, **options)
-    by_step = {k: backtesting.score(v, by="step", **options) for k, v in backtests.items()}
-    by_series = backtesting.score(closest, by="unique_id", **options)
-    by_series = by_series.sort_values("mae", ascending=False)
-    origins = closest["cutoff"]
     parts = [
-        f"<h1>{html.escape(title)}</h1>",
-        f"<p>{closest['unique_id'].nunique():,} series, {origins.nunique():,} origins from "
-        f"{origins.min()} to {origins.max()}, {len(by_step[name])} steps ahead, "
-        f"{len(closest):,} forecasts."
-        + (f" Values in {html.escape(unit)}." if unit else "")
-        + "</p>",
-        "<h2>Scores</h2>",
-        _table(overall),
-        "<h2>Error at each step ahead</h2>",
-        _picture(plotting.plot_error_by_step(by_step, unit=unit)),
-        f"<h2>{html.escape(name)}: forecasts</h2>",
-        _picture(plotting.plot_fan(_some_origins(closest), history, unit=unit)),
-    ]
-    if backtesting.interval_levels(closest):
-        parts += [
-            f"<h2>{html.escape(name)}: calibration</h2>",
-            _picture(plotting.plot_calibration(closest)),
-        ]
-    parts += [
-        f"<h2>{html.escape(name)}: residuals</h2>",
-        _picture(plotting.plot_residuals(closest, unit=unit)),
-        f"<h2>{html.escape(name)}: by series, the largest error first</h2>",
-        _table(by_series),
-        f"<h2>{html.escape(name)}: by origin</h2>",
-        _table(backtesting.score(closest, by="cutoff", **options)),
+        _summary(title, closest, unit),
+        *_scores(backtests, baseline, unit, options),
+        *_closer_look(html.escape(name), closest, history, unit, options),
     ]
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     page = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
@@ -103,15 +98,75 @@ def write_report(
     return path
 
 
+def _summary(title, backtest, unit):
+    """The title, and what was forecast."""
+    check_columns(backtest, ID, TIME, CUTOFF)
+    origins = backtest[CUTOFF]
+    steps = backtest.groupby([ID, CUTOFF], sort=False).size().max()
+    values = f" Values in {html.escape(unit)}." if unit else ""
+    return (
+        f"<h1>{html.escape(title)}</h1><p>{backtest[ID].nunique():,} series, "
+        f"{origins.nunique():,} origins from {origins.min()} to {origins.max()}, {steps} steps "
+        f"ahead, {len(backtest):,} forecasts.{values}</p>"
+    )
+
+
+def _scores(backtests, baseline, unit, options):
+    """All backtests: scores, which of them beat the baseline, and the error at each step."""
+    lines = []
+    if baseline is None:
+        table = backtesting.score_all(backtests, **options)
+    else:
+        check_choice("baseline", baseline, tuple(backtests))
+        table = backtesting.skill(backtests, baseline, **options)
+        lines = verdicts(table, baseline)
+    if "crps" in table and table["crps"].isna().any():
+        names = ", ".join(table.index[table["crps"].isna()])
+        lines.append(f"Without intervals there is no CRPS: calibrate {names} to compare it.")
+    by_step = {
+        name: backtesting.score(backtest, by="step", **options)
+        for name, backtest in backtests.items()
+    }
+    return [
+        "<h2>Scores</h2>",
+        *(f"<p>{html.escape(line)}</p>" for line in lines),
+        _table(table),
+        "<h2>Error at each step ahead</h2>",
+        _picture(plotting.plot_error_by_step(by_step, unit=unit)),
+    ]
+
+
+def _closer_look(name, backtest, history, unit, options):
+    """One backtest: forecasts, calibration, residuals, and scores by series and by origin."""
+    by_series = backtesting.score(backtest, by=ID, **options).sort_values("mae", ascending=False)
+    values = observed_values(history, backtest)
+    parts = [
+        f"<h2>{name}: forecasts</h2>",
+        _picture(plotting.plot_fan(_some_origins(backtest), values, unit=unit)),
+    ]
+    if backtesting.interval_levels(backtest):
+        picture = _picture(plotting.plot_calibration(backtest))
+        parts += [f"<h2>{name}: calibration</h2>", picture]
+    return [
+        *parts,
+        f"<h2>{name}: residuals</h2>",
+        _picture(plotting.plot_residuals(backtest, unit=unit)),
+        f"<h2>{name}: by series, the largest error first</h2>",
+        _table(by_series),
+        f"<h2>{name}: by origin</h2>",
+        _table(backtesting.score(backtest, by=CUTOFF, **options)),
+    ]
+
+
 def _some_origins(backtest):
     """Origins whose forecasts do not overlap, the last five of each series."""
     rows = []
-    for _, part in backtest.groupby("unique_id", sort=False):
+    for _, part in backtest.groupby(ID, sort=False):
         end, chosen = None, []
-        by_cutoff = dict(iter(part.groupby("cutoff")))
+        by_cutoff = dict(iter(part.groupby(CUTOFF)))
         for cutoff in sorted(by_cutoff, reverse=True):
             origin = by_cutoff[cutoff]
-            if end is None or origin["ds"].max() <= end:
+            if end is None or origin[TIME].max() <= end:
                 chosen.append(origin)
                 end = cutoff
             if len(chosen) == 5:
@@ -122,8 +177,8 @@ def _some_origins(backtest):
 
 def _table(frame):
     """The first rows of a frame as an HTML table, and how many are left out."""
-    shown = frame.head(MOST).to_html(float_format="{:,.4g}".format, border=0, na_rep="")
-    left = len(frame) - MOST
+    shown = frame.head(MAX_ROWS).to_html(float_format="{:,.4g}".format, border=0, na_rep="")
+    left = len(frame) - MAX_ROWS
     return shown + (f"<p>{left:,} more rows are left out.</p>" if left > 0 else "")
 
 

@@ -1,7 +1,7 @@
-"""Leave Python: raw history in, forecast out, as a SavedModel, an ONNX or a LiteRT file.
+"""Forecasts outside of Python: a SavedModel, an ONNX or a LiteRT file from history to forecast.
 
-One function (`kerastrans.export.forecast`) is traced for all three. TensorFlow's own names live
-in this folder and in `kerastrans/backend.py`.
+One function (`kerastrans.export.forecast`) is traced for all three. TensorFlow's own names are
+used in this folder and in `kerastrans/utils/backend.py` alone.
 """
 
 from pathlib import Path
@@ -19,13 +19,25 @@ def export(model, path, **options):
     """Export a model as what the path's name asks for: `.onnx`, `.tflite`, or a SavedModel folder.
 
     Args:
-        model, path, **options: of `export_onnx`, `export_litert` or `export_savedmodel`.
+        model: Keras model, see `export_savedmodel`.
+        path: to write, which must not exist.
+        **options: of `export_onnx`, `export_litert` or `export_savedmodel`.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: another suffix; see the three.
+        FileExistsError: `path` exists.
+        RuntimeError: Keras does not run on TensorFlow.
+        ValueError: another suffix, or a model that the format has no place for.
+
+    Example:
+        >>> import tempfile
+        >>> from kerastrans import zoo
+        >>> model = zoo.build("nlinear", 24, 12, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     export(model, Path(folder, "model.tflite")).name
+        'model.tflite'
     """
     suffix = Path(path).suffix
     if suffix not in _BY_SUFFIX:

@@ -4,13 +4,12 @@ import json
 from dataclasses import dataclass
 
 import keras
-import numpy as np
 
 from kerastrans import __version__, heads
-from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.decoding.samplers import FeedBack
+from kerastrans.export.scaling import check_scaler, unscaled
 from kerastrans.utils.validation import check_positive_integers, check_prediction_length
 
 
@@ -37,19 +36,25 @@ class Forecast:
 
 
 def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, batch_size=None):
-    """The `Forecast` of a model, checked.
+    """The `Forecast` of a model, checked: what cannot be exported is refused before it is traced.
 
     Args:
-        model, scaler, prediction_length, metadata: see `export_savedmodel`.
+        model: Keras model, see `export_savedmodel`.
+        scaler: see `export_savedmodel`.
+        prediction_length: int, see `export_savedmodel`.
+        metadata: dict, see `export_savedmodel`.
         batch_size: int, of every input and output; None for any.
 
     Raises:
-        RuntimeError, ValueError: see `export_savedmodel`.
+        RuntimeError: Keras does not run on TensorFlow.
+        ValueError: see `export_savedmodel`.
     """
     decodes = is_autoregressive(model)
     if prediction_length is None and not decodes:
         prediction_length = model.output_shape[1]
     check_positive_integers(prediction_length=prediction_length)
+    if batch_size is not None:
+        check_positive_integers(batch_size=batch_size)
     if keras.backend.backend() != "tensorflow":
         raise RuntimeError(
             f"models are exported by the TensorFlow backend, Keras runs on "
@@ -59,29 +64,11 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
     import tensorflow as tf
 
     history, *further = inputs_of(model)
-    if "int" in history.dtype:
-        raise ValueError(f"only models of numbers are exported, {model.name!r} has tokens.")
-    num_channels = history.shape[-1]
-    if scaler is None:
-        scaler = StandardScaler(np.zeros(num_channels), np.ones(num_channels))
-    if isinstance(scaler, StandardScaler) and len(scaler.mean) != num_channels:
-        raise ValueError(
-            f"the model's input has {num_channels} channels, the scaler {len(scaler.mean)}: they "
-            "must agree."
-        )
-    predict = (_decoding if decodes else _direct)(model, prediction_length)
+    _check_history(model, history)
     head = heads.of(model)
-
-    def function(history, *further):
-        center, scale = scaler.statistics(history, keras.ops)
-        x = (history - center) / scale
-        if isinstance(scaler, WindowScaler):
-            x = tf.where(tf.math.is_nan(x), 0.0, x)
-        parameters = predict(x, *further)
-        if not scaler.is_identity:  # counts stay as they are
-            parameters = head.rescale(parameters, center, scale)
-        return head.outputs(parameters)
-
+    if scaler is not None:
+        check_scaler(model, head, scaler, history.shape[-1])
+    predict = (_decoding if decodes else _direct)(model, prediction_length)
     inputs = {"history": history}
     if not decodes:
         inputs |= {tensor.name: tensor for tensor in further}
@@ -90,7 +77,19 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
         for name, tensor in inputs.items()
     ]
     facts = describe(model, inputs, prediction_length)
+    function = unscaled(predict, head, scaler)
     return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
+
+
+def _check_history(model, history):
+    """Raise ValueError for a model whose history an exported file cannot take."""
+    if "int" in history.dtype:
+        raise ValueError(f"only models of numbers are exported, {model.name!r} has tokens.")
+    if None in history.shape[1:]:
+        raise ValueError(
+            f"only models of one context length are exported, the history of {model.name!r} has "
+            f"the shape {tuple(history.shape)}."
+        )
 
 
 def describe(model, inputs, prediction_length):
@@ -100,6 +99,10 @@ def describe(model, inputs, prediction_length):
         model: Keras model.
         inputs: dict of its inputs' names to their KerasTensors; "history" is among them.
         prediction_length: int.
+
+    Returns:
+        Dict with "model", "context_length", "prediction_length", "num_channels", "inputs",
+        "kerastrans" (the version), and a quantile head's "quantiles".
     """
     head = heads.of(model)
     _, context_length, num_channels = inputs["history"].shape

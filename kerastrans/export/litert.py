@@ -1,4 +1,4 @@
-"""A LiteRT (TensorFlow Lite) file, for telephones, browsers and small computers."""
+"""A LiteRT (TensorFlow Lite) file, for phones, browsers and small computers."""
 
 import tempfile
 import zipfile
@@ -7,7 +7,8 @@ from pathlib import Path
 from keras import layers
 
 from kerastrans.export.savedmodel import write_savedmodel
-from kerastrans.utils.files import new_file
+from kerastrans.utils.files import first_line, new_file
+from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.validation import check_choice, check_new
 
 PRECISIONS = (None, "float16", "int8")
@@ -17,13 +18,13 @@ def export_litert(model, path, *, quantize=None, batch_size=None, **options):
     """Export a model as a LiteRT file of built-in operators, which runs on the runtime alone.
 
     Inputs and outputs are those of `export_savedmodel`; the interpreter's signature runner takes
-    any batch size. The metadata lie in the file as `metadata.json`, which `zipfile` reads.
+    any batch size. The file holds the metadata as `metadata.json`, which `zipfile` reads.
 
     Args:
         model: see `export_savedmodel`.
         path: file to write, which must not exist.
         quantize: None; "float16" for weights of half the size, or "int8" for a quarter of it, in
-            the large matrices. Inputs, outputs and what lies between stay float32.
+            the large matrices. Inputs, outputs and all between them stay float32.
         batch_size: int, windows in a call; None for any. Networks with a recurrent sequence
             (`tft`, `lstm_seq2seq`, `deepar`) need one.
         **options: scaler, prediction_length and metadata, see `export_savedmodel`.
@@ -32,15 +33,42 @@ def export_litert(model, path, *, quantize=None, batch_size=None, **options):
         The path.
 
     Raises:
-        FileExistsError, RuntimeError, ValueError: as `export_savedmodel`; another `quantize`; a
-            recurrent network without a batch size.
+        FileExistsError: `path` exists.
+        OSError: the disk is full; nothing is left at `path`.
+        RuntimeError: Keras does not run on TensorFlow, or the converter refuses the model.
+        ValueError: as `export_savedmodel`; another `quantize`; a recurrent network without a batch
+            size.
+
+    Example:
+        >>> import tempfile
+        >>> from kerastrans import zoo
+        >>> model = zoo.build("nlinear", 24, 12, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = export_litert(model, Path(folder, "model.tflite"), quantize="float16")
+        ...     with zipfile.ZipFile(path) as file:
+        ...         file.namelist()
+        ['metadata.json']
     """
     check_choice("quantize", quantize, PRECISIONS)
     path = Path(path)
     check_new(path)
+    _check_recurrent(model, batch_size)
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent, "savedmodel")
+        forecast = write_savedmodel(model, folder, batch_size=batch_size, **options)
+        content = _convert(model.name, folder, quantize)
+    with new_file(path) as unfinished:
+        unfinished.write_bytes(content)
+        with zipfile.ZipFile(unfinished, "a") as archive:  # after the model, as its format allows
+            archive.writestr("metadata.json", forecast.description)
+    return path
+
+
+def _check_recurrent(model, batch_size):
+    """Raise ValueError for a recurrent network without a batch size."""
     recurrent = [
         layer.name
-        for layer in model._flatten_layers()
+        for layer in all_layers(model)
         if isinstance(layer, layers.RNN) and layer.return_sequences
     ]
     if recurrent and batch_size is None:
@@ -48,18 +76,10 @@ def export_litert(model, path, *, quantize=None, batch_size=None, **options):
             f"{model.name!r} is recurrent ({recurrent[0]!r}), which LiteRT runs for one batch size "
             "only: give batch_size, such as 1."
         )
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent, "savedmodel")
-        forecast = write_savedmodel(model, folder, batch_size=batch_size, **options)
-        content = _convert(folder, quantize)
-    with new_file(path) as unfinished:
-        unfinished.write_bytes(content)
-        with zipfile.ZipFile(unfinished, "a") as archive:  # behind the model, as its format allows
-            archive.writestr("metadata.json", forecast.description)
-    return path
 
 
-def _convert(folder, quantize):
+def _convert(name, folder, quantize):
+    """The content of a LiteRT file, from a SavedModel's folder."""
     import tensorflow as tf
 
     converter = tf.lite.TFLiteConverter.from_saved_model(
@@ -69,4 +89,8 @@ def _convert(folder, quantize):
         converter.optimizations = [tf.lite.Optimize.DEFAULT]
     if quantize == "float16":
         converter.target_spec.supported_types = [tf.float16]
-    return converter.convert()
+    try:
+        return converter.convert()
+    except Exception as error:  # its own is in a module that TensorFlow does not publish
+        message = f"LiteRT cannot express {name!r}: {first_line(error)}."
+        raise RuntimeError(message) from error

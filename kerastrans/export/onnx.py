@@ -1,11 +1,16 @@
-"""An ONNX file, for onnxruntime and what else reads the format."""
+"""An ONNX file, for onnxruntime and whatever else reads the format.
+
+The converter's handlers are its inside: `make_const`, `make_node`, `insert_new_node_on_input`,
+`replace_inputs`, `remove_node`, `get_shape` and `get_dtype` of its graph, and `utils.make_name`.
+They are used in this file alone; tests/export/test_files.py has their canary.
+"""
 
 from pathlib import Path
 
 import numpy as np
 
 from kerastrans.export.forecast import forecast_of
-from kerastrans.utils.files import new_file
+from kerastrans.utils.files import first_line, new_file
 from kerastrans.utils.validation import check_new, import_extra
 
 OPSET = 18
@@ -15,19 +20,33 @@ INT64 = 7  # as onnx.TensorProto numbers it
 def export_onnx(model, path, *, scaler=None, prediction_length=None, metadata=None):
     """Export a model as an ONNX file, which runs without TensorFlow, Keras and kerastrans.
 
-    Inputs and outputs are those of `export_savedmodel`, for any batch size. The metadata stand in
-    the file's properties, under "kerastrans". Needs the extra `onnx`.
+    Inputs and outputs are those of `export_savedmodel`, for any batch size. The file's properties
+    hold the metadata, under "kerastrans". Needs the extra `onnx`.
 
     Args:
-        model, scaler, prediction_length, metadata: see `export_savedmodel`.
+        model: see `export_savedmodel`.
         path: file to write, which must not exist.
+        scaler: see `export_savedmodel`.
+        prediction_length: int, see `export_savedmodel`.
+        metadata: dict, see `export_savedmodel`.
 
     Returns:
         The path.
 
     Raises:
-        ImportError: the extra is missing. FileExistsError, RuntimeError, ValueError: as
-            `export_savedmodel`.
+        ImportError: the extra is missing.
+        FileExistsError: `path` exists.
+        OSError: the disk is full; nothing is left at `path`.
+        RuntimeError: Keras does not run on TensorFlow, or the converter refuses the model.
+        ValueError: as `export_savedmodel`.
+
+    Example:
+        >>> import tempfile
+        >>> from kerastrans import zoo
+        >>> model = zoo.build("nlinear", 24, 12, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     export_onnx(model, Path(folder, "model.onnx")).name  # doctest: +SKIP
+        'model.onnx'
     """
     tf2onnx = import_extra("tf2onnx", "an ONNX file", "onnx")
     path = Path(path)
@@ -37,16 +56,16 @@ def export_onnx(model, path, *, scaler=None, prediction_length=None, metadata=No
     import tensorflow as tf
 
     function = tf.function(forecast.function, input_signature=forecast.signature)
-    proto, _ = tf2onnx.convert.from_function(
-        function,
-        input_signature=forecast.signature,
-        opset=OPSET,
-        custom_op_handlers={
-            "Erfc": (_erfc, []),
-            "SelectV2": (_where, []),
-            "XlaDynamicUpdateSlice": (_update_slice, []),
-        },
-    )
+    try:
+        proto, _ = tf2onnx.convert.from_function(
+            function,
+            input_signature=forecast.signature,
+            opset=OPSET,
+            custom_op_handlers={name: (handler, []) for name, handler in _HANDLERS.items()},
+        )
+    except Exception as error:  # of any kind, from an operator that it has no rule for
+        message = f"ONNX cannot express {model.name!r}: {first_line(error)}."
+        raise RuntimeError(message) from error
     proto.metadata_props.add(key="kerastrans", value=forecast.description)
     with new_file(path) as unfinished:
         unfinished.write_bytes(proto.SerializeToString())
@@ -68,12 +87,12 @@ def _erfc(context, node, name, args):
 
 
 def _where(context, node, name, args):
-    """As it is. The converter multiplies by the condition, and NaN times 0 is no 0."""
+    """As it is: the converter multiplies by the condition, but NaN times 0 is NaN."""
     node.type = "Where"
 
 
 def _update_slice(context, node, name, args):
-    """A cache with its newest step put in: what lies before it, the step, what lies behind."""
+    """A cache with its newest step in place: the part before it, the step, the part after it."""
     cache, update, starts = node.input
     shapes = context.get_shape(cache), context.get_shape(update)
     axis = next(i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if old != new)
@@ -89,9 +108,9 @@ def _update_slice(context, node, name, args):
 
     starts = make("Cast", starts, to=INT64)
     first = part(starts, constant(axis), constant(axis + 1), 0)
-    behind = make("Add", first, constant(1))
+    after = make("Add", first, constant(1))
     before = part(cache, constant(0), first, axis)
-    rest = part(cache, behind, constant(shapes[0][axis]), axis)
+    rest = part(cache, after, constant(shapes[0][axis]), axis)
     dtype = context.get_dtype(node.output[0])
     context.remove_node(node.name)
     context.make_node(
@@ -102,3 +121,6 @@ def _update_slice(context, node, name, args):
         shapes=[shapes[0]],
         dtypes=[dtype],
     )
+
+
+_HANDLERS = {"Erfc": _erfc, "SelectV2": _where, "XlaDynamicUpdateSlice": _update_slice}

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from kerastrans.export.forecast import forecast_of
-from kerastrans.utils.files import new_folder
+from kerastrans.utils.files import first_line, new_folder
 
 
 def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metadata=None):
@@ -18,29 +18,42 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metad
     Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in
     the units of the series, for any batch size, and returns `forecast`
     `(batch, prediction_length, num_channels)` in the same units; scaling is inside. A head adds
-    `quantiles`, or the `parameters` of its distribution, with a last axis. Of an
-    autoregressive model the cached decoding loop is inside too, compiled by XLA at the first call
-    of each batch size. A direct model's further inputs keep their names. The signature `metadata`
-    takes nothing and returns what the model is, as JSON.
+    `quantiles`, or the `parameters` of its distribution, with a last axis. An autoregressive
+    model's cached decoding loop is inside too, compiled by XLA at the first call of each batch
+    size. A direct model's further inputs keep their names. The signature `metadata` takes nothing
+    and returns what the model is, as JSON.
 
     Args:
         model: an autoregressive model as in `kerastrans.generate`, its decoder as wide as the
             encoder's input, or a direct one as `kerastrans.zoo` builds them.
         path: folder to write, which must not exist.
-        scaler: `StandardScaler` or `WindowScaler` the model was trained behind; None for none.
-            A `WindowScaler` takes NaN in the history for a missing value.
+        scaler: `StandardScaler` or `WindowScaler` that the model was trained with; None for none.
+            A `WindowScaler` takes NaN in the history for a missing value, and histories of any
+            magnitude that float32 holds.
         prediction_length: int, steps to forecast. A direct model's is its own, and may be left
             out.
-        metadata: dict of what else the exported model says of itself: channels, frequency ...
+        metadata: dict of further facts that the exported model says of itself, such as channels
+            and frequency.
 
     Returns:
         The path.
 
     Raises:
         FileExistsError: `path` exists; nothing in it is touched.
+        OSError: the disk is full; nothing is left at `path`.
         RuntimeError: Keras does not run on TensorFlow.
-        ValueError: a model of tokens, a scaler or a decoder of another width than the model's
-            input, `prediction_length` below 1, or not a direct model's own.
+        ValueError: a model of tokens, or without a context length; a scaler or a decoder of another
+            width than the model's input; a scaler with a head of counts; `prediction_length` below
+            1, or not a direct model's own.
+
+    Example:
+        >>> import tempfile
+        >>> from kerastrans import zoo
+        >>> model = zoo.build("nlinear", 24, 12, 1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = export_savedmodel(model, Path(folder, "model"))
+        ...     run_savedmodel(path, np.zeros((2, 24, 1))).shape  # (batch, steps, channels)
+        (2, 12, 1)
     """
     path = Path(path)
     with new_folder(path) as folder:
@@ -55,7 +68,21 @@ def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metad
 
 
 def write_savedmodel(model, folder, **options):
-    """Write into a folder; returns the `Forecast`, whose options these are."""
+    """Write a SavedModel into a folder.
+
+    Args:
+        model: see `export_savedmodel`.
+        folder: to write into.
+        **options: of `forecast_of`.
+
+    Returns:
+        The `Forecast`.
+
+    Raises:
+        OSError: TensorFlow could not write.
+        RuntimeError: see `export_savedmodel`.
+        ValueError: see `export_savedmodel`.
+    """
     import tensorflow as tf
 
     forecast = forecast_of(model, **options)
@@ -68,7 +95,11 @@ def write_savedmodel(model, folder, **options):
     archive.add_endpoint(
         "metadata", lambda: {"json": tf.constant(forecast.description)}, input_signature=[]
     )
-    archive.write_out(folder, verbose=False)
+    try:
+        archive.write_out(folder, verbose=False)
+    except tf.errors.OpError as error:  # TensorFlow's own, of a disk that is full
+        why = first_line(error).rpartition("}} ")[2]
+        raise OSError(f"cannot write the SavedModel: {why}.") from None
     return forecast
 
 
@@ -96,6 +127,9 @@ def run_savedmodel(path, history):
 
     Raises:
         RuntimeError: the process failed, or imported kerastrans.
+
+    Example:
+        See `export_savedmodel`.
     """
     with tempfile.TemporaryDirectory() as folder:
         inputs, outputs = Path(folder, "history.npy"), Path(folder, "forecast.npy")

@@ -10,7 +10,8 @@ import pooch
 
 from kerastrans import datasets
 from kerastrans.data import chronological_split
-from kerastrans.utils.files import unpack
+from kerastrans.utils.archives import unpack
+from kerastrans.utils.files import read_json
 from kerastrans.utils.validation import suggest
 
 FORMAT = 1  # of a preset's folder; a card of another one is refused
@@ -56,11 +57,14 @@ def card(source):
         ValueError: an unknown name, a folder that is no preset, or one of another format.
     """
     path = _find(str(source)) / CARD
-    stored = json.loads(path.read_text())
-    if stored.get("format") != FORMAT:
-        maker = stored.get("versions", {}).get("kerastrans", "another version")
+    stored = read_json(path, {"format": int})
+    if stored["format"] != FORMAT:
+        versions = stored.get("versions")
+        maker = "of another version"
+        if isinstance(versions, dict):
+            maker = versions.get("kerastrans", maker)
         raise ValueError(
-            f"{path.parent} is a preset of format {stored.get('format')} that kerastrans {maker} "
+            f"{path.parent} is a preset of format {stored['format']} that kerastrans {maker} "
             f"made, this one reads format {FORMAT}: install that version."
         )
     return stored
@@ -86,7 +90,7 @@ def evaluate(forecaster, dataset):
     known, frame = datasets.info(dataset), datasets.load(dataset)
     train, validation, test = chronological_split(frame, known.splits)
     until = len(train) + len(validation) + len(test)
-    context, steps = forecaster.config["context_length"], forecaster.prediction_length
+    context, steps = forecaster.config.context_length, forecaster.prediction_length
     options = {"prediction_length": steps, "head": "point"}
     season = {"season": known.season, "context_length": max(context, known.season)}
     models = (
@@ -96,14 +100,14 @@ def evaluate(forecaster, dataset):
     )
     rows = {}
     for model in models:
-        backtest = model.backtest(frame[:until], len(test) - steps + 1, 1)
+        backtest = model.backtest(frame[:until], windows=len(test) - steps + 1, step=1)
         center, scale = (backtest["unique_id"].map(x) for x in (train.mean(), train.std(ddof=0)))
         values = backtest.columns.difference(["unique_id", "ds", "cutoff"])
         backtest[values] = backtest[values].sub(center, axis=0).div(scale, axis=0)
         errors = backtesting.score(backtest).iloc[0]
         row = {"mse": errors["rmse"] ** 2, "mae": errors["mae"]}
         row |= errors.filter(regex="crps|coverage").to_dict()
-        rows[model.config["architecture"]] = row
+        rows[model.alias] = row
     return pd.DataFrame(rows).T
 
 
@@ -128,7 +132,8 @@ def write(forecaster, folder, **facts):
 def check(folder):
     """Raise ValueError unless a folder is a preset of this format whose files are its card's."""
     folder = Path(folder)
-    wanted = card(folder).get("sha256", {})
+    card(folder)
+    wanted = read_json(folder / CARD, {"sha256": dict})["sha256"]
     for name in CONTENT:
         found = _sha256(folder / name) if (folder / name).is_file() else "no file"
         if found != wanted.get(name):
@@ -151,8 +156,14 @@ def _folder(source, checksum):
     if checksum is not None and checksum != _sha256(source):
         raise ValueError(f"{source} has sha256 {_sha256(source)}, wanted {checksum}.")
     with tempfile.TemporaryDirectory() as parent:
-        unpack(source, parent)
-        cards = sorted(Path(parent).glob(f"**/{CARD}"))
+        folder = Path(parent, "preset")
+        unpack(source, folder)
+        if (folder / "model.weights.h5").is_file():
+            raise ValueError(
+                f"{source} is a Keras model alone: give a preset, or the folder that "
+                "`Forecaster.save` wrote around it."
+            )
+        cards = sorted(folder.glob(f"**/{CARD}"))
         if len(cards) != 1:
             raise ValueError(f"{source} must hold one preset, it holds {len(cards)} {CARD}.")
         yield cards[0].parent
@@ -163,6 +174,8 @@ def _find(source):
     for folder in (FOLDER / source, Path(source)):
         if (folder / CARD).is_file():
             return folder
+    if Path(source, "forecaster.json").is_file():
+        raise ValueError(f"{source} is a forecaster, not a preset: read it by `Forecaster.load`.")
     if Path(source).is_dir():
         raise ValueError(f"{source} is no preset: it holds no {CARD}.")
     raise ValueError(f"unknown preset {source!r}: {suggest(source, names())}")

@@ -16,6 +16,7 @@ import pandas as pd
 from kerastrans import __version__, datasets
 from kerastrans.data import (
     StandardScaler,
+    check_frame,
     chronological_split,
     read_csv,
     sliding_windows,
@@ -50,7 +51,9 @@ class Run:
 
 def load_series(data):
     """A named dataset, or a CSV file, as a checked DataFrame."""
-    return read_csv(data) if str(data).lower().endswith(".csv") else datasets.load(data)
+    if str(data).lower().endswith(".csv"):
+        return check_frame(read_csv(data), name=str(data))
+    return datasets.load(data)
 
 
 def train(settings, folder, resume=False):

@@ -1,6 +1,7 @@
 """Hyperparameters by search: Optuna over the space that each architecture declares."""
 
 import functools
+import warnings
 
 import keras
 import numpy as np
@@ -65,10 +66,12 @@ def tune(
         Forecaster, name, context_length, prediction_length, seed=seed, **options
     )
 
+    def values_of(chosen):
+        return {k: next(v for v in space[k] if repr(v) == chosen[k]) for k in space}
+
     def forecaster(chosen):
         optimizer = keras.optimizers.Adam(chosen["learning_rate"], clipnorm=1.0)
-        values = {k: next(v for v in space[k] if repr(v) == chosen[k]) for k in space}
-        return make(optimizer=optimizer, **values)
+        return make(optimizer=optimizer, **values_of(chosen))
 
     def suggest(trial):
         rate = trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)
@@ -77,11 +80,17 @@ def tune(
         return chosen | {"learning_rate": rate}
 
     def judge(trial):
-        candidate = forecaster(suggest(trial))
+        chosen = suggest(trial)
+        candidate = forecaster(chosen)
+        try:
+            registry.build(name, context_length, prediction_length, 1, **values_of(chosen))
+        except ValueError as error:  # sizes that do not go together, such as heads and a width
+            warnings.warn(f"trial {trial.number} is left out: {error}", stacklevel=2)
+            raise optuna.TrialPruned from None
         stop = keras.callbacks.EarlyStopping(patience=patience)
         candidate.fit(
             frame,
-            static,
+            static=static,
             validation_size=validation_size,
             epochs=epochs,
             batch_size=batch_size,
@@ -98,7 +107,7 @@ def tune(
         study_name=f"{name}-{context_length}-{prediction_length}",
         load_if_exists=True,
     )
-    study.optimize(judge, n_trials=trials, catch=(ValueError,))
+    study.optimize(judge, n_trials=trials)
     return study, forecaster(study.best_params)
 
 

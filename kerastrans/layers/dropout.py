@@ -1,4 +1,4 @@
-"""Dropout that costs a training step no more than what it stands between."""
+"""Dropout that costs a training step no more than the layers around it."""
 
 import functools
 import math
@@ -8,6 +8,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.utils.backend import compile_function
+from kerastrans.utils.keras_internals import dropout_state
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -19,14 +20,20 @@ class Dropout(keras.layers.Dropout):
     says whether the element stays. Arguments as `keras.layers.Dropout`; on PyTorch, and with a
     `noise_shape`, it is that layer.
 
+    Example:
+        >>> from keras import ops
+        >>> Dropout(0.5)(ops.ones((2, 3)), training=True).shape
+        (2, 3)
+
     Source: Srivastava et al. (2014); the hash is of Wellons' "hash prospector" (2018), two rounds.
     """
 
     def call(self, inputs, training=False):
-        hashed = keras.backend.backend() != "torch" and self.noise_shape is None
+        noise_shape, seed_generator = dropout_state(self)
+        hashed = keras.backend.backend() != "torch" and noise_shape is None
         if not (hashed and training and self.rate):
             return super().call(inputs, training)
-        keys = keras.random.randint((2,), 0, 2**31 - 1, seed=self.seed_generator)
+        keys = keras.random.randint((2,), 0, 2**31 - 1, seed=seed_generator)
         least = ops.convert_to_tensor(np.uint32(self.rate * 2**32))
         stays = _compiled_mask()(inputs, keys, least)
         return ops.where(stays, inputs / (1 - self.rate), ops.zeros_like(inputs))

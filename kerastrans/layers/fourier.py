@@ -12,14 +12,15 @@ from kerastrans.utils.validation import check_divides, check_positive_integers
 class _Fourier(keras.layers.Layer):
     """Projections, the chosen frequencies' transforms, and one complex weight per frequency."""
 
-    def __init__(self, num_heads, dim, modes=64, seed=0, **kwargs):
+    def __init__(self, num_heads, dim, modes=64, seed=None, **kwargs):
         check_positive_integers(num_heads=num_heads, dim=dim, modes=modes)
         check_divides(num_heads=num_heads, dim=dim)
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.dim = dim
         self.modes = modes
-        self.seed = seed
+        # Drawn here, so that the configuration has it and a loaded layer keeps its frequencies.
+        self.seed = keras.random.SeedGenerator(seed).get_config()["seed"]
 
     def _dense(self, units, shape, name):
         layer = keras.layers.Dense(
@@ -32,10 +33,9 @@ class _Fourier(keras.layers.Layer):
         """Complex weights `(frequency, head, in, out)` as a pair of real ones."""
         width = self.dim // self.num_heads
         shape = (len(frequencies), self.num_heads, width, width)
-        initializer = keras.initializers.RandomUniform(0, 1 / self.dim**2, seed=self.seed)
-        self.real = self.add_weight(shape=shape, initializer=initializer, name="real")
-        initializer = keras.initializers.RandomUniform(0, 1 / self.dim**2, seed=self.seed + 1)
-        self.imaginary = self.add_weight(shape=shape, initializer=initializer, name="imaginary")
+        for part in ("real", "imaginary"):
+            initializer = keras.initializers.RandomUniform(0, 1 / self.dim**2)
+            setattr(self, part, self.add_weight(shape=shape, initializer=initializer, name=part))
 
     def _choose(self, length):
         """Sorted frequencies, at most `modes` of those below length / 2."""
@@ -97,7 +97,7 @@ class FourierBlock(_Fourier):
         num_heads: int, which divides `dim`: the matrices mix features within a head.
         dim: int, width inside.
         modes: int, frequencies kept at most.
-        seed: int, of their choice and of the weights.
+        seed: int, of their choice; None draws one, so that every block keeps other frequencies.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
@@ -106,7 +106,13 @@ class FourierBlock(_Fourier):
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: a size below 1, heads that do not divide `dim`.
+        ValueError: a size below 1.
+        ValueError: heads that do not divide `dim`.
+
+    Example:
+        >>> from keras import ops
+        >>> FourierBlock(num_heads=2, dim=8, modes=16)(ops.ones((4, 48, 6))).shape
+        (4, 48, 6)
 
     Source: Zhou et al. (2022), equations 3-4 (FEB-f).
     """
@@ -139,6 +145,12 @@ class FourierCrossAttention(_Fourier):
 
     Returns:
         `(batch, time, d_model)`.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = FourierCrossAttention(num_heads=2, dim=8, modes=16)
+        >>> layer(ops.ones((4, 36, 6)), ops.ones((4, 48, 6))).shape
+        (4, 36, 6)
 
     Source: Zhou et al. (2022), equations 6-7 (FEA-f with tanh).
     """

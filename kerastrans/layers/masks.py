@@ -13,6 +13,11 @@ def create_look_ahead_mask(size):
         Boolean tensor `(size, size)` = `(query, key)`, True on and below the diagonal.
         Pass it to `keras.layers.MultiHeadAttention(attention_mask=...)` as it is.
 
+    Example:
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(create_look_ahead_mask(3)).astype(int).tolist()
+        [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+
     Source: Vaswani et al. (2017), section 3.2.3.
     """
     steps = ops.arange(size)
@@ -20,7 +25,7 @@ def create_look_ahead_mask(size):
 
 
 def create_padding_mask(valid_lengths, size):
-    """Mask that hides the padding behind each sequence's valid length.
+    """Mask that hides the padding after each sequence's valid length.
 
     Args:
         valid_lengths: integer tensor `(batch,)`, or `(batch, query)` for one length per query;
@@ -29,12 +34,24 @@ def create_padding_mask(valid_lengths, size):
 
     Returns:
         Boolean tensor `(batch, size)`, or `(batch, query, size)`: True where there is data.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(create_padding_mask([1, 3], 3)).astype(int).tolist()
+        [[1, 0, 0], [1, 1, 1]]
     """
     return ops.arange(size, dtype="int32") < ops.expand_dims(ops.cast(valid_lengths, "int32"), -1)
 
 
 def combine_masks(*masks):
-    """Logical AND of the masks that are not None, by broadcasting; None if there are none."""
+    """Logical AND of the masks that are not None, by broadcasting; None if there are none.
+
+    Example:
+        >>> from keras import ops
+        >>> mask = combine_masks(create_look_ahead_mask(2), None, create_padding_mask([1], 2))
+        >>> ops.convert_to_numpy(mask).astype(int).tolist()
+        [[1, 0], [1, 0]]
+    """
     present = [mask for mask in masks if mask is not None]
     if not present:
         return None
@@ -42,3 +59,17 @@ def combine_masks(*masks):
     for mask in present[1:]:
         combined = ops.logical_and(combined, mask)
     return combined
+
+
+def for_each_query(padding_mask):
+    """Padding mask `(batch, key)` as `(batch, 1, key)`: the same for every query; others as is."""
+    if padding_mask is None or len(padding_mask.shape) == 3:
+        return padding_mask
+    return ops.expand_dims(padding_mask, 1)
+
+
+def row_of_mask(mask, index):
+    """The row `(..., 1, key)` of a mask `(..., query, key)` for the query at this index."""
+    if mask.shape[-2] == 1:
+        return mask
+    return ops.expand_dims(ops.take(mask, index, axis=-2), -2)

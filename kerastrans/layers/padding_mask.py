@@ -16,10 +16,20 @@ class PaddingMask(keras.layers.Layer):
 
     Returns:
         Boolean `(batch, time)`: True where there is data.
+
+    Example:
+        >>> from keras import ops
+        >>> mask = PaddingMask()(ops.zeros((2, 3, 1)), ops.convert_to_tensor([1, 3]))
+        >>> ops.convert_to_numpy(mask).astype(int).tolist()
+        [[1, 0, 0], [1, 1, 1]]
     """
 
     def call(self, sequence, valid_lengths):
         return create_padding_mask(valid_lengths, ops.shape(sequence)[1])
+
+    def decode(self, sequence, valid_lengths, *, index):
+        """The mask `(batch, 1)` of the step at position `index`."""
+        return ops.expand_dims(index < ops.cast(valid_lengths, "int32"), 1)
 
     def compute_output_spec(self, sequence, valid_lengths):
         return keras.KerasTensor(sequence.shape[:2], dtype="bool")

@@ -1,4 +1,4 @@
-"""Where in the sequence a value stands, added to the value: sinusoids, or learnt vectors."""
+"""Where in the sequence a value is, added to the value: sinusoids, or learnt vectors."""
 
 import keras
 import numpy as np
@@ -30,9 +30,9 @@ class _Positional(keras.layers.Layer):
         positions = offset + ops.arange(ops.shape(inputs)[1], dtype="int32")
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
-    def decode(self, inputs, *, index):
-        """One decoding step: `inputs` `(batch, 1, dim)` stand at position `index`."""
-        return self(inputs, offset=index)
+    def decode(self, inputs, offset=0, *, index):
+        """One decoding step: `inputs` `(batch, 1, dim)` are at position `offset + index`."""
+        return self(inputs, offset=offset + index)
 
     def check_length(self, length):
         """Raise ValueError when `length` positions are more than the layer holds."""
@@ -58,7 +58,7 @@ class PositionalEncoding(_Positional):
     stay apart under mixed precision.
 
     Args:
-        max_len: int, the number of positions the layer answers for, or None for any number:
+        max_len: int, the most positions the layer accepts, or None for any number:
             sinusoids are defined everywhere.
         dim: int, width of the inputs.
 
@@ -71,7 +71,13 @@ class PositionalEncoding(_Positional):
         `(batch, length, dim)`, in the dtype of the inputs.
 
     Raises:
-        ValueError: `dim` is not the width of the inputs; more than `max_len` positions.
+        ValueError: `dim` is not the width of the inputs.
+        ValueError: more than `max_len` positions.
+
+    Example:
+        >>> from keras import ops
+        >>> PositionalEncoding(max_len=100, dim=16)(ops.zeros((4, 10, 16))).shape
+        (4, 10, 16)
 
     Source: Vaswani et al. (2017), section 3.5.
     """
@@ -95,6 +101,11 @@ class LearntPositionalEncoding(_Positional):
 
     Args and call arguments as for `PositionalEncoding`, but `max_len` is the number of vectors:
     the layer refuses longer sequences, for which it has learnt nothing.
+
+    Example:
+        >>> from keras import ops
+        >>> LearntPositionalEncoding(max_len=100, dim=16)(ops.zeros((4, 10, 16))).shape
+        (4, 10, 16)
 
     Source: Gehring et al. (2017), section 3.1.
     """

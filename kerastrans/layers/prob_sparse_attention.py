@@ -6,18 +6,21 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.layers.attention import CachedMultiHeadAttention
+from kerastrans.layers.projected_attention import ProjectedAttention
 from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class ProbSparseAttention(CachedMultiHeadAttention):
+class ProbSparseAttention(ProjectedAttention):
     """Multi-head self-attention in which the `factor * ln(length)` most active queries attend.
 
     A query is active if its scores over a random sample of `factor * ln(length)` keys are far
-    from uniform: the largest less the mean. The other queries put out the mean of the values
+    from uniform: the largest less the mean. The other queries return the mean of the values
     (under `causal`, of the values up to their own position). The sample is drawn once from
     `seed`, so that a model forecasts the same thing twice.
+
+    Which queries are active depends on the whole sequence: the layer cannot be decoded step by
+    step, and has no weights for every query to show.
 
     Args:
         num_heads, key_dim, dropout, causal, kernel_initializer: as in `CachedMultiHeadAttention`.
@@ -31,7 +34,13 @@ class ProbSparseAttention(CachedMultiHeadAttention):
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: as `CachedMultiHeadAttention`; `factor` below 1.
+        ValueError: as `CachedMultiHeadAttention`.
+        ValueError: `factor` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ProbSparseAttention(num_heads=2, key_dim=8)(ops.ones((4, 48, 16))).shape
+        (4, 48, 16)
 
     Source: Zhou et al. (2021), equations 2-4 and algorithm 1.
     """

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.keras_internals import cell_of, run_cell
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 
@@ -59,8 +60,19 @@ class RecurrentDecoder(keras.layers.Layer):
         outputs, *_ = self.rnn(self._fold(values, covariates), training=training)
         return self._unfold(outputs[:, length - 1 :], inputs.shape[-1])
 
+    def check_decode(self, inputs, history, covariates=None, *, time_axes):
+        """See `kerastrans.decoding.contract`."""
+        for name in time_axes.keys() - {"inputs"}:
+            raise ValueError(f"{self.name}: {name} must not depend on the decoder's input.")
+        return covariates is not None
+
     def start_cache(self, inputs, history, covariates=None, *, batch_size, length):
-        """The states behind the history, a tuple of `(batch * num_channels, units)`."""
+        """The states after the history, a tuple of `(batch * num_channels, units)`."""
+        if covariates is not None and covariates.shape[1] < history.shape[1] + length:
+            raise ValueError(
+                f"{self.name}: {length} steps after a history of {history.shape[1]} want as many "
+                f"covariates, got {covariates.shape[1]}."
+            )
         if history.shape[1] == 1:
             shape = batch_size * history.shape[-1], self.units
             return tuple(ops.zeros(shape, self.compute_dtype) for _ in range(2 * self.num_layers))
@@ -69,15 +81,13 @@ class RecurrentDecoder(keras.layers.Layer):
         _, *states = self.rnn(self._fold(history[:, :-1], covariates))
         return tuple(keras.tree.flatten(states))
 
-    def decode(self, inputs, history, covariates=None, *, cache, index):
+    def decode(self, inputs, history, covariates=None, *, cache, index, time_axes):
         """The newest step `(batch, 1, num_channels)`, and the states that it leaves."""
         if covariates is not None:
             covariates = ops.take(covariates, history.shape[1] + index, axis=1)[:, None]
         x = self._fold(inputs, covariates)[:, 0]
-        cell = self.rnn.cell
-        outputs, states = cell(x, keras.tree.pack_sequence_as(cell.state_size, cache))
-        outputs = self._unfold(outputs[:, None], inputs.shape[-1])
-        return outputs, tuple(keras.tree.flatten(states))
+        outputs, states = run_cell(cell_of(self.rnn), x, cache)
+        return self._unfold(outputs[:, None], inputs.shape[-1]), tuple(states)
 
     def _fold(self, values, covariates):
         """`(batch, time, channels)` -> `(batch * channels, time, 1 + features)`."""

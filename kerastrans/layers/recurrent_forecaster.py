@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.keras_internals import cell_of, run_cell, state_sizes
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -14,15 +15,14 @@ class _Feedback(keras.layers.Layer):
         super().__init__(**kwargs)
         self.cell = cell
         self.head = head
-        self.state_size = [*keras.tree.flatten(cell.state_size), head.units]
+        self.state_size = [*state_sizes(cell), head.units]
         self.output_size = head.units
 
     def call(self, inputs, states, training=False):
         *hidden, previous = states
-        hidden = keras.tree.pack_sequence_as(self.cell.state_size, hidden)
-        features, hidden = self.cell(previous, hidden, training=training)
+        features, hidden = run_cell(self.cell, previous, hidden, training=training)
         value = self.head(features)
-        return value, [*keras.tree.flatten(hidden), ops.cast(value, previous.dtype)]
+        return value, [*hidden, ops.cast(value, previous.dtype)]
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -67,7 +67,7 @@ class RecurrentForecaster(keras.layers.Layer):
         self.head = keras.layers.Dense(num_channels, dtype=full_precision(), name="head")
         self.head.build((None, self.units))
         self.decoder = keras.layers.RNN(
-            _Feedback(self.encoder.cell, self.head, dtype=policy),
+            _Feedback(cell_of(self.encoder), self.head, dtype=policy),
             return_sequences=True,
             dtype=policy,
         )

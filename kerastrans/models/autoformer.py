@@ -2,11 +2,17 @@
 
 import keras
 
-from kerastrans import heads
 from kerastrans.layers import AutoCorrelation
-from kerastrans.models.blocks import decomposition_transformer, resolve_label_length
-from kerastrans.utils.validation import check_dropout, check_positive_integers
+from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import decomposition_transformer, resolve_label_length
 
+ARCHITECTURE = {
+    "title": "Autoformer",
+    "source": "Wu et al.",
+    "year": 2021,
+    "summary": "auto-correlation",
+    "tags": ("attention", "mixes channels", "shift", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),
     "moving_average": (13, 25),
@@ -14,6 +20,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_autoformer_model(
     context_length,
     prediction_length,
@@ -30,45 +37,43 @@ def build_autoformer_model(
     head=None,
     name="autoformer",
 ):
-    """Build Autoformer.
+    """Build Autoformer: delays take the place of positions, and each block takes the trend out.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        label_length: int, known steps in front of the decoder's input, at most
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        label_length: int, known steps at the start of the decoder's input, at most
             `context_length`; half of it by default.
-        d_model, ff_dim: int, of all blocks. The paper's heads all attend to the same delays,
-            so that their number changes nothing.
-        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
+        d_model: int, width of all blocks. The paper's heads all attend to the same delays, so that
+            their number changes nothing.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks: int, blocks of the encoder.
+        num_decoder_blocks: int, blocks of the decoder.
         moving_average: int, steps of the moving average that is the trend.
         factor: int, delays kept for each unit of ln(length).
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a label longer than the context, `dropout` outside [0, 1), an
-            unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The label is longer than the context.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
 
-    Source: Wu et al. (2021), figure 1 and equations 1-8, without the calendar's embedding.
+    Example:
+        >>> model = build_autoformer_model(24, 12, 3, d_model=8, ff_dim=16, moving_average=5)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Wu et al. (2021), figure 1 and equations 1-8, without the embedding of the calendar.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        ff_dim=ff_dim,
-        num_encoder_blocks=num_encoder_blocks,
-        num_decoder_blocks=num_decoder_blocks,
-        moving_average=moving_average,
-        factor=factor,
-    )
     label_length = resolve_label_length(label_length, context_length)
-    check_dropout(dropout)
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     outputs = decomposition_transformer(
         history,

@@ -1,4 +1,4 @@
-"""Covariates for a model that takes none: a regression in front of it, and behind."""
+"""Covariates for a model that takes none: a regression before it and after it."""
 
 import keras
 from keras import layers
@@ -6,19 +6,30 @@ from keras import layers
 from kerastrans import heads
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.graph import history_input
-from kerastrans.models.blocks import concatenate, embed_columns
+from kerastrans.models.projections import concatenate, embed_columns
 from kerastrans.utils.precision import full_precision
 
 
 def covariate_inputs(context_length, prediction_length, sizes):
-    """The `keras.Input`s `{"past_covariates": ...}` of these kinds of columns.
+    """The `keras.Input`s of covariates.
 
-    `past_covariates` is `(batch, context_length, columns)`, `future_covariates`
-    `(batch, context_length + prediction_length, columns)`, `static_covariates`
-    `(batch, columns)`.
+    Args:
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        sizes: dict of "past", "future", "static": size of each column, see `regress`.
+
+    Returns:
+        Dict of the inputs by their names, for the kinds in `sizes`: "past_covariates"
+        `(batch, context_length, columns)`, "future_covariates"
+        `(batch, context_length + prediction_length, columns)`, "static_covariates"
+        `(batch, columns)`.
 
     Raises:
-        ValueError: a kind other than "past", "future" and "static".
+        ValueError: A kind is none of "past", "future" and "static".
+
+    Example:
+        >>> covariate_inputs(24, 12, {"future": (0, 7)})["future_covariates"].shape
+        (None, 36, 2)
     """
     unknown = set(sizes) - set(KINDS)
     if unknown:
@@ -38,22 +49,32 @@ def covariate_inputs(context_length, prediction_length, sizes):
 
 
 def regress(model, sizes, *, width=32):
-    """Give a forecasting model covariates, by regression with the model on what it leaves.
+    """Give a forecasting model covariates, by regression with the model on the remainder.
 
-    What the future-known covariates explain at each step, by one small network for past and
-    future, is taken off the history, and put back on the forecast. What the past ones say, with
-    the static ones, is added to the history. Both networks begin at zero: untrained, the model
-    forecasts as it did without.
+    One small network estimates the effect of the covariates that are known ahead at each step of
+    past and future. It is subtracted from the history, and added to the forecast. A second network
+    estimates the effect of the past covariates, which is added to the history. Both see the static
+    ones too, and start at zero: untrained, the model forecasts as it did without covariates.
 
     Args:
-        model: direct model, functional, of "history" and perhaps "position", with any head.
-        sizes: dict of "past", "future", "static": size of each column, 0 for a number, or how
+        model: functional Keras model of "history" and perhaps "position", with any head.
+        sizes: dict of "past", "future", "static": for each column 0 if it holds numbers, or how
             many categories there are; kinds without columns are left out.
-        width: int, of the networks' hidden layers.
+        width: int, hidden width of the two networks.
 
     Returns:
-        A functional Keras model of a dict of inputs: those of `model`, and `past_covariates`,
-        `future_covariates`, `static_covariates`, see `covariate_inputs`.
+        A functional Keras model of a dict of inputs: those of `model`, and "past_covariates",
+        "future_covariates", "static_covariates", see `covariate_inputs`. Its output is as that of
+        `model`.
+
+    Raises:
+        ValueError: A kind is none of "past", "future" and "static".
+
+    Example:
+        >>> from kerastrans import zoo
+        >>> model = regress(zoo.build("nlinear", 24, 12, 3), {"future": (0, 7)})
+        >>> sorted(model.input)
+        ['future_covariates', 'history']
 
     Source: regression with errors that follow a time-series model, Hyndman, Athanasopoulos
     (2021), chapter 10, with networks in place of the linear parts.
@@ -69,22 +90,21 @@ def regress(model, sizes, *, width=32):
     features = {kind: embed_columns(extra[f"{kind}_covariates"], sizes[kind]) for kind in sizes}
 
     def effect(kind, length):
-        """Of one kind of columns and the static ones, at each of `length` steps."""
+        """Effect of one kind of columns and the static ones at each of `length` steps."""
         static = [layers.RepeatVector(length)(column) for column in features.get("static", [])]
         x = concatenate(features.get(kind, []) + static)
         x = layers.Dense(width, activation="relu", name=f"{kind}_hidden")(x)
-        end = {"kernel_initializer": "zeros", "use_bias": False, "dtype": full_precision()}
-        return layers.Dense(num_channels, **end, name=f"{kind}_effect")(x)
+        kwargs = {"kernel_initializer": "zeros", "use_bias": False, "dtype": full_precision()}
+        return layers.Dense(num_channels, **kwargs, name=f"{kind}_effect")(x)
 
     x = inputs[history.name]
     if "past" in sizes or "static" in sizes:
         x = x + effect("past", context_length)
-    known = None
     if "future" in sizes:
-        known = effect("future", context_length + prediction_length)
-        x = x - known[:, :context_length]
+        future_effect = effect("future", context_length + prediction_length)
+        x = x - future_effect[:, :context_length]
     inner = {**inputs, history.name: x}
     outputs = model(inner if len(inner) > 1 else x)
-    if known is not None:
-        outputs = heads.of(model).shift(outputs, known[:, context_length:])
+    if "future" in sizes:
+        outputs = heads.of(model).shift(outputs, future_effect[:, context_length:])
     return keras.Model({**inputs, **extra}, outputs, name=model.name)

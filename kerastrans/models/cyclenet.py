@@ -3,18 +3,26 @@
 import keras
 from keras import layers
 
-from kerastrans import heads
 from kerastrans.layers import RecurrentCycle, ReversibleInstanceNormalization
-from kerastrans.models.blocks import time_dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import time_dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_positive_integers
 
+ARCHITECTURE = {
+    "title": "CycleNet",
+    "source": "Lin et al.",
+    "year": 2024,
+    "summary": "learnt cycle and linear rest",
+    "tags": ("linear", "channel independent", "affine", "takes heads"),
+    "inputs": ("history", "position"),
+}
 SEARCH_SPACE = {
     "cycle_length": (7, 24, 168),
     "hidden_dim": (None, 512),
 }
 
 
+@checked
 def build_cyclenet_model(
     context_length,
     prediction_length,
@@ -25,17 +33,19 @@ def build_cyclenet_model(
     head=None,
     name="cyclenet",
 ):
-    """Build CycleNet; all channels share the linear map, each has a cycle of its own.
+    """Build CycleNet; all channels share the linear map, and each has its own cycle.
 
-    Its inputs are a dict: where in the cycle a window stands cannot be seen from the window. Make
-    them with `window_dataset(..., first_position=...)`.
+    Its inputs are a dict, because a window does not show where in the cycle it is. Make them with
+    `window_dataset(..., first_position=...)`.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         cycle_length: int, steps in the cycle.
         hidden_dim: int, hidden width of CycleNet/MLP; None for CycleNet/Linear.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model of `{"history": (batch, context_length, num_channels),
@@ -43,20 +53,17 @@ def build_cyclenet_model(
         the window's first -> `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_cyclenet_model(24, 12, 3, cycle_length=6)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Lin et al. (2024), "CycleNet", section 3.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        cycle_length=cycle_length,
-    )
-    if hidden_dim is not None:
-        check_positive_integers(hidden_dim=hidden_dim)
     dtype = full_precision()
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     position = keras.Input((), dtype="int32", name="position")
     cycle = RecurrentCycle(cycle_length, num_channels)

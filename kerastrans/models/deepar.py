@@ -4,22 +4,33 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.layers import (
-    RecurrentDecoder,
-    RecurrentForecaster,
-    ReversibleInstanceNormalization,
-)
-from kerastrans.models.blocks import (
+from kerastrans.layers import RecurrentDecoder, RecurrentForecaster, ReversibleInstanceNormalization
+from kerastrans.models.builders import checked
+from kerastrans.models.covariates import covariate_inputs
+from kerastrans.models.projections import (
     concatenate,
     dense,
     embed_columns,
     fold_channels,
     unfold_channels,
 )
-from kerastrans.models.covariates import covariate_inputs
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "DeepAR",
+    "source": "Salinas et al.",
+    "year": 2020,
+    "summary": "LSTM on its own forecasts",
+    "tags": (
+        "recurrent",
+        "channel independent",
+        "scale",
+        "future covariates",
+        "static covariates",
+        "takes heads",
+        "autoregressive",
+    ),
+}
 SEARCH_SPACE = {
     "units": (20, 40, 80),
     "num_layers": (1, 2, 3),
@@ -27,6 +38,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_deepar_model(
     context_length,
     prediction_length,
@@ -39,20 +51,23 @@ def build_deepar_model(
     covariates=None,
     name="deepar",
 ):
-    """Build DeepAR's network: it reads the history, then goes on from its own forecasts.
+    """Build DeepAR's network: it reads the history, then continues from its own forecasts.
 
     All channels share the weights; each window is divided by its mean absolute value. With a head
     that is a distribution the model is autoregressive: it is trained by teacher forcing, and
     forecasts by ancestral sampling (`kerastrans.generate_samples`). With a point head it is
-    trained on its own forecasts, and puts out the horizon at once.
+    trained on its own forecasts, and returns the whole horizon at once.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        units, num_layers: int, width and number of the LSTMs.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        units: int, width of the LSTMs.
+        num_layers: int, number of LSTMs.
         dropout: float in [0, 1), on what enters each LSTM.
         head: None for points, or a distribution of `kerastrans.heads`.
-        covariates: dict of "future" and "static", see `kerastrans.zoo.build`, for a distribution.
-        name: of the model.
+        covariates: dict of "future" and "static", see `kerastrans.zoo.build`; for a distribution.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model: `(batch, context_length, num_channels)` ->
@@ -61,19 +76,19 @@ def build_deepar_model(
         -> `(batch, time, num_channels, size)`, decoder inputs `(batch, time, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, quantiles as a head, past covariates, an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `head` is a head of quantiles.
+        ValueError: There are past covariates, or covariates beside a point head.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_deepar_model(24, 12, 3, units=8, head="normal")
+        >>> model.output_shape
+        (None, None, 3, 2)
 
     Source: Salinas et al. (2020), figure 2 and section 3.3.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        units=units,
-        num_layers=num_layers,
-    )
-    check_dropout(dropout)
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(center=None, scale="mean_abs")
     x, statistics = normalization(history)
@@ -102,8 +117,8 @@ def build_deepar_model(
 
     decoder_inputs = keras.Input((None, num_channels), name="decoder_inputs")
     y = ops.divide(decoder_inputs, statistics[:, 1:])
-    known = {"covariates": concatenate(columns)} if columns else {}
-    y = RecurrentDecoder(units, num_layers, dropout)(y, x, **known)
+    kwargs = {"covariates": concatenate(columns)} if columns else {}
+    y = RecurrentDecoder(units, num_layers, dropout)(y, x, **kwargs)
     y = dense(head.size, dtype=full_precision(), name="head")(y)
     outputs = head(y, statistics=statistics)
     return keras.Model([history, *extra.values(), decoder_inputs], outputs, name=name)

@@ -1,24 +1,21 @@
-"""The encoder-decoder Transformer that puts out the whole horizon at once."""
+"""The encoder-decoder Transformer that forecasts the whole horizon at once."""
 
 import keras
 
-from kerastrans import heads
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import (
-    dense,
-    embed_values,
-    label_input,
-    resolve_label_length,
-    transformer_decoder,
-    transformer_encoder,
-)
+from kerastrans.models.blocks import transformer_decoder, transformer_encoder
+from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import (
-    check_divides,
-    check_dropout,
-    check_positive_integers,
-)
 
+ARCHITECTURE = {
+    "title": "Transformer",
+    "source": "Vaswani et al.",
+    "year": 2017,
+    "summary": "encoder-decoder, whole horizon at once",
+    "tags": ("attention", "mixes channels", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),
     "num_encoder_blocks": (1, 2),
@@ -26,6 +23,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_direct_transformer_model(
     context_length,
     prediction_length,
@@ -41,43 +39,45 @@ def build_direct_transformer_model(
     head=None,
     name="direct_transformer",
 ):
-    """Build the direct Transformer, what the long-horizon papers call "Transformer".
+    """Build the direct Transformer, which the long-horizon papers call "Transformer".
 
-    The decoder sees the last `label_length` steps and zeros in place of the future, and puts out
+    The decoder sees the last `label_length` steps and zeros in place of the future, and forecasts
     all steps in one pass; `build_transformer_model` decodes step by step.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        label_length: int, known steps in front of the decoder's zeros, at most `context_length`;
-            half of it by default.
-        d_model, num_heads, ff_dim: int, of all blocks; heads divide `d_model`.
-        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        label_length: int, known steps at the start of the decoder's input, at most
+            `context_length`; half of it by default.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks: int, blocks of the encoder.
+        num_decoder_blocks: int, blocks of the decoder.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a label longer than the context, heads that do not divide
-            `d_model`, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The label is longer than the context.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_direct_transformer_model(24, 12, 3, d_model=8, num_heads=2, ff_dim=16)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Vaswani et al. (2017), figure 1; the decoder's input: Zhou et al. (2021), equation 5.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        num_heads=num_heads,
-        num_encoder_blocks=num_encoder_blocks,
-        num_decoder_blocks=num_decoder_blocks,
-    )
     label_length = resolve_label_length(label_length, context_length)
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
     block = {
         "num_heads": num_heads,
         "key_dim": d_model // num_heads,
@@ -88,7 +88,6 @@ def build_direct_transformer_model(
         "kernel_initializer": FanInUniform,
     }
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     x = embed_values(history, d_model, dropout)
     for i in range(num_encoder_blocks):

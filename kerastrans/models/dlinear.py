@@ -3,18 +3,25 @@
 import keras
 from keras import layers
 
-from kerastrans import heads
 from kerastrans.layers import SeriesDecomposition
-from kerastrans.models.blocks import time_dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import time_dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_positive_integers
 
+ARCHITECTURE = {
+    "title": "DLinear",
+    "source": "Zeng et al.",
+    "year": 2023,
+    "summary": "linear, of trend and season",
+    "tags": ("linear", "channel independent", "takes heads"),
+}
 SEARCH_SPACE = {
     "individual": (False, True),
     "moving_average": (7, 25, 49),
 }
 
 
+@checked
 def build_dlinear_model(
     context_length,
     prediction_length,
@@ -25,32 +32,33 @@ def build_dlinear_model(
     head=None,
     name="dlinear",
 ):
-    """Build DLinear: trend and season, each with a linear map of its own, added up.
+    """Build DLinear: trend and season each have a linear map, and their forecasts are added.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         moving_average: int, steps of the moving average that is the trend.
         individual: bool, whether every channel has linear maps of its own.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_dlinear_model(24, 12, 3, moving_average=7)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Zeng et al. (2023), section 4, "DLinear".
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        moving_average=moving_average,
-    )
     dtype = full_precision()
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
     season = time_dense(season, prediction_length * head.size, individual=individual, dtype=dtype)

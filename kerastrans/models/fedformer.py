@@ -2,15 +2,17 @@
 
 import keras
 
-from kerastrans import heads
 from kerastrans.layers import FourierBlock, FourierCrossAttention
-from kerastrans.models.blocks import decomposition_transformer, resolve_label_length
-from kerastrans.utils.validation import (
-    check_divides,
-    check_dropout,
-    check_positive_integers,
-)
+from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import decomposition_transformer, resolve_label_length
 
+ARCHITECTURE = {
+    "title": "FEDformer",
+    "source": "Zhou et al.",
+    "year": 2022,
+    "summary": "Fourier blocks",
+    "tags": ("attention", "mixes channels", "shift", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),
     "modes": (16, 32, 64),
@@ -18,6 +20,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_fedformer_model(
     context_length,
     prediction_length,
@@ -35,46 +38,44 @@ def build_fedformer_model(
     head=None,
     name="fedformer",
 ):
-    """Build FEDformer with the Fourier basis.
+    """Build FEDformer with the Fourier basis: Autoformer's frame around frequencies.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        label_length: int, known steps in front of the decoder's input, at most
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        label_length: int, known steps at the start of the decoder's input, at most
             `context_length`; half of it by default.
-        d_model, num_heads, ff_dim: int, of all blocks; heads divide `d_model`.
-        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks: int, blocks of the encoder.
+        num_decoder_blocks: int, blocks of the decoder.
         moving_average: int, steps of the moving average that is the trend.
         modes: int, frequencies that each block keeps, chosen at random once.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a label longer than the context, heads that do not divide
-            `d_model`, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The label is longer than the context.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
 
-    Source: Zhou et al. (2022), figure 2 and equations 3-7, without the calendar's embedding.
+    Example:
+        >>> model = build_fedformer_model(24, 12, 3, d_model=8, num_heads=2, ff_dim=16, modes=4)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Zhou et al. (2022), figure 2 and equations 3-7, without the embedding of the calendar.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        ff_dim=ff_dim,
-        num_encoder_blocks=num_encoder_blocks,
-        num_decoder_blocks=num_decoder_blocks,
-        moving_average=moving_average,
-        modes=modes,
-        num_heads=num_heads,
-    )
     label_length = resolve_label_length(label_length, context_length)
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     outputs = decomposition_transformer(
         history,

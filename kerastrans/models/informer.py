@@ -1,27 +1,23 @@
-"""Informer: attention of the active queries alone, and a memory that is distilled."""
+"""Informer: attention of the active queries alone, and a distilled memory (Zhou et al., 2021)."""
 
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import (
-    EPSILON,
-    add_norm,
-    dense,
-    embed_values,
-    label_input,
-    position_wise_ffn,
-    resolve_label_length,
-)
+from kerastrans.models.blocks import EPSILON, add_norm, position_wise_ffn
+from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import (
-    check_divides,
-    check_dropout,
-    check_positive_integers,
-)
 
+ARCHITECTURE = {
+    "title": "Informer",
+    "source": "Zhou et al.",
+    "year": 2021,
+    "summary": "ProbSparse, distilling",
+    "tags": ("attention", "mixes channels", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),
     "num_encoder_blocks": (1, 2),
@@ -29,6 +25,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_informer_model(
     context_length,
     prediction_length,
@@ -45,52 +42,52 @@ def build_informer_model(
     head=None,
     name="informer",
 ):
-    """Build Informer.
+    """Build Informer: only the active queries attend, and the memory is distilled.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        label_length: int, known steps in front of the decoder's zeros, at most `context_length`;
-            half of it by default.
-        d_model, num_heads, ff_dim: int, of all blocks; heads divide `d_model`.
-        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks; between two encoder
-            blocks the length is halved.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        label_length: int, known steps at the start of the decoder's input, at most
+            `context_length`; half of it by default.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks: int, blocks of the encoder; between two of them the length is halved.
+        num_decoder_blocks: int, blocks of the decoder.
         factor: int, queries that attend for each unit of ln(length).
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a label longer than the context, heads that do not divide
-            `d_model`, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The label is longer than the context.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
 
-    Source: Zhou et al. (2021), figure 2 and equations 2-6, without the calendar's embedding.
+    Example:
+        >>> model = build_informer_model(24, 12, 3, d_model=8, num_heads=2, ff_dim=16)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Zhou et al. (2021), figure 2 and equations 2-6, without the embedding of the calendar.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        num_heads=num_heads,
-        num_encoder_blocks=num_encoder_blocks,
-        num_decoder_blocks=num_decoder_blocks,
-    )
     label_length = resolve_label_length(label_length, context_length)
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
     key_dim = d_model // num_heads
-    start = {"kernel_initializer": FanInUniform}
+    kwargs = {"kernel_initializer": FanInUniform}
 
     def sparse_attention(causal=False):
-        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor, **start)
+        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor, **kwargs)
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **start)
+        return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **kwargs)
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     x = embed_values(history, d_model, dropout)
     for i in range(num_encoder_blocks):
@@ -102,7 +99,7 @@ def build_informer_model(
 
     x = embed_values(label_input(history, label_length, prediction_length), d_model, dropout)
     for _ in range(num_decoder_blocks):
-        cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **start)
+        cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **kwargs)
         x = add_norm(x, sparse_attention(causal=True), dropout, norm="post")
         x = add_norm(x, lambda x, cross=cross: cross(x, memory), dropout, norm="post")
         x = add_norm(x, feed_forward, dropout, norm="post")

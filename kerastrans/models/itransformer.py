@@ -3,13 +3,20 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import EPSILON, dense, transformer_encoder
+from kerastrans.models.blocks import EPSILON, transformer_encoder
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_divides, check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "iTransformer",
+    "source": "Liu et al.",
+    "year": 2024,
+    "summary": "Transformer over channels",
+    "tags": ("attention", "mixes channels", "affine", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (64, 128, 256),
     "num_blocks": (1, 2, 3),
@@ -17,6 +24,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_itransformer_model(
     context_length,
     prediction_length,
@@ -33,34 +41,34 @@ def build_itransformer_model(
     """Build iTransformer: each channel's whole history is one token; attention mixes channels.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        d_model, num_heads, ff_dim, num_blocks: int, of the encoder; heads divide `d_model`.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_blocks: int, blocks of the encoder.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1), an
-            unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_itransformer_model(24, 12, 3, d_model=8, num_heads=2, ff_dim=16)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Liu et al. (2024), section 3. The published code adds calendar features as tokens.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        num_heads=num_heads,
-        num_blocks=num_blocks,
-    )
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
-
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)

@@ -3,30 +3,41 @@
 import keras
 from keras import ops
 
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.models.builders import checked
+
+ARCHITECTURE = {
+    "title": "naive",
+    "source": "Hyndman, Athanasopoulos",
+    "year": 2021,
+    "summary": "last value, repeated",
+    "tags": ("baseline", "channel independent", "affine"),
+}
 
 
+@checked
 def build_last_value_model(context_length, prediction_length, num_channels, *, name="last_value"):
     """Build the naive forecast: the last observed value at every step. It has no weights.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        name: of the model.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: A size is below 1, or too large.
+
+    Example:
+        >>> model = build_last_value_model(24, 12, 3)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Hyndman, Athanasopoulos (2021), section 5.2.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-    )
     history = keras.Input((context_length, num_channels), name="history")
     outputs = ops.repeat(history[:, -1:], prediction_length, axis=1)
     return keras.Model(history, outputs, name=name)

@@ -2,16 +2,23 @@
 
 import keras
 
-from kerastrans import heads
-from kerastrans.models.blocks import time_dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import time_dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_positive_integers
 
+ARCHITECTURE = {
+    "title": "Linear",
+    "source": "Zeng et al.",
+    "year": 2023,
+    "summary": "one matrix over time",
+    "tags": ("baseline", "linear", "channel independent", "takes heads"),
+}
 SEARCH_SPACE = {
     "individual": (False, True),
 }
 
 
+@checked
 def build_linear_regression_model(
     context_length,
     prediction_length,
@@ -24,26 +31,28 @@ def build_linear_regression_model(
     """Build the linear model: one matrix from the context to the horizon, for every channel.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         individual: bool, whether every channel has a matrix of its own.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `head` is unknown.
 
-    Source: Zeng et al. (2023), "Linear".
+    Example:
+        >>> model = build_linear_regression_model(24, 12, 3)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Zeng et al. (2023), section 4, "Linear".
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-    )
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     x = time_dense(
         history, prediction_length * head.size, individual=individual, dtype=full_precision()

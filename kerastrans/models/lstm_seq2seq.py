@@ -3,18 +3,25 @@
 import keras
 from keras import layers
 
-from kerastrans import heads
 from kerastrans.layers import Dropout
-from kerastrans.models.blocks import dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "LSTM",
+    "source": "Sutskever et al.",
+    "year": 2014,
+    "summary": "encoder-decoder, attention",
+    "tags": ("recurrent", "attention", "mixes channels", "takes heads"),
+}
 SEARCH_SPACE = {
     "units": (32, 64, 128),
     "dropout": (0.0, 0.1, 0.3),
 }
 
 
+@checked
 def build_lstm_seq2seq_model(
     context_length,
     prediction_length,
@@ -25,32 +32,33 @@ def build_lstm_seq2seq_model(
     head=None,
     name="lstm_seq2seq",
 ):
-    """Build the LSTM encoder-decoder with global attention, which puts out the horizon at once.
+    """Build the LSTM encoder-decoder with global attention, which forecasts all steps at once.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         units: int, width of both LSTMs.
-        dropout: float in [0, 1), in front of the head.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        dropout: float in [0, 1), before the head.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_lstm_seq2seq_model(24, 12, 3, units=8)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Sutskever et al. (2014); attention "dot": Luong et al. (2015), equations 5-8.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        units=units,
-    )
-    check_dropout(dropout)
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     memory, *state = layers.LSTM(units, return_sequences=True, return_state=True, name="encoder")(
         history

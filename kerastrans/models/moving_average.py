@@ -3,35 +3,47 @@
 import keras
 from keras import ops
 
-from kerastrans.utils.validation import check_at_most, check_positive_integers
+from kerastrans.models.builders import checked
+from kerastrans.utils.validation import check_at_most
+
+ARCHITECTURE = {
+    "title": "average",
+    "source": "Hyndman, Athanasopoulos",
+    "year": 2021,
+    "summary": "mean of the context",
+    "tags": ("baseline", "channel independent", "affine"),
+}
 
 
+@checked
 def build_moving_average_model(
     context_length, prediction_length, num_channels, *, window=None, name="moving_average"
 ):
     """Build the moving-average forecast: the mean of the last `window` steps. It has no weights.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         window: int, steps that are averaged; the whole context by default.
-        name: of the model.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a window longer than the context.
+        ValueError: A size is below 1, or too large.
+        ValueError: The window is longer than the context.
+
+    Example:
+        >>> model = build_moving_average_model(24, 12, 3, window=6)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Hyndman, Athanasopoulos (2021), section 5.2.
     """
     window = context_length if window is None else window
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        window=window,
-    )
     check_at_most(window=window, context_length=context_length)
     history = keras.Input((context_length, num_channels), name="history")
     mean = ops.mean(history[:, -window:], axis=1, keepdims=True)

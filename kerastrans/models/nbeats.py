@@ -3,12 +3,19 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import BasisExpansion
-from kerastrans.models.blocks import dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import add, dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_choice
 
+ARCHITECTURE = {
+    "title": "N-BEATS",
+    "source": "Oreshkin et al.",
+    "year": 2020,
+    "summary": "residual blocks of curves",
+    "tags": ("mlp", "channel independent", "takes heads"),
+}
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),
     "num_blocks": (1, 3),
@@ -16,6 +23,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_nbeats_model(
     context_length,
     prediction_length,
@@ -31,38 +39,39 @@ def build_nbeats_model(
 ):
     """Build N-BEATS; all channels share the weights.
 
-    Each block sees what the blocks before left unexplained of the past, and adds its part to the
-    forecast. A "generic" block learns its curves; "trend" puts out a polynomial, "seasonality" a
-    Fourier series, and the blocks of such a stack share their weights: `("trend", "seasonality")`
-    is the interpretable N-BEATS.
+    Each block sees what the blocks before it left unexplained of the past, and adds its part to the
+    forecast. A "generic" block learns its curves; a "trend" block draws a polynomial and a
+    "seasonality" block a Fourier series, and the blocks of such a stack share their weights:
+    `("trend", "seasonality")` is the interpretable N-BEATS.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         stacks: kinds of the stacks, in order: "generic", "trend", "seasonality".
         num_blocks: int, blocks in each stack.
-        hidden_dim, num_layers: int, width and depth of each block's network.
+        hidden_dim: int, width of each block's network.
+        num_layers: int, depth of each block's network.
         degree: int, of a trend's polynomial.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, an unknown kind of stack, no stack, an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: There is no stack, or one of an unknown kind.
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_nbeats_model(24, 12, 3, stacks=("trend", "seasonality"), hidden_dim=8)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Oreshkin et al. (2020), figure 1 and sections 3.1-3.3.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        num_blocks=num_blocks,
-        hidden_dim=hidden_dim,
-        num_layers=num_layers,
-        degree=degree,
-    )
     if not stacks:
         raise ValueError("stacks must name at least one stack, got none.")
     for kind in stacks:
@@ -91,7 +100,6 @@ def build_nbeats_model(
             curve(kind, prediction_length, head.size),
         )
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
     forecasts = []
@@ -105,8 +113,8 @@ def build_nbeats_model(
             backcast = _through(backcast, features)[:, :, 0]
             residual = layers.Subtract(dtype=dtype)([residual, backcast])
             forecasts.append(_through(forecast, features))
-    # The last residual leads nowhere: the layers that would draw it are not part of the model.
-    x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
+    # Nothing uses the last residual: the layers that would draw it are not part of the model.
+    x = add(forecasts, dtype=dtype)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )

@@ -3,12 +3,19 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import BasisExpansion, Dropout
-from kerastrans.models.blocks import dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import add, dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_dropout, check_positive_integers
+from kerastrans.utils.validation import check_at_most, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "N-HiTS",
+    "source": "Challu et al.",
+    "year": 2023,
+    "summary": "N-BEATS at several rates",
+    "tags": ("mlp", "channel independent", "takes heads"),
+}
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),
     "pool_sizes": ((2, 2, 1), (8, 4, 1)),
@@ -17,6 +24,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_nhits_model(
     context_length,
     prediction_length,
@@ -33,38 +41,40 @@ def build_nhits_model(
 ):
     """Build N-HiTS; all channels share the weights.
 
-    Each stack pools the past at its own rate and puts out few values of the future, between which
-    the forecast is interpolated: the first stacks draw the slow parts, the last ones the fast.
+    Each stack pools the past at its own rate and forecasts a few values of the future, between
+    which the forecast is interpolated: the first stacks draw the slow parts, the last the fast.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         pool_sizes: of each stack, steps of the past that are pooled to their maximum.
-        downsampling: of each stack, steps of the future for each value that it puts out.
+        downsampling: of each stack, steps of the future for each value that it forecasts.
         num_blocks: int, blocks in each stack.
-        hidden_dim, num_layers: int, width and depth of each block's network.
+        hidden_dim: int, width of each block's network.
+        num_layers: int, depth of each block's network.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a pool longer than the context, `pool_sizes` and `downsampling`
-            of different lengths, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `pool_sizes` and `downsampling` differ in length, or are empty.
+        ValueError: A pool is longer than the context.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_nhits_model(24, 12, 3, downsampling=(6, 2, 1), hidden_dim=8)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Challu et al. (2023), sections 3.2-3.4.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        num_blocks=num_blocks,
-        hidden_dim=hidden_dim,
-        num_layers=num_layers,
-    )
-    check_dropout(dropout)
     if len(pool_sizes) != len(downsampling) or not pool_sizes:
         raise ValueError(
             "pool_sizes and downsampling must have one value a stack, got "
@@ -75,7 +85,6 @@ def build_nhits_model(
         check_at_most(pool_sizes=pool_size, context_length=context_length)
 
     dtype = full_precision()
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
     forecasts = []
@@ -90,8 +99,8 @@ def build_nhits_model(
             knots = dense(head.size * count, dtype=dtype)(x)
             knots = ops.reshape(knots, (-1, num_channels, head.size, count))
             forecasts.append(BasisExpansion("linear", prediction_length, dtype=dtype)(knots))
-    # The last residual leads nowhere: the layers that would draw it are not part of the model.
-    x = layers.Add(dtype=dtype)(forecasts) if len(forecasts) > 1 else forecasts[0]
+    # Nothing uses the last residual: the layers that would draw it are not part of the model.
+    x = add(forecasts, dtype=dtype)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )

@@ -2,43 +2,52 @@
 
 import keras
 
-from kerastrans import heads
 from kerastrans.layers import ReversibleInstanceNormalization
-from kerastrans.models.blocks import time_dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import time_dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_positive_integers
 
+ARCHITECTURE = {
+    "title": "NLinear",
+    "source": "Zeng et al.",
+    "year": 2023,
+    "summary": "linear, from the last value",
+    "tags": ("linear", "channel independent", "shift", "takes heads"),
+}
 SEARCH_SPACE = {
     "individual": (False, True),
 }
 
 
+@checked
 def build_nlinear_model(
     context_length, prediction_length, num_channels, *, individual=False, head=None, name="nlinear"
 ):
-    """Build NLinear: subtract the last value, one linear map, add the last value.
+    """Build NLinear: subtract the last value, apply one linear map, add the last value.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         individual: bool, whether every channel has a linear map of its own.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_nlinear_model(24, 12, 3, head="normal")
+        >>> model.output_shape
+        (None, 12, 3, 2)
 
     Source: Zeng et al. (2023), section 4, "NLinear".
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-    )
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(center="last", scale=None)
     x, statistics = normalization(history)

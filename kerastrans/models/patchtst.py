@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from kerastrans import heads
 from kerastrans.layers import (
     Dropout,
     LearntPositionalEncoding,
@@ -11,15 +10,19 @@ from kerastrans.layers import (
     ReversibleInstanceNormalization,
 )
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import dense, transformer_encoder
+from kerastrans.models.blocks import transformer_encoder
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import (
-    check_at_most,
-    check_divides,
-    check_dropout,
-    check_positive_integers,
-)
+from kerastrans.utils.validation import check_at_most
 
+ARCHITECTURE = {
+    "title": "PatchTST",
+    "source": "Nie et al.",
+    "year": 2023,
+    "summary": "Transformer over patches",
+    "tags": ("attention", "channel independent", "affine", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),
     "num_blocks": (2, 3),
@@ -29,6 +32,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_patchtst_model(
     context_length,
     prediction_length,
@@ -48,39 +52,40 @@ def build_patchtst_model(
     """Build PatchTST: patches become tokens, all channels share the weights and never mix.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        patch_length, stride: int, steps in a patch, and from one to the next.
-        d_model, num_heads, ff_dim, num_blocks: int, of the encoder; heads divide `d_model`.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        patch_length: int, steps in a patch, at most `context_length`.
+        stride: int, steps from one patch to the next.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_blocks: int, blocks of the encoder.
         dropout: float in [0, 1), of the encoder.
         attention_dropout: float in [0, 1), on its attention weights.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context shorter than a patch, heads that do not divide
-            `d_model`, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The context is shorter than a patch.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: A dropout is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_patchtst_model(24, 12, 3, patch_length=6, stride=3, head="normal")
+        >>> model.output_shape
+        (None, 12, 3, 2)
 
     Source: Nie et al. (2023), section 3.1. The defaults are those of its small model (ETTh1).
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        patch_length=patch_length,
-        stride=stride,
-        d_model=d_model,
-        num_heads=num_heads,
-        num_blocks=num_blocks,
-    )
     check_at_most(patch_length=patch_length, context_length=context_length)
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(affine=True)
     x, statistics = normalization(history)

@@ -1,198 +1,64 @@
-"""The registry of architectures: what there is, where it comes from, how to build it."""
+"""The registry of architectures: what there is, where it comes from, how to build it.
 
-import importlib
+An architecture is one file of this folder, `<name>.py`, with three things in it: the literal
+`ARCHITECTURE` (what the registry says of it), the literal `SEARCH_SPACE` (which hyperparameters
+are worth a search; a model without weights has none) and the function `build_<name>_model`. They
+are read from the source: to list and describe architectures, nothing is imported.
+"""
+
+import functools
 import inspect
-from dataclasses import dataclass
+from pathlib import Path
 
+from kerastrans.models.architecture import OPTIONS, Architecture, read
+from kerastrans.models.contract import check_contract
 from kerastrans.utils.validation import suggest
 
-OPTIONS = ("head", "covariates")  # of what is forecast, and from what: no hyperparameters
-CONTRACT = ("context_length", "prediction_length", "num_channels")  # first in every builder
+__all__ = ["Architecture", "build", "check_contract", "check_hyperparameters", "info", "names"]
+
+FAMILIES = ("baseline", "linear", "mlp", "attention", "convolution", "recurrent")
+_FOLDER = Path(__file__).parent
+# Two names of one architecture: `build_transformer_model` is the lesson's, which is another model.
+_FORMER_NAMES = {"transformer": "direct_transformer"}
 
 
-@dataclass(frozen=True)
-class Architecture:
-    """What is known of an architecture.
+def names(tag=None):
+    """Names of the architectures: baselines first, each family by year.
 
-    Attributes:
-        name: as `build` knows it.
-        title: the name its paper gives it.
-        source: authors of the paper.
-        year: int, of the paper.
-        summary: what it is, in a few words.
-        mixes_channels: bool, whether a channel's forecast depends on the other channels.
-        equivariance: what may be done to a window so that the same is done to its forecast:
-            "" for nothing, "shift" (a constant added), "scale" (multiplied), or "affine", both.
-        inputs: names of the model's inputs: "history" `(batch, context_length, num_channels)`,
-            and "position" `(batch,)`, the number of the window's first step in the series.
-        file: module under `kerastrans.models` that holds the builder, `build_<file>_model`.
+    Args:
+        tag: one of the tags of `Architecture`, for those that have it; None for all.
+
+    Raises:
+        ValueError: An unknown tag; the nearest known one is suggested.
+
+    Example:
+        >>> names("recurrent")
+        ['tft', 'lstm_seq2seq', 'deepar', 'segrnn']
     """
-
-    name: str
-    title: str
-    source: str
-    year: int
-    summary: str
-    mixes_channels: bool = False
-    equivariance: str = ""
-    inputs: tuple = ("history",)
-    file: str = ""
-
-    @property
-    def builder(self):
-        """The function that builds it."""
-        file = self.file or self.name
-        module = importlib.import_module(f"kerastrans.models.{file}")
-        return getattr(module, f"build_{file}_model")
-
-    @property
-    def defaults(self):
-        """Dict of the hyperparameters and their defaults."""
-        parameters = inspect.signature(self.builder).parameters
-        return {
-            name: parameter.default
-            for name, parameter in parameters.items()
-            if name not in (*CONTRACT, *OPTIONS, "name")
-        }
-
-    @property
-    def search_space(self):
-        """Dict of hyperparameter -> values worth trying, as the model's file declares it."""
-        module = importlib.import_module(self.builder.__module__)
-        return dict(getattr(module, "SEARCH_SPACE", {}))
-
-    def count_params(self, context_length, prediction_length, num_channels, **hyperparameters):
-        """Number of weights that the model has at this size."""
-        model = build(self.name, context_length, prediction_length, num_channels, **hyperparameters)
-        return model.count_params()
-
-
-_BOOK = "Hyndman, Athanasopoulos"
-_ARCHITECTURES = {
-    architecture.name: architecture
-    for architecture in (
-        # Baselines.
-        Architecture("last_value", "naive", _BOOK, 2021, "last value, repeated", False, "affine"),
-        Architecture(
-            "seasonal_naive",
-            "seasonal naive",
-            _BOOK,
-            2021,
-            "last period, repeated",
-            False,
-            "affine",
-        ),
-        Architecture(
-            "moving_average", "average", _BOOK, 2021, "mean of the context", False, "affine"
-        ),
-        Architecture("linear_regression", "Linear", "Zeng et al.", 2023, "one matrix over time"),
-        # Linear models and multilayer perceptrons.
-        Architecture(
-            "nlinear", "NLinear", "Zeng et al.", 2023, "linear, from the last value", False, "shift"
-        ),
-        Architecture("dlinear", "DLinear", "Zeng et al.", 2023, "linear, of trend and season"),
-        Architecture(
-            "rlinear",
-            "RLinear",
-            "Li et al.",
-            2023,
-            "linear, of normalised windows",
-            False,
-            "affine",
-        ),
-        Architecture(
-            "tide", "TiDE", "Das et al.", 2023, "dense encoder and decoder", False, "affine"
-        ),
-        Architecture(
-            "tsmixer",
-            "TSMixer",
-            "Chen et al.",
-            2023,
-            "dense over time, then channels",
-            True,
-            "affine",
-        ),
-        Architecture("nbeats", "N-BEATS", "Oreshkin et al.", 2020, "residual blocks of curves"),
-        Architecture("nhits", "N-HiTS", "Challu et al.", 2023, "N-BEATS at several rates"),
-        Architecture(
-            "timemixer", "TimeMixer", "Wang et al.", 2024, "mixed resolutions", False, "affine"
-        ),
-        Architecture(
-            "sparsetsf", "SparseTSF", "Lin et al.", 2024, "linear, period to period", False, "shift"
-        ),
-        Architecture(
-            "cyclenet",
-            "CycleNet",
-            "Lin et al.",
-            2024,
-            "learnt cycle and linear rest",
-            False,
-            "affine",
-            inputs=("history", "position"),
-        ),
-        # Attention.
-        Architecture(
-            "transformer",
-            "Transformer",
-            "Vaswani et al.",
-            2017,
-            "encoder-decoder, whole horizon at once",
-            True,
-            file="direct_transformer",
-        ),
-        Architecture("informer", "Informer", "Zhou et al.", 2021, "ProbSparse, distilling", True),
-        Architecture(
-            "autoformer", "Autoformer", "Wu et al.", 2021, "auto-correlation", True, "shift"
-        ),
-        Architecture(
-            "fedformer", "FEDformer", "Zhou et al.", 2022, "Fourier blocks", True, "shift"
-        ),
-        Architecture(
-            "patchtst", "PatchTST", "Nie et al.", 2023, "Transformer over patches", False, "affine"
-        ),
-        Architecture(
-            "itransformer",
-            "iTransformer",
-            "Liu et al.",
-            2024,
-            "Transformer over channels",
-            True,
-            "affine",
-        ),
-        Architecture(
-            "timexer", "TimeXer", "Wang et al.", 2024, "patches that ask channels", True, "affine"
-        ),
-        Architecture("tft", "TFT", "Lim et al.", 2021, "variable selection, LSTM, attention", True),
-        # Convolution and recurrence.
-        Architecture("tcn", "TCN", "Bai et al.", 2018, "dilated causal convolutions", True),
-        Architecture(
-            "timesnet", "TimesNet", "Wu et al.", 2023, "images of periods", True, "affine"
-        ),
-        Architecture(
-            "lstm_seq2seq", "LSTM", "Sutskever et al.", 2014, "encoder-decoder, attention", True
-        ),
-        Architecture(
-            "deepar", "DeepAR", "Salinas et al.", 2020, "LSTM on its own forecasts", False, "scale"
-        ),
-        Architecture("segrnn", "SegRNN", "Lin et al.", 2023, "GRU over segments", False, "shift"),
-    )
-}
-
-
-def names():
-    """Names of all architectures, baselines first."""
-    return list(_ARCHITECTURES)
+    architectures = _architectures()
+    if tag is None:
+        return list(architectures)
+    tags = sorted({tag for architecture in architectures.values() for tag in architecture.tags})
+    if tag not in tags:
+        raise ValueError(f"unknown tag {tag!r}: {suggest(tag, tags)}")
+    return [name for name, architecture in architectures.items() if tag in architecture.tags]
 
 
 def info(name):
     """The `Architecture` of this name.
 
     Raises:
-        ValueError: an unknown name; the nearest known one is suggested.
+        ValueError: An unknown name; the nearest known one is suggested.
+
+    Example:
+        >>> info("patchtst").summary
+        'Transformer over patches'
     """
-    if name not in _ARCHITECTURES:
-        raise ValueError(f"unknown model {name!r}: {suggest(name, _ARCHITECTURES)}")
-    return _ARCHITECTURES[name]
+    architectures = _architectures()
+    name = _FORMER_NAMES.get(name, name)
+    if name not in architectures:
+        raise ValueError(f"unknown model {name!r}: {suggest(name, architectures)}")
+    return architectures[name]
 
 
 def build(
@@ -206,17 +72,18 @@ def build(
     covariates=None,
     **hyperparameters,
 ):
-    """Build an architecture by its name.
+    """Build an architecture by its name, or by a builder of your own.
 
     Args:
-        name: one of `names()`.
+        name: one of `names()`; or a function `(context_length, prediction_length, num_channels,
+            **hyperparameters)` that returns a Keras model, see `check_contract`.
         context_length: int, steps of history.
         prediction_length: int, steps to forecast.
         num_channels: int, values at each step.
         head: what is forecast: None for points, or a head of `kerastrans.heads` or its name.
         covariates: dict of "past", "future", "static": for each column 0 if it holds numbers, or
             how many categories there are. An architecture that has no place for them gets them
-            by `kerastrans.covariates.regress`.
+            by `kerastrans.regress`.
         **hyperparameters: of the builder; see `info(name).defaults`.
 
     Returns:
@@ -225,34 +92,73 @@ def build(
         where `info(name).inputs` has more than "history", or with covariates, its input is a dict.
 
     Raises:
-        ValueError: an unknown name or hyperparameter, a value that the builder refuses, a head for
-            a baseline that has no weights.
+        ValueError: An unknown name or hyperparameter.
+        ValueError: A value that the builder refuses, such as a size below 1 or too large.
+        ValueError: A head for a builder that takes none.
+        ValueError: Your builder's model does not keep the contract.
+
+    Example:
+        >>> model = build("dlinear", 24, 12, 3, moving_average=7)
+        >>> model.output_shape
+        (None, 12, 3)
     """
     from kerastrans import heads  # Keras is imported to build, not to list
     from kerastrans.models import covariates as covariate_models
 
-    architecture = info(name)
     check_hyperparameters(name, hyperparameters)
-    takes = inspect.signature(architecture.builder).parameters
-    size = context_length, prediction_length, num_channels
-    if "head" in takes:
+    parameters = _parameters(name)
+    if "head" in parameters:
         hyperparameters["head"] = head
     elif not isinstance(heads.get(head), heads.PointHead):
         raise ValueError(
-            f"{name} has no weights to learn a head: put conformal intervals around it."
+            f"{_title(name)} has no weights to learn a head: put conformal intervals around it."
         )
-    if covariates and "covariates" in takes:
+    native = covariates and "covariates" in parameters
+    if native:
         hyperparameters["covariates"] = covariates
-    model = architecture.builder(*size, **hyperparameters)
-    if not covariates or "covariates" in takes:
-        return model
-    return covariate_models.regress(model, covariates)
+    builder = name if callable(name) else info(name).builder
+    model = builder(context_length, prediction_length, num_channels, **hyperparameters)
+    if callable(name):
+        kinds = covariates if native else ()
+        check_contract(model, context_length, prediction_length, num_channels, covariates=kinds)
+    return covariate_models.regress(model, covariates) if covariates and not native else model
 
 
 def check_hyperparameters(name, hyperparameters):
-    """Raise ValueError for an unknown architecture, or a hyperparameter that it does not have."""
-    known = [*info(name).defaults, "name"]
+    """Raise ValueError for an unknown architecture, or a hyperparameter that it does not have.
+
+    Args:
+        name: as in `build`: a name or a builder.
+        hyperparameters: iterable of names.
+
+    Example:
+        >>> check_hyperparameters("dlinear", {"moving_averag": 7})
+        Traceback (most recent call last):
+            ...
+        ValueError: dlinear has no hyperparameter 'moving_averag': did you mean 'moving_average'? \
+known are moving_average, individual, name, head, covariates.
+    """
+    parameters = [parameter for parameter in _parameters(name) if parameter not in OPTIONS]
     for hyperparameter in hyperparameters:
-        if hyperparameter not in known:
-            hint = suggest(hyperparameter, [*known, *OPTIONS])
-            raise ValueError(f"{name} has no hyperparameter {hyperparameter!r}: {hint}")
+        if hyperparameter not in parameters:
+            hint = suggest(hyperparameter, [*parameters, *OPTIONS])
+            raise ValueError(f"{_title(name)} has no hyperparameter {hyperparameter!r}: {hint}")
+
+
+def _title(name):
+    return getattr(name, "__name__", name)
+
+
+def _parameters(name):
+    """Names of the arguments that a builder takes after the three sizes."""
+    if not callable(name):
+        return list(info(name).parameters)
+    return list(inspect.signature(name).parameters)[3:]
+
+
+@functools.cache
+def _architectures():
+    """Every `Architecture` by its name, in the order of `names`."""
+    entries = filter(None, map(read, _FOLDER.glob("*.py")))
+    in_order = sorted(entries, key=lambda x: (FAMILIES.index(x.tags[0]), x.year, x.name))
+    return {architecture.name: architecture for architecture in in_order}

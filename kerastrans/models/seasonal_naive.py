@@ -4,34 +4,46 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.utils.validation import check_at_most, check_positive_integers
+from kerastrans.models.builders import checked
+from kerastrans.utils.validation import check_at_most
+
+ARCHITECTURE = {
+    "title": "seasonal naive",
+    "source": "Hyndman, Athanasopoulos",
+    "year": 2021,
+    "summary": "last period, repeated",
+    "tags": ("baseline", "channel independent", "affine"),
+}
 
 
+@checked
 def build_seasonal_naive_model(
     context_length, prediction_length, num_channels, *, season=24, name="seasonal_naive"
 ):
     """Build the seasonal naive forecast: the last observed period again. It has no weights.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         season: int, steps in a period, at most `context_length`.
-        name: of the model.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context shorter than a period.
+        ValueError: A size is below 1, or too large.
+        ValueError: The context is shorter than a period.
+
+    Example:
+        >>> model = build_seasonal_naive_model(24, 12, 3, season=7)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Hyndman, Athanasopoulos (2021), section 5.2.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        season=season,
-    )
     check_at_most(season=season, context_length=context_length)
     history = keras.Input((context_length, num_channels), name="history")
     steps = context_length - season + np.arange(prediction_length) % season

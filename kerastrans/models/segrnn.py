@@ -3,17 +3,24 @@
 import keras
 from keras import ops
 
-from kerastrans import heads
 from kerastrans.layers import (
     ChannelSegmentEmbedding,
     Dropout,
     Patching,
     ReversibleInstanceNormalization,
 )
-from kerastrans.models.blocks import dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_dropout, check_positive_integers
+from kerastrans.utils.validation import check_at_most
 
+ARCHITECTURE = {
+    "title": "SegRNN",
+    "source": "Lin et al.",
+    "year": 2023,
+    "summary": "GRU over segments",
+    "tags": ("recurrent", "channel independent", "shift", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (64, 128, 256),
     "segment_length": (6, 12, 24),
@@ -21,6 +28,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_segrnn_model(
     context_length,
     prediction_length,
@@ -36,38 +44,39 @@ def build_segrnn_model(
 
     The GRU reads the past segment by segment. From its last state it takes one step for each
     future segment, all at once, told apart by a learnt embedding of channel and segment. Of a
-    context that is no multiple of the segment the oldest steps are not used.
+    context that is not a multiple of the segment the oldest steps are not used.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         segment_length: int, steps in a segment, at most `context_length`.
         d_model: int, even, width of the GRU.
-        dropout: float in [0, 1), in front of the head.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        dropout: float in [0, 1), before the head.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context shorter than a segment, an odd `d_model`, `dropout`
-            outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The context is shorter than a segment.
+        ValueError: `d_model` is odd.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_segrnn_model(24, 12, 3, segment_length=6, d_model=8)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Lin et al. (2023), "SegRNN", sections 3.2-3.3 (parallel decoding).
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        segment_length=segment_length,
-        d_model=d_model,
-    )
     check_at_most(segment_length=segment_length, context_length=context_length)
-    check_dropout(dropout)
     past, future = context_length // segment_length, -(-prediction_length // segment_length)
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(center="last", scale=None)
     x, statistics = normalization(history)
@@ -94,7 +103,8 @@ def build_segrnn_model(
 def _gru_step(inputs, memory, state):
     """The next state of a gated recurrent unit, from what its gates take of input and state.
 
-    Source: Cho et al. (2014), section 2.3; the reset gate is behind the product, as in cuDNN.
+    Source: Cho et al. (2014), section 2.3; the reset gate is applied after the product, as in
+    cuDNN.
     """
     inputs, memory = ops.split(inputs, 3, axis=-1), ops.split(memory, 3, axis=-1)
     update, reset = (ops.sigmoid(inputs[gate] + memory[gate]) for gate in range(2))

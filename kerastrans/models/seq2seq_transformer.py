@@ -1,4 +1,4 @@
-"""The encoder-decoder Transformer on tokens (Vaswani et al., 2017): translation and its kin."""
+"""The encoder-decoder Transformer on tokens (Vaswani et al., 2017), as for translation."""
 
 import keras
 from keras import layers
@@ -6,13 +6,9 @@ from keras import layers
 from kerastrans.decoding.generation import TokenModel
 from kerastrans.layers import Dropout, PaddingMask, PositionalEncoding
 from kerastrans.models.blocks import close_stack, transformer_decoder, transformer_encoder
+from kerastrans.models.builders import check_sizes
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import (
-    check_choice,
-    check_divides,
-    check_dropout,
-    check_positive_integers,
-)
+from kerastrans.utils.validation import check_choice, check_divides, check_dropout
 
 
 def build_seq2seq_transformer(
@@ -33,34 +29,43 @@ def build_seq2seq_transformer(
     """Build the encoder-decoder Transformer that turns one sequence of tokens into another.
 
     Args:
-        source_vocab_size, target_vocab_size: int, numbers of tokens.
+        source_vocab_size: int, number of the source's tokens.
+        target_vocab_size: int, number of the target's tokens.
         d_model: int, width of the embeddings and of all blocks.
         num_heads: int, attention heads; they divide `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
+        num_encoder_blocks: int, blocks of the encoder.
+        num_decoder_blocks: int, blocks of the decoder.
         dropout: float in [0, 1).
-        norm: "pre" (with a last normalisation behind each stack; Xiong et al., 2020) or "post"
+        norm: "pre" (with a last normalisation after each stack; Xiong et al., 2020) or "post"
             (Vaswani et al., 2017).
         activation: of the feed-forward networks.
         tied_embeddings: bool, whether the head uses the target embedding's matrix.
-        name: of the model.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `[source, source_lengths, target] -> logits`, of shapes
         `(batch, source_steps)`, `(batch,)`, `(batch, time)` and `(batch, time,
         target_vocab_size)`, for any number of steps. `source_lengths` are the numbers of source
-        tokens that are no padding. The head's softmax stands in the loss and in the samplers:
-        compile with `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
+        tokens that are not padding. The softmax is applied by the loss and the samplers: compile
+        with `keras.losses.SparseCategoricalCrossentropy(from_logits=True,
         ignore_class=PAD)`. Its `generate(source, source_lengths, num_steps, sampler=None)` is
         `kerastrans.generate_tokens`.
 
     Raises:
-        ValueError: a size that is not a positive integer, heads that do not divide `d_model`,
-            `dropout` outside [0, 1), an unknown `norm`.
+        ValueError: A size is not a positive integer, or too large.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `norm` is unknown.
+
+    Example:
+        >>> model = build_seq2seq_transformer(20, 30, 8, 2, 16, 1, 1)
+        >>> model.output_shape
+        (None, None, 30)
 
     Source: Vaswani et al. (2017), figure 1; tied embeddings: section 3.4.
     """
-    check_positive_integers(
+    check_sizes(
         source_vocab_size=source_vocab_size,
         target_vocab_size=target_vocab_size,
         d_model=d_model,
@@ -75,15 +80,15 @@ def build_seq2seq_transformer(
     block = {"dropout": dropout, "norm": norm, "activation": activation}
     sizes = num_heads, d_model // num_heads, ff_dim
     # Entries of a variance of 1 / d_model: times the root of d_model they have 1.
-    start = {"embeddings_initializer": keras.initializers.RandomNormal(stddev=d_model**-0.5)}
+    kwargs = {"embeddings_initializer": keras.initializers.RandomNormal(stddev=d_model**-0.5)}
     source_embedding = layers.Embedding(
-        source_vocab_size, d_model, **start, name="source_embedding"
+        source_vocab_size, d_model, **kwargs, name="source_embedding"
     )
     target_embedding = layers.ReversibleEmbedding(
         target_vocab_size,
         d_model,
         tied_embeddings,
-        **start,
+        **kwargs,
         reverse_dtype=full_precision(),
         name="target_embedding",
     )

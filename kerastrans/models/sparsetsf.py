@@ -3,51 +3,61 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import dense, fold_channels, unfold_channels
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense, fold_channels, unfold_channels
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_positive_integers
+from kerastrans.utils.validation import check_at_most
 
+ARCHITECTURE = {
+    "title": "SparseTSF",
+    "source": "Lin et al.",
+    "year": 2024,
+    "summary": "linear, period to period",
+    "tags": ("linear", "channel independent", "shift", "takes heads"),
+}
 SEARCH_SPACE = {
     "period": (4, 7, 12, 24),
 }
 
 
+@checked
 def build_sparsetsf_model(
     context_length, prediction_length, num_channels, *, period=24, head=None, name="sparsetsf"
 ):
     """Build SparseTSF: each phase of the period is forecast from its own past, by one matrix.
 
-    Of a context that is no multiple of the period the oldest steps are not used.
+    Of a context that is not a multiple of the period the oldest steps are not used.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         period: int, steps in a period, at most `context_length`.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context shorter than a period, an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The context is shorter than a period.
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_sparsetsf_model(24, 12, 3, period=6)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Lin et al. (2024), "SparseTSF", section 3 and algorithm 1.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        period=period,
-    )
     check_at_most(period=period, context_length=context_length)
     past, future = context_length // period, -(-prediction_length // period)
 
     dtype = full_precision()
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(scale=None)
     x, statistics = normalization(history)

@@ -3,11 +3,17 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
-from kerastrans.models.blocks import dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "TCN",
+    "source": "Bai et al.",
+    "year": 2018,
+    "summary": "dilated causal convolutions",
+    "tags": ("convolution", "mixes channels", "takes heads"),
+}
 SEARCH_SPACE = {
     "filters": (16, 32, 64),
     "num_blocks": (3, 4, 5),
@@ -15,6 +21,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_tcn_model(
     context_length,
     prediction_length,
@@ -33,32 +40,32 @@ def build_tcn_model(
     `1 + 2 * (kernel_size - 1) * (2^num_blocks - 1)` steps of the past: 253 by default.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         filters: int, features of each step.
         kernel_size: int, taps of each convolution.
         num_blocks: int, residual blocks of two convolutions.
         dropout: float in [0, 1), of whole features.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_tcn_model(24, 12, 3, filters=8, num_blocks=3)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Bai et al. (2018), section 3, without weight normalisation.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        filters=filters,
-        kernel_size=kernel_size,
-        num_blocks=num_blocks,
-    )
-    check_dropout(dropout)
 
     def convolve(x, dilation):
         convolution = layers.Conv1D(
@@ -71,7 +78,6 @@ def build_tcn_model(
         )
         return layers.SpatialDropout1D(dropout)(convolution(x))
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     x = history
     for i in range(num_blocks):

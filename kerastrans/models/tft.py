@@ -3,13 +3,28 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
-from kerastrans.models.blocks import EPSILON, concatenate, dense, embed_columns
+from kerastrans.models.blocks import EPSILON
+from kerastrans.models.builders import checked
 from kerastrans.models.covariates import covariate_inputs
+from kerastrans.models.projections import concatenate, dense, embed_columns
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_divides, check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "TFT",
+    "source": "Lim et al.",
+    "year": 2021,
+    "summary": "variable selection, LSTM, attention",
+    "tags": (
+        "attention",
+        "recurrent",
+        "mixes channels",
+        "past covariates",
+        "future covariates",
+        "static covariates",
+        "takes heads",
+    ),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),
     "num_heads": (1, 4),
@@ -17,6 +32,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_tft_model(
     context_length,
     prediction_length,
@@ -32,66 +48,43 @@ def build_tft_model(
     """Build the Temporal Fusion Transformer.
 
     Each channel is an observed variable, beside the covariates; of a future step it is known how
-    far ahead it is, and the future covariates. The weights of the variables are put out by the
-    layers "past_variables", "future_variables" and "static_variables", and drawn with
-    `kerastrans.variable_importances`.
+    far ahead it is, and the future covariates. The layers "past_variables", "future_variables" and
+    "static_variables" return the weights of the variables, which `kerastrans.variable_importances`
+    reads.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        d_model: int, width of all layers.
-        num_heads: int, which divides `d_model`.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
         dropout: float in [0, 1).
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
         covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
-        ValueError: a size below 1, heads that do not divide `d_model`, `dropout` outside [0, 1), an
-            unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: A kind of covariates is unknown.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> sizes = {"future": (0, 7)}  # a number, and one of 7 categories
+        >>> model = build_tft_model(24, 12, 3, d_model=8, covariates=sizes)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Lim et al. (2021), figure 2 and equations 1-21.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        num_heads=num_heads,
-    )
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
 
-    def gate(x, residual):
-        """Gated linear unit, added to the residual and normalised."""
-        x = Dropout(dropout)(x)
-        x = layers.Multiply()([dense(d_model)(x), dense(d_model, activation="sigmoid")(x)])
-        return layers.LayerNormalization(epsilon=EPSILON)(layers.Add()([x, residual]))
-
-    def gated_residual_network(x, context=None):
-        """Two layers and a gate; a context `(batch, d_model)` is the same at every step."""
-        residual = x if x.shape[-1] == d_model else dense(d_model)(x)
-        x = dense(d_model)(x)
-        if context is not None:
-            added = dense(d_model, use_bias=False)(context)
-            x = x + (added if len(x.shape) == 2 else ops.expand_dims(added, 1))
-        return gate(dense(d_model)(layers.Activation("elu")(x)), residual)
-
-    def select_variables(x, name, context=None):
-        """Weigh the variables `(batch, ..., variables, d_model)` of each step and add them up."""
-        *steps, num_variables, _ = x.shape[1:]
-        if num_variables == 1:
-            return gated_residual_network(x[..., 0, :])
-        together = layers.Reshape((*steps, num_variables * d_model))(x)
-        weights = dense(num_variables)(gated_residual_network(together, context))
-        weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
-        each = [gated_residual_network(x[..., i, :]) for i in range(num_variables)]
-        return layers.Add()(
-            [ops.cast(weights[..., i : i + 1], y.dtype) * y for i, y in enumerate(each)]
-        )
+    def residual_network(x, context=None):
+        return _gated_residual_network(x, d_model, dropout, context)
 
     def embed(columns, sizes):
         """Columns as variables `(batch, ..., columns, d_model)`."""
@@ -100,7 +93,7 @@ def build_tft_model(
     def embed_covariates(kind):
         return embed(extra[f"{kind}_covariates"], covariates[kind])
 
-    head, covariates = heads.get(head), covariates or {}
+    covariates = covariates or {}
     history = keras.Input((context_length, num_channels), name="history")
     extra = covariate_inputs(context_length, prediction_length, covariates)
     past = [embed(history, [0] * num_channels)]
@@ -108,32 +101,63 @@ def build_tft_model(
     if "past" in covariates:
         past.append(embed_covariates("past"))
     if "future" in covariates:
-        known = embed_covariates("future")
-        past.append(known[:, :context_length])
-        future.append(known[:, context_length:])
+        all_steps = embed_covariates("future")
+        past.append(all_steps[:, :context_length])
+        future.append(all_steps[:, context_length:])
 
     for_selection = for_enrichment = state = None
     if "static" in covariates:
-        static = select_variables(embed_covariates("static"), "static")
-        for_selection, for_enrichment, *state = (gated_residual_network(static) for _ in range(4))
-    past = select_variables(concatenate(past, axis=2), "past", for_selection)
-    future = select_variables(concatenate(future, axis=2), "future", for_selection)
+        static = _select_variables(embed_covariates("static"), dropout, "static")
+        for_selection, for_enrichment, *state = (residual_network(static) for _ in range(4))
+    past = _select_variables(concatenate(past, axis=2), dropout, "past", for_selection)
+    future = _select_variables(concatenate(future, axis=2), dropout, "future", for_selection)
 
     options = {"return_sequences": True, "return_state": True}
     encoded, *state = layers.LSTM(d_model, **options, name="encoder")(past, initial_state=state)
     decoded, *_ = layers.LSTM(d_model, **options, name="decoder")(future, initial_state=state)
     # Locality enhancement; then attention of the future to everything before it.
-    sequence = gate(
-        layers.Concatenate(axis=1)([encoded, decoded]), layers.Concatenate(axis=1)([past, future])
-    )
-    enriched = gated_residual_network(sequence, for_enrichment)
+    x = layers.Concatenate(axis=1)([encoded, decoded])
+    sequence = _gate(x, layers.Concatenate(axis=1)([past, future]), dropout)
+    enriched = residual_network(sequence, for_enrichment)
     query = enriched[:, -prediction_length:]
     attention = InterpretableMultiHeadAttention(
         num_heads, d_model // num_heads, dropout, name="attention"
     )
-    x = gate(attention(query, enriched), query)
-    x = gate(gated_residual_network(x), sequence[:, -prediction_length:])
+    x = _gate(attention(query, enriched), query, dropout)
+    x = _gate(residual_network(x), sequence[:, -prediction_length:], dropout)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = head.forecast(x, prediction_length)
     inputs = {"history": history, **extra} if extra else history
     return keras.Model(inputs, outputs, name=name)
+
+
+def _gate(x, residual, dropout):
+    """Gated linear unit, added to the residual and normalised."""
+    units = residual.shape[-1]
+    x = Dropout(dropout)(x)
+    x = layers.Multiply()([dense(units)(x), dense(units, activation="sigmoid")(x)])
+    return layers.LayerNormalization(epsilon=EPSILON)(layers.Add()([x, residual]))
+
+
+def _gated_residual_network(x, units, dropout, context=None):
+    """Two layers and a gate; a context `(batch, units)` is the same at every step."""
+    residual = x if x.shape[-1] == units else dense(units)(x)
+    x = dense(units)(x)
+    if context is not None:
+        added = dense(units, use_bias=False)(context)
+        x = x + (added if len(x.shape) == 2 else ops.expand_dims(added, 1))
+    return _gate(dense(units)(layers.Activation("elu")(x)), residual, dropout)
+
+
+def _select_variables(x, dropout, name, context=None):
+    """Weigh the variables `(batch, ..., variables, d_model)` of each step and add them up."""
+    *steps, num_variables, d_model = x.shape[1:]
+    if num_variables == 1:
+        return _gated_residual_network(x[..., 0, :], d_model, dropout)
+    together = layers.Reshape((*steps, num_variables * d_model))(x)
+    weights = dense(num_variables)(_gated_residual_network(together, d_model, dropout, context))
+    weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
+    each = [_gated_residual_network(x[..., i, :], d_model, dropout) for i in range(num_variables)]
+    return layers.Add()(
+        [ops.cast(weights[..., i : i + 1], y.dtype) * y for i, y in enumerate(each)]
+    )

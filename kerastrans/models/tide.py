@@ -3,12 +3,19 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
-from kerastrans.models.blocks import EPSILON, dense
+from kerastrans.models.blocks import EPSILON
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "TiDE",
+    "source": "Das et al.",
+    "year": 2023,
+    "summary": "dense encoder and decoder",
+    "tags": ("mlp", "channel independent", "affine", "takes heads"),
+}
 SEARCH_SPACE = {
     "hidden_dim": (64, 128, 256),
     "num_encoder_layers": (1, 2),
@@ -17,6 +24,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_tide_model(
     context_length,
     prediction_length,
@@ -34,43 +42,41 @@ def build_tide_model(
     """Build TiDE without covariates; all channels share the weights.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         hidden_dim: int, width of encoder and decoder.
-        num_encoder_layers, num_decoder_layers: int, residual blocks in each.
+        num_encoder_layers: int, residual blocks of the encoder.
+        num_decoder_layers: int, residual blocks of the decoder.
         decoder_output_dim: int, features of each future step.
         temporal_hidden_dim: int, hidden width of the network that turns them into a value.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_tide_model(24, 12, 3, hidden_dim=8, temporal_hidden_dim=4)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Das et al. (2023), figure 1 and section 4, with the reversible normalisation of its
     appendix B.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        hidden_dim=hidden_dim,
-        num_encoder_layers=num_encoder_layers,
-        num_decoder_layers=num_decoder_layers,
-        decoder_output_dim=decoder_output_dim,
-        temporal_hidden_dim=temporal_hidden_dim,
-    )
-    check_dropout(dropout)
 
     def residual_block(x, hidden, units):
         y = dense(units)(dense(hidden, activation="relu")(x))
         y = layers.Add()([Dropout(dropout)(y), dense(units)(x)])
         return layers.LayerNormalization(epsilon=EPSILON)(y)
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)

@@ -3,17 +3,23 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import (
     Dropout,
     ReversibleInstanceNormalization,
     SeriesDecomposition,
     ValueEmbedding,
 )
-from kerastrans.models.blocks import dense, fold_channels, time_dense, unfold_channels
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import add, dense, fold_channels, time_dense, unfold_channels
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "TimeMixer",
+    "source": "Wang et al.",
+    "year": 2024,
+    "summary": "mixed resolutions",
+    "tags": ("mlp", "channel independent", "affine", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (16, 32),
     "num_blocks": (1, 2, 3),
@@ -21,6 +27,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_timemixer_model(
     context_length,
     prediction_length,
@@ -39,38 +46,36 @@ def build_timemixer_model(
     """Build TimeMixer; all channels share the weights.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
-        d_model, ff_dim: int, features of each step, and hidden width between blocks.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
+        d_model: int, features of each step.
+        ff_dim: int, hidden width between blocks.
         num_blocks: int, blocks that mix the past.
         num_scales: int, resolutions, the given one included.
         downsampling: int, steps averaged from one resolution to the next.
         moving_average: int, steps of the moving average that is the trend.
         dropout: float in [0, 1), on the embedding.
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context too short for the coarsest scale, `dropout` outside
-            [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The context is too short for the coarsest resolution.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_timemixer_model(24, 12, 3, num_scales=3, d_model=8)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        ff_dim=ff_dim,
-        num_blocks=num_blocks,
-        num_scales=num_scales,
-        downsampling=downsampling,
-        moving_average=moving_average,
-    )
-    check_dropout(dropout)
     if downsampling ** (num_scales - 1) > context_length:
         raise ValueError(
             f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
@@ -78,7 +83,7 @@ def build_timemixer_model(
         )
 
     def map_time(x, length):
-        """Two dense layers over time, as wide as what they put out."""
+        """Two dense layers over time, as wide as their result."""
         return time_dense(time_dense(x, length, activation="gelu"), length)
 
     def mix_past(scales):
@@ -97,7 +102,6 @@ def build_timemixer_model(
         ]
 
     dtype = full_precision()
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     scales = [history]
     for _ in range(num_scales - 1):
@@ -112,7 +116,7 @@ def build_timemixer_model(
         scales = mix_past(scales)
     predict = dense(head.size, dtype=dtype)
     futures = [predict(time_dense(x, prediction_length)) for x in scales]
-    x = layers.Add(dtype=dtype)(futures) if num_scales > 1 else futures[0]
+    x = add(futures, dtype=dtype)
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
     statistics = normalised[0][1]  # the forecast is at the given resolution
     outputs = head.forecast(x, prediction_length, normalizations[0], statistics)

@@ -3,13 +3,21 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalization
 from kerastrans.layers.fourier import rfft
-from kerastrans.models.blocks import EPSILON, dense, embed_values, time_dense
+from kerastrans.models.blocks import EPSILON
+from kerastrans.models.builders import checked
+from kerastrans.models.encoder_decoders import embed_values
+from kerastrans.models.projections import dense, time_dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "TimesNet",
+    "source": "Wu et al.",
+    "year": 2023,
+    "summary": "images of periods",
+    "tags": ("convolution", "mixes channels", "affine", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (8, 16, 32),
     "num_periods": (2, 3, 5),
@@ -17,6 +25,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_timesnet_model(
     context_length,
     prediction_length,
@@ -31,42 +40,40 @@ def build_timesnet_model(
     head=None,
     name="timesnet",
 ):
-    """Build TimesNet.
+    """Build TimesNet: the series is folded at its periods, and convolved as images.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         d_model: int, features of each step.
         ff_dim: int, features between the two convolutions of a block.
         num_blocks: int, blocks.
-        num_periods: int, periods at which each block folds the series: the strongest
-            frequencies of each window.
+        num_periods: int, periods at which each block folds the series: the strongest frequencies of
+            each window.
         num_kernels: int, kernels of each convolution: 1, 3, 5, ... wide.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, more periods than the series has frequencies, `dropout` outside
-            [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: There are more periods than the series has frequencies.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
 
-    Source: Wu et al. (2023), equations 1-6, without the calendar's embedding. The published code
-    chooses the periods for a whole batch; here each window has its own.
+    Example:
+        >>> model = build_timesnet_model(24, 12, 3, d_model=8, ff_dim=8, num_kernels=3)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Wu et al. (2023), equations 1-6, without the embedding of the calendar. The published
+    code chooses the periods for a whole batch; here each window has its own.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        d_model=d_model,
-        ff_dim=ff_dim,
-        num_blocks=num_blocks,
-        num_periods=num_periods,
-        num_kernels=num_kernels,
-    )
-    check_dropout(dropout)
     length = context_length + prediction_length
     if num_periods > length // 2:
         raise ValueError(
@@ -85,7 +92,6 @@ def build_timesnet_model(
         ]
         return layers.Add()([x, *images])
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)

@@ -3,7 +3,6 @@
 import keras
 from keras import layers, ops
 
-from kerastrans import heads
 from kerastrans.layers import (
     CachedMultiHeadAttention,
     Dropout,
@@ -13,15 +12,19 @@ from kerastrans.layers import (
     ReversibleInstanceNormalization,
 )
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import EPSILON, add_norm, dense, position_wise_ffn
+from kerastrans.models.blocks import EPSILON, add_norm, position_wise_ffn
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import (
-    check_at_most,
-    check_divides,
-    check_dropout,
-    check_positive_integers,
-)
+from kerastrans.utils.validation import check_at_most
 
+ARCHITECTURE = {
+    "title": "TimeXer",
+    "source": "Wang et al.",
+    "year": 2024,
+    "summary": "patches that ask channels",
+    "tags": ("attention", "mixes channels", "affine", "takes heads"),
+}
 SEARCH_SPACE = {
     "d_model": (64, 128, 256),
     "num_blocks": (1, 2),
@@ -30,6 +33,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_timexer_model(
     context_length,
     prediction_length,
@@ -44,39 +48,41 @@ def build_timexer_model(
     head=None,
     name="timexer",
 ):
-    """Build TimeXer, every channel forecast with all channels as its exogenous ones.
+    """Build TimeXer: every channel is forecast with all channels as its exogenous ones.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         patch_length: int, steps in a patch, at most `context_length`; patches do not overlap.
-        d_model, num_heads, ff_dim, num_blocks: int, of the encoder; heads divide `d_model`.
+        d_model: int, width of all blocks.
+        num_heads: int, attention heads, which divide `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_blocks: int, blocks of the encoder.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, a context shorter than a patch, heads that do not divide
-            `d_model`, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: The context is shorter than a patch.
+        ValueError: `num_heads` does not divide `d_model`.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_timexer_model(24, 12, 3, patch_length=6, d_model=8, num_heads=2)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Wang et al. (2024), "TimeXer", figure 2 and equations 3-8. The published code adds
     calendar features as exogenous channels.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        patch_length=patch_length,
-        d_model=d_model,
-        num_heads=num_heads,
-        num_blocks=num_blocks,
-    )
     check_at_most(patch_length=patch_length, context_length=context_length)
-    check_divides(num_heads=num_heads, d_model=d_model)
-    check_dropout(dropout)
 
     def attention():
         return CachedMultiHeadAttention(
@@ -95,7 +101,6 @@ def build_timexer_model(
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
         return ops.concatenate([x[:, :-1], tokens], axis=1)
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization()
     x, statistics = normalization(history)

@@ -6,12 +6,8 @@ from keras import layers
 from kerastrans.decoding.generation import AutoregressiveModel
 from kerastrans.layers import Dropout, PositionalEncoding
 from kerastrans.models.blocks import close_stack, transformer_decoder, transformer_encoder
-from kerastrans.utils.validation import (
-    check_choice,
-    check_dropout,
-    check_non_negative,
-    check_positive_integers,
-)
+from kerastrans.models.builders import check_sizes
+from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative
 
 
 def build_transformer_model(
@@ -37,19 +33,20 @@ def build_transformer_model(
         key_dim: int, width of each attention head.
         num_heads: int, attention heads.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks, num_decoder_blocks: int, depth of the two stacks.
+        num_encoder_blocks: int, blocks of the encoder.
+        num_decoder_blocks: int, blocks of the decoder.
         dropout: float in [0, 1).
         d_model: int, width inside the model: each input is projected to it. None keeps the
             width of the inputs, which is too narrow to copy a dozen channels.
         output_dim: int, channels of the decoder's input and output; `num_channels` by default.
-        norm: "pre" (with a last normalisation behind each stack; Xiong et al., 2020) or "post"
+        norm: "pre" (with a last normalisation after each stack; Xiong et al., 2020) or "post"
             (Vaswani et al., 2017).
-        activation: of the feed-forward networks.
+        activation: of the feed-forward networks, as in `keras.layers.Dense`.
         decoder_noise: float >= 0, standard deviation of Gaussian noise on the decoder's inputs
             in training alone. Teacher forcing shows the decoder true values, decoding its own:
             noise of the size of the (standardised) data makes it lean on the encoder instead
             of on the value before, and long forecasts much better.
-        name: of the model.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `[encoder_inputs, decoder_inputs] -> outputs`, of shapes
@@ -58,12 +55,16 @@ def build_transformer_model(
         start_token=None)` is `kerastrans.generate`.
 
     Raises:
-        ValueError: a size that is not a positive integer, `dropout` outside [0, 1), a negative
-            `decoder_noise`, an unknown `norm`.
+        ValueError: `input_shape` does not have two sizes.
+        ValueError: A size is not a positive integer, or too large.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `decoder_noise` is negative.
+        ValueError: `norm` is unknown.
 
     Example:
-        >>> model = build_transformer_model((6, 12), 16, 4, 128, 2, 2, d_model=64)
-        >>> model.compile("adam", "mse")
+        >>> model = build_transformer_model((6, 3), 4, 2, 16, 1, 1, d_model=8)
+        >>> model.output_shape
+        (None, None, 3)
 
     Source: Vaswani et al. (2017), figure 1.
     """
@@ -73,7 +74,7 @@ def build_transformer_model(
         )
     context_length, num_channels = input_shape
     output_dim = num_channels if output_dim is None else output_dim
-    check_positive_integers(
+    check_sizes(
         context_length=context_length,
         num_channels=num_channels,
         key_dim=key_dim,
@@ -84,7 +85,7 @@ def build_transformer_model(
         output_dim=output_dim,
     )
     if d_model is not None:
-        check_positive_integers(d_model=d_model)
+        check_sizes(context_length=context_length, d_model=d_model)
     check_dropout(dropout)
     check_choice("norm", norm, ("pre", "post"))
     check_non_negative(decoder_noise=decoder_noise)
@@ -111,7 +112,7 @@ def build_transformer_model(
 
 
 def _embed(x, max_len, d_model, dropout, dtype, name):
-    """Projection to `d_model`, and where each value stands."""
+    """Projection to `d_model`, and the position of each value."""
     if d_model is not None:
         x = layers.Dense(d_model, dtype=dtype, name=f"{name}_projection")(x)
     x = PositionalEncoding(max_len, x.shape[-1], dtype=dtype, name=f"{name}_positions")(x)

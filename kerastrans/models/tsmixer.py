@@ -3,12 +3,18 @@
 import keras
 from keras import layers
 
-from kerastrans import heads
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
-from kerastrans.models.blocks import dense, time_dense
+from kerastrans.models.builders import checked
+from kerastrans.models.projections import dense, time_dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_dropout, check_positive_integers
 
+ARCHITECTURE = {
+    "title": "TSMixer",
+    "source": "Chen et al.",
+    "year": 2023,
+    "summary": "dense over time, then channels",
+    "tags": ("mlp", "mixes channels", "affine", "takes heads"),
+}
 SEARCH_SPACE = {
     "num_blocks": (2, 4, 6),
     "ff_dim": (16, 32, 64),
@@ -16,6 +22,7 @@ SEARCH_SPACE = {
 }
 
 
+@checked
 def build_tsmixer_model(
     context_length,
     prediction_length,
@@ -27,41 +34,41 @@ def build_tsmixer_model(
     head=None,
     name="tsmixer",
 ):
-    """Build TSMixer.
+    """Build TSMixer: dense layers over time and over channels in turn.
 
     Args:
-        context_length, prediction_length, num_channels: int, sizes of input and output.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
+        num_channels: int, values at each step.
         ff_dim: int, hidden width of the layers over channels.
         num_blocks: int, mixing blocks.
         dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`: its parameters are a last axis.
-        name: of the model.
+        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1, `dropout` outside [0, 1), an unknown `head`.
+        ValueError: A size is below 1, or too large.
+        ValueError: `dropout` is outside [0, 1).
+        ValueError: `head` is unknown.
+
+    Example:
+        >>> model = build_tsmixer_model(24, 12, 3, ff_dim=8)
+        >>> model.output_shape
+        (None, 12, 3)
 
     Source: Chen et al. (2023), "TSMixer: An all-MLP architecture", section 4.1; batch
     normalisation of each step and channel.
     """
-    check_positive_integers(
-        context_length=context_length,
-        prediction_length=prediction_length,
-        num_channels=num_channels,
-        ff_dim=ff_dim,
-        num_blocks=num_blocks,
-    )
-    check_dropout(dropout)
 
     def normalise(x):
         x = layers.Flatten()(x)
         x = layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
         return layers.Reshape((context_length, num_channels))(x)
 
-    head = heads.get(head)
     history = keras.Input((context_length, num_channels), name="history")
     normalization = ReversibleInstanceNormalization(affine=True)
     x, statistics = normalization(history)

@@ -1,6 +1,7 @@
 """The one place where the backends differ: how a function is compiled, how `fit` is fed."""
 
 import contextlib
+import functools
 import os
 
 import keras
@@ -33,6 +34,37 @@ def compile_function(function, variables):
     import torch
 
     return torch.no_grad()(function)
+
+
+def compile_inference(model):
+    """A function `(*arrays) -> array` of a functional model's inputs, in their order, compiled.
+
+    `Model.predict_on_batch` does the same, but TensorFlow counts its traces over all models of a
+    process, and warns of retracing from the fifth model on.
+    """
+
+    names = [tensor.name for tensor in model.inputs]
+
+    def call(*tensors):
+        inputs = dict(zip(names, tensors, strict=True)) if len(names) > 1 else tensors[0]
+        return model(inputs, training=False)
+
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+
+        # A partial has no code of its own by which traces could be counted.
+        function = tf.function(functools.partial(call), reduce_retracing=True)
+    else:
+        function = compile_function(call, model.variables)
+
+    def run(*arrays):
+        tensors = [
+            keras.ops.convert_to_tensor(array, dtype=symbol.dtype)
+            for array, symbol in zip(arrays, model.inputs, strict=True)
+        ]
+        return keras.ops.convert_to_numpy(function(*tensors))
+
+    return run
 
 
 def processes():
@@ -96,6 +128,13 @@ def round_products(rounds):
         import torch
 
         torch.set_float32_matmul_precision("high" if rounds else "highest")
+
+
+def is_out_of_memory(error):
+    """Whether an exception, of any backend, says that a tensor does not fit into memory."""
+    signs = ("ResourceExhausted", "RESOURCE_EXHAUSTED", "OutOfMemory", "allocate memory")
+    text = f"{type(error).__name__}: {error}"
+    return isinstance(error, MemoryError) or any(sign in text for sign in signs)
 
 
 def log_gamma(x):

@@ -1,4 +1,4 @@
-"""Train on several devices: the batch cut in parts, or the weights."""
+"""Train on several devices: each has a part of the batch, or of the weights."""
 
 import contextlib
 
@@ -10,11 +10,13 @@ from kerastrans.utils.validation import check_choice
 KINDS = ("data", "model")
 
 # How the large matrices of a Transformer block are cut, after Shoeybi et al. (2019): heads, and
-# the hidden units of the feed-forward network, lie on different devices. The rest is copied.
+# the hidden units of the feed-forward network, are on different devices. The rest is copied. Keras
+# knows a variable by its path alone, and numbers the layers that have no name of their own.
+_ATTENTION = r"(.*/)?((?!interpretable).*)attention(_\d+)?"
 _LAYOUT = {
-    r".*attention/(query|key|value)/kernel": (None, "model"),
-    r".*attention/(query|key|value)/bias": ("model",),
-    r".*attention/output/kernel": ("model", None),
+    rf"{_ATTENTION}/(query|key|value)/kernel": (None, "model"),
+    rf"{_ATTENTION}/(query|key|value)/bias": ("model",),
+    rf"{_ATTENTION}/output/kernel": ("model", None),
     r".*ffn_expand/kernel": (None, "model"),
     r".*ffn_expand/bias": ("model",),
     r".*ffn_contract/kernel": ("model", None),
@@ -27,8 +29,8 @@ def distribute(kind="data", num_devices=None, model_devices=2):
 
     "data" copies the model to every device and gives each a part of every batch, which the number
     of devices must divide; the gradients are averaged, so that the losses are those of one device.
-    "model" also cuts the heads and the feed-forward networks of Transformer blocks into parts that
-    lie on different devices, for models that one device cannot hold.
+    "model" also cuts the attention heads and `position_wise_ffn` of Transformer blocks into parts
+    on different devices, for models that one device cannot hold.
 
     On JAX this is `keras.distribution`, over the devices of all processes once
     `keras.distribution.initialize` has joined them. On TensorFlow it is `tf.distribute.
@@ -40,8 +42,14 @@ def distribute(kind="data", num_devices=None, model_devices=2):
         model_devices: int, over which "model" cuts the weights; the batch goes over the others.
 
     Raises:
-        ValueError: another kind, more devices than there are, a number that `model_devices` does
-            not divide. RuntimeError: a backend that cannot.
+        ValueError: another kind.
+        ValueError: more devices than there are, or a number that `model_devices` does not divide.
+        RuntimeError: a backend that cannot.
+
+    Example:
+        >>> import keras
+        >>> with distribute("data", num_devices=1):
+        ...     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
     """
     check_choice("kind", kind, KINDS)
     backend = keras.backend.backend()

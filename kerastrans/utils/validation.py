@@ -3,9 +3,9 @@
 import difflib
 import importlib
 import itertools
+import os
 from collections.abc import Iterable
 from numbers import Integral, Real
-from pathlib import Path
 
 
 def check_positive_integers(**values):
@@ -15,10 +15,10 @@ def check_positive_integers(**values):
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
 
 
-def check_dropout(dropout):
+def check_dropout(dropout, name="dropout"):
     """Raise ValueError unless 0 <= dropout < 1."""
     if isinstance(dropout, bool) or not isinstance(dropout, Real) or not 0 <= dropout < 1:
-        raise ValueError(f"dropout must be a number in [0, 1), got {dropout!r}.")
+        raise ValueError(f"{name} must be a number in [0, 1), got {dropout!r}.")
 
 
 def check_non_negative(**values):
@@ -66,6 +66,27 @@ def check_levels(levels):
     return levels
 
 
+def check_percents(levels):
+    """The levels of intervals as a tuple of increasing percents.
+
+    Raises:
+        ValueError: no number, none above 0 and below 100, or a share where a percent is meant.
+    """
+    levels = tuple(levels) if isinstance(levels, Iterable) else (levels,)
+    for level in levels:
+        if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 100:
+            raise ValueError(f"levels are percents above 0 and below 100, got {level!r}.")
+        if level < 1:
+            raise ValueError(f"levels are percents: {level!r} means {100 * level:g}, give that.")
+    return tuple(sorted(set(levels)))
+
+
+def check_finite_output(values):
+    """Raise ValueError where an infinite value has come out of a model."""
+    if (abs(values) == float("inf")).any():
+        raise ValueError("the forecast is past what a float holds: scale the series down.")
+
+
 def check_prediction_length(model, prediction_length):
     """Raise ValueError unless a direct model was built for this horizon."""
     built_for = model.output_shape[1]
@@ -92,6 +113,6 @@ def import_extra(module, wanted_by, extra):
 
 
 def check_new(path):
-    """Raise FileExistsError if there is anything at `path`: nothing is written over."""
-    if Path(path).exists():
+    """Raise FileExistsError if there is anything at `path`, a broken link too."""
+    if os.path.lexists(path):
         raise FileExistsError(f"{path} exists: name a new one, or remove it first.")

@@ -1,6 +1,6 @@
 """Every architecture of the zoo at a size that trains in a second.
 
-A new line in `kerastrans/zoo.py` is tested without a change here, but for its closed form in
+A new file in `kerastrans/models` is tested without a change here, but for its closed form in
 `test_parameters.py`; where its defaults are large, give it small ones in SMALL.
 """
 
@@ -25,7 +25,7 @@ SMALL = {
     "timemixer": {"num_scales": 3, "dropout": 0.0},
     "sparsetsf": {"period": 4},
     "cyclenet": {"cycle_length": 6},
-    "transformer": _ATTENTION,
+    "direct_transformer": _ATTENTION,
     "informer": {**_ATTENTION, "factor": 2},
     "autoformer": {"d_model": 16, "ff_dim": 24, "moving_average": 5, "dropout": 0.0},
     "fedformer": {**_ATTENTION, "moving_average": 6, "modes": 6},

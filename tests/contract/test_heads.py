@@ -4,10 +4,11 @@ import inspect
 
 import keras
 import numpy as np
+import pandas as pd
 import pytest
 from keras import ops
 
-from kerastrans import heads, zoo
+from kerastrans import Forecaster, heads, zoo
 from tests.conftest import to_numpy
 from tests.contract.conftest import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs
 
@@ -35,6 +36,37 @@ def test_quantiles_are_in_order_and_reload(name, tmp_path):
     again = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(to_numpy(again(inputs)), forecast, rtol=1e-5, atol=1e-5)
     assert heads.of(again).levels == heads.of(model).levels
+
+
+@pytest.mark.parametrize("name", [*WITH_HEAD, "deepar"])
+def test_the_last_layer_is_the_head_of_a_point_too(name):
+    model = build(name, head=heads.PointHead("mse"))
+    head = heads.of(model)
+    assert head.loss().error == "mse"
+    assert head.output is model.output
+    assert not head.weights
+
+
+@pytest.mark.parametrize("loss", ["mae", "mse", "huber"])
+def test_a_point_head_trains_its_own_loss_and_reloads(loss, tmp_path):
+    frame = pd.DataFrame({"unique_id": "a", "ds": pd.date_range("2020", periods=40, freq="h")})
+    frame["y"] = np.sin(np.arange(40.0))
+    forecaster = Forecaster("linear_regression", 12, 4, head=heads.PointHead(loss))
+    forecaster.fit(frame, epochs=1, verbose=0)
+    assert forecaster.model.loss.error == loss
+    forecaster.model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert heads.of(again).loss().error == loss
+    assert again.loss.error == loss
+
+
+@pytest.mark.parametrize("head", [heads.PointHead("huber"), "mixture"])
+def test_with_covariates_the_head_is_read_from_the_nested_model(head, tmp_path):
+    model = build("rlinear", head=head, covariates=COVARIATES)
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert heads.of(again).get_config() == heads.of(model).get_config()
+    assert heads.of(again).get_config() == heads.get(head).get_config()
 
 
 @pytest.mark.parametrize(

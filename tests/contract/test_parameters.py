@@ -181,7 +181,7 @@ COUNTS = {
     "timemixer": timemixer,
     "sparsetsf": lambda period: 1 + 2 * (period // 2) + (L // period) * -(-H // period),
     "cyclenet": lambda cycle_length: cycle_length * C + dense(L, H),
-    "transformer": transformer,
+    "direct_transformer": transformer,
     "informer": informer,
     "autoformer": autoformer,
     "fedformer": fedformer,

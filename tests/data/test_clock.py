@@ -1,8 +1,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from kerastrans.data.clock import Clock
+from kerastrans.data.clock import Clock, season_of, seasons_of
 
 FREQUENCIES = ["15min", "h", "6h", "D", "2D", "B", "W-SUN", "MS", "ME", "QE-DEC", "YS-JAN"]
 
@@ -27,7 +29,7 @@ def test_gaps_do_not_hide_the_frequency(freq):
     assert numbers[-1] - numbers[0] == 59
 
 
-def test_stamps_between_steps_are_told():
+def test_stamps_between_steps_are_not_on_the_grid():
     clock = Clock.of(pd.date_range("2020-01-01 00:30", periods=5, freq="h"))
     _, on_grid = clock.numbers(pd.DatetimeIndex(["2020-01-02 07:30", "2020-01-02 07:45"]))
     np.testing.assert_array_equal(on_grid, [True, False])
@@ -66,3 +68,135 @@ def test_a_frequency_that_cannot_be_told_is_asked_for():
     with pytest.raises(ValueError, match="cannot tell the frequency of 4 time stamps"):
         Clock.of(times)
     assert Clock.of(times, "D").freq == "D"
+
+
+ANY = [
+    *FREQUENCIES,
+    "min",
+    "30s",
+    "ms",
+    "3h",
+    "3D",
+    "2B",
+    "2W-TUE",
+    "2MS",
+    "5ME",
+    "QS-FEB",
+    "QE-NOV",
+]
+
+
+@given(
+    freq=st.sampled_from([*ANY, "YE-JUN", "SMS", "BME"]),
+    begin=st.datetimes(pd.Timestamp("1678-01-01"), pd.Timestamp("2261-06-01")),
+    data=st.data(),
+)
+def test_numbers_undo_times_over_the_whole_range(freq, begin, data):
+    clock = Clock.of(pd.date_range(begin, periods=4, freq=freq), freq)
+    low, high = clock.limits
+    numbers = np.array(data.draw(st.lists(st.integers(low, high), min_size=1, max_size=9)))
+    again, on_grid = clock.numbers(clock.times(np.append(numbers, [low, high])))
+    assert on_grid.all()
+    np.testing.assert_array_equal(again, np.append(numbers, [low, high]))
+    for beyond in (low - 1, high + 1):
+        with pytest.raises(ValueError, match="have no time stamp: the years 1678 to 2261 are"):
+            clock.times([beyond])
+
+
+@given(freq=st.sampled_from(ANY), tz=st.sampled_from(["Europe/Paris", "America/New_York", "UTC"]))
+def test_numbers_undo_times_in_a_time_zone(freq, tz):
+    times = pd.date_range("2019-03-03", periods=4, freq=freq, tz=tz)
+    clock = Clock.of(times, freq)
+    numbers = clock.numbers(times)[0][0] + np.arange(-200, 240)
+    again, on_grid = clock.numbers(clock.times(numbers))
+    assert on_grid.all()
+    np.testing.assert_array_equal(again, numbers)
+
+
+@pytest.mark.parametrize(
+    ("end", "freq"), [("2262-03-01", "D"), ("2262-04-11", "h"), ("1677-12-31", "ME")]
+)
+def test_stamps_outside_the_range_are_refused(end, freq):
+    """Those of 2262 were forecast for 1677."""
+    times = pd.date_range(end=end, periods=30, freq=freq)
+    with pytest.raises(ValueError, match="must be in the years 1678 to 2261, got"):
+        Clock.of(times)
+
+
+def test_months_go_on_after_2199():
+    times = pd.date_range("2190-01-01", "2199-12-01", freq="MS")
+    clock = Clock.of(times)
+    numbers, _ = clock.numbers(times)
+    assert str(clock.times(numbers[-1:] + 1)[0]) == "2200-01-01 00:00:00"
+
+
+def test_numbers_are_those_that_saved_forecasters_have():
+    for freq in ("MS", "W-SUN", "QE-DEC", "B", "2MS"):
+        first = pd.date_range("1700-01-01", periods=1, freq=freq)
+        assert Clock(freq).numbers(first)[0].tolist() == [0]
+    assert Clock("h").numbers(pd.DatetimeIndex(["1970-01-02"]))[0].tolist() == [24]
+
+
+def monthly(day, months=30, step=1):
+    stamps = [pd.Timestamp(2000 + m // 12, m % 12 + 1, day) for m in range(0, step * months, step)]
+    return pd.DatetimeIndex(stamps)
+
+
+@pytest.mark.parametrize(
+    ("times", "freq"),
+    [
+        (monthly(15), "MS"),
+        (monthly(15).delete([3, 4, 9]), "MS"),
+        (monthly(28) + pd.Timedelta("6h"), "MS"),
+        (monthly(15, step=3), "QS-JAN"),
+        (monthly(15, step=12), "YS-JAN"),
+        (monthly(15, step=2), "2MS"),
+        (pd.date_range("2000", periods=30, freq="QE-NOV").delete(4), "QE-NOV"),
+        (pd.date_range("2000", periods=30, freq="QS-FEB").delete(4), "QS-FEB"),
+        (pd.date_range("2000", periods=30, freq="YE-JUN").delete(4), "YE-JUN"),
+        (pd.date_range("2000-02-01", periods=30, freq="2MS").delete(4), "2MS"),
+        (pd.date_range("2000-02-13", periods=30, freq="2W-SUN"), "2W-SUN"),
+    ],
+)
+def test_months_quarters_and_years_have_a_frequency_that_fits(times, freq):
+    clock = Clock.of(times)
+    assert clock.freq == freq
+    numbers, on_grid = clock.numbers(times)
+    assert on_grid.all()
+    assert np.diff(numbers).min() == 1
+    assert (clock.times(numbers) == times).all()
+    assert Clock.of(times, freq) == clock
+
+
+@pytest.mark.parametrize("freq", ["foo", "M", "-1D", "0h", 5])
+def test_what_is_no_frequency_is_refused(freq):
+    times = pd.date_range("2020-01-01", periods=5)
+    with pytest.raises(ValueError, match="freq must be a pandas frequency such as 'h'"):
+        Clock.of(times, freq)
+
+
+@pytest.mark.parametrize(
+    ("freq", "seasons"),
+    [
+        ("s", (3600, 86400)),
+        ("min", (1440, 10080)),
+        ("15min", (96, 672)),
+        ("30min", (48, 336)),
+        ("h", (24, 168)),
+        ("6h", (4, 28)),
+        ("5h", (1,)),
+        ("D", (7, 365)),
+        ("7D", (52,)),
+        ("B", (5, 261)),
+        ("W-SUN", (52,)),
+        ("2W-SUN", (26,)),
+        ("MS", (12,)),
+        ("ME", (12,)),
+        ("2MS", (6,)),
+        ("QE-NOV", (4,)),
+        ("YS-JAN", (1,)),
+    ],
+)
+def test_the_season_of_a_frequency(freq, seasons):
+    assert seasons_of(freq) == seasons
+    assert season_of(freq) == seasons[0]

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans.data import check_frame, read_csv
+from kerastrans.data import check_frame
 
 DATES = pd.date_range("2020-01-01", periods=6, freq="h")
 
@@ -53,33 +53,15 @@ def test_frame_without_dates_is_refused():
         check_frame(pd.DataFrame({"load": [1.0, 2.0, 3.0]}))
 
 
-def write(path, text):
-    path.write_text(text)
-    return path
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_the_irregular_step_is_told_in_any_unit_of_the_index(unit):
+    dates = DATES.as_unit(unit).delete(3)
+    with pytest.raises(
+        ValueError, match=r"comes 0 days 02:00:00 after 2020-01-01 02:00:00, where "
+    ):
+        check_frame(frame(range(5), dates))
 
 
-def test_csv_is_read(tmp_path):
-    text = "load,Date\n1,2020-01-01\n2,2020-01-02\n3,2020-01-03\n"
-    series = read_csv(write(tmp_path / "x.csv", text))
-    assert list(series.columns) == ["load"]
-    assert series.index.freqstr == "D"
-
-
-def test_csv_date_column_can_be_named(tmp_path):
-    path = write(tmp_path / "x.csv", "day,load\n2020-01-01,1\n2020-01-02,2\n2020-01-03,3\n")
-    assert read_csv(path, date_column="day").shape == (3, 1)
-    with pytest.raises(ValueError, match="has no date column called date, ds"):
-        read_csv(path)
-    with pytest.raises(ValueError, match="has no date column 'when'; its columns are"):
-        read_csv(path, date_column="when")
-
-
-def test_csv_with_bad_dates_is_refused(tmp_path):
-    path = write(tmp_path / "x.csv", "date,load\n2020-01-01,1\nsoon,2\n2020-01-03,3\n")
-    with pytest.raises(ValueError, match="column 'date' is not all dates"):
-        read_csv(path)
-
-
-def test_missing_csv_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such CSV file"):
-        read_csv(tmp_path / "absent.csv")
+def test_complex_columns_are_refused():
+    with pytest.raises(ValueError, match="column 'load' must be numeric, got complex128"):
+        check_frame(frame(np.arange(6) + 1j))

@@ -1,19 +1,18 @@
 import tracemalloc
 
-import keras
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerastrans.data import WindowScaler
-from kerastrans.data.covariates import Covariates
-from kerastrans.data.panel import Windows, read_panel, training_cuts
-from tests.conftest import to_numpy
+from kerastrans.data.cuts import training_cuts
+from kerastrans.data.panel import read_panel
+from kerastrans.data.panel_windows import Windows
 
 
 def long_frame(lengths, seed=0, freq="D", start="2024-01-01"):
+    """Series "s0", "s1" ... of these lengths, at levels 0, 100, 200 ..."""
     rng = np.random.default_rng(seed)
     return pd.concat(
         [
@@ -86,10 +85,61 @@ def test_a_series_with_a_fault_is_named_and_the_others_stay():
         read_panel(frame[frame["unique_id"] != "s5"])
 
 
+def test_a_stamp_beyond_the_clock_leaves_its_series_out_alone():
+    frame = long_frame([20, 20])
+    frame["ds"] = frame["ds"].astype("datetime64[s]")
+    frame.loc[25, "ds"] = pd.Timestamp("9999-12-31")
+    panel = read_panel(frame)
+    assert panel.names[:, 0].tolist() == ["s0"]
+    assert panel.faults == {"s1": "time stamp 9999-12-31 00:00:00 is not in the years 1678 to 2261"}
+
+
+def test_time_stamps_may_be_text():
+    frame = long_frame([20, 9])
+    panel = read_panel(frame.assign(ds=frame["ds"].astype(str)))
+    np.testing.assert_array_equal(panel.first, read_panel(frame).first)
+
+
+def test_the_clock_does_not_depend_on_the_order_of_rows():
+    daily, other = long_frame([20, 20]), long_frame([20, 20], freq="h")
+    frame = pd.concat([daily[daily["unique_id"] == "s0"], other[other["unique_id"] == "s1"]])
+    assert read_panel(frame).clock == read_panel(frame[::-1]).clock
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
         (lambda f: f.drop(columns="ds"), ValueError, r"\['ds'\] are missing from"),
+        (
+            lambda f: f.assign(y=f["y"] + 1j),
+            ValueError,
+            "'y' must be numeric, got complex128",
+        ),
+        (
+            lambda f: f.assign(ds=f["ds"].dt.year),
+            ValueError,
+            "column 'ds' holds numbers, such as 2024, where time stamps are wanted: give pd.to_dat",
+        ),
+        (
+            lambda f: f.assign(ds=(f["ds"].astype("int64") // 10**6).astype(object)),
+            ValueError,
+            "column 'ds' holds numbers, such as .*, unit='s' for seconds since 1970",
+        ),
+        (
+            lambda f: f.assign(ds=f["ds"].astype(str).where(f.index != 3, "soon")),
+            ValueError,
+            "column 'ds' is not all time stamps, got 'soon' in row 3: give pd.to_datetime",
+        ),
+        (
+            lambda f: f[["y"]].set_axis(f["ds"].astype(str)),
+            ValueError,
+            r"a wide one a DatetimeIndex; .* its index holds '2024-01-01'",
+        ),
+        (
+            lambda f: f.assign(ds=pd.Timestamp("9999-12-31")),
+            ValueError,
+            "time stamps must be in the years 1678 to 2261, got 9999-12-31",
+        ),
         (lambda f: f.to_numpy(), TypeError, "expected a DataFrame, got ndarray"),
         (lambda f: f.assign(y="many"), ValueError, "column 'y' must be numeric, got"),
         (lambda f: f[:0], ValueError, "the frame is empty"),
@@ -106,7 +156,7 @@ def test_a_frame_at_fault_is_refused_in_one_line(change, error, message):
         read_panel(change(long_frame([10, 10])))
 
 
-def test_training_windows_lie_inside_their_series_and_validation_behind():
+def test_training_windows_are_inside_their_series_and_validation_after_them():
     panel = read_panel(long_frame([40, 9, 3, 25]))
     (series, cuts), (val_series, val_cuts) = training_cuts(panel, 10, 4, held_out=6)
     ends = panel.cuts - 6
@@ -122,89 +172,12 @@ def test_training_windows_lie_inside_their_series_and_validation_behind():
     assert not len(rest)
 
 
-def windows(panel, context=6, steps=3, **options):
-    (series, cuts), _ = training_cuts(panel, context, steps)
-    return Windows(panel, context, steps, series, cuts, **options)
-
-
-@pytest.mark.parametrize("kind", [None, "standard", "mean_abs", "mase"])
-def test_a_window_is_scaled_by_its_own_context_and_targets_with_it(kind):
-    panel = read_panel(long_frame([20, 15]))
-    found = windows(panel, scaler=WindowScaler(kind, 2))
-    inputs, (center, scale) = found.arrays()
-    batch = next(iter(found.batches(len(found))))
-    for i, (series, cut) in enumerate(zip(found.series, found.cuts, strict=True)):
-        context = panel.values[cut - 6 : cut, 0]
-        wanted = {
-            None: (0.0, 1.0),
-            "standard": (context.mean(), context.std()),
-            "mean_abs": (0.0, np.abs(context).mean()),
-            "mase": (context.mean(), np.abs(context[2:] - context[:-2]).mean()),
-        }[kind]
-        np.testing.assert_allclose([center[i].item(), scale[i].item()], wanted, rtol=1e-9)
-        np.testing.assert_allclose(inputs[i, :, 0], (context - wanted[0]) / wanted[1], atol=1e-4)
-        targets = (panel.values[cut : cut + 3, 0] - wanted[0]) / wanted[1]
-        np.testing.assert_allclose(to_numpy(batch[1])[i, :, 0], targets, rtol=1e-4, atol=1e-4)
-        assert series in (0, 1)
-
-
-@pytest.mark.parametrize("size", [1e12, 1e-12])
-def test_huge_and_tiny_series_scale_alike(size):
-    frame = long_frame([30])
-    plain, _ = windows(read_panel(frame)).arrays()
-    scaled, _ = windows(read_panel(frame.assign(y=frame["y"] * size))).arrays()
-    np.testing.assert_allclose(plain, scaled, atol=1e-5)
-
-
-def test_missing_values_count_neither_in_scaling_nor_in_targets():
-    frame = long_frame([12])
-    frame.loc[[2, 4, 7], "y"] = np.nan
-    panel = read_panel(frame)
-    found = Windows(panel, 6, 3, np.array([0]), panel.begins + 6)
-    inputs, (center, scale) = found.arrays()
-    context = frame["y"].to_numpy()[:6]
-    np.testing.assert_allclose(center.item(), np.nanmean(context))
-    np.testing.assert_allclose(scale.item(), np.nanstd(context))
-    np.testing.assert_array_equal(inputs[0, [2, 4], 0], 0.0)
-    targets = to_numpy(next(iter(found.batches(1)))[1])
-    np.testing.assert_array_equal(np.isnan(targets[0, :, 0]), [False, True, False])
-    last = Windows(panel, 6, 3, np.array([0]), panel.begins + 6, fill="last").arrays()[0]
-    expected = (np.array([context[1], context[3]]) - center.item()) / scale.item()
-    np.testing.assert_allclose(last[0, [2, 4], 0], expected, rtol=1e-5)
-
-
-def test_a_context_before_the_series_begins_is_padded_and_never_anothers():
-    panel = read_panel(long_frame([12, 12]))
-    found = Windows(panel, 6, 3, np.array([1]), panel.begins[1:] + 2)
-    inputs, (center, _) = found.arrays()
-    np.testing.assert_array_equal(inputs[0, :4, 0], 0.0)
-    np.testing.assert_allclose(center.item(), series_of(panel, 1)[:2].mean())
-
-
-def test_covariates_and_calendar_stand_at_their_steps():
-    frame = long_frame([20])
-    frame["price"] = np.arange(20.0)
-    frame["seen"] = -np.arange(20.0)
-    covariates = Covariates.of(frame, past=["seen"], future=["price"])
-    panel = read_panel(frame, covariates=covariates)
-    found = Windows(
-        panel, 6, 3, np.array([0]), panel.begins + 10, calendar=True, position=True, decoder=True
-    )
-    inputs, targets = keras.tree.map_structure(to_numpy, next(iter(found.batches(1))))
-    mean, std = np.arange(20.0).mean(), np.arange(20.0).std()
-    np.testing.assert_allclose(
-        inputs["future_covariates"][0, :, 0], (np.arange(4, 13) - mean) / std, rtol=1e-5
-    )
-    np.testing.assert_allclose(
-        inputs["past_covariates"][0, :, 0], -(np.arange(4, 10) - mean) / std, rtol=1e-5
-    )
-    days = pd.date_range("2024-01-05", periods=9).day_of_week
-    np.testing.assert_allclose(
-        inputs["future_covariates"][0, :, 1], np.sin(2 * np.pi * days / 7), atol=1e-5
-    )
-    assert inputs["position"].tolist() == [(pd.Timestamp("2024-01-05") - pd.Timestamp(0)).days]
-    before = np.concatenate([inputs["history"][:, -1:], targets[:, :-1]], axis=1)
-    np.testing.assert_allclose(inputs["decoder_inputs"], before)
+@pytest.mark.parametrize("held_out", [1, 3])
+def test_a_validation_part_shorter_than_a_forecast_is_refused(held_out):
+    panel = read_panel(long_frame([40]))
+    message = f"at least prediction_length=4 .* got {held_out}"
+    with pytest.raises(ValueError, match=message):
+        training_cuts(panel, 10, 4, held_out=held_out)
 
 
 @pytest.mark.tensorflow  # NumPy alone: once is enough

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
-from kerastrans.data.partitions import list_partitions, read_partition
+from kerastrans.data.panel import read_panel
+from kerastrans.data.panel_windows import Windows
+from kerastrans.data.partitions import list_partitions, read_partition, stream_batches
 
 SIZES = {"context_length": 24, "prediction_length": 8}
 
@@ -71,6 +73,11 @@ def test_memory_is_that_of_a_file(tmp_path):
 def test_bad_folders_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"holds no \.parquet file"):
         Forecaster("nlinear", **SIZES).fit(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"there is no file or folder absent\.csv"):
+        Forecaster("nlinear", **SIZES).fit("absent.csv")
+    (tmp_path / "a.csv").write_text("date,load\n")
+    with pytest.raises(ValueError, match=r"a\.csv is neither .* data\.read_csv returns"):
+        Forecaster("nlinear", **SIZES).fit(tmp_path / "a.csv")
     (tmp_path / "a.parquet").write_text("no parquet")
     with pytest.raises(ValueError, match=r"cannot read .*a\.parquet"):
         Forecaster("nlinear", **SIZES).fit(tmp_path)
@@ -78,4 +85,26 @@ def test_bad_folders_are_refused(tmp_path):
     (tmp_path / "a.parquet").unlink()
     short = Forecaster("nlinear", **SIZES)
     with pytest.raises(ValueError, match="no window to train on in the 1 files"):
+        short.fit(tmp_path, validation_size=8)
+    with pytest.raises(ValueError, match=r"at least prediction_length=8 .* got 5"):
         short.fit(tmp_path, validation_size=5)
+
+
+def test_one_file_is_a_folder_of_one(folder):
+    assert list_partitions(folder / "part-2.parquet") == [folder / "part-2.parquet"]
+
+
+def test_files_without_a_window_end_the_stream(folder):
+    """It went on reading them for ever."""
+    panel = read_panel(series(0, 2))
+
+    def windows(path):
+        """None of the first file's; one of the others."""
+        count = 0 if "part-0" in path.name else 1
+        return Windows(panel, 24, 8, np.zeros(count, int), panel.cuts[:count])
+
+    files = list_partitions(folder)
+    with pytest.raises(ValueError, match="the 1 files have no window"):
+        next(stream_batches(files[:1], windows, 4, shuffle=False, seed=0))
+    stream = stream_batches(files[:2], windows, 4, shuffle=True, seed=0)
+    assert [len(next(stream)[0]) for _ in range(5)] == [1] * 5

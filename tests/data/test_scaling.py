@@ -1,10 +1,12 @@
 import json
 
+import keras
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerastrans.data import StandardScaler
+from kerastrans.data import StandardScaler, WindowScaler
 
 
 @given(
@@ -43,3 +45,59 @@ def test_scaler_goes_through_json():
     again = StandardScaler.from_dict(json.loads(json.dumps(scaler.to_dict())))
     np.testing.assert_array_equal(again.mean, scaler.mean)
     np.testing.assert_array_equal(again.std, scaler.std)
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-300, -1e300])
+def test_a_constant_that_binary_numbers_round_is_constant(value):
+    scaler = StandardScaler.fit(np.full((1000, 1), value))
+    np.testing.assert_array_equal(scaler.std, [1.0])
+    center, scale = WindowScaler("standard").statistics(np.full((1, 1000, 1), value))
+    np.testing.assert_allclose([center.item(), scale.item()], [value, abs(value)], rtol=1e-15)
+
+
+@pytest.mark.parametrize("scaler", ["whole", "window"])
+@pytest.mark.parametrize("level", [0.0, 1.0, 1e9, -1e9])
+def test_a_small_range_beside_a_large_level_is_kept(scaler, level):
+    """1e9 +- 1e-3 was divided by 1e9: its forecasts were 390,000 off."""
+    values = level + 1e-3 * np.random.default_rng(0).standard_normal((1, 200, 1))
+    if scaler == "whole":
+        fitted = StandardScaler.fit(values[0])
+        center, scale = fitted.mean, fitted.std
+    else:
+        center, scale = WindowScaler("standard").statistics(values)
+    np.testing.assert_allclose(scale.item(), 1e-3, rtol=0.1)
+    assert abs(((values - center) / scale).mean()) < 1e-3
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e300, 1e308])
+def test_sizes_whose_squares_float64_cannot_hold(size):
+    values = size * np.linspace(0.1, 0.9, 9)[:, None]
+    scaler = StandardScaler.fit(values)
+    np.testing.assert_allclose(scaler.std / size, np.linspace(0.1, 0.9, 9).std(), rtol=1e-12)
+    with pytest.raises(ValueError, match=r"a range that float64 can hold, got -1\.7e\+308 to"):
+        StandardScaler.fit([[-1.7e308], [1.7e308]])
+
+
+@pytest.mark.parametrize("kind", [None, "standard", "mean_abs", "mase"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_statistics_are_those_of_the_definition_in_every_module(kind, dtype):
+    seen = 50 + 10 * np.random.default_rng(0).standard_normal((4, 30, 2)).astype(dtype)
+    seen[0, :7], seen[1, 3, 1], seen[2] = np.nan, np.nan, 7.0
+    seen[3, :, 0] = np.nan
+    scaler = WindowScaler(kind, season=3)
+    center, scale = scaler.statistics(seen)
+    with np.errstate(all="ignore"):
+        mean = np.nan_to_num(np.nanmean(seen[:3], axis=1, keepdims=True))
+        wanted = {
+            None: (0 * mean, 1 + 0 * mean),
+            "standard": (mean, np.nanstd(seen[:3], axis=1, keepdims=True)),
+            "mean_abs": (0 * mean, np.nanmean(np.abs(seen[:3]), axis=1, keepdims=True)),
+            "mase": (mean, np.nanmean(np.abs(seen[:3, 3:] - seen[:3, :-3]), 1, keepdims=True)),
+        }[kind]
+    wanted[1][2] = 1.0 if kind is None else 7.0  # a constant's magnitude
+    np.testing.assert_allclose(center[:3], wanted[0], rtol=1e-5)
+    np.testing.assert_allclose(scale[:3], wanted[1], rtol=1e-5)
+    assert (center[3, 0, 0], scale[3, 0, 0]) == (0.0, 1.0)  # nothing is known
+    tensors = scaler.statistics(keras.ops.convert_to_tensor(seen), keras.ops)
+    for tensor, array in zip(tensors, (center, scale), strict=True):
+        np.testing.assert_allclose(keras.ops.convert_to_numpy(tensor), array, rtol=1e-5)

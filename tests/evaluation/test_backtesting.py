@@ -5,9 +5,11 @@ from scipy import stats
 from utilsforecast import losses
 
 from kerastrans import backtesting
+from kerastrans.evaluation.columns import interval_columns
+from kerastrans.evaluation.significance import diebold_mariano
 
 
-def example(seed=0, origins=6, steps=4, spread=1.0, bias=0.0):
+def example(seed=0, origins=6, steps=4, spread=1.0, bias=0.0, alias="nhits"):
     rng = np.random.default_rng(seed)
     rows = []
     for name, level in (("a", 10.0), ("b", 1000.0)):
@@ -17,9 +19,10 @@ def example(seed=0, origins=6, steps=4, spread=1.0, bias=0.0):
             y = level + rng.normal(size=steps)
             mean = level + bias + 0.1 * rng.normal(size=steps)
             frame = pd.DataFrame({"unique_id": name, "ds": times, "cutoff": cutoff, "y": y})
-            frame["mean"] = mean
+            frame[alias] = mean
             for share, z in ((80, 1.2816), (95, 1.96)):
-                frame[f"lo-{share}"], frame[f"hi-{share}"] = mean - z * spread, mean + z * spread
+                low, high = interval_columns(alias, share)
+                frame[low], frame[high] = mean - z * spread, mean + z * spread
             rows.append(frame)
     return pd.concat(rows, ignore_index=True)
 
@@ -42,25 +45,26 @@ def test_scores_are_those_computed_by_hand(by):
     assert len(table) == len(groups)
     scale = {name: rows["y"].diff(7).abs().mean() for name, rows in train.groupby("unique_id")}
     for name, rows in groups.items():
-        error = rows["y"] - rows["mean"]
+        error = rows["y"] - rows["nhits"]
         found = table.loc[name]
         assert found["mae"] == pytest.approx(error.abs().mean())
         assert found["rmse"] == pytest.approx((error**2).mean() ** 0.5)
         assert found["mape"] == pytest.approx((error / rows["y"]).abs().mean())
         assert found["smape"] == pytest.approx(
-            (error.abs() / (rows["y"].abs() + rows["mean"].abs())).mean()
+            (error.abs() / (rows["y"].abs() + rows["nhits"].abs())).mean()
         )
-        each = {key: part["y"] - part["mean"] for key, part in rows.groupby("unique_id")}
+        each = {key: part["y"] - part["nhits"] for key, part in rows.groupby("unique_id")}
         mase = np.mean([part.abs().mean() / scale[key] for key, part in each.items()])
         assert found["mase"] == pytest.approx(mase)
-        inside = (rows["y"] >= rows["lo-80"]) & (rows["y"] <= rows["hi-80"])
+        inside = (rows["y"] >= rows["nhits-lo-80"]) & (rows["y"] <= rows["nhits-hi-80"])
         assert found["coverage-80"] == pytest.approx(inside.mean())
         assert found["width-95"] == pytest.approx(3.92)
         pinball = []
-        for q, column in ((0.025, "lo-95"), (0.1, "lo-80"), (0.5, "mean"), (0.9, "hi-80")):
-            rest = rows["y"] - rows[column]
+        ends = {0.025: "-lo-95", 0.1: "-lo-80", 0.5: "", 0.9: "-hi-80"}
+        for q, end in ends.items():
+            rest = rows["y"] - rows[f"nhits{end}"]
             pinball.append(np.maximum(q * rest, (q - 1) * rest).mean())
-        rest = rows["y"] - rows["hi-95"]
+        rest = rows["y"] - rows["nhits-hi-95"]
         pinball.append(np.maximum(0.975 * rest, -0.025 * rest).mean())
         assert found["pinball"] == pytest.approx(np.mean(pinball))
         assert found["crps"] == pytest.approx(2 * np.mean(pinball))
@@ -71,9 +75,9 @@ def test_mase_and_rmsse_by_series_are_utilsforecasts():
     table = backtesting.score(frame, train, by="unique_id", season=7)
     for name in ("mase", "rmsse"):
         known = getattr(losses, name)(
-            frame, ["mean"], seasonality=7, train_df=train, cutoff_col="none"
+            frame, ["nhits"], seasonality=7, train_df=train, cutoff_col="none"
         )
-        np.testing.assert_allclose(table[name], known.set_index("unique_id")["mean"], rtol=1e-9)
+        np.testing.assert_allclose(table[name], known.set_index("unique_id")["nhits"], rtol=1e-9)
 
 
 def test_rows_without_truth_do_not_count():
@@ -89,12 +93,12 @@ def test_rows_without_truth_do_not_count():
 
 def test_the_test_of_diebold_and_mariano_is_a_t_test_where_origins_do_not_overlap():
     differences = np.random.default_rng(0).normal(0.3, size=40)
-    statistic, p = backtesting.diebold_mariano(differences)
+    statistic, p = diebold_mariano(differences)
     known = stats.ttest_1samp(differences, 0.0)  # divides by n - 1 where the test has n
     assert statistic == pytest.approx(known.statistic, rel=1e-9)
     assert p == pytest.approx(known.pvalue, rel=1e-6)
-    assert backtesting.diebold_mariano(np.zeros(10)) == (0.0, 1.0)
-    assert np.isnan(backtesting.diebold_mariano([1.0])[1])
+    assert diebold_mariano(np.zeros(10)) == (0.0, 1.0)
+    assert np.isnan(diebold_mariano([1.0])[1])
 
 
 def test_it_rejects_as_often_as_it_says_though_origins_overlap():
@@ -103,12 +107,12 @@ def test_it_rejects_as_often_as_it_says_though_origins_overlap():
     for _ in range(400):
         noise = rng.normal(size=203)
         moving = np.convolve(noise, np.ones(4), "valid")  # errors 4 steps ahead
-        rejected.append(backtesting.diebold_mariano(moving, 8)[1] < 0.05)
+        rejected.append(diebold_mariano(moving, 8)[1] < 0.05)
     assert 0.02 < np.mean(rejected) < 0.12
     blind = []
     for _ in range(400):
         moving = np.convolve(rng.normal(size=203), np.ones(4), "valid")
-        blind.append(backtesting.diebold_mariano(moving, 1)[1] < 0.05)
+        blind.append(diebold_mariano(moving, 1)[1] < 0.05)
     assert np.mean(blind) > 0.2  # what the overlap is for
 
 
@@ -122,6 +126,9 @@ def test_skill_beside_a_baseline():
     assert table.loc["good", "crps skill"] > 0.2
     assert table.loc["good", "p"] < 0.05
     assert np.isnan(table.loc["bad", "p"])
+    assert list(table)[:4] == ["skill", "p", "crps skill", "mae"]
+    point = bad[["unique_id", "ds", "cutoff", "y", "nhits"]]
+    assert list(backtesting.skill({"good": good, "bad": point}, "bad")) == list(table)
     with pytest.raises(ValueError, match="baseline must be one of 'good', 'bad', got 'naive'"):
         backtesting.skill({"good": good, "bad": bad}, "naive")
     with pytest.raises(ValueError, match="'good' and 'bad' are backtests of different rows"):
@@ -129,7 +136,7 @@ def test_skill_beside_a_baseline():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="needs the columns \\['cutoff'\\]"):
+    with pytest.raises(ValueError, match=r"without \['cutoff'\]"):
         backtesting.score(example().drop(columns="cutoff"))
     with pytest.raises(ValueError, match="by must be one of"):
         backtesting.score(example(), by="week")
@@ -141,3 +148,60 @@ def test_a_series_that_repeats_itself_does_not_spoil_the_others_mase():
     table = backtesting.score(frame, flat, season=7)
     alone = backtesting.score(frame[frame["unique_id"] == "b"], train, season=7)
     assert table["mase"].item() == pytest.approx(alone["mase"].item())
+
+
+def test_the_order_of_rows_does_not_matter():
+    frame = example()
+    shuffled = frame.sample(frac=1, random_state=0)
+    for by in backtesting.GROUPS:
+        expected = backtesting.score(frame, by=by).sort_index()
+        pd.testing.assert_frame_equal(backtesting.score(shuffled, by=by).sort_index(), expected)
+
+
+def test_one_of_several_models_is_scored_by_its_alias():
+    good, bad = example(), example(bias=2.0, alias="tide")
+    both = good.merge(bad)
+    with pytest.raises(
+        ValueError, match=r"forecasts of \['nhits', 'tide'\]: choose one with alias"
+    ):
+        backtesting.score(both)
+    with pytest.raises(ValueError, match="alias must be one of 'nhits', 'tide', got 'mean'"):
+        backtesting.score(both, alias="mean")
+    pd.testing.assert_frame_equal(backtesting.score(both, alias="tide"), backtesting.score(bad))
+    _, shares = backtesting.observed_levels(both, alias="tide")
+    np.testing.assert_array_equal(shares, backtesting.observed_levels(bad)[1])
+    assert backtesting.quantiles(both, "tide")[1][:2] == ["tide-lo-95", "tide-lo-80"]
+    assert backtesting.interval_levels(both, "nhits") == [80, 95]
+    pd.testing.assert_frame_equal(
+        backtesting.skill(both, "tide"), backtesting.skill({"nhits": good, "tide": bad}, "tide")
+    )
+
+
+def test_the_median_is_the_half_quantile_and_not_the_mean():
+    """Counts of a perfect model: three in four are below their mean, half below their median."""
+    mean, alpha, levels = 1.0, 4.0, (0.1, 0.9)
+    distribution = stats.nbinom(1 / alpha, 1 / (1 + alpha * mean))
+    y = distribution.rvs(size=40_000, random_state=0).astype(float)
+    origins = pd.date_range("2024-01-01", periods=len(y), freq="D")
+    frame = pd.DataFrame({"unique_id": "a", "ds": origins + pd.Timedelta("1D"), "cutoff": origins})
+    low, high = distribution.ppf(levels)
+    frame = frame.assign(**{"y": y, "nb": mean, "nb-median": distribution.median()})
+    frame = frame.assign(**{"nb-lo-80": low, "nb-hi-80": high})
+    known, shares = backtesting.observed_levels(frame)
+    assert known.tolist() == pytest.approx([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(shares[1], distribution.cdf(distribution.median()), atol=0.01)
+    table = backtesting.score(frame).iloc[0]
+    by_mean = backtesting.score(frame.drop(columns="nb-median")).iloc[0]
+    pinball = [
+        np.maximum(q * (y - f), (q - 1) * (y - f)).mean()
+        for q, f in ((0.1, low), (0.5, distribution.median()), (0.9, high))
+    ]
+    assert table["pinball"] == pytest.approx(np.mean(pinball))
+    assert table["pinball"] < by_mean["pinball"] - 0.02  # the true quantiles score best
+    assert table["mae"] == by_mean["mae"] == pytest.approx(np.abs(y - mean).mean())
+
+
+def test_rows_that_repeat_are_refused():
+    frame = example()
+    with pytest.raises(ValueError, match="two forecasts of 'a' at 2024-01-02 00:00:00 from 2024-"):
+        backtesting.score(pd.concat([frame, frame.iloc[:1]]))

@@ -74,7 +74,7 @@ def test_bad_arrays_to_draw():
         positional_encoding(np.zeros((5, 4)))
 
 
-def test_a_fan_has_a_shade_for_each_interval_and_ends_its_history_before():
+def test_a_fan_has_a_shade_for_each_interval_and_the_true_values_without_a_gap():
     backtest = example()
     history = pd.DataFrame(
         {"unique_id": "a", "ds": pd.date_range("2023-11-01", periods=90, freq="D"), "y": 9.0}
@@ -89,22 +89,62 @@ def test_a_fan_has_a_shade_for_each_interval_and_ends_its_history_before():
         "80 %",
         "95 %",
     }
-    past = panel.lines[0].get_xdata()
-    assert past.max() < np.datetime64(backtest["ds"].min())
+    observed = panel.lines[0]
+    times, values = observed.get_xdata(), observed.get_ydata()
+    np.testing.assert_array_equal(np.diff(times), np.timedelta64(1, "D"))  # no gap before it
+    first = backtest["ds"].min()
+    assert times[0] == np.datetime64(first - pd.Timedelta(days=4 * 4))
+    assert (values[times < np.datetime64(first)] == 9.0).all()
     assert len(plot_fan(backtest).axes) == 2
+
+
+def test_the_shades_of_a_fan_can_be_told_apart():
+    panel = plot_fan(example(), series=["a"]).axes[0]
+    legend = panel.get_legend()
+    labels = [text.get_text() for text in legend.get_texts() if text.get_text().endswith("%")]
+    shades = {k: v.get_facecolor() for k, v in zip(labels, legend.get_patches(), strict=True)}
+    assert {shade[3] for shade in shades.values()} == {1.0}  # drawn over each other they stay so
+    assert np.abs(np.subtract(shades["80 %"], shades["95 %"])).max() > 0.15
+    drawn = {tuple(x.get_facecolor()[0]) for x in panel.collections}
+    assert drawn == set(shades.values())
+
+
+def test_what_predict_returns_can_be_drawn_beside_long_and_wide_histories():
+    times = DATES[10:]
+    rows = pd.concat(
+        pd.DataFrame({"unique_id": name, "ds": times, "nhits": FRAME.loc[times, name] + 1})
+        for name in ("b", "a")
+    )
+    rows = rows.assign(**{"nhits-lo-80": rows["nhits"], "nhits-hi-80": rows["nhits"], "tide": 3.0})
+    long = FRAME.melt(ignore_index=False, var_name="unique_id", value_name="y")
+    long = long.rename_axis("ds").reset_index()
+    for history in (FRAME[:10], long[long["ds"] < times[0]], long):
+        figure = plot_forecast(history, rows, FRAME[10:])
+        assert [panel.get_ylabel() for panel in figure.axes] == ["a", "b"]
+        labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert labels == ["observed", "nhits", "tide"]
+        observed, nhits, tide = figure.axes[1].lines[:3]
+        np.testing.assert_array_equal(observed.get_ydata(), FRAME["b"])
+        np.testing.assert_array_equal(nhits.get_ydata(), [19, *FRAME["b"][10:] + 1])
+        np.testing.assert_array_equal(tide.get_ydata(), [19, *[3.0] * 5])
+    assert len(plot_forecast(long, {"x": rows.drop(columns="tide")}, series=["b"]).axes) == 1
+    with pytest.raises(ValueError, match=r"no series to draw: \['c'\] must be in the history"):
+        plot_forecast(long, rows, series=["c"])
+    with pytest.raises(ValueError, match="several origins: draw them with plot_fan"):
+        plot_forecast(long, example())
 
 
 def test_calibration_draws_the_shares_and_their_density():
     backtest = example()
     figure = plot_calibration(backtest)
     reliability, histogram = figure.axes
-    below = [(backtest["y"] <= backtest[c]).mean() for c in ("lo-95", "lo-80", "mean")]
+    below = [(backtest["y"] <= backtest[c]).mean() for c in ("nhits-lo-95", "nhits-lo-80", "nhits")]
     np.testing.assert_allclose(reliability.lines[1].get_ydata()[:3], below)
     np.testing.assert_allclose(reliability.lines[1].get_xdata(), [0.025, 0.1, 0.5, 0.9, 0.975])
     values, edges, _ = histogram.patches[0].get_data()
     np.testing.assert_allclose((values * np.diff(edges)).sum(), 1.0)
     with pytest.raises(ValueError, match="has no intervals"):
-        plot_calibration(backtest[["unique_id", "ds", "cutoff", "y", "mean"]])
+        plot_calibration(backtest[["unique_id", "ds", "cutoff", "y", "nhits"]])
 
 
 def test_errors_residuals_and_importances_show_their_numbers():
@@ -113,7 +153,7 @@ def test_errors_residuals_and_importances_show_their_numbers():
     (panel,) = plot_error_by_step({"one": table}, unit="MW").axes
     np.testing.assert_allclose(panel.lines[0].get_ydata(), table["mae"])
     over_time, histogram = plot_residuals(backtest).axes
-    np.testing.assert_allclose(over_time.lines[1].get_ydata(), backtest["y"] - backtest["mean"])
+    np.testing.assert_allclose(over_time.lines[1].get_ydata(), backtest["y"] - backtest["nhits"])
     assert sum(bar.get_height() for bar in histogram.patches) == len(backtest)
     shares = pd.DataFrame(
         {"kind": ["past", "past", "static"], "variable": ["y", "x", "k"], "share": [0.7, 0.3, 1]}

@@ -1,7 +1,10 @@
 import re
 
+import pandas as pd
 import pytest
 
+from kerastrans import backtesting
+from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.report import write_report
 from tests.evaluation.test_backtesting import example, training_rows
 
@@ -41,3 +44,23 @@ def test_nothing_is_written_over_or_half_written(tmp_path):
     with pytest.raises(ValueError, match="at least one backtest"):
         write_report(tmp_path / "b.html", {})
     assert not (tmp_path / "b.html").exists()
+
+
+def test_a_history_adds_the_best_naive_and_says_whether_it_is_beaten(tmp_path):
+    backtest = example(bias=30.0)
+    times = pd.date_range("2023-11-01", "2024-01-01", freq="D")
+    history = pd.DataFrame({"a": 10.0, "b": 1000.0}, times)
+    path = write_report(tmp_path / "a.html", {"mine": backtest}, history=history, seasons=[3, 7])
+    page = path.read_text()
+    name, naive = best_naive(backtest, history, [3, 7])
+    line = verdicts(backtesting.skill({"mine": backtest, name: naive}, name), name)[0]
+    assert line.startswith("mine is beaten by seasonal naive (")
+    assert f"<p>{line}</p>" in page
+    assert f"calibrate {name} to compare it" in page
+    assert page.index("<th>skill</th>") < page.index("<th>mae</th>")  # seen without scrolling
+
+
+def test_a_backtest_of_several_models_is_a_report_of_them(tmp_path):
+    both = example().merge(example(bias=2.0, alias="tide"))
+    page = write_report(tmp_path / "a.html", both, baseline="tide").read_text()
+    assert "<p>nhits beats tide: its MAE is " in page

@@ -4,12 +4,14 @@ import json
 import sys
 import zipfile
 
+import keras
 import numpy as np
 import pytest
 
 from kerastrans import heads, zoo
 from kerastrans.data import WindowScaler
 from kerastrans.export import export, export_litert, export_onnx
+from tests.export.runtimes import RUNTIMES, run_litert, run_onnx
 
 pytestmark = pytest.mark.tensorflow
 FACTS = {"channels": ["a", "b"], "frequency": "h"}
@@ -33,20 +35,6 @@ def forecast(model, history):
     center, scale = WindowScaler().statistics(history.astype("float64"))
     parameters = model.predict_on_batch(np.nan_to_num((history - center) / scale))
     return heads.of(model).rescale(parameters, center, scale)
-
-
-def run_litert(path, history):
-    from ai_edge_litert.interpreter import Interpreter
-
-    return Interpreter(model_path=str(path)).get_signature_runner()(history=history)
-
-
-def run_onnx(path, history):
-    import onnxruntime
-
-    session = onnxruntime.InferenceSession(str(path))
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, {"history": history}), strict=True))
 
 
 @pytest.mark.parametrize(("suffix", "run"), [(".onnx", run_onnx), (".tflite", run_litert)])
@@ -114,3 +102,71 @@ def test_a_file_that_cannot_be_written_leaves_nothing(model, tmp_path, monkeypat
     with pytest.raises(OSError, match="No space left"):
         export_onnx(model, tmp_path / "m.onnx")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_counts_are_exported_as_they_are(runtime, tmp_path):
+    suffix, run = RUNTIMES[runtime]
+    model = zoo.build("nlinear", 48, 24, 2, head="negative_binomial")
+    history = np.random.default_rng(0).poisson(3.0, (2, 48, 2)).astype("float32")
+    expected = heads.of(model).outputs(model.predict_on_batch(history))
+    for name, scaler in (("none", None), ("identity", WindowScaler(None))):
+        path = export(model, tmp_path / f"{name}{suffix}", scaler=scaler)
+        found = run(path, history)
+        np.testing.assert_allclose(
+            found["parameters"], expected["parameters"], rtol=1e-5, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("suffix", ["", ".onnx", ".tflite"])
+def test_what_cannot_be_exported_is_refused_before_it_is_traced(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(keras.Model, "__call__", None)
+    path = tmp_path / f"model{suffix}"
+    counts = zoo.build("nlinear", 48, 24, 2, head="negative_binomial")
+    with pytest.raises(ValueError, match="counts are forecast as they are") as caught:
+        export(counts, path, scaler=WindowScaler())
+    assert "\n" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_history_of_any_length_is_refused(tmp_path):
+    history = keras.Input((None, 2), name="history")
+    model = keras.Model(history, keras.layers.Dense(2)(history[:, -4:]), name="free")
+    with pytest.raises(ValueError, match=r"of 'free' has the shape \(None, None, 2\)"):
+        export(model, tmp_path / "m.onnx", prediction_length=4)
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
+def test_what_a_converter_refuses_is_one_line(suffix, model, tmp_path, monkeypatch):
+    import tensorflow as tf
+    import tf2onnx
+
+    def refuse(*args, **kwargs):
+        raise Exception("no rule for operator X\nmore\nand more")
+
+    monkeypatch.setattr(tf2onnx.convert, "from_function", refuse)
+    monkeypatch.setattr(tf.lite, "TFLiteConverter", Converter(refuse))
+    with pytest.raises(RuntimeError, match=r"cannot express 'dlinear': no rule for operator X\.$"):
+        export(model, tmp_path / f"m{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+class Converter:
+    """In place of `tf.lite.TFLiteConverter`."""
+
+    def __init__(self, convert):
+        self.convert = convert
+
+    def from_saved_model(self, *args, **kwargs):
+        return self
+
+
+def test_the_converter_has_the_names_that_the_handlers_use():
+    """The canary of tf2onnx's inside: a new version that moves one is noticed here."""
+    from tf2onnx.graph import Graph
+    from tf2onnx.utils import make_name
+
+    assert make_name("one") != make_name("one")
+    names = ("make_const", "make_node", "insert_new_node_on_input", "replace_inputs")
+    for name in (*names, "remove_node", "get_shape", "get_dtype"):
+        assert callable(getattr(Graph, name)), name

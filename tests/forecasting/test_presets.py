@@ -66,9 +66,10 @@ def test_it_can_be_trained_on(preset):
     frame = datasets.load("air_passengers")
     forecaster = zoo.from_preset(preset)
     before = forecaster.predict(frame)
-    assert list(before.columns[:3]) == ["unique_id", "ds", "mean"]
+    name = forecaster.config["architecture"]
+    assert list(before.columns[:3]) == ["unique_id", "ds", name]
     forecaster.fit(frame, epochs=2, verbose=0)
-    assert not np.allclose(forecaster.predict(frame)["mean"], before["mean"])
+    assert not np.allclose(forecaster.predict(frame)[name], before[name])
 
 
 @pytest.mark.parametrize("kind", ["zip", "gztar"])

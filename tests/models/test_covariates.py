@@ -32,7 +32,7 @@ def test_untrained_it_forecasts_as_the_model_without(head):
     np.testing.assert_allclose(
         to_numpy(with_covariates(inputs)), to_numpy(model(inputs["history"])), rtol=1e-4, atol=1e-5
     )
-    assert heads.of(with_covariates) is heads.of(model) or head is None
+    assert heads.of(with_covariates) is heads.of(model)
 
 
 def test_it_learns_what_a_covariate_does_and_the_rest_stays_with_the_model():

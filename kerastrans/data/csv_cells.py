@@ -1,0 +1,161 @@
+"""The cells of a CSV file: a table of them, its dates and its numbers, and the faults of each."""
+
+import csv
+import gzip
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kerastrans.data.dates import parse_dates
+from kerastrans.data.frames import ID, is_real
+
+MAX_FAULTS = 10  # that are shown
+
+
+class Faults:
+    """The faults of one file, gathered so that one error can name them all."""
+
+    def __init__(self, name):
+        self.name = name
+        self.messages = []
+        self.count = 0
+
+    def add(self, message):
+        """Note one fault."""
+        self.add_lines([None], lambda _: message)
+
+    def add_lines(self, lines, describe):
+        """Note a fault of each of these lines of the file, of which the first are described."""
+        for line in lines[: max(0, MAX_FAULTS - len(self.messages))]:
+            self.messages.append((line or 0, describe(line)))
+        self.count += len(lines)
+
+    def check(self):
+        """Raise ValueError if there are any."""
+        lines = [f"line {line}: {text}" if line else text for line, text in sorted(self.messages)]
+        if self.count == 1:
+            raise ValueError(f"{self.name}: {lines[0]}")
+        if self.count:
+            more = self.count - len(lines)
+            lines += [f"and {more} more"] if more else []
+            raise ValueError("\n  ".join([f"{self.name} has {self.count} faults:", *lines]))
+
+
+def read_table(file, sep, decimal, faults):
+    """The cells of a file, indexed by the numbers of their lines, without blank ones."""
+    options = {"sep": sep, "decimal": decimal, "dtype": {ID: str}, "low_memory": False}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(file, index_col=False, skip_blank_lines=False, **options)
+        table.index += 2
+    except (pd.errors.ParserError, pd.errors.ParserWarning):
+        table = _rows_that_fit(file, sep, faults)
+    except UnicodeDecodeError:
+        raise ValueError(f"{faults.name} is no table: it is not text in UTF-8.") from None
+    except (pd.errors.EmptyDataError, OSError, EOFError) as error:
+        raise ValueError(f"{faults.name} is no table: {str(error).splitlines()[0]}") from None
+    _check_separator(table.columns, sep, faults)
+    # Spreadsheets write empty rows, and columns that have neither a name nor a value.
+    table = table.dropna(how="all")
+    unnamed = [c for c in table.columns if c.startswith("Unnamed: ") and table[c].isna().all()]
+    table = table.drop(columns=unnamed)
+    if table.empty:
+        if not faults.count:
+            faults.add("has no rows.")
+        faults.check()
+    return table
+
+
+def _rows_that_fit(file, sep, faults):
+    """The rows of a file, some of which have more fields than its header: these are faults."""
+    if isinstance(file, io.StringIO):
+        file.seek(0)
+        text = file.getvalue()
+    else:
+        opener = gzip.open if Path(file).suffix == ".gz" else open
+        with opener(file, "rt", encoding="utf-8-sig", newline="") as opened:
+            text = opened.read()
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
+    header = next(rows)
+    _check_separator(header, sep, faults)
+    fitting, lengths = {}, {}
+    for row in rows:
+        if any(row[len(header) :]):
+            lengths[rows.line_num] = len(row)
+        else:
+            fitting[rows.line_num] = row[: len(header)] + [None] * (len(header) - len(row))
+    hint = " A decimal comma needs another sep, and decimal=','." if sep == "," else ""
+    faults.add_lines(
+        list(lengths),
+        lambda line: f"{lengths[line]} fields, where the header has {len(header)}.{hint}",
+    )
+    return pd.DataFrame.from_dict(fitting, "index", columns=header).replace("", None)
+
+
+def _check_separator(header, sep, faults):
+    """Raise ValueError if the header's only column holds another separator."""
+    others = [other for other in (";", "\t", "|", ",") if other in str(header[0])]
+    if len(header) == 1 and others:
+        faults.add(f"the header is one column, {header[0]!r}: give sep={others[0]!r}.")
+        faults.check()
+
+
+def read_dates(column, date_format, dayfirst, faults):
+    """The time stamps of a column; None if all of it is at fault."""
+    name, empty = column.name, column.isna()
+    faults.add_lines(column.index[empty], lambda _: f"column {name!r} has no date.")
+    if is_real(column):
+        if date_format is None:
+            faults.add(
+                f"column {name!r} holds numbers, such as {column.dropna().iloc[0]}: give "
+                "date_format, such as '%Y' for 2024, '%Y%m%d' for 20240131, or 's' for seconds "
+                "since 1970."
+            )
+            return None
+        column = column.astype("Int64")
+    times = parse_dates(column, date_format, dayfirst)
+    wrong = times.isna() & ~empty
+    hint = ""
+    if date_format is None and not dayfirst and wrong.any():
+        swapped = parse_dates(column, None, True)
+        hint = ": give dayfirst=True" if (swapped.notna() | empty).all() else ": give date_format"
+    if date_format is not None:
+        hint = f" of the format {date_format!r}"
+    faults.add_lines(
+        column.index[wrong],
+        lambda line: f"column {name!r} is not all dates, got {str(column[line])!r}{hint}.",
+    )
+    return times
+
+
+def read_values(column, decimal, may_be_text, faults):
+    """The numbers of a column; as it is if it holds text, which is a fault unless it may."""
+    name = column.name
+    if not is_real(column):
+        cells = column.dropna().astype(str)
+        numbers = pd.to_numeric(cells.str.replace(decimal, ".", regex=False), errors="coerce")
+        wrong = cells[numbers.isna()]
+        other = {".": ",", ",": "."}.get(decimal, ".")
+        is_swapped = wrong.str.fullmatch(rf"[+-]?\d*\{other}\d+").sum() > len(wrong) / 2
+        hint = f": give decimal={other!r}" if is_swapped else ""
+        if len(wrong) > len(cells) / 2 and not is_swapped:
+            if not may_be_text:
+                faults.add(
+                    f"column {name!r} must be numeric, got text, such as {wrong.iloc[0]!r}: leave "
+                    "it out by columns=, or name it in covariates=."
+                )
+            return column
+        faults.add_lines(
+            wrong.index,
+            lambda line: f"column {name!r} must be numeric, got {wrong[line]!r}{hint}.",
+        )
+        column = numbers.reindex(column.index)
+    faults.add_lines(
+        column.index[np.isinf(column.to_numpy("float64", na_value=np.nan))],
+        lambda _: f"column {name!r} has an infinite value.",
+    )
+    return column

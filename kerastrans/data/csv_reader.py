@@ -1,0 +1,159 @@
+"""One reader of CSV files, for Python, the command line and the service."""
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from kerastrans.data.clock import Clock
+from kerastrans.data.csv_cells import Faults, read_dates, read_table, read_values
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.frequency import countable, offset_of
+from kerastrans.utils.validation import suggest
+
+DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
+
+
+def read_csv(
+    path,
+    *,
+    date_column=None,
+    date_format=None,
+    dayfirst=False,
+    columns=None,
+    covariates=(),
+    freq=None,
+    sep=",",
+    decimal=".",
+):
+    """Read a CSV file into a frame as `Forecaster` takes it: long, or wide.
+
+    A file with a column "unique_id" is long: "unique_id", "ds" and "y", and a column for each
+    covariate. Any other file is wide: a date column, and a column for each channel. Empty cells are
+    missing values, and steps may be missing; rows may come in any order.
+
+    Args:
+        path: of the file, or an open text file.
+        date_column: str, name of the date column; by default "ds" of a long file, and of a wide one
+            the column called "date", "ds", "datetime", "timestamp" or "time", in any case.
+        date_format: str, how dates are written, as `datetime.strptime` takes it; "s", "ms", "us" or
+            "ns" for numbers that count these units since 1970.
+        dayfirst: bool, whether 03/04/2024 is the third of April.
+        columns: list of the channels to keep, or of a long file's covariates; None for all.
+        covariates: list of further columns to keep, which may hold text.
+        freq: str, pandas frequency, where the time stamps do not tell it.
+        sep: str, what separates the columns.
+        decimal: str, the decimal point.
+
+    Returns:
+        A long DataFrame, or a wide one with a sorted DatetimeIndex named "date", whose `freq` is
+        set if no step is missing.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file has faults: all are named in one message, a line each, up to ten.
+
+    Example:
+        >>> import io
+        >>> file = io.StringIO("day;load\\n01.02.2024;1,5\\n02.02.2024;\\n03.02.2024;2\\n")
+        >>> frame = read_csv(file, date_column="day", dayfirst=True, sep=";", decimal=",")
+        >>> frame["load"].tolist(), str(frame.index[0]), frame.index.freqstr
+        ([1.5, nan, 2.0], '2024-02-01 00:00:00', 'D')
+    """
+    if freq is not None:
+        offset_of(freq)
+    if sep == decimal:
+        raise ValueError(f"sep and decimal must differ, got {sep!r} for both.")
+    if hasattr(path, "read"):
+        faults, file = Faults(getattr(path, "name", "the CSV")), io.StringIO(path.read())
+    elif Path(path).is_file():
+        faults, file = Faults(path), path
+    else:
+        raise FileNotFoundError(f"no such CSV file: {path}.")
+    table = read_table(file, sep, decimal, faults)
+    is_long = ID in table.columns
+    date_column = _date_column(table, date_column, is_long, faults)
+    keys = [ID, date_column] if is_long else [date_column]
+    kept = _kept(table, keys, columns, covariates, faults)
+    texts = [c for c in kept if c != TARGET] if is_long else covariates
+    frame = pd.DataFrame(
+        {name: read_values(table[name], decimal, name in texts, faults) for name in kept},
+        table.index,
+    )
+    ids = table[ID] if is_long else None
+    if is_long:
+        faults.add_lines(table.index[ids.isna()], lambda _: f"column {ID!r} is empty.")
+    times = read_dates(table[date_column], date_format, dayfirst, faults)
+    if times is not None:
+        _check_stamps(times, ids, table.index, faults)
+        if not is_long and not faults.messages:
+            _check_grid(times, freq, table.index, faults)
+    faults.check()
+    if is_long:
+        return pd.DataFrame({ID: ids, TIME: times, **frame}).reset_index(drop=True)
+    frame = frame.set_axis(pd.DatetimeIndex(times, name="date")).sort_index()
+    if len(frame) >= 3:
+        frame.index = pd.DatetimeIndex(frame.index, freq="infer")
+    return frame
+
+
+def _date_column(table, date_column, is_long, faults):
+    """The name of the date column; without it nothing else can be told."""
+    if date_column is None:
+        names = (TIME,) if is_long else DATE_COLUMNS
+        date_column = next((c for c in table.columns if str(c).lower() in names), None)
+        wanted = f"called {', '.join(names)}"
+    else:
+        wanted = repr(date_column)
+    if date_column not in table.columns:
+        faults.add(f"has no date column {wanted}; its columns are {list(table.columns)}.")
+        faults.check()
+    return date_column
+
+
+def _kept(table, keys, columns, covariates, faults):
+    """Names of the columns of values and covariates."""
+    names = [c for c in table.columns if c not in keys]
+    required = [TARGET] if ID in keys else []
+    if columns is None:
+        chosen = [*names, *required, *covariates]
+    else:
+        chosen = [*required, *([columns] if isinstance(columns, str) else columns), *covariates]
+    for name in dict.fromkeys(chosen):
+        if name not in names:
+            faults.add(f"has no column {name!r}: {suggest(name, names)}")
+    if not names:
+        faults.add("has no column of values.")
+    return [c for c in dict.fromkeys(chosen) if c in names]
+
+
+def _check_stamps(times, ids, lines, faults):
+    """Faults of rows whose time stamp is outside the clock's range, or occurs twice."""
+    known = times.notna()
+    faults.add_lines(
+        lines[known & ~countable(pd.DatetimeIndex(times))],
+        lambda line: f"{times[line]} is not in the years 1678 to 2261.",
+    )
+    keys = pd.DataFrame({"times": times, "ids": 0 if ids is None else ids})
+    faults.add_lines(
+        lines[known & keys.duplicated()],
+        lambda line: (
+            f"duplicate time stamp {times[line]}"
+            + (f" of {ids[line]!r}." if ids is not None else ".")
+        ),
+    )
+
+
+def _check_grid(times, freq, lines, faults):
+    """Faults of rows that lie off the regular grid of time stamps."""
+    try:
+        clock = Clock.of(pd.DatetimeIndex(times).sort_values(), freq)
+    except ValueError as error:
+        faults.add(str(error))
+        return
+    _, on_grid = clock.numbers(pd.DatetimeIndex(times))
+    faults.add_lines(
+        lines[~np.asarray(on_grid)],
+        lambda line: f"{times[line]} is not on the grid of frequency {clock.freq!r}.",
+    )

@@ -1,0 +1,46 @@
+"""Where windows are cut: each cut is the row of a window's first target."""
+
+import numpy as np
+
+
+def training_cuts(panel, context_length, prediction_length, stride=1, held_out=0):
+    """Cuts of the windows that train, and of those that validate.
+
+    Full windows are taken, and one padded window of a series that is shorter; windows without a
+    known value before the cut, or from it on, are left out.
+
+    Args:
+        panel: `Panel`.
+        context_length, prediction_length, stride: int, of the windows.
+        held_out: int, last steps of each series whose targets validate (`validation_size`); 0 for
+            none.
+
+    Returns:
+        `((series, cuts), (series, cuts))`, ints `(windows,)`.
+
+    Raises:
+        ValueError: a window's targets do not fit into the steps that are held out.
+    """
+    if held_out and held_out < prediction_length:
+        raise ValueError(
+            f"validation_size must be 0, or at least prediction_length={prediction_length} to hold "
+            f"the targets of a window, got {held_out}."
+        )
+    known = panel.num_known
+
+    def cuts(begins, ends):
+        lowest = np.maximum(
+            begins, np.minimum(panel.begins + context_length, ends - prediction_length)
+        )
+        lowest = np.maximum(lowest, panel.begins + 1)
+        counts = np.maximum(0, -(-(ends - prediction_length + 1 - lowest) // stride))
+        series = np.repeat(np.arange(len(panel)), counts)
+        place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        first = lowest[series] + stride * place
+        has_context = known[first] > known[np.maximum(first - context_length, panel.begins[series])]
+        has_targets = known[np.minimum(first + prediction_length, len(known) - 1)] > known[first]
+        chosen = has_context & has_targets
+        return series[chosen], first[chosen]
+
+    split = panel.cuts - held_out
+    return cuts(panel.begins, split), cuts(split, panel.cuts if held_out else split)

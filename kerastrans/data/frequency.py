@@ -1,0 +1,138 @@
+"""Frequencies of time stamps: their steps, their grids, and which of them fits given stamps."""
+
+import functools
+
+import numpy as np
+import pandas as pd
+
+DAY = pd.Timedelta("1D").value
+# Nanoseconds in 64 bits reach from 1677-09-21 to 2262-04-11: whole years of it, so that neither a
+# time zone nor a step at either end overflows.
+FIRST, LAST = pd.Timestamp("1678-01-01").value, pd.Timestamp("2262-01-01").value - 1
+MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
+
+
+def offset_of(freq):
+    """The pandas offset of a frequency.
+
+    Raises:
+        ValueError: not a frequency, or not one that goes forward.
+    """
+    try:
+        offset = pd.tseries.frequencies.to_offset(freq)
+        if offset is not None and offset.n > 0:
+            return offset
+    except (ValueError, TypeError):
+        pass
+    raise ValueError(f"freq must be a pandas frequency such as 'h', 'D' or 'MS', got {freq!r}.")
+
+
+def step_of(freq):
+    """Nanoseconds in a step of fixed length; None for months and others whose steps differ."""
+    offset = offset_of(freq)
+    if isinstance(offset, pd.tseries.offsets.Day):
+        return offset.n * DAY
+    return offset.nanos if isinstance(offset, pd.tseries.offsets.Tick) else None
+
+
+def is_local(freq):
+    """Whether steps are counted on the local calendar: those of a day and longer."""
+    step = step_of(freq)
+    return step is None or step % DAY == 0
+
+
+def countable(times):
+    """Which stamps are in the years 1678 to 2261, bool `(time,)`; missing ones are not."""
+    bounds = [pd.Timestamp(bound, tz=times.tz) for bound in ("1678-01-01", "2262-01-01")]
+    return np.asarray((times >= bounds[0]) & (times < bounds[1]))
+
+
+def check_countable(times):
+    """Raise ValueError for the first stamp that is not in the years 1678 to 2261."""
+    inside = countable(times)
+    if not inside.all():
+        raise ValueError(
+            f"time stamps must be in the years 1678 to 2261, got {times[int(np.argmin(inside))]}."
+        )
+
+
+def wall_clock(times, freq):
+    """Stamps of a time zone without it: local ones for days, UTC for anything shorter."""
+    if times.tz is None:
+        return times
+    if freq is None:
+        local = times.tz_localize(None)
+        return local if (local == local.normalize()).all() else times.tz_convert(None)
+    return times.tz_localize(None) if is_local(freq) else times.tz_convert(None)
+
+
+@functools.lru_cache(maxsize=8)
+def grid(freq):
+    """All stamps of a calendar frequency in the years 1678 to 2261, nanoseconds since 1970.
+
+    A frequency of several steps, such as "2MS", has the grid of the single step.
+
+    Returns:
+        The stamps, and the place among them of the first from 1700-01-01 on, which is number 0.
+    """
+    single = offset_of(freq).base
+    stamps = pd.date_range("1678-01-01", "2261-12-31", freq=single, unit="s").as_unit("ns").asi8
+    return stamps, int(np.searchsorted(stamps, pd.Timestamp("1700-01-01").value))
+
+
+def infer(times):
+    """The frequency of increasing stamps without a time zone, by the steps that most take.
+
+    Args:
+        times: DatetimeIndex in nanoseconds; some steps may be missing.
+
+    Returns:
+        str, a pandas frequency. The stamps may lie a constant time after its own, as those of the
+        15th of each month do after "MS".
+
+    Raises:
+        ValueError: there are fewer than three stamps, or no frequency fits.
+    """
+    if len(times) >= 3:
+        regular = pd.DatetimeIndex(times, freq="infer")
+        if regular.freq is not None:
+            return regular.freqstr
+        steps, counts = np.unique(np.diff(times.asi8), return_counts=True)
+        usual = pd.Timedelta(steps[counts.argmax()])
+        freq = _monthly(times) if usual.days >= 28 else None
+        if freq is not None:
+            return freq
+        if usual == pd.Timedelta("1D") and (times.day_of_week < 5).all():
+            return "B"
+        if counts.max() > len(times) / 2:
+            days = usual // pd.Timedelta("1D")
+            if usual == days * pd.Timedelta("1D"):
+                return f"{days}D" if days > 1 else "D"
+            return offset_of(usual).freqstr
+    raise ValueError(
+        f"cannot tell the frequency of {len(times)} time stamps, the first "
+        f"{[str(t) for t in times[:3]]}: give freq, such as freq='h'."
+    )
+
+
+def _monthly(times):
+    """The frequency of stamps on one day of the month, or on its last; None for other stamps.
+
+    The greatest common divisor of the steps is taken, in months: a gap does not change it.
+    """
+    if len(np.unique(times.asi8 - times.normalize().asi8)) > 1:  # at different times of day
+        return None
+    if times.is_month_end.all():
+        kind, anchor = "E", (times[0].month - 1) % 12
+    elif (times.day == times[0].day).all() and times[0].day <= 28:
+        kind, anchor = "S", (times[0].month - 1) % 12
+    else:
+        return None
+    months = int(np.gcd.reduce(np.diff(12 * times.year + times.month)))
+    if months % 12 == 0:
+        years = months // 12
+        return f"{years if years > 1 else ''}Y{kind}-{MONTHS[anchor]}"
+    if months % 3 == 0:  # named by the first quarter of a year, or by the last one's end
+        quarter = MONTHS[anchor % 3] if kind == "S" else MONTHS[9 + anchor % 3]
+        return f"{months // 3 if months > 3 else ''}Q{kind}-{quarter}"
+    return f"{months if months > 1 else ''}M{kind}"

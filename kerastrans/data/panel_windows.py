@@ -1,0 +1,184 @@
+"""Windows over the series of a panel, cut batch by batch."""
+
+import functools
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from kerastrans.data.batches import make_batches
+from kerastrans.data.covariates import KINDS
+from kerastrans.data.gaps import FILLS, last_rows
+from kerastrans.data.panel import Panel
+from kerastrans.data.scaling import WindowScaler
+from kerastrans.utils.validation import check_choice, check_positive_integers
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows over a panel, cut batch by batch.
+
+    Attributes:
+        panel: `Panel`.
+        context_length, prediction_length: int, steps before a cut, and from it on.
+        series, cuts: `(windows,)`, each window's series and the row of its first target.
+        scaler: `WindowScaler`.
+        fill: what a model sees where a value is missing: None for the mean of the context, "last"
+            for the last value before in the context, "zero". The loss leaves missing targets out
+            in any case.
+        calendar: bool, whether calendar features join the future covariates.
+        position: bool, whether the model asks for the clock's number of a window's first step.
+        decoder: bool, whether it asks for decoder inputs: the last value of the context and all
+            targets but the last.
+
+    Raises:
+        ValueError: a length below 1, an unknown fill, a context that the scaler cannot use.
+        ValueError: a window reaches beyond the years that the panel's clock counts.
+
+    Example:
+        >>> import numpy as np
+        >>> import pandas as pd
+        >>> from kerastrans.data import read_panel
+        >>> dates = pd.date_range("2024-01-01", periods=9)
+        >>> panel = read_panel(pd.DataFrame({"load": np.arange(9.0)}, dates))
+        >>> history, (center, scale) = Windows(panel, 4, 2, np.array([0]), panel.cuts).arrays()
+        >>> history.shape, center.item()  # the mean of 5, 6, 7 and 8
+        ((1, 4, 1), 6.5)
+    """
+
+    panel: Panel
+    context_length: int
+    prediction_length: int
+    series: np.ndarray
+    cuts: np.ndarray
+    scaler: WindowScaler = field(default_factory=WindowScaler)
+    fill: str | None = None
+    calendar: bool = False
+    position: bool = False
+    decoder: bool = False
+
+    def __post_init__(self):
+        check_positive_integers(
+            context_length=self.context_length, prediction_length=self.prediction_length
+        )
+        check_choice("fill", self.fill, FILLS)
+        self.scaler.check_context(self.context_length)
+        last = self.panel.numbers(self.series, self.cuts) + self.prediction_length - 1
+        self.panel.clock.check(last)
+
+    def __len__(self):
+        return len(self.cuts)
+
+    def observed(self):
+        """Whether any value of the context is known, `(windows,)`."""
+        known = self.panel.num_known
+        first = np.maximum(self.cuts - self.context_length, self.panel.begins[self.series])
+        return known[self.cuts] > known[first]
+
+    def batches(self, batch_size, shuffle=False, seed=None, in_numpy=False):
+        """Batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
+        make = functools.partial(self._batch, is_training=True)
+        size, arrays = min(batch_size, len(self)), list(self._tables.values())
+        return make_batches(arrays, len(self), make, size, shuffle, seed, in_numpy)
+
+    def arrays(self, chosen=slice(None)):
+        """Inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows.
+
+        Raises:
+            ValueError: a scaled value that float32 cannot hold.
+        """
+        numbers = np.arange(len(self))[chosen]
+        with np.errstate(over="ignore", invalid="ignore"):
+            inputs, scales = self._batch(
+                np, list(self._tables.values()), numbers, is_training=False
+            )
+        history = inputs["history"] if isinstance(inputs, dict) else inputs
+        finite = np.isfinite(history).all(axis=(1, 2)) & np.isfinite(scales).all(axis=(0, 2, 3))
+        if not finite.all():
+            name = self.panel.names[self.series[numbers[finite.argmin()]]][0]
+            raise ValueError(
+                f"series {name!r} has values that float32 cannot hold, as scaled by "
+                f"{self.scaler.kind!r}."
+            )
+        return inputs, scales
+
+    @functools.cached_property
+    def _tables(self):
+        """Dict of the arrays that every batch is cut from."""
+        panel = self.panel
+        arrays = {
+            "cut": np.asarray(self.cuts, "int64"),
+            "series": np.asarray(self.series, "int64"),
+            "begin": panel.begins,
+            "first": panel.first,
+            "values": panel.values,
+        }
+        if self.fill == "last":
+            arrays["last"] = last_rows(np.isnan(panel.values), axis=0)
+        for kind in KINDS:
+            if getattr(panel, kind).shape[1]:
+                arrays[kind] = np.nan_to_num(getattr(panel, kind))
+        if self.calendar:
+            latest = int((panel.first + panel.ends - panel.begins).max()) + self.prediction_length
+            arrays["calendar"] = panel.clock.calendar(np.arange(self._earliest, latest))
+        return arrays
+
+    @property
+    def _earliest(self):
+        """The clock's number of the first row of the calendar."""
+        return int(self.panel.first.min()) - self.context_length
+
+    def _batch(self, xp, arrays, chosen, is_training):
+        """Inputs, and scaled targets in training or else `(center, scale)`; see `make_batches`."""
+        past_steps = self.context_length
+        steps = np.arange(-past_steps, self.prediction_length)
+        table = dict(zip(self._tables, arrays, strict=True))
+        cut = xp.take(table["cut"], chosen)
+        series = xp.take(table["series"], chosen)
+        begin = xp.take(table["begin"], series)
+        needs_future = is_training or "future" in table
+        rows = cut[:, None] + (steps if needs_future else steps[:past_steps])
+        rows = xp.where(rows < begin[:, None], 0, rows)
+        seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
+        center, scale = self.scaler.statistics(seen, xp)
+        seen = self._filled(xp, table, seen, rows[:, :past_steps])
+        x = (seen - center) / scale
+        x = xp.asarray(xp.where(xp.isnan(x), 0.0, x), dtype="float32")
+        inputs = {"history": x}
+        if "past" in table:
+            inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
+        known = []
+        if "future" in table:
+            known.append(xp.take(table["future"], rows, axis=0))
+        numbers = xp.take(table["first"], series) + cut - begin
+        if self.calendar:
+            place = numbers[:, None] + steps - self._earliest
+            known.append(xp.take(table["calendar"], place, axis=0))
+        if known:
+            inputs["future_covariates"] = xp.concatenate(known, axis=-1)
+        if "static" in table:
+            inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
+        if self.position:
+            inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
+        if len(inputs) == 1 and not self.decoder:
+            inputs = inputs["history"]
+        if not is_training:
+            return inputs, (center, scale)
+        targets = xp.take(table["values"], rows[:, past_steps:], axis=0)
+        targets = xp.asarray((targets - center) / scale, dtype="float32")
+        if self.decoder:
+            before = xp.concatenate([x[:, -1:], targets[:, :-1]], axis=1)
+            before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
+            inputs = {**inputs, "decoder_inputs": before}
+        return inputs, targets
+
+    def _filled(self, xp, table, seen, rows):
+        """The contexts `seen`, of these rows of the panel, with their gaps filled."""
+        if self.fill == "zero":
+            return xp.where(xp.isnan(seen), 0.0, seen)
+        if self.fill is None:
+            return seen
+        last = xp.take(table["last"], rows, axis=0)  # (batch, context_length, num_channels)
+        oldest = xp.min(xp.where(rows > 0, rows, rows[:, -1:]), axis=1)
+        last = xp.where(last < oldest[:, None, None], 0, last)
+        place = last * self.panel.num_channels + np.arange(self.panel.num_channels)
+        return xp.take(xp.reshape(table["values"], (-1,)), place)

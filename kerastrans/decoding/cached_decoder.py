@@ -1,0 +1,191 @@
+"""A functional model's graph as an encoding that runs once and a step that repeats."""
+
+import functools
+import weakref
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.decoding.contract import check_steps, states_own, time_axes
+from kerastrans.decoding.graph import arguments, split, store
+from kerastrans.decoding.inputs import check_arrays
+from kerastrans.utils.backend import compile_function
+
+MAX_LOOPS = 16  # compiled loops kept for each model
+
+_decoders = weakref.WeakKeyDictionary()  # model -> CachedDecoder, compiled functions and all
+
+
+def cached_decoder(model):
+    """The `CachedDecoder` of `model`, made on first use."""
+    if model not in _decoders:
+        _decoders[model] = CachedDecoder(model)
+    return _decoders[model]
+
+
+def rounded_up(num_steps):
+    """The steps that the loop for `num_steps` has room for: at most a quarter more.
+
+    With four such sizes from a power of two to the next, all lengths up to n need 4 log2(n) loops.
+
+    Example:
+        >>> [rounded_up(n) for n in (3, 8, 9, 24, 33, 96, 336)]
+        [3, 8, 10, 24, 40, 96, 384]
+    """
+    unit = max(1, 2 ** ((num_steps - 1).bit_length() - 3))
+    return -(-num_steps // unit) * unit
+
+
+class CachedDecoder:
+    """Reads a functional model's graph as an encoding that runs once and a step that repeats.
+
+    Args:
+        model: functional `keras.Model`, whose last input is the decoder's; see
+            `kerastrans.decoding.contract` for what its layers must be.
+
+    Raises:
+        ValueError: the model is not functional, has no decoder input, or holds a layer that
+            cannot be decoded step by step.
+    """
+
+    def __init__(self, model):
+        if not isinstance(model, keras.Function) or len(model.inputs) < 2:
+            raise ValueError(
+                "generate wants a functional model [encoder_inputs, decoder_inputs] -> outputs, "
+                f"got {model.name!r} ({type(model).__name__})."
+            )
+        *self.encoder_inputs, self.decoder_input = model.inputs
+        self.output = model.outputs[0]
+        self.encode_nodes, self.step_nodes = split(model)
+        axes, self._reads_ahead = check_steps(model, self.step_nodes)
+        if axes.get(id(self.output)) != 1:
+            raise ValueError(
+                f"generate wants outputs (batch, time, ...) that depend on the decoder's input, "
+                f"got {self.output.shape} in {model.name!r}."
+            )
+        self._time_axes = {
+            id(node): time_axes(node, axes)
+            for node in self.step_nodes
+            if states_own(node.operation, "start_cache")
+        }
+        self.variables = _unique_variables(self.encode_nodes + self.step_nodes)
+        self._compiled = {}
+
+    def run(self, encoder_inputs, first, num_steps, sampler):
+        """`decode` on NumPy arrays, in a loop that is compiled once for a range of lengths."""
+        self.check_length(num_steps)
+        room = num_steps if self._reads_ahead else rounded_up(num_steps)
+        draws = [_padded(x, room) for x in sampler.draws(len(first), num_steps)]
+        tensors = (np.int32(num_steps), *encoder_inputs, first, *draws)
+        decode = self.compiled(room, sampler)
+        outputs = decode(*(ops.convert_to_tensor(x) for x in tensors))
+        return ops.convert_to_numpy(outputs)[:, :num_steps]
+
+    def compiled(self, room, sampler):
+        """`decode` as a compiled function of the number of steps and the tensors.
+
+        The loops used last are kept, at most `MAX_LOOPS`.
+        """
+        key = room, sampler
+        loop = self._compiled.pop(key, None)
+        if loop is None:
+            # A partial has no code of its own, by which TensorFlow would count all loops as one
+            # that is traced again and again, and warn.
+            decode = functools.partial(_decode_steps, self, room=room, sampler=sampler)
+            loop = compile_function(decode, self.variables)
+        self._compiled[key] = loop
+        if len(self._compiled) > MAX_LOOPS:
+            del self._compiled[next(iter(self._compiled))]
+        return loop
+
+    def decode(self, *tensors, num_steps, sampler, room=None):
+        """The loop itself: what the sampler makes of the encoder inputs, the first and the draws.
+
+        Args:
+            *tensors: one for each encoder input, the first decoder input, the sampler's draws.
+            num_steps: int, or a scalar tensor where there is a `room`.
+            sampler: see `kerastrans.decoding.samplers`.
+            room: int, the most steps that the caches can hold; `num_steps` by default.
+        """
+        room = num_steps if room is None else room
+        count = len(self.encoder_inputs)
+        encoder_inputs, (first, *draws) = tensors[:count], tensors[count:]
+        encoded = self._encode(encoder_inputs)
+        caches = self._start_caches(encoded, ops.shape(first)[0], room)
+
+        def is_going_on(index, value, memory, caches):
+            return ops.logical_and(index < num_steps, ops.logical_not(sampler.is_finished(memory)))
+
+        def step(index, value, memory, caches):
+            outputs, caches = self._step(encoded, value, caches, index)
+            value, memory, rows = sampler.advance(outputs, index, memory)
+            if rows is not None:
+                caches = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), caches)
+            return index + 1, value, memory, caches
+
+        index = ops.convert_to_tensor(0, "int32")
+        state = (index, first, sampler.start(first, room, *draws), caches)
+        return sampler.result(ops.while_loop(is_going_on, step, state)[2])
+
+    def _encode(self, encoder_inputs):
+        """All tensors that stay the same from step to step, by the id of their KerasTensor."""
+        tensors = dict(zip(map(id, self.encoder_inputs), encoder_inputs, strict=True))
+        for node in self.encode_nodes:
+            args, kwargs = arguments(node, tensors)
+            store(node, node.operation(*args, **kwargs), tensors)
+        return tensors
+
+    def _start_caches(self, encoded, batch_size, length):
+        """One cache for each layer of the step that remembers, in the order of the graph."""
+        caches = []
+        for node in self.step_nodes:
+            if id(node) in self._time_axes:
+                args, kwargs = arguments(node, encoded)
+                sizes = {"batch_size": batch_size, "length": length}
+                caches.append(node.operation.start_cache(*args, **kwargs, **sizes))
+        return caches
+
+    def _step(self, encoded, value, caches, index):
+        """The newest value `(batch, 1, width)` through the decoder, and the caches it leaves."""
+        tensors = {**encoded, id(self.decoder_input): value}
+        caches, new_caches = iter(caches), []
+        for node in self.step_nodes:
+            operation = node.operation
+            args, kwargs = arguments(node, tensors)
+            if id(node) in self._time_axes:
+                state = {"cache": next(caches), "time_axes": self._time_axes[id(node)]}
+                outputs, cache = operation.decode(*args, **kwargs, **state, index=index)
+                new_caches.append(cache)
+            elif hasattr(operation, "decode"):
+                outputs = operation.decode(*args, **kwargs, index=index)
+            else:
+                outputs = operation(*args, **kwargs)
+            store(node, outputs, tensors)
+        return tensors[id(self.output)], new_caches
+
+    def check_inputs(self, arrays, caller):
+        """The encoder inputs as NumPy arrays; ValueError for a wrong shape or value."""
+        return check_arrays(arrays, self.encoder_inputs, caller, "encoder input(s)")
+
+    def check_length(self, num_steps):
+        """Raise ValueError where `num_steps` is past what a positional encoding holds."""
+        for node in self.step_nodes:
+            if hasattr(node.operation, "check_length"):
+                node.operation.check_length(num_steps)
+
+
+def _decode_steps(decoder, num_steps, *tensors, room, sampler):
+    return decoder.decode(*tensors, num_steps=num_steps, sampler=sampler, room=room)
+
+
+def _padded(draws, room):
+    """Draws `(rows, num_steps, ...)` with zeros, never used, up to the steps there is room for."""
+    missing = room - draws.shape[1]
+    return np.pad(draws, [(0, 0), (0, missing)] + [(0, 0)] * (draws.ndim - 2))
+
+
+def _unique_variables(nodes):
+    """The variables of the nodes' layers, each once: a layer may be called more than once."""
+    variables = (v for node in nodes for v in getattr(node.operation, "variables", []))
+    return list({id(variable): variable for variable in variables}.values())

@@ -1,0 +1,197 @@
+"""What can be decoded step by step, and what is refused, before any work.
+
+A layer that treats every time step alike is decoded by calling it on one step: the layers and
+operations listed here. A layer that looks across time states how it decodes:
+
+    decode(*args, index, **kwargs) -> outputs
+        `call` for the step at position `index` alone, with the same arguments.
+
+A layer that remembers earlier steps has these as well:
+
+    start_cache(*args, batch_size, length, **kwargs) -> cache
+        tensors whose first axis is the batch, with room for `length` steps. Arguments that
+        depend on the decoder's input are KerasTensors here.
+    decode(*args, cache, index, time_axes, **kwargs) -> outputs, cache
+
+It may also have
+
+    check_decode(*args, time_axes, **kwargs) -> bool
+        ValueError for symbolic arguments that it cannot decode; whether it reads arguments step
+        by step that are known ahead, which must then reach as far as the loop.
+    check_length(num_steps)
+        ValueError for a sequence longer than the layer can take.
+
+`time_axes` names the arguments that depend on the decoder's input, each with its axis of time.
+A class that overrides `call` does not inherit these methods: it must state its own.
+"""
+
+import inspect
+
+import keras
+from keras import layers
+
+from kerastrans.decoding.graph import arguments, store
+from kerastrans.layers.dropout import Dropout
+from kerastrans.utils.keras_internals import op_name
+
+# These treat every element alike.
+ELEMENT_WISE_LAYERS = {
+    Dropout,
+    layers.Add,
+    layers.Average,
+    layers.Dropout,
+    layers.ELU,
+    layers.Embedding,
+    layers.GaussianDropout,
+    layers.GaussianNoise,
+    layers.Identity,
+    layers.LeakyReLU,
+    layers.Maximum,
+    layers.Minimum,
+    layers.Multiply,
+    layers.ReLU,
+    layers.ReversibleEmbedding,
+    layers.Subtract,
+}
+# These act along the last axis, which must not be that of time.
+FEATURE_WISE_LAYERS = {
+    layers.Activation,
+    layers.Concatenate,
+    layers.Dense,
+    layers.LayerNormalization,
+    layers.RMSNormalization,
+    layers.Softmax,
+}
+ARITHMETIC_OPS = {
+    *("Absolute", "Add", "Cast", "Divide", "Exp", "Log", "Maximum", "Minimum", "Multiply"),
+    *("Negative", "Relu", "Sigmoid", "Sqrt", "Square", "Subtract", "Tanh", "TrueDivide"),
+}
+MASK_OPS = {
+    *("All", "Any", "Equal", "ExpandDims", "Greater", "GreaterEqual", "Less", "LessEqual"),
+    *("LogicalAnd", "LogicalNot", "LogicalOr", "NotEqual", "Where"),
+}
+
+
+def states_own(layer, method):
+    """Whether a layer has this method for the `call` that it has: no subclass changed `call` since.
+
+    Example:
+        >>> from kerastrans.layers import CachedMultiHeadAttention
+        >>> class Reversed(CachedMultiHeadAttention):
+        ...     def call(self, query):
+        ...         return super().call(query[:, ::-1])
+        >>> [states_own(kind(2, 4), "decode") for kind in (CachedMultiHeadAttention, Reversed)]
+        [True, False]
+    """
+    for cls in type(layer).__mro__:
+        if method in vars(cls):
+            return True
+        if "call" in vars(cls):
+            return False
+    return False
+
+
+def check_steps(model, nodes):
+    """Check that a model's graph can run one step at a time.
+
+    The shapes of the step are inferred twice, for one step and for two: what differs is time.
+
+    Args:
+        model: functional `keras.Model`, whose last input is the decoder's.
+        nodes: the calls that depend on the decoder's input, in order.
+
+    Returns:
+        Dict from the id of each KerasTensor of the step to its axis of time, and whether a layer
+        reads arguments step by step that are known ahead.
+
+    Raises:
+        ValueError: a layer or operation that cannot be decoded, by its name.
+    """
+    symbol = model.inputs[-1]
+    one, two = (_resized(symbol, steps) for steps in (1, 2))
+    axes = {id(symbol): _time_axis(one, two)}
+    if axes[id(symbol)] is None:
+        raise _refusal(model, "its last input has no time axis")
+    one, two, reads_ahead = {id(symbol): one}, {id(symbol): two}, False
+    for node in nodes:
+        _check_operation(node, axes)
+        for shapes in (one, two):
+            _infer(node, shapes)
+        for output in node.outputs:
+            axes[id(output)] = _time_axis(one[id(output)], two[id(output)])
+            if axes[id(output)] is None:
+                raise _refusal(
+                    node.operation,
+                    f"for one step it returns shape {one[id(output)].shape}, for two "
+                    f"{two[id(output)].shape}: one axis must be that of time",
+                )
+        if hasattr(node.operation, "check_decode"):
+            args, kwargs = arguments(node, {})
+            named = time_axes(node, axes)
+            reads_ahead |= node.operation.check_decode(*args, time_axes=named, **kwargs)
+    return axes, reads_ahead
+
+
+def time_axes(node, axes):
+    """The node's arguments by name that depend on the decoder's input, each with its time axis."""
+    args, kwargs = arguments(node, {})
+    bound = inspect.signature(node.operation.call).bind(*args, **kwargs)
+    return {name: axes[id(x)] for name, x in bound.arguments.items() if id(x) in axes}
+
+
+def _check_operation(node, axes):
+    operation = node.operation
+    args, kwargs = arguments(node, {})
+    if not isinstance(operation, keras.layers.Layer):
+        decodable = op_name(operation) in ARITHMETIC_OPS | MASK_OPS
+    elif states_own(operation, "decode"):
+        stated = {"index": 0}
+        if states_own(operation, "start_cache"):
+            stated |= {"cache": None, "time_axes": {}}
+        try:
+            inspect.signature(operation.decode).bind(*args, **kwargs, **stated)
+        except TypeError as error:
+            raise _refusal(operation, f"its `decode` is not like its `call`: {error}") from None
+        return
+    elif hasattr(operation, "decode"):
+        raise _refusal(operation, "it changes `call` of the class whose `decode` it inherits")
+    else:
+        decodable = type(operation) in ELEMENT_WISE_LAYERS or (
+            type(operation) in FEATURE_WISE_LAYERS
+            and getattr(operation, "axis", -1) in (-1, 2, [-1], [2])
+            and all(axes.get(id(x), 0) != len(x.shape) - 1 for x in node.input_tensors)
+        )
+    if not decodable:
+        raise _refusal(
+            operation, "it may look across time; it wants position-wise layers, or a `decode`"
+        )
+
+
+def _infer(node, shapes):
+    """Add the shapes of the node's outputs, as KerasTensors, to those of the step."""
+    args, kwargs = arguments(node, shapes)
+    try:
+        store(node, node.operation.compute_output_spec(*args, **kwargs), shapes)
+    except Exception as error:  # an operation may raise anything when shapes do not fit
+        given = [shapes.get(id(x), x).shape for x in node.input_tensors]
+        raise _refusal(node.operation, f"single steps do not fit together: {given}") from error
+
+
+def _resized(symbol, steps):
+    return keras.KerasTensor((symbol.shape[0], steps, *symbol.shape[2:]), symbol.dtype)
+
+
+def _time_axis(one, two):
+    """The axis that is 1 for one step and 2 for two, and the only one that differs, or None."""
+    if len(one.shape) != len(two.shape):
+        return None
+    pairs = zip(one.shape, two.shape, strict=True)
+    differing = [(axis, pair) for axis, pair in enumerate(pairs) if pair[0] != pair[1]]
+    return differing[0][0] if [pair for _, pair in differing] == [(1, 2)] else None
+
+
+def _refusal(operation, why):
+    return ValueError(
+        f"generate cannot decode {operation.name!r} ({type(operation).__name__}) step by step: "
+        f"{why}."
+    )

@@ -1,0 +1,147 @@
+"""Names of the columns of forecasts, by Nixtla's convention, and what a frame holds of them.
+
+A frame of forecasts has "unique_id" and "ds"; a backtest also has "cutoff", the last step that was
+known, and "y", the true value. The forecasts of a model are named after it, by its alias:
+`<alias>` is the point, `<alias>-lo-80` and `<alias>-hi-80` are an interval of 80 percent, and
+`<alias>-median` is the median where the point is something else, such as the mean of counts.
+"""
+
+import re
+from dataclasses import dataclass
+
+import pandas as pd
+
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.utils.validation import check_choice
+
+CUTOFF = "cutoff"
+_RESERVED = (ID, TIME, CUTOFF, TARGET)
+_PART = re.compile(r".+-(lo-[\d.]+|hi-[\d.]+|median)")
+
+
+@dataclass(frozen=True)
+class ModelColumns:
+    """Columns of one model in a frame of forecasts.
+
+    Attributes:
+        alias: str, name of the model, and of the column of its point forecasts.
+        median: str, column of the medians: the alias, unless the median has a column of its own.
+        intervals: dict of level in percent, increasing -> columns of the lower and upper bounds.
+    """
+
+    alias: str
+    median: str
+    intervals: dict
+
+    @property
+    def quantiles(self):
+        """Dict of probability, increasing -> column."""
+        lower = {(1 - level / 100) / 2: low for level, (low, _) in self.intervals.items()}
+        upper = {(1 + level / 100) / 2: high for level, (_, high) in self.intervals.items()}
+        return dict(sorted({**lower, 0.5: self.median, **upper}.items()))
+
+
+def interval_columns(alias, level):
+    """Columns of the lower and upper bounds of an interval of `level` percent.
+
+    Example:
+
+    >>> interval_columns("nhits", 80)
+    ('nhits-lo-80', 'nhits-hi-80')
+    """
+    return f"{alias}-lo-{level:g}", f"{alias}-hi-{level:g}"
+
+
+def median_column(alias):
+    """Column of the medians, where the point forecast is not the median."""
+    return f"{alias}-median"
+
+
+def check_alias(alias):
+    """Raise ValueError unless `alias` can name a model in a frame of forecasts."""
+    if not isinstance(alias, str) or not alias or alias in _RESERVED or _PART.fullmatch(alias):
+        raise ValueError(
+            f"alias must be a str that is none of {', '.join(map(repr, _RESERVED))} and does not "
+            f"end as '-median' or '-lo-80' do, got {alias!r}."
+        )
+
+
+def check_columns(frame, *names):
+    """Raise ValueError unless `frame` is a DataFrame with all these columns."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ValueError(f"expected a DataFrame, got {type(frame).__name__}.")
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"the frame needs the columns {list(names)}; it has {list(frame.columns)}, without "
+            f"{missing}."
+        )
+
+
+def model_names(frame):
+    """Aliases of the models whose forecasts a frame holds, in the order of its columns.
+
+    Example:
+
+    >>> model_names(pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "tide"]))
+    ['nhits', 'tide']
+    """
+    columns = [str(name) for name in frame.columns]
+    return [name for name in columns if name not in _RESERVED and not _PART.fullmatch(name)]
+
+
+def read_columns(frame, alias=None):
+    """Columns of one model in a frame of forecasts.
+
+    Args:
+        frame: DataFrame as `Forecaster.predict` or `Forecaster.backtest` returns it.
+        alias: str, which model; it can be left out where the frame holds only one.
+
+    Returns:
+        `ModelColumns`.
+
+    Raises:
+        ValueError: no forecasts in the frame, or an alias that is not among them.
+        ValueError: the forecasts of several models, and no alias.
+
+    Example:
+
+    >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "nhits-hi-80"])
+    >>> read_columns(frame).intervals
+    {80: ('nhits-lo-80', 'nhits-hi-80')}
+    """
+    names = model_names(frame)
+    if not names:
+        raise ValueError(f"the frame holds no forecasts, only {list(frame.columns)}.")
+    if alias is None:
+        if len(names) > 1:
+            raise ValueError(f"the frame holds the forecasts of {names}: choose one with alias=.")
+        (alias,) = names
+    check_choice("alias", alias, tuple(names))
+    intervals = {}
+    for low in map(str, frame.columns):
+        text = low.removeprefix(f"{alias}-lo-")
+        high = f"{alias}-hi-{text}"
+        if text != low and high in frame.columns:
+            intervals[float(text) if float(text) % 1 else int(float(text))] = low, high
+    median = median_column(alias) if median_column(alias) in frame.columns else alias
+    return ModelColumns(alias, median, dict(sorted(intervals.items())))
+
+
+def split_models(frames):
+    """Dict of name -> frame of one model: from such a dict, or from a frame of several models.
+
+    Example:
+
+    >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-median", "tide"])
+    >>> {name: list(part.columns) for name, part in split_models(frame).items()}
+    {'nhits': ['unique_id', 'ds', 'nhits', 'nhits-median'], 'tide': ['unique_id', 'ds', 'tide']}
+    """
+    if not isinstance(frames, pd.DataFrame):
+        return frames
+    keys = [name for name in frames.columns if name in _RESERVED]
+    columns = {name: read_columns(frames, name) for name in model_names(frames)}
+    return {
+        name: frames[[*keys, *dict.fromkeys([name, *model.quantiles.values()])]]
+        for name, model in columns.items()
+    }

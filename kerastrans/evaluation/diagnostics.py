@@ -1,0 +1,103 @@
+"""Plots of backtests: errors by step, calibration, residuals."""
+
+import numpy as np
+
+from kerastrans.data.frames import TARGET, TIME
+from kerastrans.evaluation.backtesting import observed_levels
+from kerastrans.evaluation.columns import check_columns, read_columns
+from kerastrans.evaluation.panels import (
+    COLOURS,
+    OBSERVED,
+    axis_label,
+    draw_legend,
+    draw_panels,
+    label_times,
+)
+
+_LINES = ("-", "--", ":", "-.")
+
+
+def plot_error_by_step(scores, metric="mae", title=None, unit=None):
+    """Draw how an error grows with the horizon.
+
+    Args:
+        scores: dict of name -> `kerastrans.backtesting.score(..., by="step")`.
+        metric: str, a column of these.
+        title: str, of the figure.
+        unit: str, of the metric.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    figure, panels = draw_panels(1, 1, title, height=3.6)
+    panel = panels[0, 0]
+    for i, (name, table) in enumerate(scores.items()):
+        style = _LINES[i // len(COLOURS) % len(_LINES)]
+        colour = COLOURS[i % len(COLOURS)]
+        panel.plot(table.index, table[metric], marker="o", ms=3, ls=style, color=colour, label=name)
+    panel.set_xlabel("step ahead")
+    panel.set_ylabel(axis_label(metric, unit))
+    panel.set_ylim(bottom=0)
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    draw_legend(panel)
+    return figure
+
+
+def plot_calibration(backtest, title=None, *, alias=None):
+    """Draw how often the true value is below each quantile (reliability), and where in it (PIT).
+
+    Both are on the diagonal, or flat, where the quantiles are right.
+
+    Args:
+        backtest: frame with intervals, see `kerastrans.backtesting`.
+        title: str, of the figure.
+        alias: str, which model, where the backtest holds several.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: a backtest without intervals.
+
+    Source: Gneiting, Balabdaoui, Raftery (2007), sections 3.1-3.2.
+    """
+    figure, panels = draw_panels(1, 2, title)
+    reliability, histogram = panels[0]
+    levels, shares = observed_levels(backtest, alias)
+    reliability.plot([0, 1], [0, 1], color=OBSERVED, lw=0.8, ls=":")
+    reliability.plot(levels, shares, "o-", color=COLOURS[0])
+    reliability.set_xlabel("probability level")
+    reliability.set_ylabel("share of true values below")
+    edges = np.concatenate([[0.0], levels, [1.0]])
+    between = np.diff(np.concatenate([[0.0], shares, [1.0]])) / np.diff(edges)
+    histogram.axhline(1.0, color=OBSERVED, lw=0.8, ls=":")
+    histogram.stairs(between, edges, fill=True, color=COLOURS[1], alpha=0.6)
+    histogram.set_xlabel("probability integral transform")
+    histogram.set_ylabel("density of true values")
+    return figure
+
+
+def plot_residuals(backtest, title=None, unit=None, *, alias=None):
+    """Draw the errors of a backtest over time and as a histogram.
+
+    Args:
+        backtest: frame, see `kerastrans.backtesting`.
+        title: str, of the figure.
+        unit: str, of the values.
+        alias: str, which model, where the backtest holds several.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    check_columns(backtest, TIME, TARGET)
+    error = (backtest[TARGET] - backtest[read_columns(backtest, alias).alias]).to_numpy()
+    figure, panels = draw_panels(1, 2, title)
+    over_time, histogram = panels[0]
+    over_time.axhline(0.0, color=OBSERVED, lw=0.8, ls=":")
+    over_time.plot(backtest[TIME], error, ".", ms=2, color=COLOURS[1], alpha=0.5, rasterized=True)
+    over_time.set_ylabel(axis_label("y - forecast", unit))
+    label_times(over_time)
+    histogram.hist(error[np.isfinite(error)], bins=40, color=COLOURS[1], alpha=0.6)
+    histogram.set_xlabel(axis_label("y - forecast", unit))
+    histogram.set_ylabel("number of values")
+    return figure

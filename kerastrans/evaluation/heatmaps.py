@@ -1,0 +1,115 @@
+"""Plots of what models look at: attention weights, positional encodings, variables."""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from kerastrans.evaluation.panels import COLOURS, draw_panels
+
+
+def attention_heatmaps(
+    weights, query_labels=None, key_labels=None, *, title=None, query_axis="query", key_axis="key"
+):
+    """Draw attention weights as a grid of heat maps: one row a block, one column a head.
+
+    Hidden keys, whose weight is exactly 0, stay empty.
+
+    Args:
+        weights: `(blocks, heads, queries, keys)`, one of the arrays of `attention_scores`.
+        query_labels, key_labels: sequences of str, such as the tokens; positions by default.
+        title: of the figure.
+        query_axis, key_axis: what the axes are called, with the unit if positions have one.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: weights of another rank, a number of labels that is not that of the axis.
+    """
+    weights = np.asarray(weights)
+    if weights.ndim != 4:
+        raise ValueError(f"weights must be (blocks, heads, queries, keys), got {weights.shape}.")
+    blocks, heads, queries, keys = weights.shape
+    for name, labels, count in (
+        ("query_labels", query_labels, queries),
+        ("key_labels", key_labels, keys),
+    ):
+        if labels is not None and len(labels) != count:
+            raise ValueError(f"{name} must be {count}, one a position, got {len(labels)}.")
+    cell = 0.22 if query_labels is None and key_labels is None else 0.32
+    width, height = (max(1.6, cell * count) for count in (keys, queries))
+    figure = Figure(figsize=(1.6 + heads * (width + 0.3), 1.4 + blocks * (height + 0.5)))
+    figure.set_layout_engine("constrained")
+    panels = figure.subplots(blocks, heads, sharex=True, sharey=True, squeeze=False)
+    for (block, head), panel in np.ndenumerate(panels):
+        image = panel.imshow(
+            np.ma.masked_equal(weights[block, head], 0), cmap="viridis", vmin=0, vmax=1
+        )
+        panel.set_title(f"block {block + 1}, head {head + 1}", fontsize=9)
+        if key_labels is not None:
+            panel.set_xticks(range(keys), key_labels, rotation=90, fontsize=8)
+        if query_labels is not None:
+            panel.set_yticks(range(queries), query_labels, fontsize=8)
+    figure.supxlabel(key_axis)
+    figure.supylabel(query_axis)
+    figure.colorbar(image, ax=panels, shrink=0.8, label="attention weight")
+    if title:
+        figure.suptitle(title)
+    return figure
+
+
+def positional_encoding(encoding, columns=(4, 5, 6, 7)):
+    """Draw a positional encoding: some of its columns as waves, and all of it as a heat map.
+
+    Args:
+        encoding: `(positions, dim)`, such as `PositionalEncoding(None, dim)` adds to zeros.
+        columns: ints, the columns drawn as waves.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+
+    Raises:
+        ValueError: an encoding of another rank, a column that it does not have.
+
+    Source: Vaswani et al. (2017), section 3.5.
+    """
+    encoding = np.asarray(encoding)
+    if encoding.ndim != 2:
+        raise ValueError(f"encoding must be (positions, dim), got {encoding.shape}.")
+    missing = [column for column in columns if not 0 <= column < encoding.shape[1]]
+    if missing:
+        raise ValueError(f"columns must be from 0 to {encoding.shape[1] - 1}, got {missing}.")
+    figure = Figure(figsize=(11, 4), layout="constrained")
+    waves, heat = figure.subplots(1, 2)
+    for i, column in enumerate(columns):
+        waves.plot(encoding[:, column], color=COLOURS[i % len(COLOURS)], label=f"column {column}")
+    waves.set_xlabel("position [steps]")
+    waves.set_ylabel("value")
+    waves.grid(alpha=0.25)
+    waves.spines[["top", "right"]].set_visible(False)
+    waves.legend(loc="lower center", ncols=4, frameon=False, bbox_to_anchor=(0.5, 1))
+    image = heat.imshow(encoding, aspect="auto", cmap="RdBu", vmin=-1, vmax=1)
+    heat.set_xlabel("column")
+    heat.set_ylabel("position [steps]")
+    figure.colorbar(image, ax=heat, label="value")
+    return figure
+
+
+def plot_variable_importances(importances, title=None):
+    """Draw the shares of the variables as bars, one panel per kind.
+
+    Args:
+        importances: frame as `Forecaster.variable_importances` returns it.
+        title: of the figure.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+    """
+    kinds = list(dict.fromkeys(importances["kind"]))
+    figure, panels = draw_panels(
+        1, len(kinds), title, height=1.5 + 0.3 * len(importances) / len(kinds)
+    )
+    for panel, kind in zip(panels[0], kinds, strict=True):
+        rows = importances[importances["kind"] == kind].sort_values("share")
+        panel.barh(rows["variable"].astype(str), rows["share"], color=COLOURS[1])
+        panel.set_xlabel(f"share among the {kind} variables")
+    return figure

@@ -1,0 +1,47 @@
+"""True values of series: from long and wide frames, and from what a backtest says of them."""
+
+import pandas as pd
+
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.evaluation.columns import check_columns
+
+
+def as_long(frame):
+    """Columns "unique_id", "ds" and "y" of a long or wide frame.
+
+    Args:
+        frame: DataFrame with these columns; or with a DatetimeIndex and one column a channel, of
+            which those that are not numbers are left out.
+
+    Raises:
+        ValueError: neither of the two.
+
+    Example:
+
+    >>> times = pd.date_range("2024-01-01", periods=2, freq="D")
+    >>> as_long(pd.DataFrame({"a": [1, 2], "b": [3, 4]}, times))["unique_id"].tolist()
+    ['a', 'a', 'b', 'b']
+    """
+    check_columns(frame)
+    if isinstance(frame.index, pd.DatetimeIndex) and ID not in frame.columns:
+        values = frame.select_dtypes("number").rename_axis(index=TIME, columns=None)
+        return values.melt(var_name=ID, value_name=TARGET, ignore_index=False).reset_index()
+    check_columns(frame, ID, TIME, TARGET)
+    return frame[[ID, TIME, TARGET]]
+
+
+def observed_values(history, forecasts):
+    """Long frame of the true values of the series in a frame of forecasts, in the order of time.
+
+    Args:
+        history: long or wide frame, or None.
+        forecasts: frame of forecasts; its "y", if it has one, adds to the history.
+    """
+    parts = [] if history is None else [as_long(history)]
+    if TARGET in forecasts:
+        parts.append(forecasts[[ID, TIME, TARGET]])
+    if not parts:
+        return forecasts[[ID, TIME]].head(0).assign(y=0.0)
+    values = pd.concat(parts)
+    values = values[values[ID].isin(forecasts[ID].unique())]
+    return values.groupby([ID, TIME], as_index=False).first()  # that is not NaN

@@ -1,0 +1,58 @@
+"""What the figures have in common: colours, and a grid of panels with its legend."""
+
+import numpy as np
+from matplotlib.colors import to_rgb
+from matplotlib.dates import ConciseDateFormatter
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+OBSERVED = "#444444"
+COLOURS = (
+    *("#d1495b", "#2e86ab", "#66a182", "#edae49"),
+    *("#7b4b94", "#00798c", "#9c6644", "#e07a9b", "#8d99ae", "#3d5a40"),
+)
+
+
+def tint(colour, share):
+    """A colour mixed with white, of which it keeps a share: an opaque shade of an interval."""
+    return tuple(1 - share * (1 - np.array(to_rgb(colour))))
+
+
+def draw_panels(rows, columns, title, height=None):
+    """A figure with a grid of panels, and the array of them `(rows, columns)`."""
+    size = (10, 1.2 + 2.2 * rows) if height is None and columns == 1 else (10, height or 3.6)
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(rows, columns, sharex=columns == 1, squeeze=False)
+    for panel in panels.ravel():
+        panel.grid(alpha=0.25)
+        panel.spines[["top", "right"]].set_visible(False)
+    if title:
+        figure.suptitle(title)
+    return figure, panels
+
+
+def draw_legend(panel):
+    """The legend above a panel, each label once, lines before shades."""
+    handles, labels = panel.get_legend_handles_labels()
+    entries = dict(zip(labels, handles, strict=True))
+    order = sorted(entries, key=lambda label: not isinstance(entries[label], Line2D))
+    panel.legend(
+        [entries[label] for label in order],
+        order,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=min(6, len(order)),
+        frameon=False,
+    )
+
+
+def label_times(panel):
+    """Name the horizontal axis, and write its time stamps without what they have in common."""
+    locator = panel.xaxis.get_major_locator()
+    panel.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=locator.tz))
+    panel.set_xlabel("time")
+
+
+def axis_label(name, unit, separator=" "):
+    """A label of an axis, with the unit if there is one."""
+    return str(name) if unit is None else f"{name}{separator}[{unit}]"

@@ -1,0 +1,42 @@
+"""From a config to a compiled Keras model."""
+
+import keras
+
+from kerastrans import heads
+from kerastrans.models import registry
+from kerastrans.utils.random import seeded
+
+
+def build(config, num_channels, sizes):
+    """A new model, compiled: the same for the same seed.
+
+    Args:
+        config: `Config`.
+        num_channels: int.
+        sizes: dict of the covariates' sizes by kind, see `Covariates.sizes`.
+    """
+    with seeded(config.seed):
+        model = config.model
+        if not config.is_built:
+            size = config.context_length, config.prediction_length, num_channels
+            head = config.resolved_head
+            model = registry.build(
+                model, *size, head=head, covariates=sizes, **config.hyperparameters
+            )
+        if not model.compiled:
+            compile_model(config, model)
+    return model
+
+
+def build_for(config, reader):
+    """A new model for the data that a `Reader` reads."""
+    calendar = 2 * len(reader.clock.calendar_names) if config.calendar else 0
+    return build(config, reader.num_channels, reader.covariates.sizes(calendar))
+
+
+def compile_model(config, model):
+    """Compile a model with an optimizer of its own and the loss given, or its head's."""
+    optimizer = keras.optimizers.get(config.optimizer)
+    # An optimizer belongs to the weights that it has seen.
+    optimizer = type(optimizer).from_config(optimizer.get_config())
+    model.compile(optimizer, config.loss or heads.of(model).loss())

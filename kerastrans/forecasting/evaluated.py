@@ -1,0 +1,132 @@
+"""The part of a Forecaster that looks at how good it is: backtests, calibration, importances."""
+
+import numpy as np
+
+from kerastrans.data.frames import ID, TIME
+from kerastrans.forecasting import rolling
+from kerastrans.forecasting.conformal import ConformalIntervals
+from kerastrans.forecasting.fitted import LEVELS
+from kerastrans.forecasting.importances import importances_frame
+from kerastrans.forecasting.predicting import forecast_windows
+from kerastrans.forecasting.reading import Reader
+from kerastrans.forecasting.training import windows_of
+from kerastrans.utils.validation import check_percents, check_positive_integers
+
+
+class Evaluated:
+    """What a `Forecaster` says of itself on data; its constructor and `fit` are there."""
+
+    def backtest(
+        self,
+        frame,
+        *,
+        windows=5,
+        step=None,
+        static=None,
+        levels=None,
+        refit=False,
+        train_size=None,
+        **kwargs,
+    ):
+        """Forecast the end of each series from several origins, each from what lies before it.
+
+        Args:
+            frame: As in `fit`.
+            windows: int, origins; the last leaves `prediction_length` steps to forecast.
+            step: int, steps from one origin to the next; `prediction_length` by default.
+            static: As in `fit`.
+            levels: Percents of the intervals, as in `predict`.
+            refit: bool, whether a new model is trained at each origin on what lies before it; the
+                forecaster itself stays as it is. Otherwise the trained one forecasts all, and
+                `frame` should end after its training data; a warning says where it does not.
+            train_size: int, for `refit`: steps that each is trained on (a sliding window); None
+                for all that lies before (an expanding window).
+            **kwargs: For `refit`, arguments of `fit`.
+
+        Returns:
+            DataFrame "unique_id", "ds", "cutoff" (the last step known), "y", the forecast and its
+            intervals. Adaptive intervals learn from each origin's outcomes once they are known.
+
+        Raises:
+            RuntimeError: Neither trained nor `refit`.
+            ValueError: Bad frames; a series is too short for the first origin.
+            ValueError: Arguments of `refit` without it.
+        """
+        step = step or self.config.prediction_length
+        check_positive_integers(windows=windows, step=step)
+        levels = levels if levels is None else check_percents(levels)
+        if not refit and (kwargs or train_size is not None):
+            names = sorted({*kwargs, *(["train_size"] if train_size is not None else [])})
+            raise ValueError(f"{names} are arguments of refit=True, which was not given.")
+        if refit:
+            _, panel = Reader.of(self.config, frame, static, kwargs.pop("freq", None))
+        else:
+            panel = self.reader.panel(frame, static)
+        panel = rolling.long_enough(self.config, panel, windows, step)
+        self._report(panel)
+        if refit:
+            forecasts, fitted = rolling.refit_origins(
+                self, frame, panel, windows, step, train_size, static, kwargs
+            )
+            levels = fitted.levels(levels)
+        else:
+            fitted, levels = self.fitted, self.fitted.levels(levels)
+            forecasts = rolling.forecast_origins(self.config, self.fitted, panel, windows, step)
+            chosen = forecasts.windows
+            rolling.warn_in_sample(self.fitted, panel, chosen.series, chosen.cuts, "score", 3)
+        intervals = fitted.intervals
+        widths = intervals and forecasts.followed_widths(intervals, levels)
+        rows = forecasts.frame(levels, widths, is_backtest=True, alias=self.alias)
+        return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
+
+    def calibrate(self, frame, *, windows, step=1, static=None, levels=LEVELS, method="split"):
+        """Measure on data that were not trained on how wide the intervals have to be.
+
+        Args:
+            frame: As in `backtest`; the last `windows` origins, `step` apart, calibrate.
+            windows: int, origins.
+            step: int, steps from one origin to the next.
+            static: As in `fit`.
+            levels: Percents that the intervals are to cover.
+            method: "split", for one width from now on, or "adaptive", which `backtest` goes on
+                adapting to outcomes as they become known. See `kerastrans.conformal`.
+
+        Returns:
+            The forecaster; `predict` and `backtest` now return these intervals.
+
+        Raises:
+            RuntimeError: Not trained.
+            ValueError: Too few windows for a level; as `backtest`.
+        """
+        levels = check_percents(levels)
+        check_positive_integers(windows=windows, step=step)
+        panel = rolling.long_enough(self.config, self.reader.panel(frame, static), 1, step)
+        self._report(panel)
+        cuts = rolling.origins(panel, self.config.prediction_length, windows, step).ravel()
+        series = np.tile(np.arange(len(panel)), windows)
+        inside = cuts > panel.begins[series]
+        series, cuts = series[inside], cuts[inside]
+        rolling.warn_in_sample(self.fitted, panel, series, cuts, "calibrate by", 3)
+        chosen = windows_of(self.config, self.fitted.model, panel, series, cuts)
+        scores, _, times = forecast_windows(self.config, self.fitted, chosen).scores(levels)
+        self.fitted = self.fitted.with_intervals(ConformalIntervals.fit(scores, times, method))
+        return self
+
+    def variable_importances(self, frame, *, static=None):
+        """How much a "tft" looks at each variable in the last windows of these series.
+
+        Args:
+            frame: As in `fit`; the windows end where the series do.
+            static: As in `fit`.
+
+        Returns:
+            DataFrame with columns "kind", "variable" and "share", see
+            `kerastrans.variable_importances`.
+
+        Raises:
+            RuntimeError: Not trained.
+            ValueError: Bad frames, another architecture.
+        """
+        panel = self.reader.panel(frame, static)
+        self._report(panel)
+        return importances_frame(self.config, self.fitted, panel)

@@ -1,0 +1,87 @@
+"""The part of a Forecaster that forecasts: from frames, and from arrays."""
+
+import numpy as np
+
+from kerastrans.forecasting.predicting import forecast_arrays, forecast_windows
+from kerastrans.forecasting.reading import Reader, report_faults
+from kerastrans.forecasting.training import windows_of
+from kerastrans.forecasting.univariate import adapted
+
+
+class Predicted:
+    """How a `Forecaster` forecasts; its constructor and `fit` are there."""
+
+    def predict(self, frame, *, future=None, static=None, levels=None):
+        """Forecast what comes after each series.
+
+        A model that treats channels apart also takes frames of other columns than those it was
+        trained on, and long ones: each series is then forecast by itself.
+
+        Args:
+            frame: As `fit` takes it; series may be new.
+            future: Frame of the same kind, without values, with the future covariates of the
+                `prediction_length` steps after each series.
+            static: As in `fit`.
+            levels: Percents of the intervals; 80 and 95 by default, as far as the head has them or
+                `calibrate` was called.
+
+        Returns:
+            DataFrame "unique_id", "ds", the forecast, named by `alias`, and for each level its
+            interval "<alias>-lo-80", "<alias>-hi-80"; `prediction_length` rows a series and
+            channel. The forecast is the head's point: the median of quantiles, the mean of
+            distributions; "<alias>-median" stands beside a mean that is not the median. A series
+            with a fault is left out, and named in a warning and in `faults`.
+
+        Raises:
+            RuntimeError: Not trained.
+            ValueError: Bad frames; levels that there are none of.
+        """
+        fitted, frame = adapted(self.config, self._trained(), frame)
+        levels = fitted.levels(levels)
+        reader = Reader.like(self.config, fitted)
+        panel = reader.with_future(reader.panel(frame, static, future))
+        everything = np.arange(len(panel))
+        windows = windows_of(self.config, fitted.model, panel, everything, panel.cuts)
+        silent = np.flatnonzero(~windows.observed())
+        why = f"no value in its last {self.config.context_length} steps"
+        panel = panel.without(dict.fromkeys(silent, why))
+        self._report(panel)
+        windows = windows_of(self.config, fitted.model, panel, np.arange(len(panel)), panel.cuts)
+        intervals = fitted.intervals
+        widths = intervals and {level: intervals.offsets[level][None] for level in levels}
+        forecasts = forecast_windows(self.config, fitted, windows)
+        return forecasts.frame(levels, widths, alias=self.alias)
+
+    def forecast_histories(self, inputs):
+        """Forecast from arrays, as an exported model does.
+
+        Args:
+            inputs: Dict of arrays by the names of the model's inputs: "history"
+                `(batch, context_length, num_channels)` in the units of the series, NaN for a
+                missing value, and what else the model asks for, as `Windows.arrays` makes it.
+
+        Returns:
+            Dict of float64 arrays: "forecast" `(batch, prediction_length, num_channels)` in the
+            same units, and the head's "quantiles" or "parameters", or an autoregressive model's
+            "samples", with a last axis.
+
+        Raises:
+            RuntimeError: Not trained.
+        """
+        fitted = self._trained()
+        return fitted.head.outputs(forecast_arrays(self.config, fitted, inputs))
+
+    @property
+    def reader(self):
+        """`Reader` of frames as the training data were read."""
+        return Reader.like(self.config, self._trained())
+
+    def _trained(self):
+        if self.fitted is None:
+            raise RuntimeError("this forecaster is not trained: call fit first.")
+        return self.fitted
+
+    def _report(self, panel):
+        """Keep the faults of series that are left out, and warn of them."""
+        self.faults = dict(panel.faults)
+        report_faults(self.faults, len(panel), stacklevel=4)

@@ -1,0 +1,150 @@
+"""The door: frames become panels here, checked, and nowhere else."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from kerastrans.data.covariates import Covariates
+from kerastrans.data.frames import ID
+from kerastrans.data.panel import read_panel
+from kerastrans.data.partitions import list_partitions, read_partition
+from kerastrans.decoding.graph import history_input
+
+
+class Reader:
+    """Reads frames as the training data were read; see `Reader.of` for the first.
+
+    Args:
+        config: `Config`.
+        clock, covariates, channels: as in `Fitted`; a clock of None is read off the next frame.
+        num_channels: int, of the model; None where it is not built.
+    """
+
+    def __init__(self, config, clock, covariates, channels, num_channels=None):
+        self.config = config
+        self.clock = clock
+        self.covariates = covariates
+        self.channels = channels
+        self.num_channels = num_channels
+
+    @classmethod
+    def of(cls, config, frame, static, freq):
+        """The reader that a first frame of training data makes, and the panel of that frame."""
+        covariates = Covariates.of(frame, static, past=config.past, future=config.future)
+        panel = cls(config, None, covariates, None).panel(frame, static, freq=freq)
+        channels = None if ID in frame.columns else tuple(panel.names[0])
+        return cls(config, panel.clock, covariates, channels, panel.num_channels), panel
+
+    @classmethod
+    def like(cls, config, fitted):
+        """The reader of a fitted state."""
+        num_channels = history_input(fitted.model).shape[-1]
+        return cls(config, fitted.clock, fitted.covariates, fitted.channels, num_channels)
+
+    def open(self, frame, static):
+        """The panels of training data: a frame's one, or those of a folder's files.
+
+        Raises:
+            ValueError: bad frames. FileNotFoundError: a folder without a Parquet file.
+        """
+        if isinstance(frame, str | Path):
+            return Partitions(list_partitions(frame), self, static)
+        return [self.panel(frame, static)]
+
+    def panel(self, frame, static=None, future=None, freq=None):
+        """The series of a frame; those with a fault are left out, see `Panel.faults`.
+
+        Raises:
+            ValueError: what `read_panel` refuses; columns that are missing, or other channels than
+                those of the training data.
+        """
+        if self.channels is not None:
+            frame = self._columns(frame)
+        panel = read_panel(
+            frame,
+            clock=self.clock,
+            freq=freq,
+            covariates=self.covariates,
+            static=static,
+            future=future,
+        )
+        if self.num_channels not in (None, panel.num_channels):
+            raise ValueError(
+                f"the model has {self.num_channels} channel(s), the frame {panel.num_channels}."
+            )
+        if self.config.short == "refuse":
+            panel = self._without_short(panel)
+        return panel
+
+    def _columns(self, frame):
+        wanted = [*self.channels, *self.config.past, *self.config.future]
+        missing = [name for name in wanted if name not in frame.columns]
+        if missing:
+            raise ValueError(f"trained on the columns {wanted}; {missing} are missing.")
+        return frame[wanted]
+
+    def _without_short(self, panel):
+        lengths, needed = panel.cuts - panel.begins, self.config.context_length
+        short = np.flatnonzero(lengths < needed)
+        return panel.without(
+            {i: f"{lengths[i]} steps, fewer than the context's {needed}" for i in short}
+        )
+
+    def with_future(self, panel):
+        """The panel without the series whose future covariates do not reach the horizon."""
+        if not panel.future.shape[1]:
+            return panel
+        steps, faults = self.config.prediction_length, {}
+        for i, (cut, end) in enumerate(zip(panel.cuts, panel.ends, strict=True)):
+            known = np.isfinite(panel.future[cut : min(end, cut + steps)])
+            if len(known) < steps or not known.all():
+                row = len(known) if known.all() else int(np.argmin(known.all(axis=1)))
+                time = panel.clock.times([panel.numbers(i, cut + row)])[0]
+                faults[i] = f"no future covariates for {time}"
+        return panel.without(faults)
+
+
+class Partitions:
+    """The panels of a folder of Parquet files, each read when it is asked for.
+
+    Args:
+        files: list of paths.
+        reader: `Reader`.
+        static: frame of static covariates, or None.
+    """
+
+    def __init__(self, files, reader, static):
+        self.files, self.reader, self.static = files, reader, static
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, number):
+        return self.reader.panel(read_partition(self.files[number]), self.static)
+
+
+def open_training(config, frame, static, freq):
+    """The reader that training data make, and their panels, see `Reader.open`."""
+    files = list_partitions(frame) if isinstance(frame, str | Path) else None
+    first = read_partition(files[0]) if files else frame
+    reader, panel = Reader.of(config, first, static, freq)
+    return reader, Partitions(files, reader, static) if files else [panel]
+
+
+def report_faults(faults, series_left, stacklevel):
+    """Warn of the series that are left out.
+
+    Raises:
+        ValueError: none is left.
+    """
+    if faults:
+        name, why = next(iter(faults.items()))
+        if not series_left:
+            raise ValueError(
+                f"no series is left of {len(faults)}, see .faults: {name!r} has {why}."
+            )
+        warnings.warn(
+            f"{len(faults)} series left out, see .faults: {name!r} has {why}.",
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,193 @@
+"""The part of a Forecaster that leaves the process: config, files, exports."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import keras
+
+from kerastrans import heads
+from kerastrans.data.scaling import WindowScaler
+from kerastrans.export import export
+from kerastrans.forecasting.fitted import Fitted
+from kerastrans.utils.files import load_model, new_folder, read_json
+from kerastrans.utils.random import seeded
+
+FORMAT = 2  # of forecaster.json; files of format 1 have no number
+NAMES = ("model.keras", "forecaster.json")
+
+
+class Stored:
+    """How a `Forecaster` is written and read; its constructor and `fit` are there."""
+
+    def get_config(self):
+        """The constructor's arguments as a dict of what JSON holds; `from_config` reads it.
+
+        Raises:
+            ValueError: A loss or a builder that Keras cannot write: register it with
+                `keras.saving.register_keras_serializable`.
+        """
+        return _written(self.config.arguments())
+
+    @classmethod
+    def from_config(cls, config):
+        """A forecaster, not trained, of what `get_config` returned."""
+        return cls(**_read(config))
+
+    def clone(self):
+        """A forecaster with the same arguments that is not trained.
+
+        A model that came built is built anew, with new weights.
+        """
+        arguments = self.config.arguments()
+        if self.config.is_built:
+            arguments["model"] = _fresh(self.config.model, self.config.seed)
+        return type(self)(**arguments)
+
+    def save(self, path, *, optimizer=True):
+        """Write the forecaster to a new folder: model.keras and forecaster.json.
+
+        Args:
+            path: Folder to write, which must not exist.
+            optimizer: bool, whether the optimizer's state is kept, to go on training where it
+                stopped; without it the file is a third of the size.
+
+        Raises:
+            FileExistsError: `path` exists.
+            RuntimeError: Not trained.
+            ValueError: A loss that Keras cannot write.
+        """
+        fitted = self._trained()
+        arguments = self.config.arguments()
+        if self.config.architecture is None:  # model.keras holds all that built it
+            arguments |= {"model": None, "head": None, "alias": self.alias}
+            for name in self.config.hyperparameters:
+                del arguments[name]
+        content = {"format": FORMAT, "config": _written(arguments), "fitted": fitted.to_dict()}
+        text = json.dumps(content, indent=2) + "\n"
+        model = fitted.model if optimizer else _without_optimizer(fitted.model)
+        with new_folder(path) as folder:
+            model.save(folder / NAMES[0])
+            (folder / NAMES[1]).write_text(text)
+
+    @classmethod
+    def load(cls, path):
+        """Read a forecaster back: every method gives what it gave before.
+
+        Raises:
+            FileNotFoundError: No forecaster at `path`.
+            ValueError: A damaged file, a newer format, or a model that holds code.
+        """
+        path = Path(path)
+        if not (path / NAMES[1]).is_file():
+            raise FileNotFoundError(f"{path} holds no forecaster.")
+        content = read_json(path / NAMES[1], {"config": dict})
+        number = content.get("format", 1)
+        if number not in (1, FORMAT):
+            raise ValueError(f"{path} has format {number}, this version reads up to {FORMAT}.")
+        if number == FORMAT:
+            content = read_json(path / NAMES[1], {"config": dict, "fitted": dict})
+        model = load_model(path / NAMES[0])
+        try:
+            if number == 1:
+                arguments, state = _of_format_1(content, model)
+            else:
+                arguments, state = _read(content["config"]), content["fitted"]
+            if arguments["model"] is None:
+                arguments["model"] = model
+            loaded = cls(**arguments)
+            loaded.fitted = Fitted.from_dict(model, state)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{path / NAMES[1]} is damaged: {error!r}.") from None
+        return loaded
+
+    def export(self, path, **kwargs):
+        """Write what takes raw histories outside of Python, see `kerastrans.export.export`.
+
+        NaN in a history is a missing value, before the start of a short series too; covariates
+        enter encoded, as `metadata` describes. Conformal intervals stay in Python.
+
+        Args:
+            path: To write, which must not exist: a name that ends in .onnx or .tflite, or that of
+                a SavedModel's folder.
+            **kwargs: Of the format, such as `quantize` for .tflite.
+
+        Raises:
+            RuntimeError: Not trained.
+            ValueError: A model or a `fill` that cannot be exported.
+            FileExistsError: `path` exists.
+        """
+        fitted = self._trained()
+        if self.config.fill is not None:
+            raise ValueError(
+                f"fill={self.config.fill!r} and export exclude each other: train with fill=None."
+            )
+        facts = self.metadata
+        return export(fitted.model, path, scaler=self.config.scaler, metadata=facts, **kwargs)
+
+    @property
+    def metadata(self):
+        """What an exported or served model says of itself beyond its shapes."""
+        fitted = self._trained()
+        covariates = fitted.covariates.to_dict()
+        facts = {
+            "architecture": self.config.architecture,
+            "channels": list(fitted.channels or ["y"]),
+            "frequency": fitted.clock.freq,
+        }
+        if any(covariates.values()):
+            facts["covariates"] = covariates
+        if self.config.calendar:
+            facts["calendar"] = list(fitted.clock.calendar_names)
+        return facts
+
+
+def _written(arguments):
+    """Arguments of the constructor as JSON holds them."""
+    written = {**arguments, "scaler": asdict(arguments["scaler"])}
+    written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
+    for name in ("head", "loss", "optimizer"):
+        try:
+            keras.saving.deserialize_keras_object(written[name])
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name}={arguments[name]!r} cannot be written: register it with "
+                "keras.saving.register_keras_serializable."
+            ) from None
+    return written
+
+
+def _read(written):
+    """What `_written` wrote."""
+    arguments = keras.saving.deserialize_keras_object(written)
+    return {**arguments, "scaler": WindowScaler(**arguments["scaler"])}
+
+
+def _of_format_1(content, model):
+    """Arguments and state out of a forecaster.json of kerastrans 0.1."""
+    config = dict(content["config"])
+    arguments = {
+        **config.pop("hyperparameters"),
+        "model": config.pop("architecture"),
+        "scaler": WindowScaler(**content["scaler"]),
+        **config,
+    }
+    if arguments["model"] is not None:
+        arguments["head"] = heads.of(model)
+    return arguments, {**content, "trained": {}}
+
+
+def _fresh(model, seed):
+    """A model of the same configuration with new weights, compiled alike."""
+    with seeded(seed):
+        fresh = type(model).from_config(model.get_config())
+    if model.compiled:
+        fresh.compile_from_config(model.get_compile_config())
+    return fresh
+
+
+def _without_optimizer(model):
+    """The same model, not compiled."""
+    bare = type(model).from_config(model.get_config())
+    bare.set_weights(model.get_weights())
+    return bare

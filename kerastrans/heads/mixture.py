@@ -1,0 +1,121 @@
+"""A forecast that is a mixture of normal distributions: several peaks, or skew."""
+
+import math
+
+import keras
+import numpy as np
+import scipy
+from keras import ops
+
+from kerastrans.heads.base import Head
+from kerastrans.heads.normal import normal_log_density, standard_density, standard_normal
+from kerastrans.utils.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class MixtureHead(Head):
+    """Mixture of normal distributions; parameters: means, standard deviations, log-weights.
+
+    The point is the mean, which of two peaks may lie between them.
+
+    Args:
+        components: int, normal distributions in the mixture.
+        **kwargs: more arguments of `keras.layers.Layer`.
+
+    Raises:
+        ValueError: `components` below 1.
+
+    Source: Bishop (1994), "Mixture density networks"; Grimit et al. (2006), equation 5, for the
+    CRPS.
+
+    Example:
+        >>> import numpy as np
+        >>> head = MixtureHead(2)
+        >>> weights = np.log([0.25, 0.75])
+        >>> head.point(np.array([0.0, 8.0, 1.0, 1.0, *weights]))
+        np.float64(6.0)
+    """
+
+    def __init__(self, components=3, **kwargs):
+        check_positive_integers(components=components)
+        super().__init__(**kwargs)
+        self.components = self.num_locations = self.num_spreads = components
+        self.size = 3 * components
+
+    def assemble(self, locations, spreads, rest, scale):
+        """The parameters: means that start apart, or all components would stay one."""
+        apart = np.linspace(-1, 1, self.components) if self.components > 1 else [0.0]
+        locations = locations + ops.cast(apart, locations.dtype) * scale
+        log_weights = rest - ops.logsumexp(rest, axis=-1, keepdims=True)
+        return ops.concatenate([locations, spreads, log_weights], axis=-1)
+
+    def _parts(self, parameters):
+        k = self.components
+        return parameters[..., :k], parameters[..., k : 2 * k], parameters[..., 2 * k :]
+
+    def log_prob(self, parameters, targets):
+        """Logarithm of the density of `targets`, tensors `(...)`."""
+        means, stds, log_weights = self._parts(parameters)
+        each = normal_log_density(ops.expand_dims(targets, -1), means, stds)
+        return ops.logsumexp(log_weights + each, axis=-1)
+
+    def crps(self, parameters, targets):
+        """Continuous ranked probability score, closed form (Grimit et al., 2006, equation 5)."""
+        means, stds, log_weights = self._parts(parameters)
+        weights = ops.exp(log_weights)
+
+        def expected_distance(mean, std):
+            """E|X| of a normal distribution."""
+            z = mean / std
+            return std * 2 * standard_density(z) + mean * ops.erf(z / math.sqrt(2))
+
+        to_target = expected_distance(ops.expand_dims(targets, -1) - means, stds)
+        between = expected_distance(
+            ops.expand_dims(means, -1) - ops.expand_dims(means, -2),
+            ops.sqrt(ops.square(ops.expand_dims(stds, -1)) + ops.square(ops.expand_dims(stds, -2))),
+        )
+        pairs = ops.expand_dims(weights, -1) * ops.expand_dims(weights, -2)
+        inner = ops.sum(pairs * between, axis=(-2, -1))
+        return ops.sum(weights * to_target, axis=-1) - 0.5 * inner
+
+    def draw(self, parameters, uniform):
+        """One draw, tensors: from uniform numbers `(..., 2)`."""
+        means, stds, log_weights = self._parts(parameters)
+        above = ops.cumsum(ops.exp(log_weights), axis=-1)[..., :-1] < uniform[..., 1:]
+        chosen = ops.one_hot(ops.sum(ops.cast(above, "int32"), axis=-1), self.components)
+        draws = means + stds * standard_normal(uniform[..., :1])
+        return ops.sum(ops.cast(chosen, draws.dtype) * draws, axis=-1)
+
+    def outputs(self, parameters):
+        """What an exported model returns, tensors by name: the mean, and the parameters."""
+        means, _, log_weights = self._parts(parameters)
+        mean = ops.sum(ops.exp(log_weights) * means, axis=-1)
+        return {"forecast": mean, "parameters": parameters}
+
+    def point(self, parameters):
+        """The mean."""
+        means, _, log_weights = self._parts(parameters)
+        return (np.exp(log_weights) * means).sum(axis=-1)
+
+    def cdf(self, parameters, values):
+        """Probability of at most `values` `(...)`."""
+        means, stds, log_weights = self._parts(parameters)
+        each = scipy.special.ndtr((np.asarray(values)[..., None] - means) / stds)
+        return (np.exp(log_weights) * each).sum(axis=-1)
+
+    def _inverse_cdf(self, parameters, probability):
+        """By bisection: there is no closed form."""
+        means, stds, _ = self._parts(np.asarray(parameters, "float64"))
+        shape = np.broadcast_shapes(np.shape(probability), means.shape[:-1])
+        reach = 40 * stds
+        low = np.broadcast_to((means - reach).min(axis=-1), shape).copy()
+        high = np.broadcast_to((means + reach).max(axis=-1), shape).copy()
+        for _ in range(60):
+            middle = (low + high) / 2
+            below = self.cdf(parameters, middle) < probability
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2
+
+    def get_config(self):
+        """The arguments of the constructor."""
+        return {**super().get_config(), "components": self.components}

@@ -1,0 +1,68 @@
+"""A forecast that is a normal distribution."""
+
+import math
+
+import keras
+import scipy
+from keras import ops
+
+from kerastrans.heads.base import Head
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class NormalHead(Head):
+    """Normal distribution; parameters: mean, standard deviation.
+
+    Args:
+        **kwargs: arguments of `keras.layers.Layer`.
+
+    Source: Gneiting, Raftery (2007), equation 21 for the CRPS.
+
+    Example:
+        >>> import numpy as np
+        >>> head = NormalHead()
+        >>> head.quantile(np.array([[10.0, 2.0]]), [0.5, 0.975]).round(2)
+        array([[10.  , 13.92]])
+    """
+
+    size = 2
+    num_spreads = 1
+    point_is_median = True
+
+    def log_prob(self, parameters, targets):
+        """Logarithm of the density of `targets`, tensors `(...)`."""
+        return normal_log_density(targets, parameters[..., 0], parameters[..., 1])
+
+    def crps(self, parameters, targets):
+        """Continuous ranked probability score, closed form (Gneiting, Raftery, 2007, eq. 21)."""
+        mean, std = parameters[..., 0], parameters[..., 1]
+        z = (targets - mean) / std
+        return std * (
+            z * ops.erf(z / math.sqrt(2)) + 2 * standard_density(z) - 1 / math.sqrt(math.pi)
+        )
+
+    def draw(self, parameters, uniform):
+        """One draw, tensors: from uniform numbers `(..., 2)`."""
+        return parameters[..., 0] + parameters[..., 1] * standard_normal(uniform[..., 0])
+
+    def cdf(self, parameters, values):
+        """Probability of at most `values` `(...)`."""
+        return scipy.special.ndtr((values - parameters[..., 0]) / parameters[..., 1])
+
+    def _inverse_cdf(self, parameters, probability):
+        return parameters[..., 0] + parameters[..., 1] * scipy.special.ndtri(probability)
+
+
+def normal_log_density(x, mean, std):
+    """Logarithm of the density of a normal distribution at `x`."""
+    return -0.5 * ops.square((x - mean) / std) - ops.log(std) - math.log(2 * math.pi) / 2
+
+
+def standard_density(z):
+    """Density of the standard normal distribution."""
+    return ops.exp(-0.5 * ops.square(z)) / math.sqrt(2 * math.pi)
+
+
+def standard_normal(uniform):
+    """Standard normal numbers from uniform ones in (0, 1)."""
+    return math.sqrt(2) * ops.erfinv(2 * uniform - 1)

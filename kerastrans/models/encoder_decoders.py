@@ -1,0 +1,112 @@
+"""What the encoder-decoders of the Informer line share, the decomposing ones included."""
+
+from keras import layers, ops
+
+from kerastrans.layers import Dropout, PositionalEncoding, SeriesDecomposition, ValueEmbedding
+from kerastrans.models.blocks import EPSILON
+from kerastrans.models.projections import dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most
+
+
+def embed_values(inputs, d_model, dropout=0.0):
+    """`ValueEmbedding` with sinusoids of the position: `(batch, time, c)` -> `(..., d_model)`.
+
+    Source: Zhou et al. (2021), appendix B, without the embedding of the calendar.
+    """
+    x = PositionalEncoding(None, d_model)(ValueEmbedding(d_model)(inputs))
+    return Dropout(dropout)(x)
+
+
+def resolve_label_length(label_length, context_length):
+    """The length of the label: half the context for None; ValueError above the whole context."""
+    if label_length is None:
+        return max(1, context_length // 2)
+    check_at_most(label_length=label_length, context_length=context_length)
+    return label_length
+
+
+def label_input(history, label_length, prediction_length):
+    """Decoder input of the Informer line: the last `label_length` steps, then zeros.
+
+    `(batch, context_length, c)` -> `(batch, label_length + prediction_length, c)`.
+
+    Source: Zhou et al. (2021), equation 5.
+    """
+    return ops.pad(history[:, -label_length:], ((0, 0), (0, prediction_length), (0, 0)))
+
+
+def decomposition_transformer(
+    history,
+    prediction_length,
+    head,
+    self_attention,
+    cross_attention,
+    *,
+    label_length,
+    d_model,
+    ff_dim,
+    num_encoder_blocks,
+    num_decoder_blocks,
+    moving_average,
+    dropout,
+):
+    """Encoder-decoder whose blocks take the trend out of the sequence and carry it apart.
+
+    Args:
+        history: `(batch, context_length, c)`.
+        prediction_length: int, steps to forecast.
+        head: a head of `kerastrans.heads`.
+        self_attention: makes a layer that mixes the steps of a sequence.
+        cross_attention: makes a layer that takes the decoder's sequence and the encoder's.
+        label_length: int, known steps at the start of the decoder's input.
+        d_model: int, width of all blocks.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks: int, blocks of the encoder.
+        num_decoder_blocks: int, blocks of the decoder.
+        moving_average: int, steps of the moving average that is the trend.
+        dropout: float in [0, 1).
+
+    Returns:
+        `(batch, prediction_length, c)`, in full precision, and the parameters of the head.
+
+    Source: Wu et al. (2021), figure 1 and equations 3-4.
+    """
+    num_channels = history.shape[-1]
+    dtype = full_precision()  # of the trend and of the forecast
+
+    def decompose(x, sublayer):
+        """Residual sublayer, then the moving average taken out: season, trend."""
+        y = Dropout(dropout)(sublayer(x))
+        return SeriesDecomposition(moving_average)(layers.Add()([x, y]))
+
+    def feed_forward(x):
+        x = dense(ff_dim, activation="gelu", use_bias=False)(x)
+        return dense(d_model, use_bias=False)(Dropout(dropout)(x))
+
+    def normalise(x):
+        """Layer normalisation, then centred over time: the season has no level."""
+        x = layers.LayerNormalization(epsilon=EPSILON)(x)
+        return x - ops.mean(x, axis=1, keepdims=True)
+
+    season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
+    mean = ops.mean(history, axis=1, keepdims=True)
+    future = ops.repeat(mean, prediction_length, axis=1)
+    trend = ops.concatenate([trend[:, -label_length:], future], axis=1)
+    season = label_input(season, label_length, prediction_length)
+
+    x = Dropout(dropout)(ValueEmbedding(d_model)(history))
+    for _ in range(num_encoder_blocks):
+        x, _ = decompose(x, self_attention())
+        x, _ = decompose(x, feed_forward)
+    memory = normalise(x)
+
+    x = Dropout(dropout)(ValueEmbedding(d_model)(season))
+    for _ in range(num_decoder_blocks):
+        cross = cross_attention()
+        x, first = decompose(x, self_attention())
+        x, second = decompose(x, lambda x, cross=cross: cross(x, memory))
+        x, third = decompose(x, feed_forward)
+        trend = trend + ValueEmbedding(num_channels, dtype=dtype)(first + second + third)
+    season = dense(num_channels * head.size, dtype=dtype)(normalise(x)[:, -prediction_length:])
+    return head.forecast(season, prediction_length, shift=trend[:, -prediction_length:])

@@ -1,0 +1,79 @@
+"""The one place that uses what Keras does not document: each use with its reason.
+
+`tests/utils/test_keras_internals.py` has a canary for each function, which names it when a new
+release of Keras moves what it relies on.
+"""
+
+import keras
+
+
+def calls(model):
+    """The calls of a functional model in an order in which they can run, without its inputs.
+
+    Each call has `operation`, the layer or op; `input_tensors` and `outputs`, KerasTensors.
+
+    Keras has no public view of a functional graph's calls. `Function.call` reads the same.
+    """
+    return [
+        node
+        for depth in sorted(model._nodes_by_depth, reverse=True)
+        for node in model._nodes_by_depth[depth]
+        if not node.is_input
+    ]
+
+
+def call_arguments(node):
+    """What one of `calls(model)` was called with: `(args, kwargs)`, with KerasTensors inside."""
+    return node.arguments.args, node.arguments.kwargs
+
+
+def op_name(operation):
+    """The name of a `keras.ops` function in a functional graph: "Add" for `keras.ops.add`.
+
+    The classes of these operations are not exported, so there is nothing else to compare.
+    """
+    return type(operation).__name__
+
+
+def all_layers(model):
+    """The layers of a model at every depth, the model itself first.
+
+    `model.layers` is documented, but stops at the first level.
+    """
+    return model._flatten_layers()
+
+
+def dropout_state(layer):
+    """Noise shape and seed generator of a `keras.layers.Dropout`, which has them as attributes.
+
+    A layer that draws its own mask needs the same generator: it is part of a saved model.
+    """
+    return layer.noise_shape, getattr(layer, "seed_generator", None)
+
+
+def cell_of(rnn):
+    """The cell of a `keras.layers.RNN`: a list of cells becomes one `StackedRNNCells`."""
+    return rnn.cell
+
+
+def state_sizes(cell):
+    """Widths of a cell's states in one list: of stacked cells those of the first come first."""
+    return keras.tree.flatten(cell.state_size)
+
+
+def run_cell(cell, inputs, states, **kwargs):
+    """One step of a cell on its states in one list: outputs and new states in one list.
+
+    Keras documents the states of one cell, not how those of stacked cells are nested.
+    """
+    nested = keras.tree.pack_sequence_as(cell.state_size, list(states))
+    outputs, states = cell(inputs, nested, **kwargs)
+    return outputs, keras.tree.flatten(states)
+
+
+def is_code(error):
+    """Whether `load_model` refused a file because it holds Python code.
+
+    Keras raises a plain ValueError, which only its text tells from others.
+    """
+    return "lambda" in str(error).lower()

@@ -1,0 +1,61 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans.data.covariates import Column, Covariates
+from kerastrans.data.panel import read_panel
+from tests.data.test_panel import long_frame
+
+
+def test_columns_go_through_json():
+    frame = pd.DataFrame({"price": [1.0, 3.0], "day": ["work", None]})
+    covariates = Covariates.of(frame, past=["price"], future=["day"])
+    again = Covariates.from_dict(json.loads(json.dumps(covariates.to_dict())))
+    assert again == covariates
+    np.testing.assert_array_equal(again.encode(frame, "future"), [[1.0], [0.0]])
+
+
+def test_a_constant_column_becomes_zero():
+    column = pd.Series([0.1] * 10)
+    np.testing.assert_array_equal(Column.of(column, "x").encode(column), 0.0)
+
+
+def test_huge_numbers_are_standardised():
+    column = pd.Series([1e300, 3e300])
+    np.testing.assert_allclose(Column.of(column, "x").encode(column), [-1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([1j, 2j], "covariate 'x' must be real numbers or text, not complex"),
+        ([np.nan, np.inf], "covariate 'x' has no finite value"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_refused(values, message):
+    with pytest.raises(ValueError, match=message):
+        Column.of(pd.Series(values), "x")
+
+
+@pytest.mark.parametrize("value", [np.inf, 1e300])
+def test_a_value_that_float32_cannot_hold_is_refused(value):
+    """An infinite one became 3.4e38."""
+    column = Column.of(pd.Series([1.0, 3.0]), "x")
+    with pytest.raises(ValueError, match=r"covariate 'x' has the value .*, too large"):
+        column.encode(pd.Series([1.0, value]))
+
+
+def test_static_rows_are_one_a_series():
+    frame = long_frame([9, 9])
+    static = pd.DataFrame({"unique_id": ["s0", "s1"], "size": [1.0, 3.0]})
+    covariates = Covariates.of(frame, static)
+    panel = read_panel(frame, covariates=covariates, static=static[::-1])
+    np.testing.assert_array_equal(panel.static, [[-1.0], [1.0]])
+    panel = read_panel(frame, covariates=covariates, static=static[1:])
+    assert panel.faults == {"s0": "no row in the frame of static covariates"}
+    with pytest.raises(ValueError, match="static must have one row a series, 's1' has several"):
+        read_panel(frame, covariates=covariates, static=static.iloc[[0, 1, 1]])
+    with pytest.raises(ValueError, match=r"static covariates \['size'\] are missing"):
+        read_panel(frame, covariates=covariates)

@@ -1,0 +1,114 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster, backtesting
+from kerastrans.evaluation.baselines import best_naive, naive_backtests, verdicts
+from kerastrans.evaluation.observations import as_long, observed_values
+
+WEEK = np.array([5.0, 6.0, 7.0, 6.0, 5.0, 1.0, 0.0])
+
+
+def series(name, length=63, noise=0.1, seed=0):
+    times = pd.date_range("2024-01-01", periods=length, freq="D")
+    y = np.resize(WEEK, length) + noise * np.random.default_rng(seed).normal(size=length)
+    return pd.DataFrame({"unique_id": name, "ds": times, "y": y})
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return pd.concat([series("a"), series("b", 50, seed=1)], ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def backtest(frame):
+    return Forecaster("last_value", 14, 5, head=None).fit(frame).backtest(frame, windows=3, step=2)
+
+
+def test_they_are_what_the_models_of_the_zoo_forecast(frame, backtest):
+    naives = naive_backtests(backtest, frame, [7])
+    seasonal = Forecaster("seasonal_naive", 14, 5, head=None, season=7).fit(frame)
+    for name, known in (
+        ("last value", backtest.rename(columns={"last_value": "last value"})),
+        (
+            "seasonal naive (7)",
+            seasonal.backtest(frame, windows=3, step=2).rename(
+                columns={"seasonal_naive": "seasonal naive (7)"}
+            ),
+        ),
+    ):
+        pd.testing.assert_frame_equal(naives[name][known.columns], known, rtol=1e-5, atol=1e-5)
+
+
+def test_nothing_after_an_origin_is_used(frame, backtest):
+    first = backtest.groupby("unique_id")["cutoff"].transform("min")
+    changed = frame.copy()
+    cuts = frame["unique_id"].map(backtest.groupby("unique_id")["cutoff"].min())
+    changed.loc[changed["ds"] > cuts, "y"] = 1e6
+    rows = backtest[backtest["cutoff"] == first]
+    for name, naive in naive_backtests(rows.assign(y=1e6), changed, [3, 7]).items():
+        expected = naive_backtests(rows, frame, [3, 7])[name]
+        np.testing.assert_array_equal(naive[name], expected[name])
+
+
+def test_the_backtest_adds_the_values_between_its_origins(frame, backtest):
+    """A history that ends where the backtest begins."""
+    cuts = frame["unique_id"].map(backtest.groupby("unique_id")["cutoff"].min())
+    before = naive_backtests(backtest, frame[frame["ds"] <= cuts], [7])
+    for name, naive in naive_backtests(backtest, frame, [7]).items():
+        pd.testing.assert_frame_equal(before[name], naive)
+
+
+def test_missing_values_are_looked_for_a_season_earlier_and_then_at_the_last():
+    times = pd.date_range("2024-01-01", periods=8, freq="D")
+    history = pd.DataFrame({"a": [1.0, 2.0, 3.0, np.nan, 5.0, np.nan, 0.0, 0.0]}, times)
+    rows = pd.DataFrame({"unique_id": "a", "ds": times[6:], "cutoff": times[5], "y": 0.0, "m": 0.0})
+    naives = naive_backtests(rows, history, [3, 7])
+    assert naives["last value"]["last value"].tolist() == [5.0, 5.0]
+    assert naives["seasonal naive (3)"]["seasonal naive (3)"].tolist() == [1.0, 5.0]
+    assert naives["seasonal naive (7)"]["seasonal naive (7)"].tolist() == [5.0, 1.0]
+
+
+def test_a_model_that_a_naive_beats_is_told_so(frame, backtest):
+    name, naive = best_naive(backtest, frame, [3, 7])
+    assert name == "seasonal naive (7)"
+    table = backtesting.skill({"mine": backtest, name: naive}, name)
+    (line,) = verdicts(table, name)
+    above = table.loc["mine", "mae"] / table.loc[name, "mae"] - 1
+    assert line.startswith("mine is beaten by seasonal naive (7): its MAE is 3.")
+    assert f", {100 * above:.1f} % above 0.07" in line
+    table = backtesting.skill({"mine": backtest, name: naive}, "mine")
+    assert verdicts(table, "mine")[0].startswith("seasonal naive (7) beats mine: its MAE is 0.07")
+
+
+def test_rows_that_the_model_did_not_forecast_are_left_out(frame, backtest):
+    gaps = backtest.assign(last_value=backtest["last_value"].where(backtest.index % 3 > 0))
+    name, naive = best_naive(gaps, frame, [7])
+    assert naive[name].isna().sum() == gaps["last_value"].isna().sum() > 0
+    backtesting.skill({"mine": gaps, name: naive}, name)
+
+
+def test_bad_input_is_refused(frame, backtest):
+    with pytest.raises(ValueError, match="season must be an integer of at least 1, got 0"):
+        best_naive(backtest, frame, [0])
+    with pytest.raises(ValueError, match="metric must be one of 'mae', 'rmse'"):
+        best_naive(backtest, frame, [7], metric="crps")
+    known = backtest.assign(y=backtest["y"].where(backtest["unique_id"] == "a"))
+    with pytest.raises(ValueError, match="no naive forecast of 'b': it has no value at all"):
+        best_naive(known, frame[frame["unique_id"] == "a"], [7])
+    with pytest.raises(ValueError, match=r"needs the columns .* without \['cutoff'\]"):
+        best_naive(backtest.drop(columns="cutoff"), frame, [7])
+
+
+def test_true_values_come_from_frames_of_both_kinds(frame, backtest):
+    wide = frame.pivot(index="ds", columns="unique_id", values="y").assign(text="x")
+    pd.testing.assert_frame_equal(
+        as_long(wide).dropna().reset_index(drop=True)[["unique_id", "ds", "y"]],
+        frame,
+        check_column_type=False,
+        check_dtype=False,
+    )
+    values = observed_values(frame[frame["unique_id"] == "a"], backtest)
+    assert values.groupby("unique_id").size().to_dict() == {"a": 63, "b": 9}
+    with pytest.raises(ValueError, match="needs the columns"):
+        as_long(pd.DataFrame({"x": [1]}))

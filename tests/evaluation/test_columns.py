@@ -1,0 +1,56 @@
+import pandas as pd
+import pytest
+
+from kerastrans.evaluation.columns import (
+    check_alias,
+    check_columns,
+    interval_columns,
+    model_names,
+    read_columns,
+    split_models,
+)
+
+FRAME = pd.DataFrame(
+    columns=[
+        *("unique_id", "ds", "cutoff", "y", "a", "a-median", "a-lo-95", "a-hi-95", "a-lo-80"),
+        *("a-hi-80", "a-b", "a-b-lo-97.5", "a-b-hi-97.5", "c", "c-lo-80.0", "c-hi-80.0", "c-lo-50"),
+    ]
+)
+
+
+def test_the_columns_of_each_model_are_found():
+    assert model_names(FRAME) == ["a", "a-b", "c"]
+    first, second, third = (read_columns(FRAME, name) for name in model_names(FRAME))
+    assert first.intervals == {80: ("a-lo-80", "a-hi-80"), 95: ("a-lo-95", "a-hi-95")}
+    assert list(first.quantiles.values()) == [
+        "a-lo-95",
+        "a-lo-80",
+        "a-median",
+        "a-hi-80",
+        "a-hi-95",
+    ]
+    assert list(first.quantiles) == pytest.approx([0.025, 0.1, 0.5, 0.9, 0.975])
+    assert (second.median, second.intervals) == ("a-b", {97.5: ("a-b-lo-97.5", "a-b-hi-97.5")})
+    assert third.intervals == {80: ("c-lo-80.0", "c-hi-80.0")}  # lower bounds alone do not count
+    assert list(split_models(FRAME)["a-b"]) == [
+        *("unique_id", "ds", "cutoff", "y", "a-b", "a-b-lo-97.5", "a-b-hi-97.5")
+    ]
+
+
+def test_names_that_are_written_are_read_back():
+    names = [name for level in (50, 80.0, 97.5) for name in interval_columns("x", level)]
+    assert names == ["x-lo-50", "x-hi-50", "x-lo-80", "x-hi-80", "x-lo-97.5", "x-hi-97.5"]
+    assert list(read_columns(pd.DataFrame(columns=["x", *names])).intervals) == [50, 80, 97.5]
+
+
+@pytest.mark.parametrize("alias", ["y", "ds", "cutoff", "", "a-median", "a-lo-80", "a-hi-2.5", 3])
+def test_an_alias_that_names_another_column_is_refused(alias):
+    with pytest.raises(ValueError, match="alias must be a str that is none of 'unique_id', 'ds'"):
+        check_alias(alias)
+
+
+def test_frames_without_forecasts_are_refused():
+    with pytest.raises(ValueError, match=r"holds no forecasts, only \['unique_id', 'ds'\]"):
+        read_columns(FRAME[["unique_id", "ds"]])
+    with pytest.raises(ValueError, match="expected a DataFrame, got dict"):
+        check_columns({}, "y")

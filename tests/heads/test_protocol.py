@@ -1,0 +1,192 @@
+"""One protocol for every head and for samples, and how a model's head is found."""
+
+import json
+import subprocess
+import sys
+import textwrap
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans import heads
+from kerastrans.heads import (
+    MixtureHead,
+    NegativeBinomialHead,
+    NormalHead,
+    PointHead,
+    QuantileHead,
+    Samples,
+)
+from tests.conftest import to_numpy
+from tests.heads.conftest import DISTRIBUTIONS, STEPS, parameters_of
+
+MADE = [
+    PointHead("huber"),
+    QuantileHead((0.1, 0.3, 0.6)),
+    NormalHead(),
+    heads.StudentTHead(),
+    NegativeBinomialHead(),
+    MixtureHead(2),
+]
+
+
+def kind(head):
+    return type(head).__name__
+
+
+def forecast_of(head):
+    """Parameters as the head reads them, and their shape without the last axis."""
+    if isinstance(head, PointHead):
+        parameters = np.random.default_rng(0).normal(size=(4, STEPS, 3)).astype("float32")
+        return parameters, parameters.shape
+    if isinstance(head, Samples):
+        parameters = np.random.default_rng(0).gamma(1.0, size=(4, STEPS, 3, 101))
+    else:
+        parameters = parameters_of(head)
+    return parameters, parameters.shape[:-1]
+
+
+@pytest.mark.parametrize("head", [*MADE, Samples()], ids=kind)
+def test_the_point_is_the_same_in_and_out_of_the_graph(head):
+    parameters, shape = forecast_of(head)
+    point = head.point(parameters)
+    assert point.shape == shape
+    exported = head.outputs(parameters)
+    np.testing.assert_allclose(to_numpy(exported["forecast"]), point, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("head", [PointHead(), *MADE[1:], Samples()], ids=kind)
+def test_the_median_is_the_point_just_where_the_head_says_so(head):
+    parameters, shape = forecast_of(head)
+    median = head.median(parameters)
+    assert median.shape == shape
+    if head.has_parameter_axis:
+        np.testing.assert_allclose(median, head.quantile(parameters, 0.5)[..., 0], rtol=1e-6)
+    is_point = np.allclose(median, head.point(parameters), rtol=1e-5, atol=1e-5)
+    assert is_point == head.point_is_median
+
+
+@pytest.mark.parametrize("head", [*MADE[1:], Samples()], ids=kind)
+def test_draws_are_seeded_and_one_per_forecast(head):
+    parameters, shape = forecast_of(head)
+    drawn = head.sample(parameters, 7, seed=1)
+    assert drawn.shape == (7, *shape)
+    np.testing.assert_array_equal(drawn, head.sample(parameters, 7, seed=1))
+    assert (drawn != head.sample(parameters, 7, seed=2)).any()
+    with pytest.raises(ValueError, match="num_samples must be an integer of at least 1, got 0"):
+        head.sample(parameters, 0)
+
+
+@pytest.mark.parametrize("head", [*MADE, Samples()], ids=kind)
+def test_a_shift_moves_the_point_and_rescaling_stretches_it(head):
+    parameters, shape = forecast_of(head)
+    point = head.point(parameters)
+    amount = np.linspace(-1, 1, shape[-1], dtype="float32") * np.ones(shape, "float32")
+    moved = head.point(to_numpy(head.shift(parameters, amount)))
+    if isinstance(head, NegativeBinomialHead):
+        np.testing.assert_allclose(moved, point * np.exp(amount), rtol=1e-5)
+        with pytest.raises(ValueError, match="counts are forecast as they are"):
+            head.rescale(parameters, amount, amount)
+    else:
+        np.testing.assert_allclose(moved, point + amount, rtol=1e-4, atol=1e-5)
+        again = head.point(head.rescale(parameters, amount, 2 + amount))
+        np.testing.assert_allclose(again, point * (2 + amount) + amount, rtol=1e-4, atol=1e-5)
+
+
+def test_samples_are_read_as_the_empirical_distribution():
+    drawn = np.array([[4.0, 1.0, 2.0, 9.0]])
+    samples = Samples()
+    np.testing.assert_array_equal(samples.point(drawn), [4.0])
+    np.testing.assert_array_equal(samples.median(drawn), [3.0])
+    np.testing.assert_array_equal(samples.quantile(drawn, [1 / 3, 2 / 3]), [[2.0, 4.0]])
+    np.testing.assert_array_equal(samples.cdf(drawn, np.array([2.0])), [0.5])
+    again = samples.sample(drawn, 4000, seed=0)[:, 0]
+    np.testing.assert_allclose([(again == x).mean() for x in drawn[0]], 0.25, atol=0.03)
+
+
+def test_only_counts_are_bounded_and_want_unscaled_windows():
+    readers = [*MADE, Samples(), Samples(NegativeBinomialHead()), Samples(NormalHead())]
+    assert [reader.lower_bound for reader in readers] == [None] * 4 + [0.0, None, None, 0.0, None]
+    assert [reader.takes_scaled_windows for reader in readers] == [
+        reader.lower_bound is None for reader in readers
+    ]
+
+
+def test_which_intervals_a_head_has():
+    assert PointHead().interval_levels == ()
+    assert [head.interval_levels for head in (*MADE[2:], Samples())] == [None] * 5
+
+
+@pytest.mark.parametrize("loss", ["mae", "mse", "huber"])
+def test_a_point_is_a_median_if_its_loss_is_the_absolute_error(loss):
+    head = PointHead(loss)
+    parameters = np.ones((2, 3))
+    assert head.point_is_median == (loss == "mae")
+    if head.point_is_median:
+        np.testing.assert_array_equal(head.median(parameters), parameters)
+    else:
+        with pytest.raises(ValueError, match=f'a point trained by "{loss}" is no median'):
+            head.median(parameters)
+    for method in (head.quantile, head.cdf, head.sample):
+        with pytest.raises(ValueError, match="a point forecast has no quantiles"):
+            method(parameters, 0.5)
+
+
+@pytest.mark.parametrize("head", MADE, ids=kind)
+def test_a_head_and_its_loss_reload_whole(head):
+    as_json = json.loads(json.dumps(keras.saving.serialize_keras_object(head)))
+    again = keras.saving.deserialize_keras_object(as_json)
+    copy = heads.get(head)  # one of its own for every model
+    assert copy is not head
+    for other in (again, copy):
+        assert type(other) is type(head)
+        assert other.size == head.size
+        assert other.get_config() == head.get_config()
+    loss = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(head.loss()))
+    assert type(loss) is type(head.loss())
+    head.check_loss(loss)
+
+
+@pytest.mark.parametrize("name", ["point", "quantiles", *DISTRIBUTIONS])
+def test_the_head_of_a_nested_model_is_found(name):
+    head = heads.get(name)
+    inputs = keras.Input((STEPS, 2))
+    x = keras.layers.Dense(2 * head.size)(inputs)
+    inner = keras.Model(inputs, head.forecast(x, STEPS))
+    features = keras.Model(inputs, keras.layers.Dense(2)(inputs))
+    outer = keras.Model(inputs, inner(features(inputs)))
+    assert heads.of(keras.Sequential([outer])) is head
+    assert heads.of(features).loss().error == "mae"  # no head: points
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: heads.get("normale"), "unknown head 'normale': did you mean 'normal'"),
+        (lambda: heads.get(3), "unknown head 3: known are point, quantiles"),
+        (lambda: MixtureHead(0), "components must be an integer of at least 1"),
+        (lambda: PointHead("mea"), "loss must be one of 'mae', 'mse', 'huber', got 'mea'"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_scipy_waits_for_its_first_use():
+    # Keras imports scikit-learn where it is installed, and that SciPy: it is hidden here.
+    code = """
+        import sys
+        sys.modules["sklearn"] = None
+        import kerastrans.heads
+        print([name in sys.modules for name in ("scipy.special", "scipy.stats")])
+    """
+    shown = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        env={"KERAS_BACKEND": "tensorflow"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout.strip() == "[False, False]"

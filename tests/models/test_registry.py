@@ -1,0 +1,153 @@
+import inspect
+import subprocess
+import sys
+
+import keras
+import numpy as np
+import pytest
+
+import kerastrans
+from kerastrans import zoo
+from kerastrans.models import registry
+from kerastrans.models.architecture import EQUIVARIANCES, OPTIONS
+from tests.conftest import to_numpy
+
+FURTHER_TAGS = {
+    "mixes channels",
+    "channel independent",
+    "past covariates",
+    "future covariates",
+    "static covariates",
+    "takes heads",
+    "autoregressive",
+}
+
+
+def test_build_is_the_builder_with_the_same_arguments():
+    keras.utils.set_random_seed(0)
+    model = zoo.build("patchtst", 32, 8, 2, patch_length=8, d_model=8, name="mine")
+    assert model.name == "mine"
+    assert model.get_layer("embedding").units == 8
+    again = kerastrans.models.build_patchtst_model(32, 8, 2, patch_length=8, d_model=8)
+    assert again.count_params() == model.count_params()
+
+
+def test_info_says_where_it_comes_from_and_what_it_takes():
+    architecture = zoo.info("patchtst")
+    assert (architecture.title, architecture.source, architecture.year) == (
+        "PatchTST",
+        "Nie et al.",
+        2023,
+    )
+    assert architecture.defaults["patch_length"] == 16
+    assert "context_length" not in architecture.defaults
+    assert architecture.count_params(96, 24, 3, d_model=8) < architecture.count_params(96, 24, 3)
+    assert zoo.info("cyclenet").inputs == ("history", "position")
+
+
+def test_listing_and_describing_imports_nothing_heavy():
+    code = (
+        "import sys; from kerastrans import zoo\n"
+        "summaries = [zoo.info(name).summary for name in zoo.names()]\n"
+        "zoo.info('nhits').defaults, zoo.info('nhits').search_space, zoo.names('linear')\n"
+        "zoo.presets\n"
+        "print({'keras', 'tensorflow', 'numpy', 'pandas'} & set(sys.modules), len(summaries))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"set() {len(zoo.names())}"]
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_an_entry_agrees_with_the_builder_in_its_file(name):
+    architecture = zoo.info(name)
+    builder = getattr(kerastrans.models, f"build_{name}_model")
+    assert architecture.builder is builder
+    assert builder.__module__ == f"kerastrans.models.{name}"
+    parameters = list(inspect.signature(builder).parameters.values())
+    assert [parameter.name for parameter in parameters[:3]] == [
+        "context_length",
+        "prediction_length",
+        "num_channels",
+    ]
+    assert architecture.parameters == {x.name: x.default for x in parameters[3:]}
+    assert set(architecture.search_space) <= set(architecture.defaults)
+    assert ("takes heads" in architecture.tags) == ("head" in architecture.parameters)
+    native = any(tag.endswith(" covariates") for tag in architecture.tags)
+    assert native == ("covariates" in architecture.parameters)
+    assert not set(OPTIONS) & set(architecture.defaults)
+    assert {*architecture.tags} <= {*registry.FAMILIES, *EQUIVARIANCES, *FURTHER_TAGS}
+    assert len({"mixes channels", "channel independent"} & {*architecture.tags}) == 1
+
+
+def test_names_are_in_the_order_of_families_and_years():
+    entries = [zoo.info(name) for name in zoo.names()]
+    order = [(registry.FAMILIES.index(x.tags[0]), x.year) for x in entries]
+    assert order == sorted(order)
+    assert zoo.names()[:4] == [
+        "last_value",
+        "moving_average",
+        "seasonal_naive",
+        "linear_regression",
+    ]
+    assert len(zoo.names()) == 27
+
+
+def test_tags_filter_the_names():
+    assert zoo.names("autoregressive") == ["deepar"]
+    assert zoo.names(tag="past covariates") == ["tft"]
+    assert zoo.names("convolution") == ["tcn", "timesnet"]
+    apart, mixed = zoo.names("channel independent"), zoo.names("mixes channels")
+    assert sorted(apart + mixed) == sorted(zoo.names())
+    assert mixed == [name for name in zoo.names() if zoo.info(name).mixes_channels]
+    with pytest.raises(ValueError, match="unknown tag 'recurent': did you mean 'recurrent'"):
+        zoo.names("recurent")
+
+
+def test_the_direct_transformer_has_one_builder_and_two_names():
+    assert "transformer" not in zoo.names()
+    assert zoo.info("transformer") is zoo.info("direct_transformer")
+    model = zoo.build("transformer", 8, 4, 1, d_model=8, num_heads=2, ff_dim=8)
+    assert model.output_shape == (None, 4, 1)
+    # Not the lesson's, which decodes step by step.
+    assert zoo.info("transformer").builder is not kerastrans.build_transformer_model
+
+
+def test_unknown_names_suggest_the_nearest():
+    with pytest.raises(ValueError, match="unknown model 'PatchTSD': did you mean 'patchtst'"):
+        zoo.info("PatchTSD")
+    with pytest.raises(ValueError, match="unknown model 'zzz': known are last_value, "):
+        zoo.build("zzz", 8, 4, 1)
+    message = "patchtst has no hyperparameter 'patch_len': did you mean 'patch_length'"
+    with pytest.raises(ValueError, match=message):
+        zoo.build("patchtst", 32, 8, 2, patch_len=8)
+    with pytest.raises(AttributeError, match="no attribute 'build_zzz_model'"):
+        kerastrans.models.build_zzz_model  # noqa: B018
+
+
+def build_repeat(context_length, prediction_length, num_channels, *, steps=1):
+    history = keras.Input((context_length, num_channels), name="history")
+    mean = keras.ops.mean(history[:, -steps:], axis=1, keepdims=True)
+    return keras.Model(history, keras.ops.repeat(mean, prediction_length, axis=1), name="repeat")
+
+
+def test_a_builder_of_the_user_is_built_as_one_of_the_zoo():
+    model = registry.build(build_repeat, 8, 4, 2, steps=3)
+    history = np.arange(16, dtype="float32").reshape(1, 8, 2)
+    np.testing.assert_allclose(to_numpy(model(history)), [[[12, 13]] * 4])
+    with_covariates = registry.build(build_repeat, 8, 4, 2, covariates={"future": (0,)})
+    assert sorted(with_covariates.input) == ["future_covariates", "history"]
+    message = "build_repeat has no hyperparameter 'step': did you mean 'steps'"
+    with pytest.raises(ValueError, match=message):
+        registry.build(build_repeat, 8, 4, 2, step=3)
+    with pytest.raises(ValueError, match="build_repeat has no weights to learn a head"):
+        registry.build(build_repeat, 8, 4, 2, head="normal")
+
+
+def test_a_builder_whose_model_breaks_the_contract_is_refused():
+    def build_flat(context_length, prediction_length, num_channels):
+        history = keras.Input((context_length, num_channels), name="history")
+        return keras.Model(history, history[:, :, 0], name="flat")
+
+    message = r"flat: output must have the shape \(batch, 4, 2\), got \(batch, 8\)"
+    with pytest.raises(ValueError, match=message):
+        registry.build(build_flat, 8, 4, 2)
