@@ -11,8 +11,10 @@ from kerastrans import heads
 from kerastrans.decoding.generation import is_autoregressive
 from kerastrans.decoding.graph import history_input
 from kerastrans.models import registry
+from kerastrans.models.architecture import OPTIONS
 from kerastrans.testing.examples import example_inputs
 from kerastrans.testing.reports import NotApplicable
+from kerastrans.utils.random import seeded
 
 BATCH = 3
 
@@ -35,7 +37,7 @@ class ModelCase:
         if isinstance(build, str):
             architecture = registry.info(build)
             registry.check_hyperparameters(
-                build, {k: v for k, v in hyperparameters.items() if k not in registry.OPTIONS}
+                build, {k: v for k, v in hyperparameters.items() if k not in OPTIONS}
             )
             self._build = functools.partial(registry.build, build)
             self.equivariance = architecture.equivariance
@@ -46,8 +48,8 @@ class ModelCase:
         """A new model with the weights of this seed; other sizes by name."""
         if self._built is not None:
             raise NotApplicable("the model came built: give a function that builds it")
-        keras.utils.set_random_seed(seed)
-        return self._build(**{**self.sizes, **sizes}, **self._hyperparameters)
+        with seeded(seed):
+            return self._build(**{**self.sizes, **sizes}, **self._hyperparameters)
 
     @functools.cached_property
     def model(self):
@@ -67,8 +69,8 @@ class ModelCase:
 
     def copy(self):
         """A model of the same graph and weights that may be changed."""
-        keras.utils.set_random_seed(1)  # of its dropout
-        model = keras.models.clone_model(self.model)
+        with seeded(1):  # its dropout
+            model = keras.models.clone_model(self.model)
         model.set_weights(self.model.get_weights())
         return model
 

@@ -59,7 +59,7 @@ class ForecasterCase:
         frame = self.frame if frame is None else frame
         options = dict(self._fit_options)
         callbacks = [*options.pop("callbacks", ()), *callbacks]
-        return forecaster.fit(frame, self.static, callbacks=callbacks, **options)
+        return forecaster.fit(frame, static=self.static, callbacks=callbacks, **options)
 
     @functools.cached_property
     def trained(self):
@@ -75,7 +75,7 @@ class ForecasterCase:
         """Forecast with the static covariates, and the future ones where there are any."""
         frame = self.frame if frame is None else frame
         future = self.future if future is None else future
-        return forecaster.predict(frame, future, self.static)
+        return forecaster.predict(frame, future=future, static=self.static)
 
     @functools.cached_property
     def backtested(self):
@@ -95,7 +95,7 @@ class ForecasterCase:
 
     def option(self, name):
         """An option that the forecaster was made with."""
-        return self.untrained.config[name]
+        return getattr(self.untrained.config, name)
 
     @property
     def targets(self):

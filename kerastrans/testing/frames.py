@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.panel import ID, TIME
+from kerastrans.data.frames import ID, TIME
 
 KEYS = (ID, TIME, "cutoff", "y")
 

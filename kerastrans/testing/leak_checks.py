@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.panel import ID, TIME
+from kerastrans.data.frames import ID, TIME
 from kerastrans.testing import frames
 from kerastrans.testing.frames import assert_rows_close
 from kerastrans.testing.reports import NotApplicable
@@ -94,9 +94,10 @@ def _by_hand(case, cutoffs, forecaster=None):
         forecaster = case.fit(frame=before)
     future = case.option("future")
     if not future:
-        return forecaster.predict(before, None, case.static)
+        return forecaster.predict(before, static=case.static)
     keys = [ID, TIME] if case.is_long else []
-    return forecaster.predict(before, after[keys + list(future)], case.static)
+    later = after[keys + list(future)]
+    return forecaster.predict(before, future=later, static=case.static)
 
 
 def _each_cutoff(rows):
@@ -121,7 +122,7 @@ def check_refit(case):
 
 def check_equivariance(case):
     """Scaling and shifting the data does the same to the forecast, where the scaler promises it."""
-    kind = case.untrained.scaler.kind
+    kind = case.option("scaler").kind
     if kind is None:
         raise NotApplicable("scaler=None promises nothing")
     # A gap that is filled by zero stays where it is.

@@ -1,26 +1,26 @@
 """The contract of a model, as a tool: for the architectures of the zoo and for your own."""
 
-from kerastrans.testing import forecast_checks, training_checks
+from kerastrans.testing import build_checks, forecast_checks, training_checks
 from kerastrans.testing.cases import ModelCase, generators_kept
 from kerastrans.testing.reports import run_checks
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 CHECKS = {
-    "contract": forecast_checks.check_contract,
-    "other sizes": forecast_checks.check_other_sizes,
-    "invalid sizes": forecast_checks.check_invalid_sizes,
-    "input names": forecast_checks.check_input_names,
+    "contract": build_checks.check_contract,
+    "other sizes": build_checks.check_other_sizes,
+    "invalid sizes": build_checks.check_invalid_sizes,
+    "input names": build_checks.check_input_names,
     "finite": forecast_checks.check_finite,
     "batch independence": forecast_checks.check_batch,
     "causality": forecast_checks.check_causality,
     "padding": forecast_checks.check_padding,
     "channels": forecast_checks.check_channels,
     "equivariance": forecast_checks.check_equivariance,
-    "seed": forecast_checks.check_seed,
-    "reload": forecast_checks.check_reload,
-    "mixed float16": forecast_checks.check_float16,
-    "mixed bfloat16": forecast_checks.check_bfloat16,
-    "float64": forecast_checks.check_float64,
+    "seed": build_checks.check_seed,
+    "reload": build_checks.check_reload,
+    "mixed float16": build_checks.check_float16,
+    "mixed bfloat16": build_checks.check_bfloat16,
+    "float64": build_checks.check_float64,
     "decoding": training_checks.check_decoding,
     "training": training_checks.check_training,
     "same training": training_checks.check_same_training,

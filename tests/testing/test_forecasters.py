@@ -80,7 +80,7 @@ class WritesIntoTheFrame(Forecaster):
 class ClonesItsModel(Forecaster):
     def clone(self):
         clone = super().clone()
-        clone.model, clone.clock, clone.covariates = self.model, self.clock, self.covariates
+        clone.fitted = self.fitted
         return clone
 
 

@@ -58,7 +58,7 @@ def subclassed(context_length, prediction_length, num_channels):
 
 
 FAULTS = {
-    "contract": (linear, {"width": 5}, r"the output has shape \(None, 5, 2\), expected \(None, 4"),
+    "contract": (linear, {"width": 5}, "linear was built for prediction_length=5, got 4"),
     "invalid sizes": (half, {}, "context_length=0 is accepted"),
     "finite": (linear, {"before": lambda x: x / 0.0}, "of the output is not finite"),
     "batch independence": (
@@ -104,7 +104,7 @@ def test_a_model_that_keeps_the_contract_passes_and_what_does_not_apply_says_why
 
 def test_a_model_that_is_not_functional_fails_at_once():
     report = check_model(subclassed, **SIZES)
-    assert report["contract"].reason.startswith("Mine is not functional")
+    assert "must be functional" in report["contract"].reason
     assert {x.status for x in report.results[1:]} == {"not applicable"}
 
 
