@@ -7,27 +7,37 @@ INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
 DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
-.PHONY: demo test test-tensorflow test-jax test-torch presets runtimes notebooks lint format clean
+# One of each kind of what differs, and of each family of models.
+SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_windows.py \
+	tests/contract/test_models.py
+
+.PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks lint format clean
 
 demo: $(INSTALLED)
 	$(BIN)/kerastrans demo
 
-test: test-tensorflow test-jax
+# Every public feature, and the examples of the docstrings: minutes. What takes longer is `slow`.
+test: $(INSTALLED)
+	KERAS_BACKEND=tensorflow $(PYTEST) -m "not slow" --doctest-modules tests kerastrans
+	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(SMOKE)
 
-# The whole suite on TensorFlow; test_backends.py starts one process per installed backend.
+# The rest: the slow tests, and on JAX what a backend can differ in.
+test-all: test test-tensorflow test-jax
+
+# test_backends.py starts one process per installed backend.
 test-tensorflow: $(INSTALLED)
-	KERAS_BACKEND=tensorflow $(PYTEST)
+	KERAS_BACKEND=tensorflow $(PYTEST) -m slow
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
-	KERAS_BACKEND=jax $(PYTEST) $(DIFFERS) tests/data/test_windows.py \
+	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_windows.py \
 		tests/utils/test_precision.py tests/models/test_covariates.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
 	$(BIN)/python -m pip install -qq "$(TORCH)"
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
-	KERAS_BACKEND=torch $(PYTEST) $(DIFFERS)
+	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
 
 # The presets of saved_models/ that are missing; PRESETS=name trains one anew.
 presets: $(INSTALLED)

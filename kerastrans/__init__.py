@@ -32,6 +32,7 @@ _HOMES = {
     "models.blocks": ("position_wise_ffn", "transformer_decoder", "transformer_encoder"),
     "models.covariates": ("regress",),
     "serving": (),
+    "testing": (),
     "text": (),
     "utils.distribution": (),
     "utils.precision": (),

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
+from kerastrans.testing import example_windows
 
 CONTEXT, HORIZON, CHANNELS = 24, 12, 3
 
@@ -39,6 +40,8 @@ SMALL = {
     "segrnn": {"segment_length": 6, "d_model": 24, "dropout": 0.0},
 }
 NAMES = zoo.names()
+# One of each family, for what takes long: the others are in the slow tier.
+FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "deepar")
 TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]
 
 
@@ -66,13 +69,9 @@ def forecast(model, history):
     return model.predict_on_batch(example_inputs(model, np.asarray(history, "float32")))
 
 
-def walks(count, length=CONTEXT, num_channels=CHANNELS, seed=0):
-    """Smooth windows `(count, length, num_channels)`: a wave, a random walk and noise."""
-    random = np.random.default_rng(seed)
-    phase = random.uniform(0, 2 * np.pi, (count, 1, num_channels))
-    wave = np.sin(2 * np.pi * np.arange(length)[:, None] / 6 + phase)
-    walk = 0.2 * random.standard_normal((count, length, num_channels)).cumsum(axis=1)
-    return (wave + walk + 0.05 * random.standard_normal(walk.shape)).astype("float32")
+def walks(count, length=CONTEXT, num_channels=CHANNELS):
+    """Windows `(count, length, num_channels)`, see `example_windows`."""
+    return example_windows(count, length, num_channels)
 
 
 @functools.cache

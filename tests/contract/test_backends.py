@@ -9,17 +9,17 @@ import keras
 import numpy as np
 import pytest
 
-from .conftest import NAMES, build, forecast, walks
+from .conftest import FAMILIES, NAMES, build, forecast, walks
 
 RUNTIMES = {"jax": "JAX", "torch": "PyTorch"}
 SCRIPT = """
 import sys
 import numpy as np
-from tests.contract.conftest import NAMES, build, forecast, walks
+from tests.contract.conftest import build, forecast, walks
 
 arrays = np.load(sys.argv[1])
 forecasts = {}
-for name in NAMES:
+for name in sys.argv[3].split():
     model = build(name)
     model.set_weights([arrays[f"{name}/{i}"] for i in range(len(model.weights))])
     forecasts[name] = forecast(model, walks(3))
@@ -27,12 +27,11 @@ np.savez(sys.argv[2], **forecasts)
 """
 
 
-@pytest.fixture(scope="module")
-def reference(tmp_path_factory):
+def reference(names, folder):
     """File of all weights, and the present backend's forecasts."""
     keras.utils.set_random_seed(0)
-    models = {name: build(name) for name in NAMES}
-    path = tmp_path_factory.mktemp("weights") / "weights.npz"
+    models = {name: build(name) for name in names}
+    path = folder / "weights.npz"
     weights = {
         f"{name}/{i}": weight
         for name, model in models.items()
@@ -43,16 +42,25 @@ def reference(tmp_path_factory):
 
 
 @pytest.mark.parametrize("backend", RUNTIMES)
-def test_backends_agree(backend, reference, pytestconfig, runtimes_table):
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(FAMILIES, id="families"),
+        pytest.param(
+            [name for name in NAMES if name not in FAMILIES], id="others", marks=pytest.mark.slow
+        ),
+    ],
+)
+def test_backends_agree(names, backend, tmp_path, pytestconfig, runtimes_table):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed (pip install kerastrans[{backend}])")
-    path, expected = reference
-    result = path.with_name(f"{backend}.npz")
-    command = [sys.executable, "-c", SCRIPT, path, result]
+    path, expected = reference(names, tmp_path)
+    result = tmp_path / "forecasts.npz"
+    command = [sys.executable, "-c", SCRIPT, path, result, " ".join(names)]
     environment = {**os.environ, "KERAS_BACKEND": backend}
     subprocess.run(command, check=True, cwd=pytestconfig.rootpath, env=environment)
     found = np.load(result)
-    errors = {name: float(np.abs(found[name] - expected[name]).max()) for name in NAMES}
+    errors = {name: float(np.abs(found[name] - expected[name]).max()) for name in names}
     runtimes_table |= {
         (name, RUNTIMES[backend]): f"{error / np.abs(expected[name]).max():.0e}"
         for name, error in errors.items()

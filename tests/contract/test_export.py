@@ -19,6 +19,7 @@ from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from .conftest import (
     CHANNELS,
     CONTEXT,
+    FAMILIES,
     HORIZON,
     NAMES,
     build,
@@ -73,11 +74,23 @@ print(json.dumps(found))
 """
 
 
+QUICK = (*FAMILIES, AUTOREGRESSIVE)
+SLOW = tuple(name for name in NAMES if name not in QUICK)
+
+
 @pytest.fixture(scope="module")
-def differences(tmp_path_factory):
+def quick_differences(tmp_path_factory):
+    return differences(QUICK, tmp_path_factory.mktemp("quick"))
+
+
+@pytest.fixture(scope="module")
+def slow_differences(tmp_path_factory):
+    return differences(SLOW, tmp_path_factory.mktemp("slow"))
+
+
+def differences(names, folder):
     """Largest relative difference of each export, run in one process without kerastrans."""
-    folder = tmp_path_factory.mktemp("exports")
-    for name in (*NAMES, AUTOREGRESSIVE):
+    for name in names:
         keras.utils.set_random_seed(1)
         if name == AUTOREGRESSIVE:
             model = kerastrans.build_transformer_model(
@@ -94,7 +107,7 @@ def differences(tmp_path_factory):
         for runtime, suffix in RUNTIMES.items():
             fixed = {"batch_size": BATCH} if (runtime, name) in ONE_BATCH_SIZE else {}
             EXPORTS[runtime](model, folder / f"{name}{suffix}", **options, **fixed)
-    command = [sys.executable, "-c", SERVE, json.dumps([*NAMES, AUTOREGRESSIVE])]
+    command = [sys.executable, "-c", SERVE, json.dumps(names)]
     done = subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -103,8 +116,19 @@ ONE_BATCH_SIZE = {("LiteRT", name) for name in ("tft", "lstm_seq2seq", "deepar")
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("name", [*NAMES, AUTOREGRESSIVE])
-def test_it_forecasts_the_same_elsewhere(name, runtime, differences, runtimes_table):
+@pytest.mark.parametrize("name", QUICK)
+def test_it_forecasts_the_same_elsewhere(name, runtime, quick_differences, runtimes_table):
+    check_difference(name, runtime, quick_differences, runtimes_table)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("name", SLOW)
+def test_so_do_all_others(name, runtime, slow_differences, runtimes_table):
+    check_difference(name, runtime, slow_differences, runtimes_table)
+
+
+def check_difference(name, runtime, differences, runtimes_table):
     difference = differences[f"{runtime}/{name}"]
     fixed = "one batch size, " if (runtime, name) in ONE_BATCH_SIZE else ""
     runtimes_table[name, runtime] = f"{fixed}{difference:.0e}"

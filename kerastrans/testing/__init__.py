@@ -1,0 +1,13 @@
+"""Checks of the contracts, for our own models and for those that users write."""
+
+from kerastrans.utils.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "examples": ("example_inputs", "example_windows"),
+        "forecasters": ("check_forecaster",),
+        "models": ("check_model",),
+        "reports": ("CheckReport", "CheckResult"),
+    },
+)

@@ -1,0 +1,150 @@
+"""The model that a battery of checks looks at, and how it is built and called."""
+
+import contextlib
+import functools
+import random
+
+import keras
+import numpy as np
+
+from kerastrans import heads
+from kerastrans.decoding.generation import is_autoregressive
+from kerastrans.decoding.graph import history_input
+from kerastrans.models import registry
+from kerastrans.models.architecture import OPTIONS
+from kerastrans.testing.examples import example_inputs
+from kerastrans.testing.reports import NotApplicable
+from kerastrans.utils.random import seeded
+
+BATCH = 3
+
+
+class ModelCase:
+    """A model under test, with what is claimed of it.
+
+    Attributes:
+        sizes: dict of context_length, prediction_length and num_channels.
+        equivariance, mixes_channels, input_names: claims, None for what nobody claims.
+    """
+
+    def __init__(self, build, sizes, hyperparameters, equivariance, mixes_channels):
+        self.sizes = sizes
+        self.equivariance, self.mixes_channels = equivariance, mixes_channels
+        self.input_names = None
+        self._hyperparameters = hyperparameters
+        self._built = build if isinstance(build, keras.Model) else None
+        self._build = build
+        if isinstance(build, str):
+            architecture = registry.info(build)
+            registry.check_hyperparameters(
+                build, {k: v for k, v in hyperparameters.items() if k not in OPTIONS}
+            )
+            self._build = functools.partial(registry.build, build)
+            self.equivariance = architecture.equivariance
+            self.mixes_channels = architecture.mixes_channels
+            self.input_names = architecture.inputs
+
+    def build(self, seed=1, **sizes):
+        """A new model with the weights of this seed; other sizes by name."""
+        if self._built is not None:
+            raise NotApplicable("the model came built: give a function that builds it")
+        with seeded(seed):
+            return self._build(**{**self.sizes, **sizes}, **self._hyperparameters)
+
+    @functools.cached_property
+    def model(self):
+        """The model that the checks share; no check changes it.
+
+        A model that is built here has no weight at its first value: zeros and ones would hide
+        what they do.
+        """
+        if self._built is not None:
+            return self._built
+        model = self.build()
+        rng = np.random.default_rng(2)
+        model.set_weights(
+            [x + 0.05 * np.abs(rng.standard_normal(x.shape)) for x in model.get_weights()]
+        )
+        return model
+
+    def copy(self):
+        """A model of the same graph and weights that may be changed."""
+        with seeded(1):  # its dropout
+            model = keras.models.clone_model(self.model)
+        model.set_weights(self.model.get_weights())
+        return model
+
+    def rebuild(self):
+        """The model in the present dtype policy, with the same weights."""
+        model = self.build()
+        model.set_weights(self.model.get_weights())
+        return model
+
+    @property
+    def is_autoregressive(self):
+        """Whether the model reads its own forecasts, see `kerastrans.generate`."""
+        return is_autoregressive(self.model)
+
+    @property
+    def history_name(self):
+        """Name of the input that holds the history."""
+        return history_input(self.model).name
+
+    def require_numbers(self):
+        """Raise `NotApplicable` for a model of tokens."""
+        if "int" in history_input(self.model).dtype:
+            raise NotApplicable("the model reads tokens, not numbers")
+
+    def inputs(self, count=BATCH, seed=0):
+        """Dict of example inputs by name."""
+        return example_inputs(self.model, count, self.sizes["prediction_length"], seed)
+
+    def forecast(self, inputs, model=None):
+        """Point forecasts `(batch, time, num_channels)` as a NumPy array."""
+        outputs = self.outputs(inputs, model)
+        return heads.of(self.model).point(outputs) if outputs.ndim == 4 else outputs
+
+    def outputs(self, inputs, model=None):
+        """What the model returns, as a NumPy array."""
+        model = self.model if model is None else model
+        outputs = model(arrange(model, inputs), training=False)
+        return keras.ops.convert_to_numpy(outputs)
+
+
+def arrange(model, inputs):
+    """Arrays by name in the structure in which the model was given its inputs."""
+    return keras.tree.map_structure(lambda symbol: inputs[symbol.name], model.input)
+
+
+def assert_close(actual, expected, tolerance, what):
+    """Raise AssertionError where arrays differ by more than `tolerance` of their largest value."""
+    size = max(np.abs(expected).max(), 1e-30)
+    difference = np.abs(np.asarray(actual, "float64") - expected).max() / size
+    if not difference <= tolerance:
+        raise AssertionError(
+            f"{what} differs by {difference:.1e} of its largest value, {tolerance:.0e} is allowed"
+        )
+
+
+@contextlib.contextmanager
+def generators_kept():
+    """Give Python's and NumPy's global generators their states back in the end."""
+    states = random.getstate(), np.random.get_state()
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+@contextlib.contextmanager
+def precision(policy, floatx="float32"):
+    """Build models in another dtype policy for a while."""
+    before = keras.config.dtype_policy(), keras.config.floatx()
+    keras.config.set_floatx(floatx)
+    keras.config.set_dtype_policy(policy)
+    try:
+        yield
+    finally:
+        keras.config.set_floatx(before[1])
+        keras.config.set_dtype_policy(before[0])

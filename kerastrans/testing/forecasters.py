@@ -1,0 +1,154 @@
+"""The contract of a forecaster, as a tool: for the options and the data that you use."""
+
+import functools
+import inspect
+import tempfile
+from pathlib import Path
+
+from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.testing import leak_checks, state_checks
+from kerastrans.testing.cases import generators_kept
+from kerastrans.testing.frames import is_long, target_columns
+from kerastrans.testing.reports import run_checks
+
+CHECKS = {
+    "predict": leak_checks.check_predict,
+    "order of rows": leak_checks.check_order,
+    "neighbours": leak_checks.check_neighbours,
+    "later rows": leak_checks.check_later_rows,
+    "later rows, refit": leak_checks.check_later_rows_when_refitting,
+    "backtest": leak_checks.check_backtest,
+    "refit": leak_checks.check_refit,
+    "equivariance": leak_checks.check_equivariance,
+    "histories": leak_checks.check_histories,
+    "save and load": state_checks.check_save,
+    "training after load": state_checks.check_training_after_load,
+    "seed": state_checks.check_seed,
+    "generators": state_checks.check_generators,
+    "clone": state_checks.check_clone,
+    "failed fit": state_checks.check_failed_fit,
+    "failed first fit": state_checks.check_failed_first_fit,
+    "calibration": state_checks.check_calibration,
+    "inputs": state_checks.check_inputs,
+    "export": state_checks.check_export,
+}
+
+
+class ForecasterCase:
+    """A forecaster under test, and its data.
+
+    Attributes:
+        untrained: the forecaster as it was given, which no check trains.
+        frame, static, future: data, see `Forecaster.fit` and `Forecaster.predict`.
+    """
+
+    def __init__(self, forecaster, frame, static, future, fit_options):
+        self.untrained = forecaster
+        self.frame, self.static, self.future = frame, static, future
+        self.originals = [x.copy(deep=True) for x in self.given]
+        self._fit_options = {"epochs": 1, "verbose": 0, **fit_options}
+
+    @property
+    def given(self):
+        """List of the frames that there are."""
+        return [x for x in (self.frame, self.static, self.future) if x is not None]
+
+    def fit(self, forecaster=None, frame=None, callbacks=()):
+        """Train a clone of the forecaster, or the one given, on the frame."""
+        forecaster = self.untrained.clone() if forecaster is None else forecaster
+        frame = self.frame if frame is None else frame
+        options = dict(self._fit_options)
+        callbacks = [*options.pop("callbacks", ()), *callbacks]
+        return forecaster.fit(frame, static=self.static, callbacks=callbacks, **options)
+
+    @functools.cached_property
+    def trained(self):
+        """The trained forecaster that the checks share; no check changes it."""
+        return self.fit()
+
+    @functools.cached_property
+    def forecast(self):
+        """What it predicts."""
+        return self.predict(self.trained)
+
+    def predict(self, forecaster, frame=None, future=None):
+        """Forecast with the static covariates, and the future ones where there are any."""
+        frame = self.frame if frame is None else frame
+        future = self.future if future is None else future
+        return forecaster.predict(frame, future=future, static=self.static)
+
+    @functools.cached_property
+    def backtested(self):
+        """Rows of two origins."""
+        return self.backtest(self.trained)
+
+    @functools.cached_property
+    def refitted(self):
+        """Rows of two origins, of models that are trained there."""
+        return self.backtest(self.untrained.clone(), refit=True)
+
+    def backtest(self, forecaster, frame=None, refit=False):
+        """Forecasts from two origins; trained anew at each with `refit`."""
+        frame = self.frame if frame is None else frame
+        options = {"refit": True, **self._fit_options} if refit else {}
+        return forecaster.backtest(frame, windows=2, static=self.static, **options)
+
+    def option(self, name):
+        """An option that the forecaster was made with."""
+        return getattr(self.untrained.config, name)
+
+    @property
+    def targets(self):
+        """Names of the columns that are forecast."""
+        return target_columns(self.frame, [*self.option("past"), *self.option("future")])
+
+    @property
+    def is_long(self):
+        """Whether each row of the frame names its series."""
+        return is_long(self.frame)
+
+    def reload(self, forecaster):
+        """The forecaster after a round trip through its folder."""
+        with tempfile.TemporaryDirectory() as folder:
+            forecaster.save(Path(folder) / "forecaster")
+            return type(forecaster).load(Path(folder) / "forecaster")
+
+
+def check_forecaster(
+    forecaster, frame, *, static=None, future=None, export=False, skip=(), **fit_options
+):
+    """Check that a forecaster keeps its contract on these data, and report what does not hold.
+
+    Clones are trained, about ten times; the forecaster itself is left as it is. Every check runs,
+    whatever the others find. A frame of a few series and some two hundred steps is enough.
+
+    Args:
+        forecaster: `kerastrans.Forecaster`, made from the name of an architecture.
+        frame: long or wide, as `Forecaster.fit` takes it.
+        static: frame of static covariates, one row a series.
+        future: frame of future covariates for the steps after each series, where there are any.
+        export: bool, whether to write and read a SavedModel too, which takes seconds.
+        skip: names of checks to leave out, as the report shows them.
+        **fit_options: of `Forecaster.fit`; one epoch by default.
+
+    Returns:
+        A `CheckReport`.
+
+    Raises:
+        TypeError: something that is no forecaster.
+        ValueError: an unknown check.
+
+    Example:
+        >>> from kerastrans import Forecaster, datasets
+        >>> from kerastrans.testing import check_forecaster
+        >>> frame = datasets.load("air_passengers")
+        >>> report = check_forecaster(Forecaster("nlinear", 24, 12), frame, skip=["refit"])
+        >>> report["order of rows"].status
+        'passed'
+    """
+    if not isinstance(forecaster, Forecaster):
+        given = forecaster if inspect.isclass(forecaster) else type(forecaster)
+        raise TypeError(f"forecaster must be a kerastrans.Forecaster, got {given.__name__}.")
+    case = ForecasterCase(forecaster, frame, static, future, fit_options)
+    with generators_kept():
+        return run_checks("forecaster", CHECKS, case, skip if export else {*skip, "export"})

@@ -1,0 +1,119 @@
+"""Long and wide frames alike: what comes after a cutoff, what is one series, what changes it."""
+
+import numpy as np
+import pandas as pd
+
+from kerastrans.data.frames import ID, TIME
+
+KEYS = (ID, TIME, "cutoff", "y")
+
+
+def is_long(frame):
+    """Whether each row names its series; otherwise each column is a channel."""
+    return ID in frame.columns
+
+
+def target_columns(frame, covariates):
+    """Names of the columns that are forecast."""
+    return ["y"] if is_long(frame) else [c for c in frame.columns if c not in covariates]
+
+
+def changed(frame, columns, rows, function):
+    """A copy of the frame with `function` of the values of these columns, as floats, in `rows`."""
+    frame = frame.copy()
+    for column in columns:
+        if frame[column].dtype.kind in "iuf":
+            values = frame[column].to_numpy("float64", copy=True)
+            values[rows] = function(values[rows])
+        else:  # a category
+            values = frame[column].astype(object).to_numpy(copy=True)
+            values[rows] = "another category"
+        frame[column] = values
+    return frame
+
+
+def is_after(frame, cutoffs, steps=0):
+    """Boolean array of the rows that follow each series' cutoff by more than `steps` rows.
+
+    Args:
+        frame: long or wide.
+        cutoffs: Series of time stamps, by "unique_id".
+        steps: int.
+    """
+    if not is_long(frame):
+        after = frame.index > cutoffs.iloc[0]
+        later = np.sort(frame.index[after])[steps:]
+        return np.isin(frame.index, later)
+    after = frame[TIME] > frame[ID].map(cutoffs)
+    order = frame[TIME].where(after).groupby(frame[ID]).rank(method="first")
+    return (order > steps).to_numpy()
+
+
+def beginning(frame, count, stride):
+    """Every `stride`-th of the first `count` rows of each series."""
+    if not is_long(frame):
+        return frame.sort_index().head(count)[::stride]
+    frame = frame.sort_values([ID, TIME])
+    row = frame.groupby(ID).cumcount()
+    return frame[(row < count) & (row % stride == 0)]
+
+
+def one_series(frame, name):
+    """The rows of one series of a long frame."""
+    return frame[frame[ID] == name]
+
+
+def values(rows):
+    """Forecasts and intervals of a frame of rows, indexed by series, time and cutoff, sorted."""
+    keys = [key for key in (ID, TIME, "cutoff") if key in rows.columns]
+    return rows.set_index(keys).drop(columns="y", errors="ignore").sort_index()
+
+
+def assert_rows_close(actual, expected, tolerance, what):
+    """Raise AssertionError unless two forecasts have the same rows, columns and values.
+
+    Differences are relative to the largest value of their series.
+    """
+    actual, expected = values(actual), values(expected)
+    if list(actual.columns) != list(expected.columns):
+        raise AssertionError(
+            f"{what} has columns {list(actual.columns)}, expected {list(expected.columns)}"
+        )
+    if not actual.index.equals(expected.index):
+        raise AssertionError(f"{what} has {len(actual)} rows, expected {len(expected)} others")
+    if not np.array_equal(actual.isna(), expected.isna()):
+        raise AssertionError(f"{what} has values missing at other places")
+    size = expected.abs().max(axis=1).groupby(level=ID).transform("max").clip(lower=1e-30)
+    difference = (actual - expected).abs().max(axis=1) / size
+    if not (difference.fillna(0.0) <= tolerance).all():
+        name = difference.idxmax()[0]
+        raise AssertionError(
+            f"{what} differs by {difference.max():.1e} of the largest value of series {name!r}, "
+            f"{tolerance:.0e} is allowed"
+        )
+
+
+def windows_of(frame, columns, context_length):
+    """Last `context_length` values of each series, NaN before a short one.
+
+    Returns:
+        Dict of the name of each series of a long frame, or None for a wide one, -> float64 array
+        `(context_length, num_channels)`.
+    """
+    if not is_long(frame):
+        parts = {None: frame.sort_index()}
+    else:
+        parts = {name: part.sort_values(TIME) for name, part in frame.groupby(ID)}
+    found = {}
+    for name, part in parts.items():
+        window = part[columns].to_numpy("float64")[-context_length:]
+        missing = np.full((context_length - len(window), window.shape[1]), np.nan)
+        found[name] = np.concatenate([missing, window])
+    return found
+
+
+def has_gaps(frame):
+    """Whether a series lacks rows between its first and its last, as far as its steps tell."""
+    times = [part for _, part in frame.groupby(ID)[TIME]] if is_long(frame) else [frame.index]
+    steps = [pd.Series(x).sort_values().diff().dropna() for x in times]
+    return any((x > 1.5 * x.median()).any() for x in steps)

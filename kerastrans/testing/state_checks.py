@@ -1,0 +1,165 @@
+"""Checks of what a forecaster is made of: settings, a fitted state, and nothing else."""
+
+import contextlib
+import random
+import tempfile
+import warnings
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from kerastrans.testing import frames
+from kerastrans.testing.frames import assert_rows_close
+from kerastrans.testing.reports import NotApplicable
+
+TOLERANCE = 1e-6
+
+
+def check_save(case):
+    """After `save` and `load`, `predict`, `backtest` and `calibrate` give the same."""
+    loaded = case.reload(case.trained)
+    assert_rows_close(case.predict(loaded), case.forecast, TOLERANCE, "the loaded forecast")
+    assert_rows_close(case.backtest(loaded), case.backtested, TOLERANCE, "the loaded backtest")
+    calibrated = _calibrate(case, case.reload(case.trained))
+    expected = case.predict(_calibrate(case, case.fit()))
+    actual = case.predict(calibrated)
+    assert_rows_close(actual, expected, TOLERANCE, "the forecast calibrated after loading")
+    actual = case.predict(case.reload(calibrated))
+    assert_rows_close(actual, expected, TOLERANCE, "the forecast loaded after calibrating")
+
+
+def check_training_after_load(case):
+    """After `load`, training goes on, and starts anew, as it would have without."""
+    loaded = case.reload(case.trained)
+    again = case.predict(case.fit(loaded.clone()))
+    assert_rows_close(again, case.forecast, 1e-5, "the forecast of a loaded forecaster's clone")
+    expected = case.predict(case.fit(case.fit()))
+    actual = case.predict(case.fit(loaded))
+    assert_rows_close(actual, expected, 1e-5, "the forecast of more training after loading")
+
+
+def check_seed(case):
+    """Training twice with one seed gives the same forecasts, as does forecasting twice."""
+    again = case.predict(case.trained)
+    assert_rows_close(again, case.forecast, 0.0, "a second forecast")
+    again = case.predict(case.fit())
+    assert_rows_close(again, case.forecast, TOLERANCE, "the forecast of a second training")
+
+
+def check_generators(case):
+    """Training and forecasting leave Python's and NumPy's global generators alone."""
+
+    def states():
+        _, keys, position, *_ = np.random.get_state()
+        return random.getstate(), tuple(keys), position
+
+    random.random(), np.random.random()  # to where seeding would not bring them
+    before = states()
+    forecaster = case.fit()
+    if states() != before:
+        raise AssertionError("fit reseeds or uses a global generator")
+    case.predict(forecaster)
+    case.backtest(forecaster)
+    if states() != before:
+        raise AssertionError("predict or backtest reseeds or uses a global generator")
+
+
+def check_clone(case):
+    """A clone is untrained, and making one changes nothing."""
+    clone = case.trained.clone()
+    try:
+        case.predict(clone)
+    except RuntimeError:
+        pass
+    else:
+        raise AssertionError("a clone forecasts before it is trained")
+    assert_rows_close(case.predict(case.trained), case.forecast, 0.0, "the forecast after clone")
+
+
+def _fail_to_fit(case, forecaster, stride):
+    """Train on every `stride`-th row of a start that is too short for a window."""
+    count = stride * case.untrained.prediction_length
+    frame = frames.beginning(case.frame, count, stride)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the series that are left out
+        try:
+            case.fit(forecaster, frame)
+        except ValueError:
+            return
+    raise NotApplicable("training on so few rows succeeds")
+
+
+class _Interrupt(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        raise RuntimeError("interrupted by a check")
+
+
+def check_failed_fit(case):
+    """A `fit` that fails, before or in training, leaves a trained forecaster as it was."""
+    forecaster = case.fit()
+    _fail_to_fit(case, forecaster, 1)
+    actual = case.predict(forecaster)
+    assert_rows_close(actual, case.forecast, TOLERANCE, "the forecast after a failed fit")
+    with contextlib.suppress(RuntimeError):
+        case.fit(forecaster, callbacks=[_Interrupt()])
+    actual = case.predict(forecaster)
+    assert_rows_close(actual, case.forecast, TOLERANCE, "the forecast after an interrupted fit")
+
+
+def check_failed_first_fit(case):
+    """A first `fit` that fails leaves the forecaster untrained, ready for other data."""
+    forecaster = case.untrained.clone()
+    _fail_to_fit(case, forecaster, 2)  # of another frequency
+    try:
+        case.predict(forecaster)
+    except RuntimeError:
+        actual = case.predict(case.fit(forecaster))
+        assert_rows_close(actual, case.forecast, TOLERANCE, "the forecast after a fit that failed")
+    else:
+        raise AssertionError("it forecasts after a fit that failed")
+
+
+def _calibrate(case, forecaster):
+    # As few windows as a level of 50 % needs with one series.
+    return forecaster.calibrate(case.frame, windows=4, static=case.static, levels=(50,))
+
+
+def check_calibration(case):
+    """Intervals contain the forecast, and new training drops them."""
+    forecaster = _calibrate(case, case.fit())
+    rows = frames.values(case.predict(forecaster))
+    (low,) = (column for column in rows.columns if column.endswith("lo-50"))
+    if not (rows[low] <= rows[low.replace("lo-", "hi-")]).all():
+        raise AssertionError(f"{low} is above its upper bound")
+    columns = list(case.predict(case.fit(forecaster)).columns)
+    if columns != list(case.forecast.columns):
+        raise AssertionError(f"after another fit the intervals are still there: {columns}")
+
+
+def check_inputs(case):
+    """No check before this one has changed the frames that were given."""
+    if not all(map(lambda one, other: one.equals(other), case.given, case.originals)):
+        raise AssertionError("a frame that was given has changed")
+
+
+def check_export(case):
+    """A SavedModel, which needs no kerastrans, forecasts the same."""
+    if keras.backend.backend() != "tensorflow":
+        raise NotApplicable("TensorFlow exports, Keras runs on another backend")
+    import tensorflow as tf
+
+    trained = case.trained
+    if [tensor.name for tensor in trained.model.inputs] != ["history"]:
+        raise NotApplicable("the model takes more than a history")
+    windows = frames.windows_of(case.frame, case.targets, trained.model.inputs[0].shape[1])
+    history = np.stack(list(windows.values()))
+    expected = trained.forecast_histories({"history": history})["forecast"]
+    with tempfile.TemporaryDirectory() as folder:
+        trained.export(Path(folder) / "model")
+        loaded = tf.saved_model.load(str(Path(folder) / "model"))
+        serve = loaded.signatures["serving_default"]
+        actual = serve(history=tf.constant(history, "float32"))["forecast"].numpy()
+    difference = np.abs(actual - expected).max() / np.abs(expected).max()
+    if not difference <= 1e-5:
+        raise AssertionError(f"the export differs from the forecaster by {difference:.1e}")

@@ -1,0 +1,48 @@
+"""Every architecture keeps the contract of a model."""
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans.testing import check_model
+
+from .conftest import CHANNELS, CONTEXT, HORIZON, NAMES, SMALL, TRAINED, build
+
+SIZES = (12, 30, 2)
+ALWAYS = {"contract", "other sizes", "invalid sizes", "input names", "finite", "channels", "reload"}
+ALWAYS |= {"batch independence", "equivariance", "seed", "mixed float16", "mixed bfloat16"}
+QUICK_ON_JAX = ("nhits", "itransformer", "deepar")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_contract_of_a_model(name):
+    if keras.backend.backend() == "jax" and name not in QUICK_ON_JAX:
+        pytest.skip("compiles for minutes; test_backends.py compares the forecasts")
+    report = check_model(name, CONTEXT, HORIZON, CHANNELS, **SMALL.get(name, {}))
+    report.raise_for_failures()
+    passed = {result.name for result in report.results if result.status == "passed"}
+    expected = ALWAYS | ({"training", "same training"} if name in TRAINED else set())
+    if keras.backend.backend() == "tensorflow":
+        expected = expected | {"float64"}
+    assert passed == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_horizon_may_be_longer_than_the_context(name):
+    context_length, prediction_length, num_channels = SIZES
+    model = build(name, *SIZES)
+    assert model.inputs[0].shape == (None, context_length, num_channels)
+    assert model.output_shape == (None, prediction_length, num_channels)
+
+
+def test_a_distribution_is_decoded_and_causal():
+    report = check_model("deepar", 8, 4, 1, head="student_t", units=8)
+    report.raise_for_failures()
+    assert report["causality"].status == "passed"
+    assert report["decoding"].reason == "the model decodes samples of a distribution"
+
+
+def test_points_of_a_head_are_as_equivariant_as_a_point():
+    report = check_model("rlinear", 8, 4, 2, head="mixture")
+    report.raise_for_failures()
+    assert np.all([report[x].status == "passed" for x in ("equivariance", "training", "reload")])

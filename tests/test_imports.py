@@ -1,0 +1,107 @@
+"""What an import loads, and that our classes are registered whichever room is imported first."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import keras
+import pytest
+
+import kerastrans
+from kerastrans import heads, zoo
+from kerastrans.text import TokenAccuracy
+
+ROOT = Path(__file__).parents[1]
+ROOMS = (
+    "kerastrans",
+    "kerastrans.cli.main",
+    "kerastrans.data",
+    "kerastrans.datasets",
+    "kerastrans.decoding.generation",
+    "kerastrans.decoding.inspection",
+    "kerastrans.decoding.samplers",
+    "kerastrans.evaluation",
+    "kerastrans.evaluation.backtesting",
+    "kerastrans.export",
+    "kerastrans.forecasting.conformal",
+    "kerastrans.forecasting.forecaster",
+    "kerastrans.forecasting.presets",
+    "kerastrans.forecasting.tuning",
+    "kerastrans.heads",
+    "kerastrans.layers",
+    "kerastrans.layers.attention",
+    "kerastrans.models",
+    "kerastrans.models.blocks",
+    "kerastrans.models.patchtst",
+    "kerastrans.models.registry",
+    "kerastrans.serving",
+    "kerastrans.testing",
+    "kerastrans.text",
+    "kerastrans.text.metrics",
+    "kerastrans.utils.precision",
+    "kerastrans.zoo",
+)
+
+LIGHT = "import sys, kerastrans; print(sorted({'keras', 'tensorflow', 'jax'} & set(sys.modules)))"
+LOAD = """
+import importlib, sys
+for module in sys.argv[2].split():
+    importlib.import_module(module)
+import keras
+from pathlib import Path
+for path in sorted(Path(sys.argv[1]).glob("*.keras")):
+    keras.saving.load_model(path)
+    print(path.stem)
+"""
+# The slow tier imports every room first; the quick one those that others do not import.
+QUICK = ("kerastrans kerastrans.heads", "keras kerastrans", "kerastrans.text.metrics")
+"""The first imports of a process, in order."""
+ORDERS = [
+    *QUICK,
+    *(pytest.param(room, marks=pytest.mark.slow) for room in ROOMS if room not in QUICK),
+]
+
+
+def run(code, *arguments):
+    """Lines that a fresh process prints."""
+    command = [sys.executable, "-c", code, *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A model of each kind of class that a file may hold: layers, heads, losses, metrics."""
+    folder = tmp_path_factory.mktemp("models")
+    layers = zoo.build("patchtst", 12, 4, 1, patch_length=4, d_model=8, num_heads=2, ff_dim=8)
+    layers.save(folder / "layers.keras")
+    head = heads.MixtureHead(2)
+    likelihood = zoo.build("rlinear", 12, 4, 1, head=head)
+    likelihood.compile("adam", heads.NegativeLogLikelihood(head))
+    likelihood.save(folder / "likelihood.keras")
+    quantiles = zoo.build("rlinear", 12, 4, 1, head="quantiles")
+    quantiles.compile("adam", heads.of(quantiles).loss())
+    quantiles.save(folder / "quantiles.keras")
+    tokens = kerastrans.build_seq2seq_transformer(8, 8, 8, 2, 8, 1, 1)
+    tokens.compile("adam", keras.losses.SparseCategoricalCrossentropy(), [TokenAccuracy()])
+    tokens.save(folder / "tokens.keras")
+    return folder
+
+
+@pytest.mark.parametrize("arguments", [(), ("serve",), ("-m", "pytest"), ("zoo", "--help")])
+def test_the_package_alone_imports_no_keras_whatever_the_command(arguments):
+    assert run(LIGHT, *arguments) == ["[]"]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_model_files_load_whatever_was_imported_first(order, files):
+    assert run(LOAD, str(files), order) == ["layers", "likelihood", "quantiles", "tokens"]
+
+
+def test_every_public_name_can_be_imported():
+    for name in kerastrans.__all__:
+        assert getattr(kerastrans, name) is not None
+    assert set(kerastrans.__all__) <= set(dir(kerastrans))

@@ -1,0 +1,123 @@
+"""`check_forecaster` finds the fault in forecasters that have one more than ours."""
+
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster
+from kerastrans.testing import check_forecaster
+from kerastrans.testing.forecasters import CHECKS
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    parts = [
+        pd.DataFrame(
+            {
+                "unique_id": name,
+                "ds": pd.date_range("2024-01-01", periods=length, freq="D"),
+                "y": level * (2 + np.sin(np.arange(length)) + 0.1 * rng.normal(size=length)),
+            }
+        )
+        for name, length, level in (("a", 60, 1.0), ("b", 40, 50.0))
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def moved(rows, offset):
+    """The rows with another forecast."""
+    numbers = rows.columns.difference(["unique_id", "ds", "cutoff", "y"])
+    rows[numbers] += offset
+    return rows
+
+
+class KnowsNeighbours(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        return moved(super().predict(frame, *args, **kwargs), frame["unique_id"].nunique())
+
+
+class KnowsTheFirstRow(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        return moved(super().predict(frame, *args, **kwargs), frame["y"].iloc[0])
+
+
+class KnowsTheLastRow(Forecaster):
+    def backtest(self, frame, *args, **kwargs):
+        return moved(super().backtest(frame, *args, **kwargs), frame["y"].iloc[-1])
+
+
+class UsesAGlobalGenerator(Forecaster):
+    def fit(self, *args, **kwargs):
+        random.random()
+        return super().fit(*args, **kwargs)
+
+
+class IsNotSeeded(Forecaster):
+    def fit(self, *args, **kwargs):
+        super().fit(*args, **kwargs)
+        noise = np.random.default_rng().normal
+        self.model.set_weights([x + noise(size=x.shape) for x in self.model.get_weights()])
+        return self
+
+
+class ForgetsItsWeights(Forecaster):
+    def save(self, path, **kwargs):
+        weights = self.model.get_weights()
+        self.model.set_weights([0 * x for x in weights])
+        super().save(path, **kwargs)
+        self.model.set_weights(weights)
+
+
+class WritesIntoTheFrame(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        frame.loc[frame.index[0], "y"] += 1e-9
+        return super().predict(frame, *args, **kwargs)
+
+
+class ClonesItsModel(Forecaster):
+    def clone(self):
+        clone = super().clone()
+        clone.fitted = self.fitted
+        return clone
+
+
+FAULTS = {
+    KnowsNeighbours: ("neighbours", "the forecast of a series alone differs by"),
+    KnowsTheFirstRow: ("order of rows", "the forecast of shuffled rows differs by"),
+    KnowsTheLastRow: ("later rows", "a forecast from before the change differs by"),
+    UsesAGlobalGenerator: ("generators", "fit reseeds or uses a global generator"),
+    IsNotSeeded: ("seed", "the forecast of a second training differs by"),
+    ForgetsItsWeights: ("save and load", "the loaded forecast differs by"),
+    WritesIntoTheFrame: ("inputs", "a frame that was given has changed"),
+    ClonesItsModel: ("clone", "a clone forecasts before it is trained"),
+}
+
+
+@pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
+def test_a_fault_is_found_by_the_check_that_looks_for_it(kind, frame):
+    name, message = FAULTS[kind]
+    others = set(CHECKS) - {"predict", name}
+    if kind is WritesIntoTheFrame:  # by another check
+        others.remove("clone")
+    report = check_forecaster(kind("nlinear", 14, 7), frame.copy(), skip=others)
+    assert report[name].status == "failed"
+    assert report[name].reason.startswith(message)
+
+
+def test_the_forecaster_that_is_given_stays_untrained(frame):
+    forecaster = Forecaster("nlinear", 14, 7)
+    report = check_forecaster(forecaster, frame, skip=set(CHECKS) - {"predict"})
+    assert report["predict"].status == "passed"
+    assert str(report).startswith("forecaster: 1 passed, 0 failed")
+    with pytest.raises(RuntimeError, match="not trained"):
+        forecaster.predict(frame)
+
+
+def test_what_is_no_forecaster_is_refused(frame):
+    with pytest.raises(TypeError, match=r"must be a kerastrans\.Forecaster, got str"):
+        check_forecaster("nlinear", frame)
+    with pytest.raises(ValueError, match=r"skip must name checks of .*, got \['leak'\]"):
+        check_forecaster(Forecaster("nlinear", 14, 7), frame, skip=["leak"])
