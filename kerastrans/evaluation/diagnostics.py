@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from kerastrans.data.panel import TARGET, TIME
 from kerastrans.evaluation.backtesting import observed_levels
-from kerastrans.evaluation.columns import check_columns, read_columns
+from kerastrans.evaluation.columns import TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.panels import (
     COLOURS,
     OBSERVED,

@@ -3,8 +3,15 @@
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.panel import ID, TARGET, TIME
-from kerastrans.evaluation.columns import CUTOFF, check_columns, read_columns, split_models
+from kerastrans.evaluation.columns import (
+    CUTOFF,
+    ID,
+    TARGET,
+    TIME,
+    check_columns,
+    read_columns,
+    split_models,
+)
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.evaluation.panels import (
     COLOURS,

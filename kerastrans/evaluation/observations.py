@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from kerastrans.data.panel import ID, TARGET, TIME
-from kerastrans.evaluation.columns import check_columns
+from kerastrans.evaluation.columns import ID, TARGET, TIME, check_columns
 
 
 def as_long(frame):

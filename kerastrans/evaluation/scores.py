@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 from utilsforecast import losses
 
-from kerastrans.data.panel import ID, TARGET, TIME
-from kerastrans.evaluation.columns import CUTOFF, check_columns
+from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns
 
 _GROUPS = {"id_col": "group", "cutoff_col": "none"}  # for utilsforecast
 

@@ -104,7 +104,7 @@ def test_a_csv_is_forecast_behind_its_last_row(ask, forecaster, flights):
     expected = forecaster.predict(flights[:100])
     found = pd.DataFrame(answer.json()["forecast"])
     assert found["ds"].tolist() == expected["ds"].map(str).tolist()
-    np.testing.assert_allclose(found["nlinear-hi-80"], expected["nlinear-hi-80"], rtol=1e-6)
+    np.testing.assert_allclose(found["hi-80"], expected["hi-80"], rtol=1e-6)
     assert answer.json()["history"]["EWR"][-1] == flights["EWR"].iloc[99]
 
 
