@@ -7,10 +7,13 @@ that `kerastrans.backtesting.skill` can compare them with the model.
 import numpy as np
 import pandas as pd
 
+<<<<<<< HEAD
 from kerastrans.data.frames import ID, TARGET, TIME
+=======
+>>>>>>> house-f
 from kerastrans.data.panel import read_panel
 from kerastrans.evaluation.backtesting import score
-from kerastrans.evaluation.columns import CUTOFF, check_columns, read_columns
+from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.utils.validation import check_choice, check_positive_integers
 

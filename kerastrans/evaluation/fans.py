@@ -3,8 +3,20 @@
 import numpy as np
 import pandas as pd
 
+<<<<<<< HEAD
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.evaluation.columns import CUTOFF, check_columns, read_columns, split_models
+=======
+from kerastrans.evaluation.columns import (
+    CUTOFF,
+    ID,
+    TARGET,
+    TIME,
+    check_columns,
+    read_columns,
+    split_models,
+)
+>>>>>>> house-f
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.evaluation.panels import (
     COLOURS,

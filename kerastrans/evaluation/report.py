@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerastrans.data.panel import ID, TIME
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_naive, verdicts
-from kerastrans.evaluation.columns import CUTOFF, check_columns, split_models
+from kerastrans.evaluation.columns import CUTOFF, ID, TIME, check_columns, split_models
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.utils.validation import check_choice, check_new
 

@@ -320,10 +320,13 @@ def _held_out(forecaster, frame):
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1, head="negative_binomial"), 8, 4),
             "NegativeBinomialHead and scaler='standard' exclude each other",
         ),
-        (lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 9, 4), "context_length=9"),
+        (
+            lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 9, 4),
+            r"history' must have the shape \(batch, 9, 1\), got \(batch, 8, 1\)",
+        ),
         (
             lambda: Forecaster("nlinear", 8, 4, loss="mae"),
-            "loss 'mae' does not read a QuantileHead",
+            "loss 'mae' does not fit a QuantileHead",
         ),
         (lambda: Forecaster("nlinear", 8, 4, learning_rate=0.1), "optimizer=keras.optimizers.Adam"),
         (lambda: Forecaster("nlinear", 8, 4, epochs=3), r"use fit\(frame, epochs=...\)"),
@@ -338,7 +341,7 @@ def _held_out(forecaster, frame):
         ),
         (
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 8, 4, calendar=True),
-            "the model has no input 'future_covariates'",
+            "nlinear has no input 'future_covariates', which future covariates or a",
         ),
     ],
 )
@@ -381,10 +384,16 @@ class Subclassed(keras.Model):
     [
         (
             lambda: own_model((HORIZON,)),
-            r"output must be \(batch, prediction_length=7, num_channels",
+            r"output must have the shape \(batch, 7, 1\), got \(batch, 7\)",
         ),
-        (lambda: own_model((HORIZON, 2)), "output must have the history's 1 channels"),
-        (Subclassed, "Subclassed is no functional Keras model"),
+        (
+            lambda: own_model((HORIZON, 2)),
+            r"output must have the shape \(batch, 7, 1\), got \(batch, 7, 2\)",
+        ),
+        (
+            Subclassed,
+            "must be functional, as keras.Model.inputs, outputs. makes it, got the subclass",
+        ),
     ],
 )
 def test_a_model_of_another_contract_is_refused_by_name(model, message):
