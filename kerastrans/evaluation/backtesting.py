@@ -8,12 +8,7 @@ Rows without a "y" are left out, and the order of rows does not matter.
 import numpy as np
 import pandas as pd
 
-<<<<<<< HEAD
-from kerastrans.data.frames import ID, TARGET, TIME
-from kerastrans.evaluation.columns import CUTOFF, read_columns, split_models
-=======
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
->>>>>>> house-f
 from kerastrans.evaluation.scores import interval_scores, known_rows, point_scores, scaled_scores
 from kerastrans.evaluation.significance import diebold_mariano
 from kerastrans.utils.validation import check_choice, check_positive_integers

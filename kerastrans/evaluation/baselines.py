@@ -7,10 +7,6 @@ that `kerastrans.backtesting.skill` can compare them with the model.
 import numpy as np
 import pandas as pd
 
-<<<<<<< HEAD
-from kerastrans.data.frames import ID, TARGET, TIME
-=======
->>>>>>> house-f
 from kerastrans.data.panel import read_panel
 from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, read_columns

@@ -2,10 +2,6 @@
 
 import numpy as np
 
-<<<<<<< HEAD
-from kerastrans.data.frames import TARGET, TIME
-=======
->>>>>>> house-f
 from kerastrans.evaluation.backtesting import observed_levels
 from kerastrans.evaluation.columns import TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.panels import (

@@ -3,10 +3,6 @@
 import numpy as np
 import pandas as pd
 
-<<<<<<< HEAD
-from kerastrans.data.frames import ID, TARGET, TIME
-from kerastrans.evaluation.columns import CUTOFF, check_columns, read_columns, split_models
-=======
 from kerastrans.evaluation.columns import (
     CUTOFF,
     ID,
@@ -16,7 +12,6 @@ from kerastrans.evaluation.columns import (
     read_columns,
     split_models,
 )
->>>>>>> house-f
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.evaluation.panels import (
     COLOURS,

@@ -2,12 +2,7 @@
 
 import pandas as pd
 
-<<<<<<< HEAD
-from kerastrans.data.frames import ID, TARGET, TIME
-from kerastrans.evaluation.columns import check_columns
-=======
 from kerastrans.evaluation.columns import ID, TARGET, TIME, check_columns
->>>>>>> house-f
 
 
 def as_long(frame):

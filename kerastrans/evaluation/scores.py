@@ -4,12 +4,7 @@ import numpy as np
 import pandas as pd
 from utilsforecast import losses
 
-<<<<<<< HEAD
-from kerastrans.data.frames import ID, TARGET, TIME
-from kerastrans.evaluation.columns import CUTOFF, check_columns
-=======
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns
->>>>>>> house-f
 
 _GROUPS = {"id_col": "group", "cutoff_col": "none"}  # for utilsforecast
 

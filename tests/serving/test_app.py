@@ -108,13 +108,9 @@ def test_a_csv_is_forecast_after_its_last_row(ask, forecaster, flights):
     expected = forecaster.predict(flights[:100])
     found = pd.DataFrame(answer.json()["forecast"])
     assert found["ds"].tolist() == expected["ds"].map(str).tolist()
-<<<<<<< HEAD
     assert list(found) == list(expected)
     for column in expected.select_dtypes("number"):
         np.testing.assert_allclose(found[column], expected[column], rtol=1e-6)
-=======
-    np.testing.assert_allclose(found["hi-80"], expected["hi-80"], rtol=1e-6)
->>>>>>> house-f
     assert answer.json()["history"]["EWR"][-1] == flights["EWR"].iloc[99]
 
 
