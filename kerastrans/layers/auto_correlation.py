@@ -98,7 +98,7 @@ class AutoCorrelation(keras.layers.Layer):
 
 
 def _times_conjugate(a, b):
-    """a * conj(b) of complex numbers given as (real, imaginary)."""
+    """Product a * conj(b) of complex numbers given as (real, imaginary)."""
     return a[0] * b[0] + a[1] * b[1], a[1] * b[0] - a[0] * b[1]
 
 
