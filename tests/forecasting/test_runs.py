@@ -130,7 +130,7 @@ def test_forecast_stands_behind_the_frame(folder):
     pd.testing.assert_frame_equal(future, runs.forecast(run, frame.iloc[-24:]))
 
 
-@pytest.mark.parametrize(("freq", "season"), [("h", 24), ("MS", 12), ("W-TUE", 52), ("7h", 1)])
+@pytest.mark.parametrize(("freq", "season"), [("h", 24), ("MS", 12), ("W-TUE", 52), ("7h", 24)])
 def test_season_follows_the_frequency(freq, season):
     frame = pd.DataFrame({"x": 0.0}, pd.date_range("2020-01-01", periods=9, freq=freq))
     assert runs._complete(replace(SMALL, data="x.csv"), frame).season == season
