@@ -89,7 +89,7 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
         frame: long, with columns "unique_id", "ds" and "y", or wide, with a DatetimeIndex and a
             column for each channel of one series; rows in any order.
         clock: `Clock` of the training data; None to read it off this frame.
-        freq: str, pandas frequency, where it cannot be read off.
+        freq: str, pandas frequency, where the time stamps do not tell it.
         covariates: `Covariates`; None for none.
         static: frame with "unique_id" and the static covariates, one row a series.
         future: frame as `frame`, without values, of what is known of the steps after it.
@@ -119,8 +119,7 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
         check_countable(times)  # raises
     if clock is None:
         clock = _read_clock(times[stamped], codes[stamped], names, freq)
-    inside = times if stamped.all() else times.where(stamped, times[stamped.argmax()])
-    numbers, on_grid = clock.numbers(inside)
+    numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
     past, known = (covariates.encode(frame, kind) for kind in ("past", "future"))
 
     codes, numbers, times, values, past, known, is_past, stamped, on_grid = _in_order(

@@ -76,7 +76,7 @@ def test_bad_folders_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no file or folder absent\.csv"):
         Forecaster("nlinear", **SIZES).fit("absent.csv")
     (tmp_path / "a.csv").write_text("date,load\n")
-    with pytest.raises(ValueError, match=r"a\.csv is neither .* data\.read_csv returns"):
+    with pytest.raises(ValueError, match=r"a\.csv is neither .*data\.read_csv returns"):
         Forecaster("nlinear", **SIZES).fit(tmp_path / "a.csv")
     (tmp_path / "a.parquet").write_text("no parquet")
     with pytest.raises(ValueError, match=r"cannot read .*a\.parquet"):
