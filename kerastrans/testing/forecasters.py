@@ -3,6 +3,7 @@
 import functools
 import inspect
 import tempfile
+import warnings
 from pathlib import Path
 
 from kerastrans.forecasting.forecaster import Forecaster
@@ -150,5 +151,7 @@ def check_forecaster(
         given = forecaster if inspect.isclass(forecaster) else type(forecaster)
         raise TypeError(f"forecaster must be a kerastrans.Forecaster, got {given.__name__}.")
     case = ForecasterCase(forecaster, frame, static, future, fit_options)
-    with generators_kept():
+    with generators_kept(), warnings.catch_warnings():
+        # Rows that trained are scored on purpose, and so are series that are too short.
+        warnings.simplefilter("ignore", UserWarning)
         return run_checks("forecaster", CHECKS, case, skip if export else {*skip, "export"})

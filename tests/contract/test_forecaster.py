@@ -102,7 +102,6 @@ def make_data(kind, past=(), future=(), has_static=False):
     }
 
 
-@pytest.mark.filterwarnings("ignore:.*series left out")
 @pytest.mark.parametrize(
     "row",
     [pytest.param(row, marks=[] if i < 2 else pytest.mark.slow) for i, row in enumerate(ROWS)],
