@@ -39,6 +39,7 @@ def refuse(capsys):
     """Function from a refused command to the one line that it prints."""
 
     def run(*arguments):
+        capsys.readouterr()  # what went before
         assert cli.main([str(a) for a in arguments]) == 2
         printed = capsys.readouterr()
         assert printed.out == ""

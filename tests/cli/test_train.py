@@ -31,9 +31,8 @@ def test_the_folder_is_a_forecaster_with_a_report_beside_it(run_folder, frame):
     assert report["environment"]["keras"] == keras.__version__
 
     forecaster = Forecaster.load(run_folder)
-    assert forecaster.fitted.trained == {"a": forecaster.fitted.trained["b"]} | {
-        "b": forecaster.fitted.clock.numbers(frame.index[-30:-29])[0].item()
-    }
+    first = forecaster.fitted.clock.numbers(frame.index[-30:-29])[0].item()
+    assert forecaster.fitted.trained == {"a": first}  # of all channels
     rows = forecaster.backtest(frame, windows=5)
     found = report["metrics"]["nlinear"]
     assert found["mae"] == pytest.approx(backtesting.score(rows)["mae"].item(), rel=1e-6)
@@ -146,9 +145,14 @@ def test_a_training_that_fails_leaves_nothing(series, tmp_path, refuse):
     ("options", "message"),
     [
         (["--context-length=0"], "context_length must be an integer of at least 1, got 0"),
-        (["--prediction-length=190"], "leaves nothing to train on: the series have 200"),
+        (
+            ["--prediction-length=190"],
+            "a test part of 190 steps leaves 10 of 200 to train on, a window has more than 190",
+        ),
         (["--test-size=3"], "test_size=3 holds no whole forecast of prediction_length=6"),
         (["--epochs=-1"], "epochs must be an integer of at least 1, got -1"),
+        (["--epochs=0"], "epochs must be an integer of at least 1, got 0"),
+        (["--head=point", "--levels=80"], "levels=[80] are of intervals, which a point"),
         (["--epochs=many"], "argument --epochs: invalid int value: 'many'"),
         (["--learning-rate=nan"], "expected a number above 0, got 'nan'"),
         (["--model=nlinaer"], "did you mean 'nlinear'"),
