@@ -1,5 +1,6 @@
 """`kerastrans generate`."""
 
+import warnings
 from pathlib import Path
 
 from kerastrans.cli.options import finite
@@ -59,8 +60,9 @@ def read_sequence(path):
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}.")
     try:
-        with np.errstate(over="ignore"):
-            frame = pd.read_csv(path, index_col=False, on_bad_lines="error")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)  # a field too many, not dropped
+            frame = pd.read_csv(path, index_col=False)
     except (ValueError, pd.errors.ParserWarning) as error:
         raise ValueError(f"cannot read {path}: {first_line(error)}.") from None
     texts = list(frame.select_dtypes(exclude="number"))
@@ -71,7 +73,7 @@ def read_sequence(path):
     if len(at_fault):
         row, column = at_fault[0]
         raise ValueError(
-            f"{path}, line {row + 2}: {frame.columns[column]!r} must be a number that float32 "
+            f"{path}, row {row + 1}: {frame.columns[column]!r} must be a number that float32 "
             f"holds, got {frame.iloc[row, column]}."
         )
     return frame

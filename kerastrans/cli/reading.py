@@ -1,5 +1,6 @@
 """The door: named series and CSV files become frames, before anything heavy is imported."""
 
+import re
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, given
@@ -30,7 +31,10 @@ def read_series(data, options, covariates=(), **kwargs):
         if unused:
             raise ValueError(f"{data} is a named dataset: {unused[0]} is of CSV files.")
         return _chosen(frame, door.get("columns"), data)
-    return read_csv(data, covariates=covariates, **door, **kwargs)
+    try:
+        return read_csv(data, covariates=covariates, **door, **kwargs)
+    except ValueError as error:
+        raise ValueError(_as_options(str(error))) from None
 
 
 def read_static(options):
@@ -59,6 +63,14 @@ def read_static(options):
     if "unique_id" not in frame.columns:
         raise ValueError(f"{path} has no column 'unique_id', only {list(frame.columns)}.")
     return frame
+
+
+def _as_options(text):
+    """A message of `read_csv` with the command line's names of its arguments."""
+    text = text.replace("covariates=", "--past or --future-columns")
+    for flag in DOOR:
+        text = re.sub(rf"\b{flag[2:].replace('-', '_')}=", f"{flag} ", text)
+    return text.replace(" ,", ",")
 
 
 def _chosen(frame, columns, name):

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 
+from kerastrans.data.frames import ID
 from kerastrans.data.seasons import seasons_of
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import naive_backtests, verdicts
@@ -28,9 +29,9 @@ def compare(backtest, alias, history, freq, train=None):
         the best of the naives is beaten.
     """
     seasons = seasons_of(freq)
-    naives = naive_backtests(
-        backtest, history, [season for season in seasons if season > 1], freq=freq
-    )
+    longest = as_long(history).groupby(ID).size().max()
+    repeated = [season for season in seasons if 1 < season < longest]
+    naives = naive_backtests(backtest, history, repeated, freq=freq)
     errors = {name: backtesting.score(rows)["mae"].item() for name, rows in naives.items()}
     best = min(errors, key=errors.get)
     train = None if train is None else as_long(train)
@@ -64,9 +65,9 @@ def write_report(folder, forecaster, frame, train, backtest, title, seconds):
         "title": title,
         "settings": forecaster.get_config() if forecaster.config.architecture else alias,
         "data": {
-            "series": int(backtest["unique_id"].nunique()),
+            "series": int(backtest[ID].nunique()),
             "frequency": fitted.clock.freq,
-            "origins": int(backtest["cutoff"].nunique()),
+            "origins": int(backtest.groupby(ID)["cutoff"].nunique().max()),
             "first_origin": str(backtest["cutoff"].min()),
             "last": str(backtest["ds"].max()),
         },
@@ -80,9 +81,9 @@ def write_report(folder, forecaster, frame, train, backtest, title, seconds):
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     text = _text(report, forecaster, table)
     (folder / "report.txt").write_text(text)
-    last = backtest[backtest["cutoff"] == backtest["cutoff"].max()]
+    last = backtest[backtest["cutoff"] == backtest.groupby(ID)["cutoff"].transform("max")]
     figure = plotting.plot_fan(
-        last, frame, title=f"{title}: the last {len(last['ds'].unique())} steps"
+        last, frame, title=f"{title}: the last {forecaster.prediction_length} steps"
     )
     figure.savefig(folder / "forecast.png", dpi=100)
     return text
@@ -104,7 +105,7 @@ def _text(report, forecaster, table):
     lines = [
         f"{report['title']}: {report['parameters']:,} weights, {report['epochs']} epochs, "
         f"{report['training_seconds']:.0f} s",
-        f"test part: {data['series']} series, {data['origins']} origins from "
+        f"test part: {data['series']} series, {data['origins']} origins each, from "
         f"{data['first_origin']}, {config.prediction_length} steps ahead of "
         f"{config.context_length}, frequency {data['frequency']}",
         "",

@@ -63,6 +63,10 @@ def make_run(
     """
     from kerastrans.cli.report import write_report
 
+    if levels and forecaster.config.resolved_head.interval_levels == ():
+        raise ValueError(
+            f"levels={levels} are of intervals, which a point forecast has not: give a head."
+        )
     train, origins = series.split(forecaster.prediction_length, test_size)
     training = training_folder(output)
     training.mkdir(parents=True, exist_ok=resume)

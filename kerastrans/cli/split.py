@@ -87,10 +87,11 @@ class Series:
                 f"test_size={test_size} holds no whole forecast of "
                 f"prediction_length={prediction_length} steps."
             )
-        if test_size >= self.length:
+        rest = self.length - test_size
+        if rest <= prediction_length:
             raise ValueError(
-                f"a test part of {test_size} steps leaves nothing to train on: the series have "
-                f"{self.length}."
+                f"a test part of {test_size} steps leaves {max(0, rest)} of {self.length} to train "
+                f"on, a window has more than {prediction_length}."
             )
         train = rows_until(self.frame, self.panel, self.panel.cuts - test_size)
         return train, test_size // prediction_length

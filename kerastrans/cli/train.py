@@ -14,6 +14,7 @@ from kerastrans.cli.options import (
 )
 from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
+from kerastrans.utils.validation import check_percents, check_positive_integers
 
 DATA = "name of a dataset, or CSV file: long (unique_id, ds, y) or a date and a column a channel"
 MODEL = "nhits"  # trains in seconds, and is the best of the installed presets at 24 hours
@@ -52,6 +53,8 @@ def run_train(options):
     from kerastrans.models import registry
 
     check_folders(options.output, options.resume)
+    check_percents(given(options, LEVELS).get("levels", ()))
+    check_positive_integers(**given(options, FIT))
     arguments = given(options, FORECASTER)
     hyperparameters = dict(arguments.pop("hyperparameters", ()))
     model = getattr(options, "model", MODEL)

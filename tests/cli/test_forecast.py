@@ -1,0 +1,121 @@
+"""`forecast`, `backtest` and `export` of what `train` left."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster
+from kerastrans.cli import main as cli
+
+pytestmark = pytest.mark.tensorflow
+
+
+def test_forecast_is_that_of_the_forecaster(frame, series, run_folder, tmp_path):
+    output, plot = tmp_path / "f.csv", tmp_path / "f.png"
+    arguments = ["forecast", str(run_folder), str(series), f"--output={output}"]
+    assert cli.main([*arguments, f"--plot={plot}", "--levels=50,80"]) == 0
+    expected = Forecaster.load(run_folder).predict(frame, levels=[50, 80])
+    pd.testing.assert_frame_equal(
+        pd.read_csv(output, parse_dates=["ds"]), expected, check_dtype=False
+    )
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_gaps_and_missing_values_are_read(frame, run_folder, tmp_path):
+    holes = frame.drop(frame.index[[150, 190]])
+    holes.iloc[180, 0] = np.nan
+    holes.to_csv(tmp_path / "holes.csv", sep=";", decimal=",", date_format="%d.%m.%Y %H:%M")
+    arguments = ["forecast", str(run_folder), str(tmp_path / "holes.csv"), "--sep=;"]
+    arguments += ["--decimal=,", "--date-format=%d.%m.%Y %H:%M", f"--output={tmp_path / 'f.csv'}"]
+    assert cli.main(arguments) == 0
+    expected = Forecaster.load(run_folder).predict(holes)
+    found = pd.read_csv(tmp_path / "f.csv")
+    np.testing.assert_allclose(found["nlinear"], expected["nlinear"], rtol=1e-6)
+
+
+def test_backtest_is_scored_beside_the_naives(frame, series, run_folder, tmp_path, capsys):
+    output = tmp_path / "b.csv"
+    arguments = ["backtest", str(run_folder), str(series), f"--output={output}", "--windows=3"]
+    assert cli.main([*arguments, "--step=8"]) == 0
+    found = pd.read_csv(output, parse_dates=["ds", "cutoff"])
+    expected = Forecaster.load(run_folder).backtest(frame, windows=3, step=8)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    printed = capsys.readouterr().out
+    assert "seasonal naive (24)" in printed
+    assert "its MAE is" in printed
+
+
+def test_covariates_known_ahead_enter_from_a_file(tmp_path):
+    random, length = np.random.default_rng(0), 120
+    times = pd.date_range("2022-01-01", periods=length + 6, freq="D")
+    rows = [
+        pd.DataFrame(
+            {"unique_id": name, "ds": times, "open": (random.random(length + 6) > 0.3).astype(int)}
+        )
+        for name in ("north", "south")
+    ]
+    frame = pd.concat(rows, ignore_index=True)
+    frame["y"] = 10.0 * frame["open"] + random.standard_normal(len(frame))
+    known = frame[frame["ds"] < times[length]]
+    known.to_csv(tmp_path / "sales.csv", index=False)
+    ahead = frame[frame["ds"] >= times[length]].drop(columns="y")
+    ahead.to_csv(tmp_path / "ahead.csv", index=False)
+    run = tmp_path / "run"
+    sizes = ["--model=nlinear", "--context-length=14", "--prediction-length=6", "--epochs=2"]
+    arguments = ["train", str(tmp_path / "sales.csv"), f"--output={run}", *sizes, "--quiet"]
+    assert cli.main([*arguments, "--future-columns=open", "--calendar"]) == 0
+    arguments = ["forecast", str(run), str(tmp_path / "sales.csv")]
+    arguments += [f"--future={tmp_path / 'ahead.csv'}", f"--output={tmp_path / 'f.csv'}"]
+    assert cli.main(arguments) == 0
+    found = pd.read_csv(tmp_path / "f.csv")
+    expected = Forecaster.load(run).predict(known, future=ahead)
+    np.testing.assert_allclose(found["nlinear"], expected["nlinear"], rtol=1e-6)
+    assert found["unique_id"].tolist() == ["north"] * 6 + ["south"] * 6
+
+
+def test_a_run_is_exported(run_folder, tmp_path, refuse):
+    assert cli.main(["export", str(run_folder), str(tmp_path / "sm")]) == 0
+    assert (tmp_path / "sm" / "saved_model.pb").is_file()
+    assert "sm exists" in refuse("export", run_folder, tmp_path / "sm")
+
+
+def test_outputs_are_checked_before_anything_is_read(series, run_folder, tmp_path, refuse):
+    (tmp_path / "pic.png").write_text("mine")
+    (tmp_path / "link.csv").symlink_to(tmp_path / "nowhere")
+    command = ["forecast", run_folder, "no such data.csv"]
+    output = ["--output", tmp_path / "f.csv"]
+    assert "a picture's name ends in .png" in refuse(*command, *output, "--plot", tmp_path / "pic")
+    assert "pic.png exists" in refuse(*command, *output, "--plot", tmp_path / "pic.png")
+    assert "pic.png exists" in refuse(*command, "--output", tmp_path / "pic.png")
+    assert "link.csv" in refuse(*command, "--output", tmp_path / "link.csv")
+    assert "no such folder" in refuse(*command, "--output", tmp_path / "none" / "f.csv")
+    assert (tmp_path / "pic.png").read_text() == "mine"
+    assert not (tmp_path / "f.csv").exists()
+
+
+def test_a_picture_that_cannot_be_written_leaves_no_table(
+    series, run_folder, tmp_path, refuse, monkeypatch
+):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
+    command = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
+    assert "No space left" in refuse(*command, "--plot", tmp_path / "f.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, refuse):
+    output = ["--output", tmp_path / "f.csv"]
+    assert "holds no trained forecaster" in refuse("forecast", tmp_path, series, *output)
+    assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
+    (tmp_path / "forecaster.json").write_text('{"fitted": []}')
+    assert "is damaged" in refuse("forecast", tmp_path, series, *output)
+    frame.drop(columns="b").to_csv(tmp_path / "narrow.csv")
+    assert "['b'] are missing" in refuse("forecast", run_folder, tmp_path / "narrow.csv", *output)
+
+
+def test_a_port_is_a_port(refuse):
+    for number in ("99999", "-1", "http"):
+        line = refuse("serve", "nhits_air_passengers_12", f"--port={number}")
+        assert f"expected a port from 0 to 65535, got '{number}'" in line

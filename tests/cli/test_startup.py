@@ -1,0 +1,65 @@
+"""What is imported, and what is printed, before and while a command runs."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.tensorflow  # what the command line calls is tested on every backend
+
+
+def run(code):
+    """Output of a process; nothing may go to stderr."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_what_lists_imports_no_keras_and_help_nothing():
+    code = """
+import sys
+from kerastrans.cli.main import main
+
+def heavy(*names):
+    return sorted(set(names) & set(sys.modules))
+
+try:
+    main(["--help"])
+except SystemExit:
+    print(heavy("tensorflow", "keras", "pandas", "numpy"))
+assert main(["zoo"]) == 0
+print(heavy("tensorflow", "keras", "pandas", "numpy"))
+for command in ("datasets", "presets"):
+    assert main([command]) == 0
+print(heavy("tensorflow", "keras", "matplotlib"))
+"""
+    printed = run(code)
+    assert printed.count("\n[]\n") == 3
+    for command in ("demo", "train", "forecast", "backtest", "generate", "export", "serve"):
+        assert f"\n    {command} " in printed
+
+
+def test_faults_of_a_csv_are_all_named_before_keras_is_imported(tmp_path):
+    path = tmp_path / "bad.csv"
+    path.write_text("date,x\n2020-01-01,1\n2020-01-02,one\n2020-13-03,3\n2020-01-01,4\n")
+    code = f"""
+import contextlib, io, sys
+from kerastrans.cli.main import main
+with contextlib.redirect_stderr(io.StringIO()) as said:
+    assert main(["train", {str(path)!r}, "--output", {str(tmp_path / "run")!r}]) == 2
+print(said.getvalue(), {{"keras", "tensorflow"}} & set(sys.modules))
+"""
+    lines = run(code).splitlines()
+    assert lines[0] == f"kerastrans: error: {path} has 3 faults:"
+    assert [line.split(":")[0].strip() for line in lines[1:4]] == ["line 3", "line 4", "line 5"]
+    assert lines[-1].endswith("set()")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_command_prints_its_result_and_nothing_else(tmp_path):
+    code = f"""
+from kerastrans.cli.main import main
+arguments = ["nhits_air_passengers_12", "air_passengers", "--output", {str(tmp_path / "f.csv")!r}]
+assert main(["forecast", *arguments]) == 0
+"""
+    assert run(code) == f"12 rows: {tmp_path / 'f.csv'}\n"
