@@ -33,6 +33,8 @@ class Reader:
         """The reader that a first frame of training data makes, and the panel of that frame."""
         covariates = Covariates.of(frame, static, past=config.past, future=config.future)
         panel = cls(config, None, covariates, None).panel(frame, static, freq=freq)
+        if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
+            report_faults(panel.faults, 0, stacklevel=4)
         channels = None if ID in frame.columns else tuple(panel.names[0])
         return cls(config, panel.clock, covariates, channels, panel.num_channels), panel
 
