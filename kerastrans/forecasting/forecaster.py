@@ -151,9 +151,9 @@ class Forecaster(Predicted, Evaluated, Stored):
                 latest, and the best epoch is kept.
             distribute: None for one device; "data" or "model" for all there are, see
                 `kerastrans.distribution.distribute`.
-            checkpoint: Folder that after every epoch holds where the training stands. A fit that
-                was interrupted goes on from there if called again with the same arguments, and
-                ends with the same weights, bit for bit, as one that was not.
+            checkpoint: Folder where the state of the training is saved after every epoch. A fit
+                that was interrupted is resumed by the same call, and ends with the same weights,
+                bit for bit, as an uninterrupted one.
             **kwargs: Of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:
