@@ -39,7 +39,10 @@ def test_there_are_presets_and_each_is_small():
         assert sum(path.stat().st_size for path in files) < 2e6
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=() if "passengers" in x else pytest.mark.slow) for x in NAMES],
+)
 def test_it_reloads_and_finds_the_metrics_of_its_card(name):
     card = presets.card(name)
     if datasets.info(card["data"]["name"]).url and "KERASTRANS_DATA_DIR" not in os.environ:
