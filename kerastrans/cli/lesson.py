@@ -24,8 +24,13 @@ def lesson_transformer(
         prediction_length: int; the model forecasts any number of steps.
         num_channels: int, values at each step.
         d_model: int, width inside the model.
-        num_heads, key_dim, ff_dim, num_encoder_blocks, num_decoder_blocks, dropout, decoder_noise:
-            see `kerastrans.build_transformer_model`.
+        num_heads: int, attention heads.
+        key_dim: int, width of each head.
+        ff_dim: int, width of the feed-forward networks.
+        num_encoder_blocks: int, depth of the encoder.
+        num_decoder_blocks: int, depth of the decoder.
+        dropout: float in [0, 1).
+        decoder_noise: float, of the noise on the decoder's inputs in training.
 
     Returns:
         Keras model.

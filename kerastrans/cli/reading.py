@@ -19,7 +19,8 @@ def read_series(data, options, covariates=(), **kwargs):
 
     Raises:
         FileNotFoundError: no such file.
-        ValueError: an unknown name, options of a CSV for a named dataset, or a file with faults.
+        ValueError: an unknown name, or a file with faults.
+        ValueError: options that are for CSV files only.
     """
     from kerastrans import datasets
     from kerastrans.data.csv_reader import read_csv
@@ -29,7 +30,8 @@ def read_series(data, options, covariates=(), **kwargs):
         frame = datasets.load(data)
         unused = sorted(set(door) - {"columns", "freq"})
         if unused:
-            raise ValueError(f"{data} is a named dataset: {unused[0]} is of CSV files.")
+            flag = unused[0].replace("_", "-")
+            raise ValueError(f"{data} is a named dataset: --{flag} is for CSV files only.")
         return _chosen(frame, door.get("columns"), data)
     try:
         return read_csv(data, covariates=covariates, **door, **kwargs)

@@ -51,7 +51,8 @@ def write_report(folder, forecaster, frame, train, backtest, title, seconds):
     Args:
         folder: Path, which exists.
         forecaster: `Forecaster`, trained.
-        frame, train: frames of all rows, and of those that trained.
+        frame: frame of all rows.
+        train: frame of the rows that trained.
         backtest: frame, of the test part.
         title: str.
         seconds: float, of the training.

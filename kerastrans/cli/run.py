@@ -1,4 +1,4 @@
-"""A run of `kerastrans train`: the folder that it leaves, and the one it can go on from."""
+"""A run of `kerastrans train`: the folder that it leaves, and how it is resumed."""
 
 import os
 import shutil
@@ -8,15 +8,15 @@ from kerastrans.utils.validation import check_new
 
 
 def training_folder(output):
-    """Where a run is until it is done."""
+    """The folder of a run until it is finished."""
     return output.with_name(f"{output.name}.training")
 
 
 def check_folders(output, resume=False):
-    """Check that a run can begin, or go on.
+    """Check that a run can begin, or be resumed.
 
     Raises:
-        FileExistsError: there is something at `output`, or a training that was not ended.
+        FileExistsError: there is something at `output`, or an unfinished training.
         FileNotFoundError: nothing to resume.
     """
     check_new(output)
@@ -25,7 +25,7 @@ def check_folders(output, resume=False):
         raise FileNotFoundError(f"nothing to resume: there is no {training}.")
     if not resume and os.path.lexists(training):
         raise FileExistsError(
-            f"a training of {output} was begun and not ended: go on with --resume, or remove "
+            f"there is an unfinished training of {output}: continue it with --resume, or remove "
             f"{training}."
         )
 
@@ -43,7 +43,7 @@ def make_run(
     quiet=False,
     **kwargs,
 ):
-    """Train a forecaster, test it once on the end of each series, and write all there is to know.
+    """Train a forecaster, test it once on the end of each series, and write the folder.
 
     Args:
         forecaster: `Forecaster`, not trained.
@@ -51,10 +51,10 @@ def make_run(
         output: Path, folder to write: what `Forecaster.save` writes, report.txt, report.json,
             history.csv and forecast.png.
         title: str, of the report.
-        static: frame of static covariates, or None.
+        static: DataFrame of static covariates, or None.
         test_size: int, last steps of each series, which do not train; None for a fifth at most.
         levels: percents of the intervals, or None.
-        resume: bool, whether to go on with an interrupted run.
+        resume: bool, whether to continue an interrupted run.
         quiet: bool, whether to print nothing while it trains.
         **kwargs: of `Forecaster.fit`.
 
@@ -65,7 +65,7 @@ def make_run(
 
     if levels and forecaster.config.resolved_head.interval_levels == ():
         raise ValueError(
-            f"levels={levels} are of intervals, which a point forecast has not: give a head."
+            f"levels={levels} need intervals, a point forecast has none: choose another head."
         )
     train, origins = series.split(forecaster.prediction_length, test_size)
     training = training_folder(output)
@@ -90,7 +90,7 @@ def make_run(
         check_new(output)
         done.rename(output)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("; the training goes on with --resume") from None
+        raise KeyboardInterrupt(": the same command with --resume continues the training") from None
     except Exception:
         if not resume:
             shutil.rmtree(training, ignore_errors=True)

@@ -16,7 +16,7 @@ from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_percents, check_positive_integers
 
-DATA = "name of a dataset, or CSV file: long (unique_id, ds, y) or a date and a column a channel"
+DATA = "name of a dataset, or CSV file: long (unique_id, ds, y), or a column for each channel"
 MODEL = "nhits"  # trains in seconds, and is the best of the installed presets at 24 hours
 LESSON = "lesson_transformer"
 TRAINING = {
@@ -38,7 +38,7 @@ def add_commands(add):
     train = add("train", run_train, "train a model on series, and write a folder that forecasts")
     train.add_argument("data", help=DATA)
     train.add_argument("--output", type=Path, required=True, help="folder to write")
-    train.add_argument("--resume", action="store_true", help="go on with an interrupted training")
+    train.add_argument("--resume", action="store_true", help="continue an interrupted training")
     add_options(train, TRAINING, FORECASTER, FIT, LEVELS, DOOR, STATIC, QUIET)
 
     demo = add("demo", run_demo, "train, forecast, draw and export on a real series")
@@ -86,7 +86,7 @@ def run_train(options):
 
 
 def make_forecaster(model, learning_rate=None, **kwargs):
-    """The forecaster that was asked for, not trained.
+    """A `Forecaster` for the options given, not trained.
 
     Args:
         model: str, of the zoo, or `LESSON`.
@@ -107,7 +107,7 @@ def make_forecaster(model, learning_rate=None, **kwargs):
 
 
 def run_demo(options):
-    """The whole way on hourly flights, up to a forecast in a process without kerastrans."""
+    """Train on hourly flights, export, and forecast in a process without kerastrans."""
     from kerastrans import datasets
     from kerastrans.cli.run import check_folders, make_run
     from kerastrans.cli.split import Series

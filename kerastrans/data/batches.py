@@ -15,7 +15,7 @@ def make_batches(
     """Batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
 
     The order of an epoch is a function of `seed` and the epoch's number alone, so that a training
-    that was interrupted can go on with the batch that it would have had.
+    that was interrupted is resumed with the batch that it would have had.
 
     Args:
         arrays: list of NumPy arrays, kept once.

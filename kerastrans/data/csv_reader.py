@@ -122,7 +122,8 @@ def _kept(table, keys, columns, required, faults):
     """Names of the columns of values and covariates."""
     names = [c for c in table.columns if c not in keys]
     given = [columns] if isinstance(columns, str) else columns
-    chosen = [*(names if given is None else given), *required]
+    first = names if given is None else [*required[: TARGET in required], *given]
+    chosen = [*first, *required]
     for name in dict.fromkeys(chosen):
         if name not in names:
             faults.add(f"has no column {name!r}: {suggest(name, names)}")

@@ -128,19 +128,18 @@ class WindowScaler:
         """
         known = xp.logical_not(xp.isnan(seen))
         weight = xp.where(known, xp.ones_like(seen), 0.0)
-        count = xp.maximum(xp.sum(weight, axis=1, keepdims=True), 1.0)
+        number = xp.sum(weight, axis=1, keepdims=True)
+        count = xp.maximum(number, 1.0)
         values = xp.where(known, seen, 0.0)
         unit = _or_one(xp.max(xp.abs(values), axis=1, keepdims=True), xp)
         if self.kind in (None, "mean_abs"):
             level = xp.sum(xp.abs(values) / unit, axis=1, keepdims=True) / count * unit
             scale = _or_one(level, xp) if self.kind else xp.ones_like(level)
             return xp.zeros_like(level), scale
-        # From the greatest value on and in units of the range: neither do squares overflow, nor
-        # is a small range lost beside a large level, nor does a constant have a deviation.
+        # From the greatest value on and in units of the greatest size: neither do squares overflow,
+        # nor is a small range lost beside a large level, nor does a constant have a deviation.
         top = xp.max(xp.where(known, seen, -unit), axis=1, keepdims=True)
-        below = xp.where(known, seen - top, 0.0)
-        spread = _or_one(-xp.min(below, axis=1, keepdims=True), xp)
-        below = below / spread
+        below = xp.where(known, seen - top, 0.0) / unit
         middle = xp.sum(below, axis=1, keepdims=True) / count
         if self.kind == "standard":
             squares = weight * (below - middle) ** 2
@@ -150,9 +149,8 @@ class WindowScaler:
             steps = both * xp.abs(below[:, self.season :] - below[:, : -self.season])
             pairs = xp.maximum(xp.sum(both, axis=1, keepdims=True), 1.0)
             scale = xp.sum(steps, axis=1, keepdims=True) / pairs
-        scale = scale * spread
-        is_known = xp.sum(weight, axis=1, keepdims=True) > 0.0
-        center = xp.where(is_known, top + middle * spread, 0.0)
+        scale = scale * unit
+        center = xp.where(number > 0.0, top + middle * unit, 0.0)
         # A deviation that is no more than the rounding of the values is none.
         return center, xp.where(scale > 4 * _resolution(seen) * unit, scale, unit)
 

@@ -39,4 +39,8 @@ def compile_model(config, model):
     optimizer = keras.optimizers.get(config.optimizer)
     # An optimizer belongs to the weights that it has seen.
     optimizer = type(optimizer).from_config(optimizer.get_config())
-    model.compile(optimizer, config.loss or heads.of(model).loss())
+    head = heads.of(model)
+    loss = config.loss or head.loss()
+    if not head.has_parameter_axis and not isinstance(loss, heads.PointError):
+        loss = heads.KnownTargets(loss)
+    model.compile(optimizer, loss)

@@ -1,4 +1,4 @@
-"""Where a training stands, in one file that is replaced after every epoch, to go on from there."""
+"""The state of a training in one file, replaced after every epoch, from which it resumes."""
 
 import json
 import os
@@ -21,8 +21,8 @@ class Checkpoint(keras.callbacks.Callback):
 
     Args:
         folder: Where the file is kept; made with the first epoch.
-        settings: Dict, ready for JSON, of what makes the training what it is: only a training of
-            the same settings goes on.
+        settings: Dict, ready for JSON, of all that decides the training: only one with
+            the same settings is resumed.
     """
 
     def __init__(self, folder, settings):
@@ -34,18 +34,18 @@ class Checkpoint(keras.callbacks.Callback):
 
     @property
     def epochs(self):
-        """Number of the epochs that are done."""
+        """Number of finished epochs."""
         return len(self.logs.get("loss", ()))
 
     def restore(self, model, patience=None):
-        """Bring a model to where the training stands; as it is, if none has begun.
+        """Bring a model to the saved state; it stays as it is if there is none.
 
         Args:
             model: Keras model, compiled.
             patience: `Patience` of the training, or None.
 
         Returns:
-            int: The number of epochs that are done.
+            int: the number of finished epochs.
 
         Raises:
             ValueError: A damaged file, or one of another training; the settings that differ are
@@ -63,8 +63,8 @@ class Checkpoint(keras.callbacks.Callback):
         ]
         if differing:
             raise ValueError(
-                f"cannot go on with the training in {self.path.parent}: {', '.join(differing)} "
-                f"differ{'s' if len(differing) == 1 else ''} from what it was begun with."
+                f"cannot resume the training in {self.path.parent}: {', '.join(differing)} "
+                f"differ{'s' if len(differing) == 1 else ''} from the interrupted one's."
             )
         variables = _variables(model)
         if [value.shape for value in state] != [tuple(x.shape) for x in variables]:
@@ -77,7 +77,7 @@ class Checkpoint(keras.callbacks.Callback):
         return self.epochs
 
     def on_epoch_end(self, epoch, logs=None):
-        """Write where the training stands now."""
+        """Write the state after this epoch."""
         for name, value in (logs or {}).items():
             self.logs.setdefault(name, []).append(float(value))
         best = (self.patience and self.patience.best_weights) or ()

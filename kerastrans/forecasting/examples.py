@@ -80,7 +80,7 @@ class Examples:
         Args:
             part: 0 or 1.
             batch_size: int.
-            first: int, number of the first batch of a training that goes on.
+            first: int, number of the first batch; above 0 where a training is resumed.
         """
         is_training, seed = part == 0, self.config.seed
         if len(self.panels) == 1:

@@ -119,28 +119,6 @@ class Forecaster(Predicted, Evaluated, Stored):
         ]
         return f"Forecaster({', '.join(first + shown)})"
 
-    @property
-    def prediction_length(self):
-        """Steps of a forecast."""
-        return self.config.prediction_length
-
-    @property
-    def alias(self):
-        """Name of the forecast's columns."""
-        return self.config.name
-
-    @property
-    def model(self):
-        """The Keras model; None before `fit`, unless it came built."""
-        if self.fitted is not None:
-            return self.fitted.model
-        return self.config.model if self.config.is_built else None
-
-    @property
-    def history(self):
-        """What `keras.Model.fit` returned, None for a forecaster that was loaded."""
-        return self.fitted and self.fitted.history
-
     def fit(
         self,
         frame,
@@ -173,9 +151,9 @@ class Forecaster(Predicted, Evaluated, Stored):
                 latest, and the best epoch is kept.
             distribute: None for one device; "data" or "model" for all there are, see
                 `kerastrans.distribution.distribute`.
-            checkpoint: Folder that after every epoch holds where the training stands. A fit that
-                was interrupted goes on from there if called again with the same arguments, and
-                ends with the same weights, bit for bit, as one that was not.
+            checkpoint: Folder where the state of the training is saved after every epoch. A fit
+                that was interrupted is resumed by the same call, and ends with the same weights,
+                bit for bit, as an uninterrupted one.
             **kwargs: Of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:

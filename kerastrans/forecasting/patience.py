@@ -7,7 +7,7 @@ import numpy as np
 class Patience(keras.callbacks.Callback):
     """Ends training where the monitored loss has stopped improving, and keeps the best weights.
 
-    Unlike `keras.callbacks.EarlyStopping` it can go on where a training was interrupted: all that
+    Unlike `keras.callbacks.EarlyStopping` it can be resumed: all that
     it knows is the history of the loss, and the weights of the best epoch.
 
     Args:
@@ -21,7 +21,7 @@ class Patience(keras.callbacks.Callback):
         self.best_weights = None
 
     def resume(self, losses, best_weights):
-        """Take up a training that was interrupted.
+        """Continue a training that was interrupted.
 
         Args:
             losses: list of the losses of its epochs.

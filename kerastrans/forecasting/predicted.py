@@ -11,6 +11,28 @@ from kerastrans.forecasting.univariate import adapted
 class Predicted:
     """How a `Forecaster` forecasts; its constructor and `fit` are there."""
 
+    @property
+    def prediction_length(self):
+        """Steps of a forecast."""
+        return self.config.prediction_length
+
+    @property
+    def alias(self):
+        """Name of the forecast's columns."""
+        return self.config.name
+
+    @property
+    def model(self):
+        """The Keras model; None before `fit`, unless it came built."""
+        if self.fitted is not None:
+            return self.fitted.model
+        return self.config.model if self.config.is_built else None
+
+    @property
+    def history(self):
+        """What `keras.Model.fit` returned, None for a forecaster that was loaded."""
+        return self.fitted and self.fitted.history
+
     def predict(self, frame, *, future=None, static=None, levels=None):
         """Forecast what comes after each series.
 

@@ -74,9 +74,12 @@ def refit_origins(forecaster, frame, panel, windows, step, train_size, static, k
 
     Args:
         forecaster: `Forecaster`; it is cloned, and stays as it is.
-        frame, static: as in `Forecaster.backtest`.
+        frame: as in `Forecaster.backtest`.
         panel: `Panel` of the frame's series that are long enough.
-        windows, step, train_size: int, as in `Forecaster.backtest`.
+        windows: int, origins.
+        step: int, steps from one origin to the next.
+        train_size: int, steps of a sliding window; None for an expanding one.
+        static: as in `Forecaster.backtest`.
         kwargs: dict of the arguments of `fit`.
 
     Returns:

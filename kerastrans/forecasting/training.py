@@ -60,7 +60,8 @@ def train(
     if validation_size is None and not any(training for training, _ in examples.counts):
         examples = Examples(config, model, panels, stride, 0)  # too short to hold any step out
     if checkpoint is not None:
-        settings = {"batch_size": batch_size, "epochs": epochs}
+        steps = kwargs.get("steps_per_epoch")
+        settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}
         checkpoint = Checkpoint(checkpoint, examples.facts() | settings)
     return examples, fit_model(examples, batch_size, epochs, checkpoint, **kwargs)
 
@@ -107,7 +108,7 @@ def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
             checkpoint.complete(history)
         if not all(np.isfinite(weights).all() for weights in model.get_weights()):
             if checkpoint is not None:
-                checkpoint.path.unlink()
+                checkpoint.path.unlink(missing_ok=True)
             raise ValueError(
                 f"the training diverged: the losses were {history.history['loss'][-3:]}. Give an "
                 "optimizer with a lower learning rate, or one that clips (clipnorm=1.0)."

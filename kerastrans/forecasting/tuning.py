@@ -39,12 +39,17 @@ def tune(
 
     Args:
         name: of an architecture, see `kerastrans.zoo.names`.
-        frame, static: as `Forecaster.fit` takes them.
-        context_length, prediction_length: int.
+        frame: as `Forecaster.fit` takes it.
+        context_length: int, steps of history.
+        prediction_length: int, steps to forecast.
         validation_size: int, last steps of each series that judge.
         trials: int.
         space: dict of hyperparameter -> tuple of values; `zoo.info(name).search_space` by default.
-        epochs, patience, batch_size, stride: int, of every trial's training.
+        static: as `Forecaster.fit` takes it.
+        epochs: int, at most, of every trial.
+        patience: int, epochs without a better loss that end a trial.
+        batch_size: int, windows in a training step.
+        stride: int, steps from one training window to the next.
         seed: int, of the search and the trials.
         storage: where Optuna keeps the trials, such as "sqlite:///trials.db": the search goes on
             there. None for memory.

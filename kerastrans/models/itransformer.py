@@ -5,9 +5,10 @@ from keras import layers, ops
 
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import EPSILON, transformer_encoder
+from kerastrans.models.blocks import transformer_encoder
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
+from kerastrans.models.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

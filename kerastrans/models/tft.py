@@ -4,10 +4,10 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
-from kerastrans.models.blocks import EPSILON
 from kerastrans.models.builders import checked
 from kerastrans.models.covariates import covariate_inputs
 from kerastrans.models.projections import concatenate, dense, embed_columns
+from kerastrans.models.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -4,9 +4,9 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, ReversibleInstanceNormalization
-from kerastrans.models.blocks import EPSILON
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
+from kerastrans.models.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -5,10 +5,10 @@ from keras import layers, ops
 
 from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalization
 from kerastrans.layers.fourier import rfft
-from kerastrans.models.blocks import EPSILON
 from kerastrans.models.builders import checked
 from kerastrans.models.encoder_decoders import embed_values
 from kerastrans.models.projections import dense, time_dense
+from kerastrans.models.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -12,9 +12,9 @@ from kerastrans.layers import (
     ReversibleInstanceNormalization,
 )
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import EPSILON, add_norm, position_wise_ffn
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
+from kerastrans.models.sublayers import EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 

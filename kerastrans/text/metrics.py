@@ -43,7 +43,8 @@ def bleu(prediction, reference, max_order=2):
     reference.
 
     Args:
-        prediction, reference: str, words parted by spaces.
+        prediction: str, words separated by spaces.
+        reference: str, words separated by spaces.
         max_order: int, the longest run k; at most the words of the prediction count.
 
     Returns:

@@ -44,7 +44,8 @@ def number_pairs(count, limit=100_000, seed=0):
     """Different random numbers from 0 to `limit - 1`, written out in English and in French.
 
     Args:
-        count, limit: int.
+        count: int, number of pairs.
+        limit: int, the numbers are below it.
         seed: int.
 
     Returns:

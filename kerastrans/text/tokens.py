@@ -102,7 +102,8 @@ def translation_arrays(source, source_lengths, target):
     """What `fit` of a `build_seq2seq_transformer` takes: `(inputs, targets)`.
 
     Args:
-        source, source_lengths: of the source sentences, from `encode`.
+        source: tokens of the source sentences, from `encode`.
+        source_lengths: their valid lengths, from `encode`.
         target: of the target sentences, from `encode`.
 
     Returns:

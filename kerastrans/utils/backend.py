@@ -41,7 +41,6 @@ def compile_inference(model):
     `Model.predict_on_batch` does the same, but TensorFlow counts its traces over all models of a
     process, and warns of retracing from the fifth model on.
     """
-
     names = [tensor.name for tensor in model.inputs]
 
     def call(*tensors):

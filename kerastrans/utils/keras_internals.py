@@ -4,7 +4,10 @@
 release of Keras moves what it relies on.
 """
 
+import contextlib
+
 import keras
+from keras.src.backend.common import global_state
 
 
 def calls(model):
@@ -77,3 +80,19 @@ def is_code(error):
     Keras raises a plain ValueError, which only its text tells from others.
     """
     return "lambda" in str(error).lower()
+
+
+@contextlib.contextmanager
+def without_values():
+    """Variables of the models built inside never get values: they take no memory.
+
+    A scope without state puts their values off, and lists them to give them later. There is no
+    public way to strike them off that list, without which the next scope would allocate them.
+    """
+    listed = global_state.get_global_attribute("uninitialized_variables")
+    global_state.set_global_attribute("uninitialized_variables", [])
+    try:
+        with keras.StatelessScope(initialize_variables=False):
+            yield
+    finally:
+        global_state.set_global_attribute("uninitialized_variables", listed)

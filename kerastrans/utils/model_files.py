@@ -9,7 +9,8 @@ from pathlib import Path
 
 import h5py
 import keras
-from keras.src.backend.common import global_state  # see `_symbolic`
+
+from kerastrans.utils.keras_internals import without_values
 
 MAX_BYTES = 2**28  # that any file may unpack to; a larger file up to EXPANSION times its size
 EXPANSION = 4  # Keras does not compress
@@ -46,21 +47,12 @@ def check_model_file(path):
 
 
 def _symbolic(config):
-    """The model of a configuration, not compiled, its variables without values.
-
-    A scope without state puts their values off, and lists them to give them later. There is no
-    public way to strike them off that list, without which the next scope would allocate them.
-    """
+    """The model of a configuration, not compiled, its variables without values."""
     if not isinstance(config, dict):
         raise ValueError(f"{CONFIG} must hold a JSON object, got a {type(config).__name__}")
     config["compile_config"] = None
-    listed = global_state.get_global_attribute("uninitialized_variables")
-    global_state.set_global_attribute("uninitialized_variables", [])
-    try:
-        with keras.StatelessScope(initialize_variables=False):
-            model = keras.saving.deserialize_keras_object(config, safe_mode=True)
-    finally:
-        global_state.set_global_attribute("uninitialized_variables", listed)
+    with without_values():
+        model = keras.saving.deserialize_keras_object(config, safe_mode=True)
     if not isinstance(model, keras.Model):
         raise ValueError(f"{CONFIG} describes a {type(model).__name__}, which is no model")
     return model

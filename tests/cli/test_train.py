@@ -98,11 +98,11 @@ def test_an_interrupted_run_goes_on(run_folder, series, tmp_path, monkeypatch, c
     with monkeypatch.context() as patch:
         patch.setattr("kerastrans.cli.run._progress", Interrupted)
         assert cli.main(arguments) == 130
-    assert "goes on with --resume" in capsys.readouterr().err
+    assert "the same command with --resume continues the training" in capsys.readouterr().err
     assert training.is_dir()
     assert not output.exists()
-    assert "go on with --resume, or remove" in refuse(*arguments)
-    assert "batch_size differs from what it was begun with" in refuse(
+    assert "continue it with --resume, or remove" in refuse(*arguments)
+    assert "batch_size differs from the interrupted one's" in refuse(
         *arguments, "--resume", "--batch-size=8"
     )
     assert training.is_dir()
@@ -152,7 +152,7 @@ def test_a_training_that_fails_leaves_nothing(series, tmp_path, refuse):
         (["--test-size=3"], "test_size=3 holds no whole forecast of prediction_length=6"),
         (["--epochs=-1"], "epochs must be an integer of at least 1, got -1"),
         (["--epochs=0"], "epochs must be an integer of at least 1, got 0"),
-        (["--head=point", "--levels=80"], "levels=[80] are of intervals, which a point"),
+        (["--head=point", "--levels=80"], "levels=[80] need intervals, a point forecast has none"),
         (["--epochs=many"], "argument --epochs: invalid int value: 'many'"),
         (["--learning-rate=nan"], "expected a number above 0, got 'nan'"),
         (["--model=nlinaer"], "did you mean 'nlinear'"),

@@ -18,7 +18,7 @@ from kerastrans.layers import (
     ProbSparseAttention,
 )
 from kerastrans.layers.masks import create_padding_mask
-from kerastrans.models.blocks import add_norm
+from kerastrans.models.sublayers import add_norm
 from tests.conftest import to_numpy
 
 RNG = np.random.default_rng(0)
@@ -219,6 +219,7 @@ def test_a_loop_has_room_for_a_quarter_more_at_most(num_steps):
     assert rounded_up(room) == room
 
 
+@pytest.mark.slow
 def test_32_lengths_take_few_loops(small_model, small_inputs):
     decoder = cached_decoder(small_model)
     whole = generate(small_model, small_inputs, 36)

@@ -180,6 +180,7 @@ def test_a_validation_part_shorter_than_a_forecast_is_refused(held_out):
         training_cuts(panel, 10, 4, held_out=held_out)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow  # NumPy alone: once is enough
 def test_a_hundred_thousand_series_stay_within_twice_the_frame():
     count, length = 100_000, 100

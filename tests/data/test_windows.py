@@ -158,13 +158,3 @@ def test_bad_sizes_are_refused(name):
     sizes = {"context_length": 4, "prediction_length": 2, name: 0}
     with pytest.raises(ValueError, match=f"{name} must be an integer of at least 1, got 0"):
         window_dataset(VALUES, **sizes)
-
-
-@pytest.mark.tensorflow
-def test_more_windows_than_are_drawn_among_still_come_once_an_epoch(monkeypatch):
-    monkeypatch.setattr("kerastrans.utils.backend.SHUFFLED", 5)
-    dataset = window_dataset(VALUES, 10, 5, batch_size=4, shuffle=True, seed=0)
-    epochs = [np.concatenate([x[:, 0, 0] for x, _ in batches(dataset)]) for _ in range(2)]
-    for epoch in epochs:
-        np.testing.assert_array_equal(np.sort(epoch), VALUES[:16, 0])
-    assert (epochs[0] != epochs[1]).any()

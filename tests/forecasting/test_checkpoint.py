@@ -1,4 +1,4 @@
-"""A training that is interrupted goes on as if it had not been."""
+"""A training that is interrupted is resumed as if it had not been."""
 
 import keras
 import numpy as np
@@ -90,9 +90,11 @@ def test_the_best_epoch_survives_an_interruption(tmp_path):
 
 def test_what_differs_is_named(tmp_path):
     forecaster().fit(FRAME, checkpoint=tmp_path, **FIT | {"epochs": 1})
-    with pytest.raises(ValueError, match=r"batch_size, dropout, epochs differ from what it was"):
+    with pytest.raises(
+        ValueError, match=r"batch_size, dropout, epochs differ from the interrupted one's"
+    ):
         forecaster(dropout=0.1).fit(FRAME, checkpoint=tmp_path, **FIT | {"batch_size": 8})
-    with pytest.raises(ValueError, match=r": data differs from what it was begun with"):
+    with pytest.raises(ValueError, match=r": data differs from the interrupted one's"):
         forecaster().fit(FRAME + 1, checkpoint=tmp_path, **FIT | {"epochs": 1})
 
 

@@ -39,7 +39,10 @@ def test_there_are_presets_and_each_is_small():
         assert sum(path.stat().st_size for path in files) < 2e6
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=() if "passengers" in x else pytest.mark.slow) for x in NAMES],
+)
 def test_it_reloads_and_finds_the_metrics_of_its_card(name):
     card = presets.card(name)
     if datasets.info(card["data"]["name"]).url and "KERASTRANS_DATA_DIR" not in os.environ:
@@ -49,7 +52,7 @@ def test_it_reloads_and_finds_the_metrics_of_its_card(name):
     for row, errors in card["metrics"].items():
         found = metrics.loc[row, list(errors)].to_numpy("float64")
         np.testing.assert_allclose(found, list(errors.values()), rtol=1e-3, atol=2e-5)
-    assert metrics["mse"].idxmin() == forecaster.config["architecture"]  # no baseline beats it
+    assert metrics["mse"].idxmin() == forecaster.config.architecture  # no baseline beats it
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,7 +69,7 @@ def test_it_can_be_trained_on(preset):
     frame = datasets.load("air_passengers")
     forecaster = zoo.from_preset(preset)
     before = forecaster.predict(frame)
-    name = forecaster.config["architecture"]
+    name = forecaster.config.architecture
     assert list(before.columns[:3]) == ["unique_id", "ds", name]
     forecaster.fit(frame, epochs=2, verbose=0)
     assert not np.allclose(forecaster.predict(frame)[name], before[name])
@@ -76,7 +79,7 @@ def test_it_can_be_trained_on(preset):
 def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
     archive = shutil.make_archive(tmp_path / "preset", kind, preset.parent, preset.name)
     checksum = presets._sha256(archive)
-    assert zoo.from_preset(archive, checksum=checksum).config["architecture"] == "nlinear"
+    assert zoo.from_preset(archive, checksum=checksum).config.architecture == "nlinear"
     with pytest.raises(ValueError, match=f"has sha256 {checksum}, wanted 00"):
         zoo.from_preset(archive, checksum="00")
 
@@ -89,7 +92,7 @@ def test_a_url_is_read_with_its_checksum(preset, tmp_path, monkeypatch):
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/{archive.name}"
-        assert zoo.from_preset(url, checksum=checksum).config["architecture"] == "nlinear"
+        assert zoo.from_preset(url, checksum=checksum).config.architecture == "nlinear"
         with pytest.raises(ValueError, match="does not match"):
             zoo.from_preset(url.replace("preset.zip", "./preset.zip"), checksum="0" * 64)
         server.shutdown()

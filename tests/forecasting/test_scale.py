@@ -59,6 +59,7 @@ def test_every_series_is_forecast_once_as_here(cluster, trained, source, tmp_pat
     np.testing.assert_allclose(both["mean_x"], both["mean_y"], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_it_goes_on_where_it_stopped(cluster, trained, source, tmp_path):
     target = tmp_path / "target"
     target.mkdir()
@@ -84,6 +85,7 @@ def worker_processes():
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds the worker in /proc")
+@pytest.mark.slow
 def test_a_killed_worker_loses_and_doubles_nothing(cluster, trained, source, tmp_path):
     target, killed = tmp_path / "target", []
 
@@ -106,6 +108,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(cluster, trained, source, tmp
     assert not list(target.glob(".*"))  # nothing unfinished is left
 
 
+@pytest.mark.slow
 def test_a_bad_file_is_named_and_the_others_are_written(cluster, trained, source, tmp_path):
     (source / "part-0.parquet").write_text("no parquet")
     with pytest.raises(RuntimeError, match=r"1 of 6 files failed, part-0\.parquet: .*cannot read"):

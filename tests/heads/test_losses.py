@@ -121,3 +121,19 @@ def test_a_loss_of_another_head_is_refused(head, loss, message):
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    "loss", ["log_cosh", keras.losses.LogCosh(), keras.losses.mean_squared_error]
+)
+def test_a_keras_loss_counts_the_known_targets_alone(loss):
+    rng = np.random.default_rng(0)
+    targets, forecasts = rng.normal(size=(2, 4, 6, 1)).astype("float32")
+    missing = targets.copy()
+    missing[:, 3:] = np.nan
+    masked = heads.KnownTargets(loss)
+    whole = keras.losses.get(loss)
+    expected = np.mean(keras.ops.convert_to_numpy(whole(targets[:, :3], forecasts[:, :3])))
+    assert float(masked(missing, forecasts)) == pytest.approx(expected, rel=1e-5)
+    restored = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(masked))
+    assert float(restored(missing, forecasts)) == pytest.approx(expected, rel=1e-5)

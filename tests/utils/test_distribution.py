@@ -86,11 +86,13 @@ def on_jax():
 
 
 @pytest.mark.parametrize("run", ["two", "four", "cut"])
+@pytest.mark.slow
 def test_the_losses_are_those_of_one_device(run, on_jax):
     np.testing.assert_allclose(on_jax[run], on_jax["one"], rtol=1e-3)
     assert on_jax["one"][-1] < 0.9 * on_jax["one"][0]
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one(on_jax):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

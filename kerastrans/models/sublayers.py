@@ -1,0 +1,110 @@
+"""What the Transformer's blocks are made of: feed-forward networks, residuals, normalisation."""
+
+import keras
+from keras import layers
+
+from kerastrans.layers.dropout import Dropout
+from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
+
+EPSILON = 1e-6  # of the layer normalisations, as in the lesson
+
+
+def position_wise_ffn(
+    inputs,
+    ff_dim,
+    dropout=0.0,
+    *,
+    output_dim=None,
+    activation="relu",
+    kernel_initializer="glorot_uniform",
+    name=None,
+):
+    """The same two-layer network at every position: Dense, activation, dropout, Dense.
+
+    Args:
+        inputs: `(batch, time, d_model)`.
+        ff_dim: int, width of the hidden layer.
+        dropout: float in [0, 1), after the activation.
+        output_dim: int, width of the result; that of the inputs by default.
+        activation: of the hidden layer, as in `keras.layers.Dense`.
+        kernel_initializer: of both layers, as in `keras.layers.Dense`.
+        name: str, prefix of the layers' names.
+
+    Returns:
+        `(batch, time, output_dim)`.
+
+    Raises:
+        ValueError: `ff_dim` or `output_dim` is below 1.
+        ValueError: `dropout` is outside [0, 1).
+
+    Example:
+        >>> import keras
+        >>> position_wise_ffn(keras.Input((10, 8)), ff_dim=32).shape
+        (None, 10, 8)
+
+    Source: Vaswani et al. (2017), equation 2.
+    """
+    output_dim = inputs.shape[-1] if output_dim is None else output_dim
+    check_positive_integers(ff_dim=ff_dim, output_dim=output_dim)
+    check_dropout(dropout)
+    name = name or f"block_{keras.backend.get_uid('block')}"
+    initial = {"kernel_initializer": kernel_initializer}
+    x = layers.Dense(ff_dim, activation=activation, **initial, name=f"{name}_ffn_expand")(inputs)
+    x = Dropout(dropout, name=f"{name}_ffn_inner_dropout")(x)
+    return layers.Dense(output_dim, **initial, name=f"{name}_ffn_contract")(x)
+
+
+def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):
+    """`sublayer` with dropout, a residual connection and normalisation around it.
+
+    Args:
+        inputs: `(batch, time, d_model)`.
+        sublayer: from a tensor to a tensor of the same shape: a function, or a layer.
+        dropout: float in [0, 1), on the sublayer's result.
+        norm: "pre" normalises what enters the sublayer, "post" the sum.
+        normalization: "layer", of each position alone, or "batch", of each feature over all
+            positions of the batch (Zerveas et al., 2021).
+        name: str, prefix of the layers' names.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: `norm` or `normalization` is unknown.
+
+    Example:
+        >>> import keras
+        >>> add_norm(keras.Input((10, 8)), keras.layers.Dense(8), norm="post").shape
+        (None, 10, 8)
+
+    Source: Vaswani et al. (2017), section 3.1; "pre": Xiong et al. (2020).
+    """
+    check_choice("norm", norm, ("pre", "post"))
+    check_choice("normalization", normalization, ("layer", "batch"))
+    if normalization == "layer":
+        normalise = layers.LayerNormalization(epsilon=EPSILON, name=prefixed(name, "norm"))
+    else:
+        normalise = layers.BatchNormalization(
+            momentum=0.9, epsilon=1e-5, name=prefixed(name, "norm")
+        )
+    x = sublayer(normalise(inputs) if norm == "pre" else inputs)
+    x = Dropout(dropout, name=prefixed(name, "dropout"))(x)
+    x = layers.Add(name=prefixed(name, "add"))([inputs, x])
+    return normalise(x) if norm == "post" else x
+
+
+def close_stack(inputs, norm, *, dtype=None, name=None):
+    """The end of a stack of blocks: a pre-norm stack is normalised once more after its last block.
+
+    Source: Xiong et al. (2020), figure 1b.
+    """
+    if norm == "post":
+        return inputs
+    return layers.LayerNormalization(epsilon=EPSILON, dtype=dtype, name=prefixed(name, "norm"))(
+        inputs
+    )
+
+
+def prefixed(prefix, name):
+    """The name of a layer: after the prefix, or None where there is none."""
+    return prefix and f"{prefix}_{name}"
