@@ -9,7 +9,7 @@ DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
 # One of each kind of what differs, and of each family of models.
 SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_windows.py \
-	tests/contract/test_models.py
+	tests/heads/test_losses.py tests/contract/test_models.py
 
 .PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks lint format clean
 

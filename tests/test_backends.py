@@ -42,6 +42,7 @@ def reference(tmp_path_factory):
 
 
 @pytest.mark.parametrize("backend", MODULES)
+@pytest.mark.slow
 def test_backends_agree(backend, reference):
     if importlib.util.find_spec(MODULES[backend]) is None:
         pytest.skip(f"{backend} is not installed (pip install kerastrans[{backend}])")

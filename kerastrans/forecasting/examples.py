@@ -11,6 +11,7 @@ from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
 from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.reading import report_faults
 from kerastrans.forecasting.stored import written
 
 
@@ -51,13 +52,15 @@ class Examples:
         for number in range(len(panels)):
             panel = panels[number]
             self.faults |= panel.faults
-            self.longest = max(self.longest, int((panel.cuts - panel.begins).max()))
+            self.longest = max([self.longest, *(panel.cuts - panel.begins).tolist()])
             ends = panel.numbers(np.arange(len(panel)), panel.cuts - validation_size)
             self.trained |= dict(zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True))
             self.num_series += len(panel)
             self.counts.append([len(part) for part in self.windows(number, panel)])
             for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
                 self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
+        if not self.num_series:
+            report_faults(self.faults, 0)
 
     def __len__(self):
         return self.num_series

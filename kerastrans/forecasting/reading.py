@@ -134,7 +134,7 @@ def open_training(config, frame, static, freq):
     return reader, Partitions(files, reader, static) if files else [panel]
 
 
-def report_faults(faults, series_left, stacklevel):
+def report_faults(faults, series_left, stacklevel=2):
     """Warn of the series that are left out.
 
     Raises:

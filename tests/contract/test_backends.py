@@ -45,7 +45,7 @@ def reference(names, folder):
 @pytest.mark.parametrize(
     "names",
     [
-        pytest.param(FAMILIES, id="families"),
+        pytest.param(FAMILIES, id="families", marks=pytest.mark.slow),
         pytest.param(
             [name for name in NAMES if name not in FAMILIES], id="others", marks=pytest.mark.slow
         ),

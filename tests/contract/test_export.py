@@ -74,7 +74,7 @@ print(json.dumps(found))
 """
 
 
-QUICK = (*FAMILIES, AUTOREGRESSIVE)
+QUICK = ("rlinear", "nhits", AUTOREGRESSIVE)
 SLOW = tuple(name for name in NAMES if name not in QUICK)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from kerastrans.testing import check_model
 
-from .conftest import CHANNELS, CONTEXT, HORIZON, NAMES, SMALL, TRAINED, build
+from .conftest import CHANNELS, CONTEXT, FAMILIES, HORIZON, NAMES, SMALL, TRAINED, build
 
 SIZES = (12, 30, 2)
 ALWAYS = {"contract", "other sizes", "invalid sizes", "input names", "finite", "channels", "reload"}
@@ -14,7 +14,10 @@ ALWAYS |= {"batch independence", "equivariance", "seed", "mixed float16", "mixed
 QUICK_ON_JAX = ("nhits", "itransformer", "deepar")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=() if x in FAMILIES else pytest.mark.slow) for x in NAMES],
+)
 def test_the_contract_of_a_model(name):
     if keras.backend.backend() == "jax" and name not in QUICK_ON_JAX:
         pytest.skip("compiles for minutes; test_backends.py compares the forecasts")

@@ -84,9 +84,11 @@ def test_bad_folders_are_refused(tmp_path):
     write(tmp_path, [series(0, 2, length=9)])
     (tmp_path / "a.parquet").unlink()
     short = Forecaster("nlinear", **SIZES)
-    with pytest.raises(ValueError, match="no window to train on in the 1 files"):
+    with pytest.raises(ValueError, match="no window to train on: the longest series has 9 steps"):
         short.fit(tmp_path, validation_size=8)
-    with pytest.raises(ValueError, match=r"at least prediction_length=8 .* got 5"):
+    with pytest.raises(
+        ValueError, match=r"validation_size=5 holds no whole forecast of prediction_length=8"
+    ):
         short.fit(tmp_path, validation_size=5)
 
 

@@ -25,6 +25,7 @@ from tests.conftest import assert_generated, naive_generate
     blocks=st.integers(1, 3),
     norm=st.sampled_from(["pre", "post"]),
 )
+@pytest.mark.slow
 def test_what_is_generated_is_what_the_model_puts_out(batch, context, steps, heads, blocks, norm):
     model = kerastrans.build_transformer_model(
         (context, 3), 4, heads, 16, blocks, blocks, 0.1, d_model=8, norm=norm
@@ -57,6 +58,7 @@ def test_without_a_start_token_the_last_observed_value_starts(small_model, small
     )
 
 
+@pytest.mark.slow
 def test_longer_generation_continues_the_shorter_one(small_model, small_inputs):
     np.testing.assert_allclose(
         generate(small_model, small_inputs, 20)[:, :6],
@@ -98,6 +100,7 @@ def test_generating_leaves_the_model_as_it_was(small_model, small_inputs):
     assert [len(layer._inbound_nodes) for layer in small_model.layers] == nodes
 
 
+@pytest.mark.slow
 def test_a_dropped_model_is_not_kept_alive(small_inputs):
     model = kerastrans.build_transformer_model((8, 3), 4, 2, 16, 1, 1)
     generate(model, small_inputs, 2)

@@ -90,6 +90,7 @@ def test_beam_of_one_is_greedy(model, sentences):
     [GreedySampler(), RandomSampler(seed=0), BeamSampler(3, 0.5)],
     ids=lambda s: type(s).__name__,
 )
+@pytest.mark.slow
 def test_the_same_model_in_float64_writes_the_same(model, sentences, sampler):
     here = model.generate(*sentences, 8, sampler)
     there = in_float64(model, build).generate(*sentences, 8, sampler)
@@ -121,6 +122,7 @@ def test_wider_beams_are_at_least_as_probable_on_the_whole(model, sentences):
     assert means[0] < means[1] <= means[2] + 1e-6
 
 
+@pytest.mark.slow
 def test_length_penalty_prefers_longer_sequences(model, sentences):
     short, long = (
         (model.generate(*sentences, 8, BeamSampler(4, penalty)) != PAD).sum()

@@ -43,6 +43,7 @@ def test_forecast_windows_scales_there_and_back(small_model, batch_size):
     np.testing.assert_allclose(result, scaler.inverse_transform(expected), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_forecast_error_is_logged_each_epoch(small_model):
     contexts, targets = random_sequences(5, 8, 3, seed=0), random_sequences(5, 4, 3, seed=1)
     small_model.compile("adam", "mse", **XLA)

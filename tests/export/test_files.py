@@ -63,6 +63,7 @@ def test_both_say_what_they_are(model, tmp_path):
     assert described["inputs"] == {"history": ["float32", None, 48, 2]}
 
 
+@pytest.mark.slow
 def test_quantized_files_are_smaller_and_near(history, tmp_path):
     model = zoo.build("nhits", 48, 24, 2, hidden_dim=128, downsampling=(4, 2, 1))
     expected = forecast(model, history)

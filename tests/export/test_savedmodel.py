@@ -27,6 +27,7 @@ def test_savedmodel_takes_raw_history_and_runs_without_kerastrans(small_model, t
 
 
 @pytest.mark.tensorflow
+@pytest.mark.slow
 def test_batch_size_is_free_and_names_are_there(small_model, tmp_path):
     import tensorflow as tf
 
@@ -40,6 +41,7 @@ def test_batch_size_is_free_and_names_are_there(small_model, tmp_path):
 
 
 @pytest.mark.tensorflow
+@pytest.mark.slow
 def test_it_says_what_it_is(small_model, tmp_path):
     import tensorflow as tf
 
@@ -53,6 +55,7 @@ def test_it_says_what_it_is(small_model, tmp_path):
 
 
 @pytest.mark.tensorflow
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing(small_model, tmp_path, monkeypatch):
     import tensorflow as tf
 
@@ -90,6 +93,7 @@ def test_what_does_not_fit_is_refused(small_model, tmp_path):
     assert not (tmp_path / "sm").exists()
 
 
+@pytest.mark.slow
 def test_failed_reload_says_why(tmp_path):
     with pytest.raises(RuntimeError, match=r"reloading .* failed"):
         run_savedmodel(tmp_path / "absent", histories(1))
@@ -102,6 +106,7 @@ def test_other_backends_say_what_to_do(small_model, tmp_path):
 
 
 @pytest.mark.tensorflow
+@pytest.mark.slow
 def test_it_answers_in_the_shapes_of_tensorflow_serving(small_model, tmp_path):
     """What TensorFlow Serving does with a request, REST or gRPC, to a signature."""
     import tensorflow as tf

@@ -51,7 +51,10 @@ def assert_same(one, other):
     assert other.history.epoch == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize(("epoch", "batch"), [(0, 1), (2, None), (2, 1), (3, 0)])
+SLOW = [pytest.param(*at, marks=pytest.mark.slow) for at in ((0, 1), (2, 1), (3, 0))]
+
+
+@pytest.mark.parametrize(("epoch", "batch"), [(2, None), *SLOW])
 def test_a_resumed_training_equals_the_uninterrupted_one(uninterrupted, epoch, batch, tmp_path):
     one = forecaster()
     with pytest.raises(KeyboardInterrupt):
@@ -62,6 +65,7 @@ def test_a_resumed_training_equals_the_uninterrupted_one(uninterrupted, epoch, b
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 
+@pytest.mark.slow
 def test_a_training_that_is_done_is_not_done_again(uninterrupted, tmp_path):
     forecaster().fit(FRAME, checkpoint=tmp_path, **FIT)
     before = (tmp_path / FILE).read_bytes()
@@ -70,6 +74,7 @@ def test_a_training_that_is_done_is_not_done_again(uninterrupted, tmp_path):
     assert (tmp_path / FILE).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_best_epoch_survives_an_interruption(tmp_path):
     options = {"batch_size": 16, "verbose": 0}
     make = {"optimizer": keras.optimizers.Adam(0.05)}  # too fast: the best epoch is an early one
@@ -108,6 +113,7 @@ def test_a_damaged_checkpoint_is_named_in_one_line(tmp_path):
         assert "\n" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_training_that_diverges_does_not_block_the_next(tmp_path):
     fast = forecaster(optimizer=keras.optimizers.SGD(1e30))
     with pytest.raises(ValueError, match="the training diverged"):
@@ -115,6 +121,7 @@ def test_a_training_that_diverges_does_not_block_the_next(tmp_path):
     forecaster().fit(FRAME, checkpoint=tmp_path, **FIT | {"epochs": 1})
 
 
+@pytest.mark.slow
 def test_a_folder_of_files_goes_on_too(tmp_path):
     pytest.importorskip("pyarrow")
     data = tmp_path / "data"

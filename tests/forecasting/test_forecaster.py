@@ -375,6 +375,7 @@ def test_exported_it_takes_raw_histories_with_gaps(frame, tmp_path, head):
     np.testing.assert_allclose(served, forecaster.predict(part)["nlinear"], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_importances_name_the_variables(frame):
     sizes = {"future": (0,), "static": (3, 0)}
     model = zoo.build("tft", 2, 1, 1, d_model=4, num_heads=1, covariates=sizes)

@@ -47,6 +47,7 @@ def read(folder):
     return pd.concat(map(pd.read_parquet, sorted(folder.glob("*.parquet"))), ignore_index=True)
 
 
+@pytest.mark.slow
 def test_every_series_is_forecast_once_as_here(cluster, trained, source, tmp_path):
     target = tmp_path / "target"
     found = forecast_partitions(trained, source, target)
@@ -56,7 +57,7 @@ def test_every_series_is_forecast_once_as_here(cluster, trained, source, tmp_pat
     here = Forecaster.load(trained).predict(read(source))
     both = rows.merge(here, on=["unique_id", "ds"])
     assert len(both) == len(rows) == len(here)
-    np.testing.assert_allclose(both["mean_x"], both["mean_y"], rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(both["nlinear_x"], both["nlinear_y"], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.slow

@@ -35,7 +35,9 @@ def test_the_best_trial_is_the_one_with_the_least_validation_loss():
     assert study.best_value == min(trial.value for trial in finished)
     chosen = study.best_params
     assert repr(forecaster.config.hyperparameters["individual"]) == chosen["individual"]
-    assert float(forecaster.optimizer.learning_rate) == pytest.approx(chosen["learning_rate"])
+    assert float(forecaster.config.optimizer.learning_rate) == pytest.approx(
+        chosen["learning_rate"]
+    )
     found = forecaster.fit(series("a", 120), epochs=1, verbose=0).predict(series("a", 120))
     assert np.isfinite(found["nlinear"]).all()
 

@@ -54,6 +54,7 @@ def test_it_sees_the_past_and_the_covariates_of_the_step_alone():
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.slow
 def test_the_first_step_is_drawn_from_the_models_own_distribution(name):
     model, inputs = build(name), example()
     head = heads.of(model)

@@ -77,6 +77,7 @@ def test_loss_and_accuracy_ignore_padding(batch):
     np.testing.assert_allclose(float(accuracy.result()), expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_learns_to_reverse_and_reloads(tmp_path):
     random = np.random.default_rng(1)
     lengths = random.integers(2, 6, 256).astype("int32")

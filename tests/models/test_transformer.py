@@ -51,6 +51,7 @@ def test_future_decoder_inputs_change_nothing(norm):
         np.testing.assert_allclose(after[:, : t + 1], before[:, : t + 1], rtol=0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_every_weight_gets_a_gradient(small_model, small_inputs):
     small_model.compile(keras.optimizers.SGD(0.1), "mse", **XLA)
     before = [w.copy() for w in small_model.get_weights()]
@@ -71,6 +72,7 @@ def test_decoder_noise_acts_in_training_alone(small_inputs):
     assert np.abs(noisy).max() > 0.01
 
 
+@pytest.mark.slow
 def test_copy_task_is_learnt_autoregressively():
     """A short form of benchmarks/copy_task.py: well below the variance of the data, which is 1."""
     sequences = random_sequences(2000, 3, 4, seed=0)
@@ -82,6 +84,7 @@ def test_copy_task_is_learnt_autoregressively():
     assert np.mean((model.generate(unseen, 3, start_token=0.0) - unseen) ** 2) < 0.1
 
 
+@pytest.mark.slow
 def test_same_seed_same_model(small_inputs):
     results = []
     for _ in range(2):

@@ -108,6 +108,7 @@ def test_a_model_that_is_not_functional_fails_at_once():
     assert {x.status for x in report.results[1:]} == {"not applicable"}
 
 
+@pytest.mark.slow
 def test_a_built_model_is_checked_and_left_as_it_was():
     model = kerastrans.build_transformer_model((8, 2), 4, 2, 16, 1, 1, d_model=8)
     before = model.get_weights()
@@ -131,6 +132,7 @@ def test_a_decoder_that_sees_what_comes_later_is_found():
 
 
 @pytest.mark.parametrize("reads_lengths", [True, False])
+@pytest.mark.slow
 def test_tokens_are_decoded_and_padding_is_hidden(reads_lengths):
     model = kerastrans.build_seq2seq_transformer(8, 8, 8, 2, 16, 1, 1)
     if not reads_lengths:

@@ -104,6 +104,7 @@ def test_two_processes_train_as_one(on_jax):
 
 
 @pytest.mark.tensorflow
+@pytest.mark.slow
 def test_tensorflow_mirrors():
     found = finish(start("tensorflow", "mirror"))
     # Batch normalisation sees the windows of its own device.

@@ -33,6 +33,7 @@ def trained(policy, epochs=30):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.slow
 def test_trains_and_generates_within_two_percent_of_float32(policy):
     model, losses = trained(policy)
     assert np.isfinite(losses).all()
