@@ -19,7 +19,6 @@ from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from .conftest import (
     CHANNELS,
     CONTEXT,
-    FAMILIES,
     HORIZON,
     NAMES,
     build,
