@@ -31,7 +31,8 @@ test-tensorflow: $(INSTALLED)
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_windows.py \
-		tests/utils/test_precision.py tests/models/test_covariates.py
+		tests/utils/test_precision.py tests/models/test_covariates.py \
+		tests/forecasting/test_checkpoint.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
