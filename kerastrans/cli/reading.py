@@ -70,6 +70,7 @@ def read_static(options):
 def _as_options(text):
     """A message of `read_csv` with the command line's names of its arguments."""
     text = text.replace("covariates=", "--past or --future-columns")
+    text = text.replace("dayfirst=True", "--dayfirst")  # a flag
     for flag in DOOR:
         text = re.sub(rf"\b{flag[2:].replace('-', '_')}=", f"{flag} ", text)
     return text.replace(" ,", ",")

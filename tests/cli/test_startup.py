@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
+
+from kerastrans.cli import main as cli
 
 pytestmark = pytest.mark.tensorflow  # what the command line calls is tested on every backend
 
@@ -63,3 +66,11 @@ arguments = ["nhits_air_passengers_12", "air_passengers", "--output", {str(tmp_p
 assert main(["forecast", *arguments]) == 0
 """
     assert run(code) == f"12 rows: {tmp_path / 'f.csv'}\n"
+
+
+def test_messages_name_the_options_of_the_command_line(tmp_path, capsys):
+    days = pd.date_range("2024-01-01", periods=30, freq="D").strftime("%d.%m.%Y")
+    pd.DataFrame({"date": days, "y": range(30)}).to_csv(tmp_path / "x.csv", index=False)
+    arguments = ["train", str(tmp_path / "x.csv"), "--output", str(tmp_path / "run")]
+    assert cli.main(arguments) == 2
+    assert "got '13.01.2024': give --dayfirst." in capsys.readouterr().err

@@ -55,6 +55,7 @@ def test_it_learns_over_epochs(folder):
     assert losses[-1] < 0.5 * losses[0]
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_a_file(tmp_path):
     """The data take ten times the memory that training on them may take."""
     parts = 60

@@ -69,6 +69,7 @@ def test_greedy_equals_the_uncached_loop(model, sentences):
     assert (found == END).any()
 
 
+@pytest.mark.slow
 def test_behind_the_end_there_is_padding_alone(model, sentences):
     for sampler in (GreedySampler(), RandomSampler(seed=0), BeamSampler(3)):
         found = model.generate(*sentences, 8, sampler)
@@ -155,6 +156,7 @@ def test_drawn_tokens_have_the_models_distribution(model, sentences, sampler, te
 
 @given(top_p=st.floats(0.05, 1.0))
 @settings(max_examples=3)  # each is a loop of its own
+@pytest.mark.slow
 def test_top_p_keeps_the_fewest_most_probable_tokens(model, sentences, top_p):
     source, lengths = (np.repeat(x[:1], 500, axis=0) for x in sentences)
     drawn = model.generate(source, lengths, 1, RandomSampler(top_p=top_p, seed=0))[:, 0]

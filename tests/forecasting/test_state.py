@@ -40,7 +40,10 @@ def test_the_given_point_loss_trains(frame):
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"model": "deepar", "head": "student_t", "units": 8, "num_samples": 20},
+        pytest.param(
+            {"model": "deepar", "head": "student_t", "units": 8, "num_samples": 20},
+            marks=pytest.mark.slow,
+        ),
         {"model": "nlinear", "head": "point", "loss": cubed, "optimizer": "sgd"},
         {
             "model": "nhits",
