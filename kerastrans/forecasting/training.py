@@ -57,8 +57,9 @@ def train(
     examples = Examples(config, model, panels, stride, held_out)
     if not model.trainable_weights or epochs == 0:
         return examples, None
-    if validation_size is None and not any(training for training, _ in examples.counts):
-        examples = Examples(config, model, panels, stride, 0)  # too short to hold any step out
+    parts = [examples.steps(part, batch_size) for part in (0, 1)]
+    if validation_size is None and held_out and not all(parts):
+        examples = Examples(config, model, panels, stride, 0)  # no known step can be held out
     if checkpoint is not None:
         steps = kwargs.get("steps_per_epoch")
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}

@@ -302,6 +302,15 @@ def test_by_default_training_ends_where_the_held_out_steps_stop_improving():
     assert inside.mean() == pytest.approx(0.8, abs=0.08)
 
 
+@pytest.mark.parametrize("length", [HORIZON + 2, 40])
+def test_where_nothing_can_be_held_out_all_of_it_trains(length):
+    short = series("s", length)
+    if length == 40:
+        short.loc[short.index[-HORIZON:], "y"] = np.nan
+    forecaster = Forecaster("nlinear", *SIZE).fit(short, verbose=0)
+    assert list(forecaster.history.history) == ["loss"]
+
+
 def _held_out(forecaster, frame):
     y = frame["y"].to_numpy()
     context, target = y[-CONTEXT - HORIZON : -HORIZON], y[-HORIZON:]
