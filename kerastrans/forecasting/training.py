@@ -15,6 +15,10 @@ from kerastrans.utils.validation import check_positive_integers
 EPOCHS = 50  # at most, where the held-out part of each series ends the training
 
 
+class DivergedError(ValueError):
+    """A training left weights that are no longer finite."""
+
+
 _REPLACED = {
     "validation_split": "validation_size, the last steps of each series",
     "validation_data": "validation_size, the last steps of each series",
@@ -71,7 +75,8 @@ def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
     """Train the model of some examples; returns Keras's history.
 
     Raises:
-        ValueError: no window to train on or to validate on; weights that are no longer finite.
+        ValueError: no window to train on or to validate on.
+        DivergedError: weights that are no longer finite.
         ValueError: a checkpoint of another training.
     """
     config, model, held_out = examples.config, examples.model, examples.validation_size
@@ -110,7 +115,7 @@ def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
         if not all(np.isfinite(weights).all() for weights in model.get_weights()):
             if checkpoint is not None:
                 checkpoint.path.unlink(missing_ok=True)
-            raise ValueError(
+            raise DivergedError(
                 f"the training diverged: the losses were {history.history['loss'][-3:]}. Give an "
                 "optimizer with a lower learning rate, or one that clips (clipnorm=1.0)."
             )

@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.forecasting.training import DivergedError
 from kerastrans.models import registry
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
@@ -70,41 +71,15 @@ def tune(
     make = functools.partial(
         Forecaster, name, context_length, prediction_length, seed=seed, **options
     )
-
-    def values_of(chosen):
-        return {k: next(v for v in space[k] if repr(v) == chosen[k]) for k in space}
-
-    def forecaster(chosen):
-        optimizer = keras.optimizers.Adam(chosen["learning_rate"], clipnorm=1.0)
-        return make(optimizer=optimizer, **values_of(chosen))
-
-    def suggest(trial):
-        rate = trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)
-        # By their text: Optuna stores no tuples.
-        chosen = {k: trial.suggest_categorical(k, list(map(repr, v))) for k, v in space.items()}
-        return chosen | {"learning_rate": rate}
-
-    def judge(trial):
-        chosen = suggest(trial)
-        candidate = forecaster(chosen)
-        try:
-            registry.build(name, context_length, prediction_length, 1, **values_of(chosen))
-        except ValueError as error:  # sizes that do not go together, such as heads and a width
-            warnings.warn(f"trial {trial.number} is left out: {error}", stacklevel=2)
-            raise optuna.TrialPruned from None
-        stop = keras.callbacks.EarlyStopping(patience=patience)
-        candidate.fit(
-            frame,
-            static=static,
-            validation_size=validation_size,
-            epochs=epochs,
-            batch_size=batch_size,
-            stride=stride,
-            callbacks=[stop, _Prune(trial, optuna)],
-            verbose=0,
-        )
-        return min(candidate.history.history["val_loss"])
-
+    training = {
+        "static": static,
+        "validation_size": validation_size,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "stride": stride,
+        "verbose": 0,
+    }
+    search = _Search(optuna, make, space, patience, functools.partial(Forecaster.fit, **training))
     study = optuna.create_study(
         sampler=optuna.samplers.TPESampler(seed=seed),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
@@ -112,8 +87,61 @@ def tune(
         study_name=f"{name}-{context_length}-{prediction_length}",
         load_if_exists=True,
     )
-    study.optimize(judge, n_trials=trials)
-    return study, forecaster(study.best_params)
+    study.optimize(functools.partial(search.judge, frame=frame), n_trials=trials)
+    left_out = search.left_out
+    if left_out and len(left_out) == len(study.trials):
+        raise ValueError(f"all {len(left_out)} trials were left out, the last one: {left_out[-1]}")
+    return study, search.forecaster(study.best_params)
+
+
+class _Search:
+    """The trials of one search.
+
+    Args:
+        optuna: the module.
+        make: function of hyperparameters and `optimizer` that returns a forecaster.
+        space: dict of hyperparameter -> tuple of values.
+        patience: int, epochs without a better loss that end a trial.
+        fit: function of a forecaster, a frame and `callbacks`.
+    """
+
+    def __init__(self, optuna, make, space, patience, fit):
+        self.optuna, self.make, self.space = optuna, make, space
+        self.patience, self.fit = patience, fit
+        self.left_out = []
+
+    def forecaster(self, chosen):
+        """The forecaster of some parameters, values by their text: Optuna stores no tuples."""
+        optimizer = keras.optimizers.Adam(chosen["learning_rate"], clipnorm=1.0)
+        values = {
+            name: next(value for value in values if repr(value) == chosen[name])
+            for name, values in self.space.items()
+        }
+        return self.make(optimizer=optimizer, **values)
+
+    def judge(self, trial, frame):
+        """The least validation loss of a trial; it is pruned where the sizes do not go together."""
+        chosen = {"learning_rate": trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)}
+        for name, values in self.space.items():
+            chosen[name] = trial.suggest_categorical(name, list(map(repr, values)))
+        candidate = self.forecaster(chosen)
+        config = candidate.config
+        size = config.context_length, config.prediction_length, 1
+        try:
+            registry.build(config.architecture, *size, **config.hyperparameters)
+        except ValueError as error:  # such as heads that do not divide the width
+            self._leave_out(trial, error)
+        stop = keras.callbacks.EarlyStopping(patience=self.patience)
+        try:
+            self.fit(candidate, frame, callbacks=[stop, _Prune(trial, self.optuna)])
+        except DivergedError as error:
+            self._leave_out(trial, error)
+        return min(candidate.history.history["val_loss"])
+
+    def _leave_out(self, trial, error):
+        warnings.warn(f"trial {trial.number} is left out: {error}", stacklevel=2)
+        self.left_out.append(error)
+        raise self.optuna.TrialPruned from None
 
 
 class _Prune(keras.callbacks.Callback):

@@ -58,3 +58,20 @@ def test_the_missing_extra_is_named(monkeypatch):
         ImportError, match=r'tune wants the extra: pip install "kerastrans\[tune\]"'
     ):
         tuning.tune("nlinear", series("a", 60), 14, 7, validation_size=7)
+
+
+def test_what_is_wrong_with_the_data_ends_the_search():
+    frame = series("a", 120)
+    with pytest.raises(ValueError, match="validation_size=3 holds no whole forecast"):
+        tuning.tune("nlinear", frame, 14, 7, validation_size=3, trials=2)
+    with pytest.raises(ValueError, match="no window to train on"):
+        tuning.tune("nlinear", frame[:9], 14, 7, validation_size=7, trials=2)
+
+
+def test_sizes_that_do_not_go_together_are_left_out_and_named():
+    space = {"num_heads": (3,), "d_model": (16,)}
+    with (
+        pytest.warns(UserWarning, match=r"trial 0 is left out: num_heads must divide d_model"),
+        pytest.raises(ValueError, match="all 1 trials were left out, the last one: num_heads must"),
+    ):
+        tuning.tune("patchtst", series("a", 120), 16, 7, validation_size=7, trials=1, space=space)
