@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.dates import read_times
+from kerastrans.utils.validation import NoSeriesError
 
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
 
@@ -122,7 +123,7 @@ def read_columns(frame, covariates, future=None):
         _check_long(frame)
         channels = [TARGET]
     if frame.empty or not channels:
-        raise ValueError(f"the frame is empty: its shape is {frame.shape}.")
+        raise NoSeriesError(f"the frame is empty: its shape is {frame.shape}.")
     check_real(frame, channels)
     if future is not None:
         frame = pd.concat([frame, future.drop(columns=channels, errors="ignore")])

@@ -9,6 +9,7 @@ from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import read_columns
 from kerastrans.data.frequency import check_countable, countable
+from kerastrans.utils.validation import NoSeriesError
 
 SPARSE = 100  # steps for each row: a series with longer gaps is a mistake in its time stamps
 
@@ -135,7 +136,7 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
     faults = {str(names[code][0]): why for code, why in sorted(broken.items())}
     if not keep.any():
         name, why = next(iter(faults.items()))
-        raise ValueError(f"no usable series: {name!r} has {why} ({len(faults)} series at fault).")
+        raise NoSeriesError(f"no usable series of {len(faults)}: {name!r} has {why}.", faults)
     past_numbers = np.where(is_past, numbers, numbers[begins].repeat(ends - begins))
     last = np.maximum.reduceat(past_numbers, begins)
     arrays, starts, ends, first = _lay_out((values, past, known), numbers, begins, ends, keep)

@@ -10,6 +10,7 @@ from kerastrans.data.frames import ID
 from kerastrans.data.panel import read_panel
 from kerastrans.data.partitions import list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
+from kerastrans.utils.validation import NoSeriesError
 
 
 class Reader:
@@ -143,9 +144,8 @@ def report_faults(faults, series_left, stacklevel=2):
     if faults:
         name, why = next(iter(faults.items()))
         if not series_left:
-            raise ValueError(
-                f"no series is left of {len(faults)}, see .faults: {name!r} has {why}."
-            )
+            message = f"no series is left of {len(faults)}, see .faults: {name!r} has {why}."
+            raise NoSeriesError(message, faults)
         warnings.warn(
             f"{len(faults)} series left out, see .faults: {name!r} has {why}.",
             stacklevel=stacklevel,

@@ -4,10 +4,13 @@ import functools
 import shutil
 from pathlib import Path
 
+import pandas as pd
+
+from kerastrans.data.frames import ID, TIME
 from kerastrans.data.partitions import list_partitions, read_partition
 from kerastrans.forecasting.presets import load_trained
 from kerastrans.utils.files import new_file
-from kerastrans.utils.validation import check_positive_integers, import_extra
+from kerastrans.utils.validation import NoSeriesError, check_positive_integers, import_extra
 
 RETRIES = 3
 _load = functools.cache(load_trained)  # once in each worker's process
@@ -31,14 +34,18 @@ def forecast_partitions(trained, source, target, *, backtest=None, num_workers=N
 
     Returns:
         Dict: "files" made now, "skipped" that stood there, "series", and "faults", a dict of the
-        series that were left out and why.
+        series that were left out and why; a file without a usable series is written without rows.
 
     Raises:
-        ImportError: the extra `scale` is missing. FileNotFoundError: no .parquet file in `source`.
+        ImportError: the extra `scale` is missing.
+        FileNotFoundError: no .parquet file in `source`.
+        ValueError: a target inside the source.
         RuntimeError: files that failed, the others are written.
     """
     ray = import_extra("ray", "forecasting partitions", "scale")
     source, target = Path(source).resolve(), Path(target).resolve()
+    if target.is_relative_to(source):
+        raise ValueError(f"the target {target} is inside the source, whose files it would join.")
     paths = [path.relative_to(source) for path in list_partitions(source)]
     waiting = [path for path in paths if not (target / path).exists()]
     if not ray.is_initialized():
@@ -79,10 +86,20 @@ def _forecast_partition(trained, source, target, backtest, levels):
     forecaster = _load(trained)
     frame = read_partition(source)
     options = {} if levels is None else {"levels": levels}
-    if backtest is None:
-        rows = forecaster.predict(frame, **options)
-    else:
-        rows = forecaster.backtest(frame, **backtest, **options)
-    with new_file(target) as unfinished:
-        rows.to_parquet(unfinished, index=False)
-    return rows["unique_id"].nunique(), dict(forecaster.faults)
+    try:
+        if backtest is None:
+            rows = forecaster.predict(frame, **options)
+        else:
+            rows = forecaster.backtest(frame, **backtest, **options)
+        faults = forecaster.faults
+    except NoSeriesError as error:  # written all the same, so that no run tries it again
+        rows = pd.DataFrame(columns=[ID, TIME, forecaster.alias])
+        faults = error.faults or {source.name: str(error)}
+    try:
+        with new_file(target) as unfinished:
+            rows.to_parquet(unfinished, index=False)
+    except OSError:
+        if not target.exists():
+            raise
+        # Another run on the same target has written it meanwhile.
+    return rows[ID].nunique(), dict(faults)

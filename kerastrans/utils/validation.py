@@ -8,6 +8,18 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 
 
+class NoSeriesError(ValueError):
+    """There is no series to work on: none at all, or each has a fault.
+
+    Attributes:
+        faults: dict of series -> why it was left out.
+    """
+
+    def __init__(self, message, faults=()):
+        super().__init__(message)
+        self.faults = dict(faults)
+
+
 def check_positive_integers(**values):
     """Raise ValueError for the first value that is not an integer of at least 1."""
     for name, value in values.items():

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
+from kerastrans.forecasting import scale
 from kerastrans.forecasting.scale import forecast_partitions
 from tests.data.test_partitions import SIZES, series, write
 
@@ -115,3 +116,30 @@ def test_a_bad_file_is_named_and_the_others_are_written(cluster, trained, source
     with pytest.raises(RuntimeError, match=r"1 of 6 files failed, part-0\.parquet: .*cannot read"):
         forecast_partitions(trained, source, tmp_path / "target")
     assert len(list((tmp_path / "target").glob("*.parquet"))) == FILES - 1
+
+
+@pytest.mark.slow
+def test_a_file_without_a_usable_series_is_done_once(cluster, trained, source, tmp_path):
+    faulty = series(100, 2).assign(y=np.nan)
+    faulty.to_parquet(source / "faulty.parquet")
+    faulty[:0].to_parquet(source / "nothing.parquet")
+    target = tmp_path / "target"
+    found = forecast_partitions(trained, source, target)
+    assert (found["files"], found["series"]) == (FILES + 2, 5 * FILES)
+    assert set(found["faults"]) == {*faulty["unique_id"], "nothing.parquet"}
+    assert len(pd.read_parquet(target / "faulty.parquet")) == 0
+    assert forecast_partitions(trained, source, target)["files"] == 0
+
+
+def test_a_target_inside_the_source_is_refused(trained, source):
+    with pytest.raises(ValueError, match="is inside the source, whose files it would join"):
+        forecast_partitions(trained, source, source / "forecasts")
+
+
+def test_a_file_that_another_run_has_written_meanwhile_stays(trained, source, tmp_path):
+    target = tmp_path / "part-0.parquet"
+    first = scale._forecast_partition(trained, source / "part-0.parquet", target, None, None)
+    written = target.read_bytes()
+    again = scale._forecast_partition(trained, source / "part-0.parquet", target, None, None)
+    assert again == first
+    assert target.read_bytes() == written
