@@ -83,7 +83,8 @@ def test_a_shift_moves_the_point_and_rescaling_stretches_it(head):
     parameters, shape = forecast_of(head)
     point = head.point(parameters)
     amount = np.linspace(-1, 1, shape[-1], dtype="float32") * np.ones(shape, "float32")
-    tensors = map(keras.ops.convert_to_tensor, (parameters, amount))
+    dtype = str(parameters.dtype)
+    tensors = (keras.ops.convert_to_tensor(x, dtype) for x in (parameters, amount))
     moved = head.point(to_numpy(head.shift(*tensors)))
     if isinstance(head, NegativeBinomialHead):
         np.testing.assert_allclose(moved, point * np.exp(amount), rtol=1e-5)
