@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
-from kerastrans.utils.random import seeded
 from kerastrans.testing import example_windows
+from kerastrans.utils.random import seeded
 
 CONTEXT, HORIZON, CHANNELS = 24, 12, 3
 
