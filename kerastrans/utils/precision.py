@@ -1,8 +1,9 @@
-"""The number formats that a model computes in: how to choose one, and what stays in float32."""
+"""The number formats that a model computes in: how to choose one, and what stays in float32.
 
-import keras
+Keras is imported where it is used: layers take `full_precision` from here while the first import of
+Keras registers them, see `kerastrans._register`.
+"""
 
-from kerastrans.utils import backend
 from kerastrans.utils.validation import check_choice
 
 # Keras's dtype policy, and whether matrix products of float32 may round their factors to tf32.
@@ -34,6 +35,10 @@ def use(precision="auto"):
         ValueError: another name.
     """
     check_choice("precision", precision, ("auto", *POLICIES))
+    import keras
+
+    from kerastrans.utils import backend
+
     backend.grow_memory()
     if precision == "auto":
         precision = _best(*backend.accelerator())
@@ -55,4 +60,6 @@ def full_precision():
     float32 under "mixed_float16" and "mixed_bfloat16", whose 11 and 8 bits of precision are too few
     for a series' level and its forecast; the policy's own dtype otherwise.
     """
+    import keras
+
     return keras.config.dtype_policy().variable_dtype

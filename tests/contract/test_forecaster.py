@@ -29,7 +29,7 @@ LOSSES = {
     "log cosh": lambda head: keras.losses.LogCosh(),  # Keras writes Huber without its delta
     "crps": heads.CRPS,
 }
-OPTIMIZERS = {"name": lambda: "adam", "object": lambda: keras.optimizers.SGD(0.001, momentum=0.5)}
+OPTIMIZERS = {"name": lambda: "adam", "object": lambda: keras.optimizers.Adam(0.003, clipnorm=1.0)}
 SCALERS = {
     "standard": "standard",
     "mean_abs": "mean_abs",
