@@ -23,7 +23,8 @@ def build(config, num_channels, sizes):
             model = registry.build(
                 model, *size, head=head, covariates=sizes, **config.hyperparameters
             )
-        if not model.compiled:
+        is_given = config.loss is not None or config.optimizer != "adam"
+        if is_given or not model.compiled:
             compile_model(config, model)
     return model
 

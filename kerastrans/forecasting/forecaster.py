@@ -31,7 +31,8 @@ class Forecaster(Predicted, Evaluated, Stored):
         head: What is forecast, see `kerastrans.heads.get`. By default quantiles; points for an
             architecture without weights, and the head that a built model has.
         loss: A Keras loss in place of the head's own.
-        optimizer: Name or Keras optimizer.
+        optimizer: Name or Keras optimizer. A model that is compiled keeps its own loss and
+            optimizer where neither is given.
         scaler: How a window is scaled by its context: a `kerastrans.data.WindowScaler` or its
             kind: "standard", "mean_abs", "mase" (a mean absolute error is then a MASE), or None,
             as counts need it.
@@ -189,7 +190,10 @@ class Forecaster(Predicted, Evaluated, Stored):
                 **kwargs,
             )
         self._report(examples)
-        trained = {**(self.fitted.trained if self.fitted else {}), **examples.trained}
+        trained = dict(self.fitted.trained) if self.fitted else {}
+        if history is not None:  # a baseline, or no epoch, trains on nothing
+            for name, end in examples.trained.items():
+                trained[name] = max(end, trained.get(name, end))
         self.fitted = Fitted(
             model, reader.clock, reader.covariates, reader.channels, trained, history=history
         )

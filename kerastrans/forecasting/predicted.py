@@ -51,7 +51,7 @@ class Predicted:
             DataFrame "unique_id", "ds", the forecast, named by `alias`, and for each level its
             interval "<alias>-lo-80", "<alias>-hi-80"; `prediction_length` rows a series and
             channel. The forecast is the head's point: the median of quantiles, the mean of
-            distributions; "<alias>-median" stands beside a mean that is not the median. A series
+            distributions; "<alias>-median" accompanies a mean that is not the median. A series
             with a fault is left out, and named in a warning and in `faults`.
 
         Raises:

@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from kerastrans.data.frames import ID, TARGET, TIME
-from kerastrans.forecasting.building import build
+from kerastrans.forecasting.building import build_for
+from kerastrans.forecasting.reading import Reader
 from kerastrans.models import registry
 
 
 def univariate(config, fitted):
-    """The same weights behind one channel.
+    """The same weights for one channel.
 
     Raises:
         ValueError: a model that mixes channels, or has weights of each.
@@ -19,8 +20,8 @@ def univariate(config, fitted):
         raise ValueError(
             f"trained on the columns {channels}, which {config.name} mixes: give these columns."
         )
-    calendar = 2 * len(fitted.clock.calendar_names) if config.calendar else 0
-    model = build(config, 1, fitted.covariates.sizes(calendar))
+    reader = Reader(config, fitted.clock, fitted.covariates, None, num_channels=1)
+    model = build_for(config, reader)
     weights = fitted.model.get_weights()
     if [w.shape for w in weights] != [w.shape for w in model.get_weights()]:
         raise ValueError(

@@ -161,6 +161,42 @@ def test_rows_that_trained_are_not_scored_without_a_word(frame):
         )
 
 
+def test_only_what_has_trained_counts_as_trained(frame):
+    known = frame[frame.groupby("unique_id").cumcount(ascending=False) >= HORIZON]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        Forecaster("seasonal_naive", *SIZE, season=7).fit(frame).backtest(frame, windows=2)
+        Forecaster("nlinear", *SIZE).fit(frame, epochs=0).backtest(frame, windows=2)
+    forecaster = Forecaster("nlinear", *SIZE).fit(frame, **QUICK).fit(known, **QUICK)
+    with pytest.warns(UserWarning, match="2 of 2 windows score rows that the model was trained"):
+        forecaster.backtest(frame, windows=1)
+
+
+def test_a_compiled_model_takes_the_loss_and_the_optimizer_that_are_given(frame):
+    model = own_model((HORIZON, 1))
+    model.compile("sgd", "mse")
+    optimizer = keras.optimizers.Adam(0.0123)
+    given = Forecaster(model, *SIZE, loss="mae", optimizer=optimizer).fit(frame, **QUICK).model
+    assert float(given.optimizer.learning_rate) == pytest.approx(0.0123)
+    assert given.loss.loss is keras.losses.mean_absolute_error
+    model.compile("sgd", "mse")
+    assert Forecaster(model, *SIZE).fit(frame, **QUICK).model.loss == "mse"
+
+
+def test_histories_reach_an_input_of_another_name(frame):
+    past = keras.Input((CONTEXT, 1), name="past_covariates")
+    values = keras.Input((CONTEXT, 1), name="values")
+    x = keras.layers.Flatten()(keras.layers.Concatenate()([values, past]))
+    x = keras.layers.Reshape((HORIZON, 1))(keras.layers.Dense(HORIZON)(x))
+    model = keras.Model([values, past], x, name="mine")
+    forecaster = Forecaster(model, *SIZE, past=["price"]).fit(frame, **QUICK)
+    part = frame[frame["unique_id"] == "b"]
+    encoded = forecaster.fitted.covariates.encode(part, "past")[None, -CONTEXT:]
+    inputs = {"history": part["y"].to_numpy()[None, -CONTEXT:, None], "past_covariates": encoded}
+    served = forecaster.forecast_histories(inputs)["forecast"][0, :, 0]
+    np.testing.assert_allclose(served, forecaster.predict(part)["mine"], rtol=1e-5)
+
+
 def test_refitting_reads_covariates_by_the_past_alone(frame):
     spiked = frame.copy()
     last = spiked.groupby("unique_id")["ds"].transform("max") - pd.Timedelta(days=HORIZON)
