@@ -3,17 +3,18 @@
 import numpy as np
 
 
-def training_cuts(panel, context_length, prediction_length, stride=1, held_out=0):
+def training_cuts(panel, context_length, prediction_length, stride=1, held_out=0, pad=True):
     """Cuts of the windows that train, and of those that validate.
 
-    Full windows are taken, and one padded window of a series that is shorter; windows without a
-    known value before the cut, or from it on, are left out.
+    Windows without a known value before the cut, or from it on, are left out.
 
     Args:
         panel: `Panel`.
         context_length: int, steps of history in a window.
         prediction_length: int, steps to forecast after them.
         stride: int, steps from one window to the next.
+        pad: bool, whether windows whose context begins before their series are taken too, so that
+            a model learns what it can say of a short history; otherwise full ones alone.
         held_out: int, last steps of each series whose targets validate (`validation_size`); 0 for
             none.
 
@@ -31,10 +32,7 @@ def training_cuts(panel, context_length, prediction_length, stride=1, held_out=0
     known = panel.num_known
 
     def cuts(begins, ends):
-        lowest = np.maximum(
-            begins, np.minimum(panel.begins + context_length, ends - prediction_length)
-        )
-        lowest = np.maximum(lowest, panel.begins + 1)
+        lowest = np.maximum(begins, panel.begins + (1 if pad else context_length))
         counts = np.maximum(0, -(-(ends - prediction_length + 1 - lowest) // stride))
         series = np.repeat(np.arange(len(panel)), counts)
         place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -10,6 +10,7 @@ from kerastrans.data.covariates import KINDS
 from kerastrans.data.gaps import FILLS, last_rows
 from kerastrans.data.panel import Panel
 from kerastrans.data.scaling import WindowScaler
+from kerastrans.data.series_scales import series_scales
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 
@@ -22,14 +23,16 @@ class Windows:
         context_length, prediction_length: int, steps before a cut, and from it on.
         series, cuts: `(windows,)`, each window's series and the row of its first target.
         scaler: `WindowScaler`.
-        fill: what a model sees where a value is missing: None for the mean of the context, "last"
-            for the last value before in the context, "zero". The loss leaves missing targets out
-            in any case.
+        fill: what takes the place of a missing value: None for nothing, "last" for the last value
+            before in the context, "zero". The loss leaves missing targets out in any case.
         calendar: bool, whether calendar features join the future covariates.
         position: bool, whether the model asks for the clock's number of a window's first step.
         decoder: bool, whether it asks for decoder inputs: the last value of the context and all
             targets but the last.
         history: str, what the model calls the input of its history.
+        missing: bool, whether the model takes NaN for a missing value; otherwise it sees 0.
+        ends: `(windows,)`, rows before which a series' values set the typical scale of its windows,
+            see `series_scales`; each window's cut by default.
 
     Raises:
         ValueError: a length below 1, an unknown fill, a context that the scaler cannot use.
@@ -57,6 +60,8 @@ class Windows:
     position: bool = False
     decoder: bool = False
     history: str = "history"
+    missing: bool = False
+    ends: np.ndarray | None = None
 
     def __post_init__(self):
         check_positive_integers(
@@ -94,7 +99,7 @@ class Windows:
                 np, list(self._tables.values()), numbers, is_training=False
             )
         history = inputs[self.history] if isinstance(inputs, dict) else inputs
-        finite = np.isfinite(history).all(axis=(1, 2)) & np.isfinite(scales).all(axis=(0, 2, 3))
+        finite = ~np.isinf(history).any(axis=(1, 2)) & np.isfinite(scales).all(axis=(0, 2, 3))
         if not finite.all():
             name = self.panel.names[self.series[numbers[finite.argmin()]]][0]
             raise ValueError(
@@ -114,6 +119,10 @@ class Windows:
             "first": panel.first,
             "values": panel.values,
         }
+        ends = arrays["cut"] if self.ends is None else self.ends
+        arrays["typical"], arrays["typical_of"] = series_scales(
+            panel, self.scaler, self.series, ends
+        )
         if self.fill == "last":
             arrays["last"] = last_rows(np.isnan(panel.values), axis=0)
         for kind in KINDS:
@@ -141,10 +150,13 @@ class Windows:
         rows = cut[:, None] + (steps if needs_future else steps[:past_steps])
         rows = xp.where(rows < begin[:, None], 0, rows)
         seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
-        center, scale = self.scaler.statistics(seen, xp)
+        typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
+        center, scale = self.scaler.statistics(seen, xp, typical[:, None])
         seen = self._filled(xp, table, seen, rows[:, :past_steps])
         x = (seen - center) / scale
-        x = xp.asarray(xp.where(xp.isnan(x), 0.0, x), dtype="float32")
+        if not self.missing:
+            x = xp.where(xp.isnan(x), 0.0, x)
+        x = xp.asarray(x, dtype="float32")
         inputs = {self.history: x}
         if "past" in table:
             inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
@@ -169,7 +181,8 @@ class Windows:
         targets = xp.asarray((targets - center) / scale, dtype="float32")
         if self.decoder:
             before = xp.concatenate([x[:, -1:], targets[:, :-1]], axis=1)
-            before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
+            if not self.missing:
+                before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
             inputs = {**inputs, "decoder_inputs": before}
         return inputs, targets
 

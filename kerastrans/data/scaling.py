@@ -50,7 +50,7 @@ class StandardScaler:
         std = peak * shifted.std(axis=0)
         return cls(values[0] + peak * shifted.mean(axis=0), np.where(std > 0, std, 1.0))
 
-    def statistics(self, seen, xp=np):
+    def statistics(self, seen, xp=np, typical=0.0):
         """Centre and scale of every window, `(1, 1, num_channels)`, float32."""
         return tuple(x[None, None].astype("float32") for x in (self.mean, self.std))
 
@@ -104,6 +104,16 @@ class WindowScaler:
         """Whether windows stay as they are, and so do their forecasts."""
         return self.kind is None
 
+    @property
+    def least_spread(self):
+        """The least standard deviation by which a network should divide a window once more.
+
+        In units of the scaled window, so that the network does not undo what `statistics` does
+        for a context that hardly moves. One that is divided by its level can be calm and yet move.
+        0 where the units are not known.
+        """
+        return {None: 0.0, "standard": 1.0, "mean_abs": 0.01, "mase": 0.5}[self.kind]
+
     def __post_init__(self):
         check_choice("scaler", self.kind, SCALERS)
         check_positive_integers(season=self.season)
@@ -116,16 +126,33 @@ class WindowScaler:
                 f"steps: context_length must be greater, got {context_length}."
             )
 
-    def statistics(self, seen, xp=np):
+    def statistics(self, seen, xp=np, typical=0.0):
         """Centre and scale `(batch, 1, num_channels)` of contexts `(batch, time, num_channels)`.
 
-        NaN values do not count. A context that is constant is divided by its magnitude, one that
-        is zero throughout, or has no value, by 1.
+        NaN values do not count. What is known of a context may hardly move, as the zeros before a
+        launch or a sensor that is stuck, or be too little to tell: the scale is not below
+        `typical / sqrt(known + 1)`, the deviation that the known values would have, were they all
+        alike, with one more at the typical distance. Without a typical scale a constant context is
+        divided by its magnitude, one that is zero throughout, or has no value, by 1.
 
         Args:
             seen: array or tensor.
             xp: the module that computes: NumPy, TensorFlow's NumPy, or `keras.ops`.
+            typical: the scale of the whole series, `(batch, 1, num_channels)`, or broadcast, see
+                `series_scales`; 0 where it is not known.
         """
+        center, scale, unit, number = self._measured(seen, xp)
+        if self.kind is None:
+            return center, xp.ones_like(center)
+        scale = xp.maximum(scale, typical / xp.sqrt(number + 1.0))
+        return center, xp.where(scale > 0.0, scale, unit)
+
+    def deviations(self, seen):
+        """The scale of each context as it is: 0 where there is none, see `statistics`."""
+        return self._measured(seen, np)[1]
+
+    def _measured(self, seen, xp):
+        """Centre, scale, magnitude (1 where it is 0) and number of known values of contexts."""
         known = xp.logical_not(xp.isnan(seen))
         weight = xp.where(known, xp.ones_like(seen), 0.0)
         number = xp.sum(weight, axis=1, keepdims=True)
@@ -134,8 +161,7 @@ class WindowScaler:
         unit = _or_one(xp.max(xp.abs(values), axis=1, keepdims=True), xp)
         if self.kind in (None, "mean_abs"):
             level = xp.sum(xp.abs(values) / unit, axis=1, keepdims=True) / count * unit
-            scale = _or_one(level, xp) if self.kind else xp.ones_like(level)
-            return xp.zeros_like(level), scale
+            return xp.zeros_like(level), level, unit, number
         # From the greatest value on and in units of the greatest size: neither do squares overflow,
         # nor is a small range lost beside a large level, nor does a constant have a deviation.
         top = xp.max(xp.where(known, seen, -unit), axis=1, keepdims=True)
@@ -149,10 +175,10 @@ class WindowScaler:
             steps = both * xp.abs(below[:, self.season :] - below[:, : -self.season])
             pairs = xp.maximum(xp.sum(both, axis=1, keepdims=True), 1.0)
             scale = xp.sum(steps, axis=1, keepdims=True) / pairs
-        scale = scale * unit
         center = xp.where(number > 0.0, top + middle * unit, 0.0)
         # A deviation that is no more than the rounding of the values is none.
-        return center, xp.where(scale > 4 * _resolution(seen) * unit, scale, unit)
+        is_real = scale > 4 * _resolution(seen)
+        return center, xp.where(is_real, scale * unit, xp.zeros_like(scale)), unit, number
 
 
 def _to_float32(values):

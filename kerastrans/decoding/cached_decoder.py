@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.decoding.contract import check_steps, states_own, time_axes
-from kerastrans.decoding.graph import arguments, split, store
+from kerastrans.decoding.graph import arguments, history_input, split, store, takes_missing
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.utils.backend import compile_function
 
@@ -56,6 +56,7 @@ class CachedDecoder:
                 f"got {model.name!r} ({type(model).__name__})."
             )
         *self.encoder_inputs, self.decoder_input = model.inputs
+        self.with_missing = history_input(model) if takes_missing(model) else None
         self.output = model.outputs[0]
         self.encode_nodes, self.step_nodes = split(model)
         axes, self._reads_ahead = check_steps(model, self.step_nodes)
@@ -166,7 +167,9 @@ class CachedDecoder:
 
     def check_inputs(self, arrays, caller):
         """The encoder inputs as NumPy arrays; ValueError for a wrong shape or value."""
-        return check_arrays(arrays, self.encoder_inputs, caller, "encoder input(s)")
+        return check_arrays(
+            arrays, self.encoder_inputs, caller, "encoder input(s)", self.with_missing
+        )
 
     def check_length(self, num_steps):
         """Raise ValueError where `num_steps` is past what a positional encoding holds."""

@@ -62,7 +62,7 @@ def generate(model, encoder_inputs, num_steps, start_token=None):
         )
     encoder_inputs = decoder.check_inputs(encoder_inputs, "generate")
     if start_token is None:
-        start_token = encoder_inputs[0][:, -1:, :]
+        start_token = np.nan_to_num(encoder_inputs[0][:, -1:, :])
     start_token = check_start_token(start_token, decoder.decoder_input, len(encoder_inputs[0]))
     return decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
 

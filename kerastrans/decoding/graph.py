@@ -2,7 +2,9 @@
 
 import keras
 
-from kerastrans.utils.keras_internals import call_arguments, calls
+from kerastrans.utils.keras_internals import call_arguments, calls, op_name
+
+PASS_ON = ("GetItem", "Reshape", "Concatenate", "Add", "Subtract")  # operations, not layers
 
 
 def arguments(node, tensors):
@@ -48,3 +50,23 @@ def history_input(model):
     """The input that is the history: the one of that name, or the first."""
     named = [tensor for tensor in model.inputs if tensor.name == "history"]
     return named[0] if named else model.inputs[0]
+
+
+def takes_missing(model):
+    """Whether a model's history may hold NaN for missing values: all that reads it says so.
+
+    A layer says so by an attribute `takes_missing`. Slices, new shapes and sums pass a NaN on, and
+    a model inside the model is looked into.
+    """
+    history, consumers = {id(history_input(model))}, []
+    for node in calls(model):
+        if any(id(tensor) in history for tensor in node.input_tensors):
+            is_layer = isinstance(node.operation, keras.layers.Layer)
+            if op_name(node.operation) in PASS_ON and not is_layer:
+                history.update(id(tensor) for tensor in node.outputs)
+            else:
+                consumers.append(node.operation)
+    return bool(consumers) and all(
+        takes_missing(x) if isinstance(x, keras.Model) else getattr(x, "takes_missing", False)
+        for x in consumers
+    )

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def check_arrays(arrays, symbols, caller, kind):
+def check_arrays(arrays, symbols, caller, kind, with_missing=None):
     """One NumPy array for each of a model's inputs.
 
     Args:
@@ -11,6 +11,7 @@ def check_arrays(arrays, symbols, caller, kind):
         symbols: the inputs, KerasTensors.
         caller: str, the function that was given the arrays.
         kind: str, what the arrays are.
+        with_missing: the input that may hold NaN; None for none.
 
     Raises:
         ValueError: another number of arrays, another shape, an empty array, fractions where the
@@ -19,10 +20,13 @@ def check_arrays(arrays, symbols, caller, kind):
     arrays = arrays if isinstance(arrays, list | tuple) else [arrays]
     if len(arrays) != len(symbols):
         raise ValueError(f"{caller} wants {len(symbols)} {kind}, got {len(arrays)}.")
-    return [_check_array(array, symbol) for array, symbol in zip(arrays, symbols, strict=True)]
+    return [
+        _check_array(array, symbol, symbol is with_missing)
+        for array, symbol in zip(arrays, symbols, strict=True)
+    ]
 
 
-def _check_array(array, symbol):
+def _check_array(array, symbol, may_miss):
     array = np.asarray(array)
     shape = symbol.shape
     fits = array.ndim == len(shape) and all(
@@ -34,7 +38,7 @@ def _check_array(array, symbol):
         raise ValueError(f"{symbol.name} must not be empty, got shape {array.shape}.")
     if symbol.dtype.startswith("int") and array.dtype.kind not in "iu":
         raise ValueError(f"{symbol.name} must hold integers, got {array.dtype}.")
-    if not np.isfinite(array).all():
+    if np.isinf(array).any() or (np.isnan(array).any() and not may_miss):
         raise ValueError(f"{symbol.name} must be finite, got NaN or infinite values.")
     return array.astype(symbol.dtype, copy=False)
 

@@ -7,7 +7,7 @@ import keras
 
 from kerastrans import __version__, heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
-from kerastrans.decoding.graph import inputs_of
+from kerastrans.decoding.graph import inputs_of, takes_missing
 from kerastrans.decoding.samplers import FeedBack
 from kerastrans.export.scaling import check_scaler, unscaled
 from kerastrans.utils.validation import check_positive_integers, check_prediction_length
@@ -77,7 +77,7 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
         for name, tensor in inputs.items()
     ]
     facts = describe(model, inputs, prediction_length)
-    function = unscaled(predict, head, scaler)
+    function = unscaled(predict, head, scaler, takes_missing(model))
     return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
 
 

@@ -18,7 +18,7 @@ def check_scaler(model, head, scaler, num_channels):
         head.rescale(parameters, np.zeros(num_channels), np.ones(num_channels))
 
 
-def unscaled(predict, head, scaler):
+def unscaled(predict, head, scaler, takes_missing):
     """The function from raw history, and the model's further inputs, to the head's outputs.
 
     Args:
@@ -27,6 +27,7 @@ def unscaled(predict, head, scaler):
             head.size])`.
         head: of the model.
         scaler: `StandardScaler`, `WindowScaler` or None.
+        takes_missing: bool, whether `predict` takes NaN for a missing value; otherwise it gets 0.
     """
     import tensorflow as tf
 
@@ -34,7 +35,7 @@ def unscaled(predict, head, scaler):
     if scaler is None or scaler.is_identity:  # counts stay as they are
 
         def function(history, *further):
-            if by_window:
+            if not takes_missing:
                 history = tf.where(tf.math.is_nan(history), 0.0, history)
             return head.outputs(predict(history, *further))
 
@@ -46,7 +47,7 @@ def unscaled(predict, head, scaler):
             history = history / unit
         center, scale = scaler.statistics(history, keras.ops)
         x = (history - center) / scale
-        if by_window:
+        if not takes_missing:
             x = tf.where(tf.math.is_nan(x), 0.0, x)
         parameters = head.rescale(predict(x, *further), center, scale)
         if by_window:

@@ -3,7 +3,9 @@
 import keras
 
 from kerastrans import heads
+from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.models import registry
+from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.random import seeded
 
 
@@ -19,10 +21,13 @@ def build(config, num_channels, sizes):
         model = config.model
         if not config.is_built:
             size = config.context_length, config.prediction_length, num_channels
-            head = config.resolved_head
+            head = heads.get(config.resolved_head, sees_missing=True)
             model = registry.build(
                 model, *size, head=head, covariates=sizes, **config.hyperparameters
             )
+            for layer in all_layers(model):
+                if isinstance(layer, ReversibleInstanceNormalization):
+                    layer.floor = max(layer.floor, config.scaler.least_spread)
         is_given = config.loss is not None or config.optimizer != "adam"
         if is_given or not model.compiled:
             compile_model(config, model)

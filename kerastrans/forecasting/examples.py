@@ -10,12 +10,12 @@ from kerastrans.data.batches import Endless
 from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
-from kerastrans.decoding.graph import history_input
+from kerastrans.decoding.graph import history_input, takes_missing
 from kerastrans.forecasting.reading import report_faults
 from kerastrans.forecasting.stored import written
 
 
-def windows_of(config, model, panel, series, cuts):
+def windows_of(config, model, panel, series, cuts, ends=None):
     """`Windows` of a panel as this model takes them."""
     names = {tensor.name for tensor in model.inputs}
     return Windows(
@@ -30,6 +30,8 @@ def windows_of(config, model, panel, series, cuts):
         position="position" in names,
         decoder="decoder_inputs" in names,
         history=history_input(model).name,
+        missing=takes_missing(model),
+        ends=ends,
     )
 
 
@@ -69,8 +71,12 @@ class Examples:
         """Training windows and validation windows of one panel."""
         panel = self.panels[number] if panel is None else panel
         size = self.config.context_length, self.config.prediction_length
-        cuts = training_cuts(panel, *size, self.stride, held_out=self.validation_size)
-        return [windows_of(self.config, self.model, panel, *part) for part in cuts]
+        held_out, pad = self.validation_size, self.config.short == "pad"
+        parts = training_cuts(panel, *size, self.stride, held_out=held_out, pad=pad)
+        return [
+            windows_of(self.config, self.model, panel, series, cuts, panel.cuts[series] - held_out)
+            for series, cuts in parts
+        ]
 
     def steps(self, part, batch_size):
         """How many batches an epoch of the training (0) or the validation part (1) has."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kerastrans.data.gaps import fill_gaps
-from kerastrans.decoding.graph import history_input
+from kerastrans.decoding.graph import history_input, takes_missing
 from kerastrans.forecasting.fitted import BATCH
 from kerastrans.forecasting.forecasts import Forecasts
 from kerastrans.utils.validation import check_finite_output
@@ -42,7 +42,9 @@ def forecast_arrays(config, fitted, inputs):
     """
     history = np.asarray(inputs["history"], "float64")
     center, scale = config.scaler.statistics(history)
-    scaled = np.nan_to_num((fill_gaps(history, config.fill) - center) / scale).astype("float32")
+    scaled = ((fill_gaps(history, config.fill) - center) / scale).astype("float32")
+    if not takes_missing(fitted.model):
+        scaled = np.nan_to_num(scaled)
     further = {name: value for name, value in inputs.items() if name != "history"}
     inputs = {history_input(fitted.model).name: scaled, **further} if further else scaled
     return _rescaled(config, fitted, inputs, center, scale)

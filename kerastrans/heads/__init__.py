@@ -52,10 +52,14 @@ _HEADS = {
 }
 
 
-def get(head):
+def get(head, **kwargs):
     """A new head for one model: from None (a point), a name, or a `Head`, which is copied.
 
     Names are "point", "quantiles", "normal", "student_t", "negative_binomial", "mixture".
+
+    Args:
+        head: None, a name or a `Head`.
+        **kwargs: arguments of its class that differ, such as `sees_missing=True`.
 
     Raises:
         ValueError: an unknown name.
@@ -66,11 +70,11 @@ def get(head):
         9
     """
     if head is None:
-        return PointHead()
+        return PointHead(**kwargs)
     if isinstance(head, str) and head in _HEADS:
-        return _HEADS[head]()
+        return _HEADS[head](**kwargs)
     if isinstance(head, Head):
-        return type(head).from_config({**head.get_config(), "name": "forecast"})
+        return type(head).from_config({**head.get_config(), "name": "forecast", **kwargs})
     raise ValueError(f"unknown head {head!r}: {suggest(head, _HEADS)}")
 
 

@@ -39,6 +39,12 @@ class Head(keras.layers.Layer):
         shift: `(batch, prediction_length, num_channels)`, what the network forecast apart from
             the raw values, such as a trend; None for nothing.
 
+    Args:
+        sees_missing: bool, whether its models are told which steps of the history are missing, so
+            that a forecast made from little can have a larger spread, see
+            `kerastrans.layers.MissingHistory`.
+        **kwargs: arguments of `keras.layers.Layer`.
+
     Returns:
         `(batch, prediction_length, num_channels, size)`.
 
@@ -57,8 +63,9 @@ class Head(keras.layers.Layer):
     lower_bound = None
     interval_levels = None
 
-    def __init__(self, **kwargs):
+    def __init__(self, sees_missing=False, **kwargs):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
+        self.sees_missing = sees_missing
 
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
         """The end of a model's graph: this head applied to raw values, see the call arguments.
@@ -70,7 +77,7 @@ class Head(keras.layers.Layer):
 
     def call(self, inputs, prediction_length=None, statistics=None, shift=None):
         """The parameters in the units of the history, from raw values."""
-        x = inputs if len(inputs.shape) == 4 else self._split(inputs, prediction_length)
+        x = inputs if len(inputs.shape) == 4 else self.split(inputs, prediction_length)
         spreads_end = self.num_locations + self.num_spreads
         locations = x[..., : self.num_locations]
         spreads = ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR
@@ -87,7 +94,7 @@ class Head(keras.layers.Layer):
         """The newest step of a model that decodes step by step: every step is like the others."""
         return self(inputs, **options)
 
-    def _split(self, x, prediction_length):
+    def split(self, x, prediction_length):
         """Raw values as `(batch, prediction_length, num_channels, size)`, in either layout."""
         steps, width = x.shape[1:]
         if steps == prediction_length:
@@ -167,3 +174,7 @@ class Head(keras.layers.Layer):
         check_positive_integers(num_samples=num_samples)
         uniform = np.random.default_rng(seed).uniform(size=(num_samples, *parameters.shape[:-1]))
         return self._inverse_cdf(parameters, uniform)
+
+    def get_config(self):
+        """The arguments of the constructor."""
+        return {**super().get_config(), "sees_missing": self.sees_missing}

@@ -51,6 +51,10 @@ class PointHead(Head):
         """Whether the point is the median: the absolute error is least there."""
         return self.point_loss == "mae"
 
+    def split(self, x, prediction_length):
+        """The values as they are."""
+        return x
+
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
         """The end of a model's graph: the values in the units of the history, then this head."""
         if shift is not None:

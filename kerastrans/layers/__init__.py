@@ -12,6 +12,7 @@ from kerastrans.layers.fourier_attention import FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
@@ -36,6 +37,7 @@ __all__ = [
     "GlobalToken",
     "InterpretableMultiHeadAttention",
     "LearntPositionalEncoding",
+    "MissingHistory",
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",

@@ -12,12 +12,14 @@ class RecurrentDecoder(keras.layers.Layer):
     """Stacked LSTM over the history and then over the decoder's inputs, each channel alone.
 
     At every step it takes the value before and the covariates of the step. All channels share the
-    weights. In `kerastrans.generate` the state of the LSTMs is the cache.
+    weights. A value that is NaN is missing: it is taken for 0. In `kerastrans.generate` the state
+    of the LSTMs is the cache.
 
     Args:
         units: int, width of each LSTM.
         num_layers: int, LSTMs on top of each other.
         dropout: float in [0, 1), on what enters each LSTM.
+        sees_missing: bool, whether each step also takes a 1 where its value is missing, or else 0.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`, the last value of the history and all but the last
@@ -41,13 +43,14 @@ class RecurrentDecoder(keras.layers.Layer):
     Source: Salinas et al. (2020), figure 2.
     """
 
-    def __init__(self, units, num_layers, dropout=0.0, **kwargs):
+    def __init__(self, units, num_layers, dropout=0.0, sees_missing=False, **kwargs):
         check_positive_integers(units=units, num_layers=num_layers)
         check_dropout(dropout)
         super().__init__(**kwargs)
         self.units = units
         self.num_layers = num_layers
         self.dropout = dropout
+        self.sees_missing = sees_missing
 
     def build(self, inputs_shape, history_shape, covariates_shape=None):
         policy = self.dtype_policy
@@ -57,7 +60,7 @@ class RecurrentDecoder(keras.layers.Layer):
         ]
         self.rnn = keras.layers.RNN(cells, return_sequences=True, return_state=True, dtype=policy)
         features = 0 if covariates_shape is None else covariates_shape[-1]
-        self.rnn.build((None, None, 1 + features))
+        self.rnn.build((None, None, 1 + int(self.sees_missing) + features))
 
     def call(self, inputs, history, covariates=None, training=False):
         values = ops.concatenate([history[:, :-1], inputs], axis=1)
@@ -97,13 +100,16 @@ class RecurrentDecoder(keras.layers.Layer):
         return self._unfold(outputs[:, None], inputs.shape[-1]), tuple(states)
 
     def _fold(self, values, covariates):
-        """`(batch, time, channels)` -> `(batch * channels, time, 1 + features)`."""
+        """`(batch, time, channels)` -> `(batch * channels, time, features)`."""
         steps, channels = ops.shape(values)[1], values.shape[-1]
         x = ops.reshape(ops.transpose(values, (0, 2, 1)), (-1, steps, 1))
-        if covariates is None:
-            return x
-        covariates = ops.repeat(ops.cast(covariates, x.dtype), channels, axis=0)
-        return ops.concatenate([x, covariates], axis=-1)
+        missing = ops.isnan(x)
+        features = [ops.where(missing, ops.zeros_like(x), x)]
+        if self.sees_missing:
+            features.append(ops.cast(missing, x.dtype))
+        if covariates is not None:
+            features.append(ops.repeat(ops.cast(covariates, x.dtype), channels, axis=0))
+        return ops.concatenate(features, axis=-1)
 
     def _unfold(self, outputs, channels):
         """`(batch * channels, time, units)` -> `(batch, time, channels, units)`."""
@@ -119,4 +125,5 @@ class RecurrentDecoder(keras.layers.Layer):
             "units": self.units,
             "num_layers": self.num_layers,
             "dropout": self.dropout,
+            "sees_missing": self.sees_missing,
         }

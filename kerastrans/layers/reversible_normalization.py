@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_choice
+from kerastrans.utils.validation import check_choice, check_non_negative
 
 CENTERS = (None, "mean", "last")
 SCALES = (None, "std", "mean_abs")
@@ -22,14 +22,18 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         ...
         outputs = normalization(x, statistics)
 
-    It computes in full precision whatever the dtype policy.
+    A value that is NaN is missing: it does not count in the statistics, and is 0 in the normalised
+    window, unless `fill` is False. It computes in full precision whatever the dtype policy.
 
     Args:
-        center: what is subtracted: the window's "mean", its "last" value, or None for nothing.
+        center: what is subtracted: the window's "mean", its "last" known value, or None for
+            nothing.
         scale: what is divided by: the standard deviation "std" (with `epsilon` added to the
             variance), the mean absolute value "mean_abs" (plus `epsilon`), or None for nothing.
         affine: bool, whether a learnt scale and offset per channel follow.
         epsilon: float, keeps the scale of a constant window above zero.
+        floor: float, the least scale, in units of the inputs; 0 for `epsilon` alone.
+        fill: bool, whether a missing value becomes 0; otherwise it stays NaN.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
@@ -39,7 +43,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         `(inputs, statistics)` without `statistics`; `(batch, time, num_channels)` with them.
 
     Raises:
-        ValueError: unknown `center` or `scale`.
+        ValueError: unknown `center` or `scale`, or a negative `floor`.
 
     Example:
         >>> from keras import ops
@@ -52,14 +56,33 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
     from Salinas et al. (2020), section 3.3.
     """
 
-    def __init__(self, center="mean", scale="std", affine=False, epsilon=1e-5, **kwargs):
+    takes_missing = True
+
+    def __init__(
+        self,
+        center="mean",
+        scale="std",
+        affine=False,
+        epsilon=1e-5,
+        floor=0.0,
+        fill=True,
+        **kwargs,
+    ):
         check_choice("center", center, CENTERS)
         check_choice("scale", scale, SCALES)
+        check_non_negative(floor=floor)
         super().__init__(**{"dtype": full_precision(), **kwargs})
         self.center = center
         self.scale = scale
         self.affine = affine
         self.epsilon = epsilon
+        self.floor = floor
+        self.fill = fill
+
+    @property
+    def is_identity(self):
+        """Whether it leaves windows as they are, but for missing values."""
+        return self.center is None and self.scale is None and not self.affine
 
     def build(self, inputs_shape, statistics_shape=None):
         if self.affine:
@@ -70,22 +93,37 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
     def call(self, inputs, statistics=None):
         if statistics is not None:
             return self._restore(inputs, statistics)
-        statistics = self._statistics(inputs)
-        x = (inputs - statistics[:, :1]) / statistics[:, 1:]
-        return (x * self.gamma + self.beta if self.affine else x), statistics
+        known = ops.logical_not(ops.isnan(inputs))
+        values = ops.where(known, inputs, ops.zeros_like(inputs))
+        statistics = self._statistics(values, ops.cast(known, inputs.dtype))
+        x = (values - statistics[:, :1]) / statistics[:, 1:]
+        x = x * self.gamma + self.beta if self.affine else x
+        return ops.where(known, x, 0.0 if self.fill else float("nan")), statistics
 
-    def _statistics(self, inputs):
-        first = inputs[:, :1]
+    def _statistics(self, values, weights):
+        """Centre and scale of values `(batch, time, num_channels)` with weights 0 or 1."""
+        count = ops.maximum(ops.sum(weights, axis=1, keepdims=True), 1.0)
+
+        def mean(x):
+            return ops.sum(x * weights, axis=1, keepdims=True) / count
+
+        def last():
+            steps = ops.reshape(ops.arange(1, values.shape[1] + 1, dtype=weights.dtype), (1, -1, 1))
+            latest = ops.max(steps * weights, axis=1, keepdims=True)
+            return ops.sum(ops.where(steps == latest, values, 0.0), axis=1, keepdims=True)
+
         center = {
-            None: lambda: ops.zeros_like(first),
-            "mean": lambda: ops.mean(inputs, axis=1, keepdims=True),
-            "last": lambda: inputs[:, -1:],
+            None: lambda: ops.zeros_like(values[:, :1]),
+            "mean": lambda: mean(values),
+            "last": last,
         }[self.center]()
         scale = {
-            None: lambda: ops.ones_like(first),
-            "std": lambda: ops.sqrt(ops.var(inputs, axis=1, keepdims=True) + self.epsilon),
-            "mean_abs": lambda: ops.mean(ops.abs(inputs), axis=1, keepdims=True) + self.epsilon,
+            None: lambda: ops.ones_like(center),
+            "std": lambda: ops.sqrt(mean(ops.square(values - mean(values))) + self.epsilon),
+            "mean_abs": lambda: mean(ops.abs(values)) + self.epsilon,
         }[self.scale]()
+        if self.scale is not None and self.floor:
+            scale = ops.maximum(scale, self.floor)
         return ops.concatenate([center, scale], axis=1)
 
     def _restore(self, inputs, statistics):
@@ -99,4 +137,6 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
             "scale": self.scale,
             "affine": self.affine,
             "epsilon": self.epsilon,
+            "floor": self.floor,
+            "fill": self.fill,
         }

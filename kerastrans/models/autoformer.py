@@ -5,6 +5,7 @@ import keras
 from kerastrans.layers import AutoCorrelation
 from kerastrans.models.builders import checked
 from kerastrans.models.encoder_decoders import decomposition_transformer, resolve_label_length
+from kerastrans.models.window import open_window
 
 ARCHITECTURE = {
     "title": "Autoformer",
@@ -74,9 +75,9 @@ def build_autoformer_model(
     Source: Wu et al. (2021), figure 1 and equations 1-8, without the embedding of the calendar.
     """
     label_length = resolve_label_length(label_length, context_length)
-    history = keras.Input((context_length, num_channels), name="history")
+    window = open_window(context_length, num_channels, head)
     outputs = decomposition_transformer(
-        history,
+        window,
         prediction_length,
         head,
         self_attention=lambda: AutoCorrelation(d_model, factor),
@@ -89,4 +90,4 @@ def build_autoformer_model(
         moving_average=moving_average,
         dropout=dropout,
     )
-    return keras.Model(history, outputs, name=name)
+    return keras.Model(window.history, outputs, name=name)

@@ -3,9 +3,10 @@
 import keras
 from keras import layers
 
-from kerastrans.layers import RecurrentCycle, ReversibleInstanceNormalization
+from kerastrans.layers import RecurrentCycle
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import time_dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -64,15 +65,13 @@ def build_cyclenet_model(
     Source: Lin et al. (2024), "CycleNet", section 3.
     """
     dtype = full_precision()
-    history = keras.Input((context_length, num_channels), name="history")
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
     position = keras.Input((), dtype="int32", name="position")
     cycle = RecurrentCycle(cycle_length, num_channels)
-    normalization = ReversibleInstanceNormalization()
-    x, statistics = normalization(history)
-    x = layers.Subtract(dtype=dtype)([x, cycle(position, length=context_length)])
+    x = layers.Subtract(dtype=dtype)([window.values, cycle(position, length=context_length)])
     if hidden_dim is not None:
         x = time_dense(x, hidden_dim, activation="relu")
     x = time_dense(x, prediction_length * head.size, dtype=dtype)
     future = cycle(position, length=prediction_length, offset=context_length)
-    outputs = head.forecast(x, prediction_length, normalization, statistics, shift=future)
-    return keras.Model({"history": history, "position": position}, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length, shift=future)
+    return keras.Model({"history": window.history, "position": position}, outputs, name=name)

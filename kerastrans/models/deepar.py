@@ -4,7 +4,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.layers import RecurrentDecoder, RecurrentForecaster, ReversibleInstanceNormalization
+from kerastrans.layers import RecurrentDecoder, RecurrentForecaster
 from kerastrans.models.builders import checked
 from kerastrans.models.covariates import covariate_inputs
 from kerastrans.models.projections import (
@@ -14,6 +14,7 @@ from kerastrans.models.projections import (
     fold_channels,
     unfold_channels,
 )
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -89,19 +90,16 @@ def build_deepar_model(
 
     Source: Salinas et al. (2020), figure 2 and section 3.3.
     """
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization(center=None, scale="mean_abs")
-    x, statistics = normalization(history)
-    if isinstance(head, heads.PointHead):
+    is_point = isinstance(head, heads.PointHead)
+    window = open_window(context_length, num_channels, head, scale="mean_abs", fill=is_point)
+    if is_point:
         if covariates:
             raise ValueError(
                 "deepar takes covariates with a distribution as its head, not a point."
             )
-        x = RecurrentForecaster(units, num_layers, prediction_length)(fold_channels(x))
+        x = RecurrentForecaster(units, num_layers, prediction_length)(fold_channels(window.values))
         x = unfold_channels(x, num_channels)
-        return keras.Model(
-            history, head.forecast(x, prediction_length, normalization, statistics), name=name
-        )
+        return keras.Model(window.history, window.forecast(x, head, prediction_length), name=name)
 
     if not hasattr(head, "draw"):
         raise ValueError(f"deepar draws from a distribution, got {type(head).__name__}.")
@@ -116,9 +114,11 @@ def build_deepar_model(
         columns += map(repeat, embed_columns(extra["static_covariates"], covariates["static"]))
 
     decoder_inputs = keras.Input((None, num_channels), name="decoder_inputs")
-    y = ops.divide(decoder_inputs, statistics[:, 1:])
+    y = ops.divide(decoder_inputs, window.statistics[:, 1:])
     kwargs = {"covariates": concatenate(columns)} if columns else {}
-    y = RecurrentDecoder(units, num_layers, dropout)(y, x, **kwargs)
+    y = RecurrentDecoder(units, num_layers, dropout, sees_missing=head.sees_missing)(
+        y, window.values, **kwargs
+    )
     y = dense(head.size, dtype=full_precision(), name="head")(y)
-    outputs = head(y, statistics=statistics)
-    return keras.Model([history, *extra.values(), decoder_inputs], outputs, name=name)
+    outputs = head(y, statistics=window.statistics)
+    return keras.Model([window.history, *extra.values(), decoder_inputs], outputs, name=name)

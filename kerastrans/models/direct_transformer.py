@@ -7,6 +7,7 @@ from kerastrans.models.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.builders import checked
 from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
 from kerastrans.models.projections import dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -88,15 +89,15 @@ def build_direct_transformer_model(
         "kernel_initializer": FanInUniform,
     }
 
-    history = keras.Input((context_length, num_channels), name="history")
-    x = embed_values(history, d_model, dropout)
+    window = open_window(context_length, num_channels, head)
+    x = embed_values(window.values, d_model, dropout)
     for i in range(num_encoder_blocks):
         x = transformer_encoder(x, **block, name=f"encoder_{i}")
     memory = x
-    x = embed_values(label_input(history, label_length, prediction_length), d_model, dropout)
+    x = embed_values(label_input(window.values, label_length, prediction_length), d_model, dropout)
     for i in range(num_decoder_blocks):
         x = transformer_decoder(x, memory, **block, name=f"decoder_{i}")
     x = x[:, -prediction_length:]
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

@@ -6,6 +6,7 @@ from keras import layers
 from kerastrans.layers import SeriesDecomposition
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import time_dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -59,10 +60,10 @@ def build_dlinear_model(
     Source: Zeng et al. (2023), section 4, "DLinear".
     """
     dtype = full_precision()
-    history = keras.Input((context_length, num_channels), name="history")
-    season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
+    window = open_window(context_length, num_channels, head)
+    season, trend = SeriesDecomposition(moving_average, dtype=dtype)(window.values)
     season = time_dense(season, prediction_length * head.size, individual=individual, dtype=dtype)
     trend = time_dense(trend, prediction_length * head.size, individual=individual, dtype=dtype)
     x = layers.Add(dtype=dtype)([season, trend])
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

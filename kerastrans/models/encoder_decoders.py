@@ -37,7 +37,7 @@ def label_input(history, label_length, prediction_length):
 
 
 def decomposition_transformer(
-    history,
+    window,
     prediction_length,
     head,
     self_attention,
@@ -54,7 +54,7 @@ def decomposition_transformer(
     """Encoder-decoder whose blocks take the trend out of the sequence and carry it apart.
 
     Args:
-        history: `(batch, context_length, c)`.
+        window: `Window` of the model.
         prediction_length: int, steps to forecast.
         head: a head of `kerastrans.heads`.
         self_attention: makes a layer that mixes the steps of a sequence.
@@ -72,6 +72,7 @@ def decomposition_transformer(
 
     Source: Wu et al. (2021), figure 1 and equations 3-4.
     """
+    history = window.values
     num_channels = history.shape[-1]
     dtype = full_precision()  # of the trend and of the forecast
 
@@ -109,4 +110,4 @@ def decomposition_transformer(
         x, third = decompose(x, feed_forward)
         trend = trend + ValueEmbedding(num_channels, dtype=dtype)(first + second + third)
     season = dense(num_channels * head.size, dtype=dtype)(normalise(x)[:, -prediction_length:])
-    return head.forecast(season, prediction_length, shift=trend[:, -prediction_length:])
+    return window.forecast(season, head, prediction_length, shift=trend[:, -prediction_length:])

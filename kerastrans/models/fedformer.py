@@ -5,6 +5,7 @@ import keras
 from kerastrans.layers import FourierBlock, FourierCrossAttention
 from kerastrans.models.builders import checked
 from kerastrans.models.encoder_decoders import decomposition_transformer, resolve_label_length
+from kerastrans.models.window import open_window
 
 ARCHITECTURE = {
     "title": "FEDformer",
@@ -76,9 +77,9 @@ def build_fedformer_model(
     Source: Zhou et al. (2022), figure 2 and equations 3-7, without the embedding of the calendar.
     """
     label_length = resolve_label_length(label_length, context_length)
-    history = keras.Input((context_length, num_channels), name="history")
+    window = open_window(context_length, num_channels, head)
     outputs = decomposition_transformer(
-        history,
+        window,
         prediction_length,
         head,
         self_attention=lambda: FourierBlock(num_heads, d_model, modes),
@@ -91,4 +92,4 @@ def build_fedformer_model(
         moving_average=moving_average,
         dropout=dropout,
     )
-    return keras.Model(history, outputs, name=name)
+    return keras.Model(window.history, outputs, name=name)

@@ -9,6 +9,7 @@ from kerastrans.models.builders import checked
 from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
 from kerastrans.models.projections import dense
 from kerastrans.models.sublayers import EPSILON, add_norm, position_wise_ffn
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -88,8 +89,8 @@ def build_informer_model(
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **kwargs)
 
-    history = keras.Input((context_length, num_channels), name="history")
-    x = embed_values(history, d_model, dropout)
+    window = open_window(context_length, num_channels, head)
+    x = embed_values(window.values, d_model, dropout)
     for i in range(num_encoder_blocks):
         if i > 0:
             x = _distil(x)
@@ -97,7 +98,7 @@ def build_informer_model(
         x = add_norm(x, feed_forward, dropout, norm="post")
     memory = layers.LayerNormalization(epsilon=EPSILON)(x)
 
-    x = embed_values(label_input(history, label_length, prediction_length), d_model, dropout)
+    x = embed_values(label_input(window.values, label_length, prediction_length), d_model, dropout)
     for _ in range(num_decoder_blocks):
         cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **kwargs)
         x = add_norm(x, sparse_attention(causal=True), dropout, norm="post")
@@ -105,8 +106,8 @@ def build_informer_model(
         x = add_norm(x, feed_forward, dropout, norm="post")
     x = layers.LayerNormalization(epsilon=EPSILON)(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
 
 
 def _distil(x):

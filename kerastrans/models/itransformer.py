@@ -3,12 +3,13 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import Dropout, ReversibleInstanceNormalization
+from kerastrans.layers import Dropout
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.blocks import transformer_encoder
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
 from kerastrans.models.sublayers import EPSILON
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -70,10 +71,8 @@ def build_itransformer_model(
 
     Source: Liu et al. (2024), section 3. The published code adds calendar features as tokens.
     """
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization()
-    x, statistics = normalization(history)
-    x = ops.transpose(x, (0, 2, 1))  # (batch, channels, context_length)
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     x = Dropout(dropout)(dense(d_model, name="embedding")(x))
     for i in range(num_blocks):
         x = transformer_encoder(
@@ -91,5 +90,5 @@ def build_itransformer_model(
     x = layers.LayerNormalization(epsilon=EPSILON, dtype=dtype)(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = ops.transpose(x, (0, 2, 1))
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.models.builders import checked
 
 ARCHITECTURE = {
@@ -16,7 +17,7 @@ ARCHITECTURE = {
 
 @checked
 def build_last_value_model(context_length, prediction_length, num_channels, *, name="last_value"):
-    """Build the naive forecast: the last observed value at every step. It has no weights.
+    """Build the naive forecast: the last known value at every step. It has no weights.
 
     Args:
         context_length: int, steps of history.
@@ -39,5 +40,6 @@ def build_last_value_model(context_length, prediction_length, num_channels, *, n
     Source: Hyndman, Athanasopoulos (2021), section 5.2.
     """
     history = keras.Input((context_length, num_channels), name="history")
-    outputs = ops.repeat(history[:, -1:], prediction_length, axis=1)
+    _, statistics = ReversibleInstanceNormalization(center="last", scale=None)(history)
+    outputs = ops.repeat(statistics[:, :1], prediction_length, axis=1)
     return keras.Model(history, outputs, name=name)

@@ -4,6 +4,7 @@ import keras
 
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import time_dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -53,9 +54,9 @@ def build_linear_regression_model(
 
     Source: Zeng et al. (2023), section 4, "Linear".
     """
-    history = keras.Input((context_length, num_channels), name="history")
+    window = open_window(context_length, num_channels, head)
     x = time_dense(
-        history, prediction_length * head.size, individual=individual, dtype=full_precision()
+        window.values, prediction_length * head.size, individual=individual, dtype=full_precision()
     )
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

@@ -6,6 +6,7 @@ from keras import layers
 from kerastrans.layers import Dropout
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -59,9 +60,9 @@ def build_lstm_seq2seq_model(
 
     Source: Sutskever et al. (2014); attention "dot": Luong et al. (2015), equations 5-8.
     """
-    history = keras.Input((context_length, num_channels), name="history")
+    window = open_window(context_length, num_channels, head)
     memory, *state = layers.LSTM(units, return_sequences=True, return_state=True, name="encoder")(
-        history
+        window.values
     )
     x = layers.RepeatVector(prediction_length)(memory[:, -1])
     x = layers.LSTM(units, return_sequences=True, name="decoder")(x, initial_state=state)
@@ -69,5 +70,5 @@ def build_lstm_seq2seq_model(
     x = dense(units, activation="tanh", use_bias=False)(layers.Concatenate()([attended, x]))
     x = Dropout(dropout)(x)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.models.builders import checked
 from kerastrans.utils.validation import check_at_most
 
@@ -46,5 +47,6 @@ def build_moving_average_model(
     window = context_length if window is None else window
     check_at_most(window=window, context_length=context_length)
     history = keras.Input((context_length, num_channels), name="history")
-    mean = ops.mean(history[:, -window:], axis=1, keepdims=True)
-    return keras.Model(history, ops.repeat(mean, prediction_length, axis=1), name=name)
+    _, statistics = ReversibleInstanceNormalization(scale=None)(history[:, -window:])
+    outputs = ops.repeat(statistics[:, :1], prediction_length, axis=1)
+    return keras.Model(history, outputs, name=name)

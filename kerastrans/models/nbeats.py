@@ -6,6 +6,7 @@ from keras import layers, ops
 from kerastrans.layers import BasisExpansion
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import add, dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
@@ -100,8 +101,8 @@ def build_nbeats_model(
             curve(kind, prediction_length, head.size),
         )
 
-    history = keras.Input((context_length, num_channels), name="history")
-    residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
+    window = open_window(context_length, num_channels, head)
+    residual = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     forecasts = []
     for kind in stacks:
         block = make_block(kind)
@@ -118,8 +119,8 @@ def build_nbeats_model(
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
 
 
 def _through(sequence, x):

@@ -6,6 +6,7 @@ from keras import layers, ops
 from kerastrans.layers import BasisExpansion, Dropout
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import add, dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
@@ -85,8 +86,8 @@ def build_nhits_model(
         check_at_most(pool_sizes=pool_size, context_length=context_length)
 
     dtype = full_precision()
-    history = keras.Input((context_length, num_channels), name="history")
-    residual = ops.transpose(history, (0, 2, 1))  # (batch, channels, context_length)
+    window = open_window(context_length, num_channels, head)
+    residual = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     forecasts = []
     for pool_size, rate in zip(pool_sizes, downsampling, strict=True):
         for _ in range(num_blocks):
@@ -104,8 +105,8 @@ def build_nhits_model(
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
 
 
 def _max_pool(x, pool_size):

@@ -7,12 +7,12 @@ from kerastrans.layers import (
     Dropout,
     LearntPositionalEncoding,
     Patching,
-    ReversibleInstanceNormalization,
 )
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.blocks import transformer_encoder
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -86,11 +86,11 @@ def build_patchtst_model(
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
 
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization(affine=True)
-    x, statistics = normalization(history)
-    x = Patching(patch_length, stride, pad_end=True)(x)  # (batch, channels, patches, length)
-    x = dense(d_model, name="embedding")(x)
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", affine=True
+    )
+    x = Patching(patch_length, stride, pad_end=True)(window.values)
+    x = dense(d_model, name="embedding")(x)  # (batch, channels, patches, d_model)
     num_patches = x.shape[2]
     x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
     x = LearntPositionalEncoding(num_patches, d_model)(x)
@@ -112,5 +112,5 @@ def build_patchtst_model(
     x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
     x = ops.transpose(x, (0, 2, 1))
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

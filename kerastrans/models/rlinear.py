@@ -2,9 +2,9 @@
 
 import keras
 
-from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import time_dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -48,9 +48,11 @@ def build_rlinear_model(
 
     Source: Li et al. (2023), "Revisiting long-term time series forecasting", section 4.
     """
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization(affine=True)
-    x, statistics = normalization(history)
-    x = time_dense(x, prediction_length * head.size, individual=individual, dtype=full_precision())
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", affine=True
+    )
+    x = time_dense(
+        window.values, prediction_length * head.size, individual=individual, dtype=full_precision()
+    )
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.models.builders import checked
 from kerastrans.utils.validation import check_at_most
 
@@ -21,6 +22,9 @@ def build_seasonal_naive_model(
     context_length, prediction_length, num_channels, *, season=24, name="seasonal_naive"
 ):
     """Build the seasonal naive forecast: the last observed period again. It has no weights.
+
+    Where a value of that period is missing, it is taken from a period before, or where all of
+    these are missing, it is the last known value.
 
     Args:
         context_length: int, steps of history.
@@ -46,5 +50,12 @@ def build_seasonal_naive_model(
     """
     check_at_most(season=season, context_length=context_length)
     history = keras.Input((context_length, num_channels), name="history")
-    steps = context_length - season + np.arange(prediction_length) % season
-    return keras.Model(history, ops.take(history, steps.tolist(), axis=1), name=name)
+    seasons = context_length // season
+    _, statistics = ReversibleInstanceNormalization(center="last", scale=None)(history)
+    last = ops.tile(statistics[:, :1], (1, 1, season))
+    phases = ops.reshape(history[:, -seasons * season :], (-1, seasons, season * num_channels))
+    phases = ops.concatenate([last, phases], axis=1)
+    _, statistics = ReversibleInstanceNormalization(center="last", scale=None)(phases)
+    period = ops.reshape(statistics[:, :1], (-1, season, num_channels))
+    steps = np.arange(prediction_length) % season
+    return keras.Model(history, ops.take(period, steps.tolist(), axis=1), name=name)

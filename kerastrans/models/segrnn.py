@@ -7,10 +7,10 @@ from kerastrans.layers import (
     ChannelSegmentEmbedding,
     Dropout,
     Patching,
-    ReversibleInstanceNormalization,
 )
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -77,10 +77,8 @@ def build_segrnn_model(
     check_at_most(segment_length=segment_length, context_length=context_length)
     past, future = context_length // segment_length, -(-prediction_length // segment_length)
 
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization(center="last", scale=None)
-    x, statistics = normalization(history)
-    x = x[:, -past * segment_length :]
+    window = open_window(context_length, num_channels, head, center="last")
+    x = window.values[:, -past * segment_length :]
     x = Patching(segment_length, segment_length)(x)  # (batch, channels, segments, length)
     x = dense(d_model, activation="relu", name="embedding")(x)
 
@@ -96,8 +94,8 @@ def build_segrnn_model(
     x = dense(segment_length * head.size, dtype=full_precision(), name="head")(x)
     x = ops.reshape(x, (-1, num_channels, future * segment_length * head.size))
     x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
 
 
 def _gru_step(inputs, memory, state):

@@ -3,10 +3,10 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense, fold_channels, unfold_channels
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -58,10 +58,8 @@ def build_sparsetsf_model(
     past, future = context_length // period, -(-prediction_length // period)
 
     dtype = full_precision()
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization(scale=None)
-    x, statistics = normalization(history)
-    x = fold_channels(x[:, -past * period :])  # (batch * channels, time, 1)
+    window = open_window(context_length, num_channels, head, center="mean")
+    x = fold_channels(window.values[:, -past * period :])  # (batch * channels, time, 1)
     smooth = layers.Conv1D(
         1,
         1 + 2 * (period // 2),
@@ -76,5 +74,5 @@ def build_sparsetsf_model(
     x = ops.transpose(ops.reshape(x, (-1, period, future, head.size)), (0, 2, 1, 3))
     x = ops.reshape(x, (-1, future * period, head.size))[:, :prediction_length]
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

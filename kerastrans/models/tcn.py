@@ -5,6 +5,7 @@ from keras import layers, ops
 
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -78,8 +79,8 @@ def build_tcn_model(
         )
         return layers.SpatialDropout1D(dropout)(convolution(x))
 
-    history = keras.Input((context_length, num_channels), name="history")
-    x = history
+    window = open_window(context_length, num_channels, head)
+    x = window.values
     for i in range(num_blocks):
         y = convolve(convolve(x, 2**i), 2**i)
         if x.shape[-1] != filters:
@@ -88,5 +89,5 @@ def build_tcn_model(
     width = num_channels * head.size
     x = dense(prediction_length * width, dtype=full_precision(), name="head")(x[:, -1])
     x = ops.reshape(x, (-1, prediction_length, width))
-    outputs = head.forecast(x, prediction_length)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

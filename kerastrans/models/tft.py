@@ -8,6 +8,7 @@ from kerastrans.models.builders import checked
 from kerastrans.models.covariates import covariate_inputs
 from kerastrans.models.projections import concatenate, dense, embed_columns
 from kerastrans.models.sublayers import EPSILON
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -94,10 +95,10 @@ def build_tft_model(
         return embed(extra[f"{kind}_covariates"], covariates[kind])
 
     covariates = covariates or {}
-    history = keras.Input((context_length, num_channels), name="history")
+    window = open_window(context_length, num_channels, head)
     extra = covariate_inputs(context_length, prediction_length, covariates)
-    past = [embed(history, [0] * num_channels)]
-    future = [ops.expand_dims(dense(d_model)(FutureClock(prediction_length)(history)), 2)]
+    past = [embed(window.values, [0] * num_channels)]
+    future = [ops.expand_dims(dense(d_model)(FutureClock(prediction_length)(window.values)), 2)]
     if "past" in covariates:
         past.append(embed_covariates("past"))
     if "future" in covariates:
@@ -126,8 +127,8 @@ def build_tft_model(
     x = _gate(attention(query, enriched), query, dropout)
     x = _gate(residual_network(x), sequence[:, -prediction_length:], dropout)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = head.forecast(x, prediction_length)
-    inputs = {"history": history, **extra} if extra else history
+    outputs = window.forecast(x, head, prediction_length)
+    inputs = {"history": window.history, **extra} if extra else window.history
     return keras.Model(inputs, outputs, name=name)
 
 

@@ -3,10 +3,11 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import Dropout, ReversibleInstanceNormalization
+from kerastrans.layers import Dropout
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
 from kerastrans.models.sublayers import EPSILON
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -77,10 +78,8 @@ def build_tide_model(
         y = layers.Add()([Dropout(dropout)(y), dense(units)(x)])
         return layers.LayerNormalization(epsilon=EPSILON)(y)
 
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization()
-    x, statistics = normalization(history)
-    x = channels = ops.transpose(x, (0, 2, 1))  # (batch, channels, context_length)
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    x = channels = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     for _ in range(num_encoder_layers):
         x = residual_block(x, hidden_dim, hidden_dim)
     for _ in range(num_decoder_layers - 1):
@@ -95,5 +94,5 @@ def build_tide_model(
     y = ops.reshape(y, (-1, num_channels, prediction_length * size))
     y = layers.Add(dtype=dtype)([y, dense(prediction_length * size, dtype=dtype)(channels)])
     x = ops.transpose(y, (0, 2, 1))
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

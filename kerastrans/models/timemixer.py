@@ -11,6 +11,7 @@ from kerastrans.layers import (
 )
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import add, dense, fold_channels, time_dense, unfold_channels
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -102,15 +103,16 @@ def build_timemixer_model(
         ]
 
     dtype = full_precision()
-    history = keras.Input((context_length, num_channels), name="history")
-    scales = [history]
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", affine=True
+    )
+    scales = [window.normalization(window.values, window.statistics)]
     for _ in range(num_scales - 1):
         scales.append(layers.AveragePooling1D(downsampling, dtype=dtype)(scales[-1]))
-    normalizations = [ReversibleInstanceNormalization(affine=True) for _ in scales]
-    normalised = [layer(x) for layer, x in zip(normalizations, scales, strict=True)]
+    coarser = [ReversibleInstanceNormalization(affine=True)(x)[0] for x in scales[1:]]
     embed = ValueEmbedding(d_model)
     scales = [  # each (batch * channels, time, d_model)
-        Dropout(dropout)(embed(fold_channels(x))) for x, _ in normalised
+        Dropout(dropout)(embed(fold_channels(x))) for x in (window.values, *coarser)
     ]
     for _ in range(num_blocks):
         scales = mix_past(scales)
@@ -118,6 +120,5 @@ def build_timemixer_model(
     futures = [predict(time_dense(x, prediction_length)) for x in scales]
     x = add(futures, dtype=dtype)
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
-    statistics = normalised[0][1]  # the forecast is at the given resolution
-    outputs = head.forecast(x, prediction_length, normalizations[0], statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)  # at the given resolution
+    return keras.Model(window.history, outputs, name=name)

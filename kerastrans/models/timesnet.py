@@ -3,12 +3,13 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import PeriodicConvolution, ReversibleInstanceNormalization
+from kerastrans.layers import PeriodicConvolution
 from kerastrans.layers.fourier import rfft
 from kerastrans.models.builders import checked
 from kerastrans.models.encoder_decoders import embed_values
 from kerastrans.models.projections import dense, time_dense
 from kerastrans.models.sublayers import EPSILON
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -92,17 +93,15 @@ def build_timesnet_model(
         ]
         return layers.Add()([x, *images])
 
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization()
-    x, statistics = normalization(history)
-    x = time_dense(embed_values(x, d_model, dropout), length)
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    x = time_dense(embed_values(window.values, d_model, dropout), length)
     normalise = layers.LayerNormalization(epsilon=EPSILON)
     for _ in range(num_blocks):
         x = normalise(times_block(x))
     x = x[:, -prediction_length:]
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
 
 
 def _strongest_periods(x, count):

@@ -9,12 +9,12 @@ from kerastrans.layers import (
     GlobalToken,
     Patching,
     PositionalEncoding,
-    ReversibleInstanceNormalization,
 )
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense
 from kerastrans.models.sublayers import EPSILON, add_norm, position_wise_ffn
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -101,13 +101,11 @@ def build_timexer_model(
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
         return ops.concatenate([x[:, :-1], tokens], axis=1)
 
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization()
-    x, statistics = normalization(history)
-    channels = dense(d_model, name="channel_embedding")(ops.transpose(x, (0, 2, 1)))
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    channels = dense(d_model, name="channel_embedding")(ops.transpose(window.values, (0, 2, 1)))
     channels = Dropout(dropout)(channels)  # (batch, channels, d_model)
 
-    x = Patching(patch_length, patch_length)(x)  # (batch, channels, patches, patch_length)
+    x = Patching(patch_length, patch_length)(window.values)  # (batch, channels, patches, length)
     num_tokens = x.shape[2] + 1
     x = dense(d_model, use_bias=False, name="patch_embedding")(x)
     x = PositionalEncoding(None, d_model)(ops.reshape(x, (-1, num_tokens - 1, d_model)))
@@ -122,5 +120,5 @@ def build_timexer_model(
     dtype = full_precision()
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = Dropout(dropout, dtype=dtype)(ops.transpose(x, (0, 2, 1)))
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

@@ -3,9 +3,10 @@
 import keras
 from keras import layers
 
-from kerastrans.layers import Dropout, ReversibleInstanceNormalization
+from kerastrans.layers import Dropout
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import dense, time_dense
+from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -69,9 +70,10 @@ def build_tsmixer_model(
         x = layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
         return layers.Reshape((context_length, num_channels))(x)
 
-    history = keras.Input((context_length, num_channels), name="history")
-    normalization = ReversibleInstanceNormalization(affine=True)
-    x, statistics = normalization(history)
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", affine=True
+    )
+    x = window.values
     for _ in range(num_blocks):
         y = time_dense(normalise(x), context_length, activation="relu")
         x = layers.Add()([x, Dropout(dropout)(y)])
@@ -79,5 +81,5 @@ def build_tsmixer_model(
         y = dense(num_channels)(Dropout(dropout)(y))
         x = layers.Add()([x, Dropout(dropout)(y)])
     x = time_dense(x, prediction_length * head.size, dtype=full_precision())
-    outputs = head.forecast(x, prediction_length, normalization, statistics)
-    return keras.Model(history, outputs, name=name)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

@@ -3,8 +3,11 @@
 import keras
 import numpy as np
 
+from kerastrans.decoding.graph import takes_missing
 from kerastrans.testing.cases import assert_close
 from kerastrans.testing.reports import NotApplicable
+
+SHIFT, SCALE = np.float32(7.0), np.float32(40.0)
 
 
 def check_finite(case):
@@ -80,7 +83,44 @@ def check_equivariance(case):
     case.require_numbers()
     if case.equivariance is None:
         raise NotApplicable("equivariance was not given")
+    shifted, scaled = _changes(case, case.inputs())
+    claims_shift = case.equivariance in ("shift", "affine")
+    if (shifted < 2e-3) != claims_shift:
+        raise AssertionError(
+            f"equivariance={case.equivariance!r}, but shifting the window by {SHIFT} moves the "
+            f"forecast by {SHIFT} up to {shifted:.0e} of its size"
+        )
+    if case.equivariance in ("scale", "affine") and not scaled < 2e-3:
+        raise AssertionError(
+            f"equivariance={case.equivariance!r}, but scaling the window scales the forecast up "
+            f"to {scaled:.0e} of its size"
+        )
+
+
+def check_missing(case):
+    """A history with missing values has a finite forecast, as equivariant as that of a whole one.
+
+    Its first steps are missing, as before a short series, and some others.
+    """
+    case.require_numbers()
+    if not takes_missing(case.model):
+        raise NotApplicable("the model takes no NaN for a missing value: it is given 0")
     inputs = case.inputs()
+    history = inputs[case.history_name] = inputs[case.history_name].copy()
+    history[0, : history.shape[1] // 2] = np.nan
+    history[1, 1::3] = history[2:, -1] = np.nan
+    outputs = case.outputs(inputs)
+    if not np.isfinite(outputs).all():
+        raise AssertionError(f"{np.mean(~np.isfinite(outputs)):.0%} of the output is not finite")
+    shifted, scaled = _changes(case, inputs)
+    if case.equivariance in ("shift", "affine") and not shifted < 2e-3:
+        raise AssertionError("with missing values, a shift of the window is not that of the output")
+    if case.equivariance in ("scale", "affine") and not scaled < 2e-3:
+        raise AssertionError("with missing values, the window's scale is not that of the output")
+
+
+def _changes(case, inputs):
+    """How far a shifted and a scaled window are from shifting and scaling the forecast."""
     before = case.forecast(inputs)
     size = np.abs(before).max()
     numbers = {case.history_name}
@@ -90,17 +130,6 @@ def check_equivariance(case):
     def change(function):
         return case.forecast({k: function(v) if k in numbers else v for k, v in inputs.items()})
 
-    shift, scale = np.float32(7.0), np.float32(40.0)
-    shifted = np.abs(change(lambda x: x + shift) - before - shift).max() / size
-    scaled = np.abs(change(lambda x: x * scale) / scale - before).max() / size
-    claims_shift = case.equivariance in ("shift", "affine")
-    if (shifted < 2e-3) != claims_shift:
-        raise AssertionError(
-            f"equivariance={case.equivariance!r}, but shifting the window by {shift} moves the "
-            f"forecast by {shift} up to {shifted:.0e} of its size"
-        )
-    if case.equivariance in ("scale", "affine") and not scaled < 2e-3:
-        raise AssertionError(
-            f"equivariance={case.equivariance!r}, but scaling the window scales the forecast up "
-            f"to {scaled:.0e} of its size"
-        )
+    shifted = np.abs(change(lambda x: x + SHIFT) - before - SHIFT).max() / size
+    scaled = np.abs(change(lambda x: x * SCALE) / SCALE - before).max() / size
+    return shifted, scaled

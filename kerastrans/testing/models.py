@@ -16,6 +16,7 @@ CHECKS = {
     "padding": forecast_checks.check_padding,
     "channels": forecast_checks.check_channels,
     "equivariance": forecast_checks.check_equivariance,
+    "missing values": forecast_checks.check_missing,
     "seed": build_checks.check_seed,
     "reload": build_checks.check_reload,
     "mixed float16": build_checks.check_float16,

@@ -10,7 +10,14 @@ from .conftest import CHANNELS, CONTEXT, FAMILIES, HORIZON, NAMES, SMALL, TRAINE
 
 SIZES = (12, 30, 2)
 ALWAYS = {"contract", "other sizes", "invalid sizes", "input names", "finite", "channels", "reload"}
-ALWAYS |= {"batch independence", "equivariance", "seed", "mixed float16", "mixed bfloat16"}
+ALWAYS |= {
+    "batch independence",
+    "equivariance",
+    "missing values",
+    "seed",
+    "mixed float16",
+    "mixed bfloat16",
+}
 QUICK_ON_JAX = ("nhits", "itransformer", "deepar")
 
 

@@ -165,11 +165,14 @@ def test_training_windows_are_inside_their_series_and_validation_after_them():
     assert (val_cuts >= ends[val_series]).all()
     assert (val_cuts + 4 <= panel.cuts[val_series]).all()
     counts = np.bincount(series, minlength=4)
-    # 34 - 14 + 1 full windows; none of 3 rows; none of -3; 19 - 14 + 1.
-    np.testing.assert_array_equal(counts, [21, 0, 0, 6])
+    # From one known value on: 34 - 4 windows; none of 3 rows; none of -3; 19 - 4.
+    np.testing.assert_array_equal(counts, [30, 0, 0, 15])
     (series, cuts), (rest, _) = training_cuts(panel, 10, 4)
-    np.testing.assert_array_equal(np.bincount(series, minlength=4), [27, 1, 0, 12])
+    np.testing.assert_array_equal(np.bincount(series, minlength=4), [36, 5, 0, 21])
     assert not len(rest)
+    (series, cuts), _ = training_cuts(panel, 10, 4, pad=False)
+    np.testing.assert_array_equal(np.bincount(series, minlength=4), [27, 0, 0, 12])
+    assert (cuts - 10 >= panel.begins[series]).all()
 
 
 @pytest.mark.parametrize("held_out", [1, 3])
@@ -198,10 +201,10 @@ def test_a_hundred_thousand_series_stay_within_twice_the_frame():
     tracemalloc.start()
     panel = read_panel(frame)
     (series, cuts), _ = training_cuts(panel, 24, 12, stride=4)
-    found = Windows(panel, 24, 12, series, cuts)
+    found = Windows(panel, 24, 12, series, cuts, ends=panel.cuts[series])
     inputs, _ = found.arrays(slice(0, 64))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert len(found) == count * 17
+    assert len(found) == count * 22
     assert inputs.shape == (64, 24, 1)
     assert peak < frame_bytes  # beside the frame itself: within twice of it

@@ -16,7 +16,7 @@ from tests.data.test_panel import long_frame, series_of
 
 
 def windows(panel, context=6, steps=3, **options):
-    (series, cuts), _ = training_cuts(panel, context, steps)
+    (series, cuts), _ = training_cuts(panel, context, steps, pad=False)
     return Windows(panel, context, steps, series, cuts, **options)
 
 

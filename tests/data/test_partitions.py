@@ -39,8 +39,8 @@ def folder(tmp_path):
 
 def test_one_epoch_sees_every_window_once(folder):
     whole = pd.concat(map(read_partition, list_partitions(folder)))
-    # Without a shuffled last batch filled up: 3 series of 49 windows a file.
-    options = {"batch_size": 49, "validation_size": 8, "verbose": 0, "epochs": 1}
+    # Without a shuffled last batch filled up: 3 series of 64 windows a file.
+    options = {"batch_size": 64, "validation_size": 8, "verbose": 0, "epochs": 1}
     streamed = Forecaster("nlinear", **SIZES, optimizer="sgd").fit(folder, **options)
     assert streamed.history.params["steps"] == 12
     at_once = Forecaster("nlinear", **SIZES, optimizer="sgd").fit(whole, **options)

@@ -57,3 +57,39 @@ def test_a_constant_window_stays_finite():
 def test_unknown_statistics_are_refused(argument):
     with pytest.raises(ValueError, match=f"{argument} must be one of None, .*, got 'median'"):
         ReversibleInstanceNormalization(**{argument: "median"})
+
+
+@pytest.mark.parametrize("center", [None, "mean", "last"])
+@pytest.mark.parametrize("scale", [None, "std", "mean_abs"])
+def test_missing_values_do_not_count_and_become_zero(center, scale):
+    gaps = np.random.default_rng(1).uniform(size=WINDOWS.shape) < 0.5
+    gaps[:, -1] = True
+    windows = np.where(gaps, np.nan, WINDOWS)
+    x, statistics = map(to_numpy, ReversibleInstanceNormalization(center, scale)(windows))
+    for window, found, (middle, spread) in zip(windows, x, statistics, strict=True):
+        for channel in range(3):
+            known = window[:, channel][~np.isnan(window[:, channel])]
+            wanted = {None: 0, "mean": known.mean(), "last": known[-1]}[center]
+            assert middle[channel] == pytest.approx(wanted, rel=1e-5)
+            wanted = {None: 1, "std": known.std(), "mean_abs": np.abs(known).mean()}[scale]
+            assert spread[channel] == pytest.approx(wanted, rel=1e-4)
+            expected = (window[:, channel] - middle[channel]) / spread[channel]
+            np.testing.assert_allclose(found[:, channel], np.nan_to_num(expected), atol=1e-4)
+
+
+def test_a_missing_value_may_stay_missing():
+    windows = WINDOWS.copy()
+    windows[0, 3, 1] = np.nan
+    x = to_numpy(ReversibleInstanceNormalization(fill=False)(windows)[0])
+    assert np.argwhere(np.isnan(x)).tolist() == [[0, 3, 1]]
+
+
+def test_a_window_that_hardly_moves_is_divided_by_the_floor():
+    still = np.full((1, 8, 1), 3.0, "float32")
+    still[0, 0] = 3.01
+    for scale in ("std", "mean_abs"):
+        layer = ReversibleInstanceNormalization(scale=scale, floor=5.0)
+        assert to_numpy(layer(still)[1])[0, 1, 0] == 5.0
+    assert to_numpy(ReversibleInstanceNormalization(floor=0.5)(WINDOWS)[1])[:, 1].min() > 5
+    with pytest.raises(ValueError, match="floor must be a number of at least 0"):
+        ReversibleInstanceNormalization(floor=-1.0)

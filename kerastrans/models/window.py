@@ -1,0 +1,66 @@
+"""How a model opens and closes: its history is normalised, and its forecast is brought back."""
+
+from dataclasses import dataclass
+
+import keras
+
+from kerastrans.layers import MissingHistory, ReversibleInstanceNormalization
+
+
+@dataclass(frozen=True)
+class Window:
+    """A model's history, and what turns its forecast into the units of that history.
+
+    Attributes:
+        history: input `(batch, context_length, num_channels)`, NaN where a value is missing.
+        values: the same, normalised, 0 where a value is missing.
+        normalization: `ReversibleInstanceNormalization`.
+        statistics: `(batch, 2, num_channels)`, centre and scale.
+    """
+
+    history: keras.KerasTensor
+    values: keras.KerasTensor
+    normalization: ReversibleInstanceNormalization
+    statistics: keras.KerasTensor
+
+    def forecast(self, x, head, prediction_length, shift=None):
+        """The end of the model: a head applied to raw values, see `Head.forecast`."""
+        if head.sees_missing:
+            x = MissingHistory()(head.split(x, prediction_length), self.history)
+        undo = () if self.normalization.is_identity else (self.normalization, self.statistics)
+        return head.forecast(x, prediction_length, *undo, shift=shift)
+
+
+def open_window(
+    context_length, num_channels, head, *, center=None, scale=None, affine=False, fill=True
+):
+    """The start of a model: an input for the history, normalised, as a `Window`.
+
+    The normalisation is that of the architecture, see `ReversibleInstanceNormalization`; by
+    default windows stay as they are. Counts are given as they are whatever the data's scaler, so
+    that their model scales its windows itself: by their mean where the architecture has no scale
+    of its own, and by no less than 1, the unit of counts.
+
+    Args:
+        context_length: int, steps of history.
+        num_channels: int, values at each step.
+        head: the model's head.
+        center: what is subtracted from a window.
+        scale: what a window is divided by.
+        affine: bool, whether a learnt scale and offset per channel follow.
+        fill: bool, whether a missing value becomes 0.
+
+    Example:
+        >>> from kerastrans.heads import PointHead
+        >>> open_window(24, 3, PointHead(), center="mean", scale="std").values.shape
+        (None, 24, 3)
+    """
+    floor = 0.0
+    if not head.takes_scaled_windows:
+        scale, floor = scale or "mean_abs", 1.0
+    normalization = ReversibleInstanceNormalization(
+        center, scale, affine, floor=floor, fill=fill, name="window"
+    )
+    history = keras.Input((context_length, num_channels), name="history")
+    values, statistics = normalization(history)
+    return Window(history, values, normalization, statistics)
