@@ -64,15 +64,16 @@ class AncestralSampler(Sampler):
     histories: np.ndarray | None = field(default=None, compare=False)
 
     def draws(self, rows, num_steps):
-        shape = rows // len(self.histories), num_steps, self.num_channels, 2
+        samples = rows // len(self.histories)
+        shape = samples, num_steps, self.num_channels, self.head.num_uniforms
         # The seed of a window is that of the call and of its values: its samples are the same in
         # any company, and other windows have others.
         generators = (
             np.random.default_rng([self.seed, zlib.crc32(np.asarray(x, "float32").tobytes())])
             for x in self.histories
         )
-        uniform = [random.uniform(1e-6, 1 - 1e-6, shape) for random in generators]
-        return [np.concatenate(uniform).astype("float32")]
+        uniform = (random.uniform(1e-6, 1 - 1e-6, shape) for random in generators)
+        return [np.concatenate([x.astype("float32") for x in uniform])]
 
     def start(self, first, num_steps, uniform):
         batch_size, _, output_dim = ops.shape(first)

@@ -6,6 +6,7 @@ import zlib
 import keras
 import numpy as np
 
+from kerastrans import heads
 from kerastrans.data.batches import Endless
 from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel_windows import Windows
@@ -35,6 +36,12 @@ def windows_of(config, model, panel, series, cuts, ends=None):
     )
 
 
+def check_targets(head, panel):
+    """Refuse series with values that the head cannot forecast, such as fractions of counts."""
+    for names, begin, end in zip(panel.names, panel.begins, panel.cuts, strict=True):
+        head.check_targets(panel.values[begin:end], names)
+
+
 class Examples:
     """The windows of some panels that train, or that validate.
 
@@ -44,6 +51,9 @@ class Examples:
         panels: sequence of `Panel`, each read when it is asked for.
         stride: int, steps from one training window to the next.
         validation_size: int, last steps of each series that are held out.
+
+    Raises:
+        ValueError: a value that the model's head cannot forecast.
     """
 
     def __init__(self, config, model, panels, stride, validation_size):
@@ -53,6 +63,7 @@ class Examples:
         self.num_series = self.longest = self.checksum = 0
         for number in range(len(panels)):
             panel = panels[number]
+            check_targets(heads.of(model), panel)
             self.faults |= panel.faults
             self.longest = max([self.longest, *(panel.cuts - panel.begins).tolist()])
             ends = panel.numbers(np.arange(len(panel)), panel.cuts - validation_size)

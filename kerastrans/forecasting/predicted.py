@@ -45,7 +45,8 @@ class Predicted:
                 `prediction_length` steps after each series.
             static: As in `fit`.
             levels: Percents of the intervals; 80 and 95 by default, as far as the head has them or
-                `calibrate` was called.
+                `calibrate` was called. Those that a head of quantiles was not trained on are read
+                between its quantiles, or extrapolated beyond them, see `QuantileHead`.
 
         Returns:
             DataFrame "unique_id", "ds", the forecast, named by `alias`, and for each level its

@@ -26,6 +26,7 @@ class Head(keras.layers.Layer):
         has_parameter_axis: bool, whether the parameters are the last axis of the forecast.
         point_is_median: bool, whether `point` is the median; otherwise it is the mean.
         takes_scaled_windows: bool, whether the model may be trained on scaled series.
+        num_uniforms: int, uniform numbers that `draw` makes one draw of.
         lower_bound: float, the least value that the series can have; None for any number.
         interval_levels: tuple of float, percents of the central intervals that the forecast
             holds; None for a distribution, which has one for every percent.
@@ -60,6 +61,7 @@ class Head(keras.layers.Layer):
     has_parameter_axis = True
     point_is_median = False
     takes_scaled_windows = True
+    num_uniforms = 2
     lower_bound = None
     interval_levels = None
 
@@ -152,6 +154,14 @@ class Head(keras.layers.Layer):
                 f"{type(self.loss()).__name__}: leave loss out, or choose another head."
             )
 
+    def check_targets(self, values, names=None):
+        """Refuse values of a series that this head cannot forecast; here there are none.
+
+        Args:
+            values: NumPy array `(..., num_channels)`, NaN where missing.
+            names: of the channels, for the message.
+        """
+
     def outputs(self, parameters):
         """What an exported model returns, tensors by name: the point, and the parameters."""
         return {"forecast": parameters[..., 0], "parameters": parameters}
@@ -172,7 +182,9 @@ class Head(keras.layers.Layer):
     def sample(self, parameters, num_samples, seed=None):
         """Draws `(num_samples, ...)` for parameters `(..., size)`, independent of each other."""
         check_positive_integers(num_samples=num_samples)
-        uniform = np.random.default_rng(seed).uniform(size=(num_samples, *parameters.shape[:-1]))
+        shape = num_samples, *parameters.shape[:-1]
+        least = np.finfo("float64").tiny  # 0 would be drawn as minus infinity
+        uniform = np.random.default_rng(seed).uniform(least, 1.0, shape)
         return self._inverse_cdf(parameters, uniform)
 
     def get_config(self):

@@ -8,7 +8,9 @@ import scipy
 from keras import ops
 
 from kerastrans.heads.base import FLOOR, Head
+from kerastrans.heads.count_draws import GAMMA_UNIFORMS, gamma, poisson
 from kerastrans.utils.backend import log_gamma
+from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -32,6 +34,7 @@ class NegativeBinomialHead(Head):
     """
 
     size = 2
+    num_uniforms = GAMMA_UNIFORMS + 1
     takes_scaled_windows = False
     lower_bound = 0.0
 
@@ -45,34 +48,59 @@ class NegativeBinomialHead(Head):
 
         Loader's (2000) saddle-point form, whose terms stay small: the log-gamma functions of the
         textbook's formula cancel, and in float32 leave errors above 1 at counts of a million.
+
+        Nothing is refused inside the graph: a negative target counts as 0, and between whole
+        numbers the gamma function interpolates. `check_targets` refuses both.
         """
         mean, alpha = parameters[..., 0], parameters[..., 1]
-        count = 1 / alpha
-        positive = ops.where(targets > 0, targets, ops.ones_like(targets))
-        total = count + positive
-        deviance = count * _log_ratio(count + mean, total, mean - positive)
-        deviance = deviance + positive * _log_ratio(
-            positive * (count + mean), mean * total, count * (positive - mean)
-        )
-        correction = _stirling_error(total) - _stirling_error(count) - _stirling_error(positive)
-        factor = 0.5 * ops.log(count / (2 * math.pi * positive * total))
-        at_zero = -count * ops.log1p(alpha * mean)
-        return ops.where(targets > 0, correction - deviance + factor, at_zero)
+        counts, size = ops.maximum(targets, 0.0), 1 / alpha
+        ratio = (1 + alpha * counts) / (1 + alpha * mean)
+        difference = (counts - mean) / (1 + alpha * mean)
+        deviance = _deviance(counts, mean * ratio, difference)
+        deviance = deviance + _deviance(size, size * ratio, -difference)
+        correction = _stirling_error(size + counts) - _stirling_error(size)
+        correction = correction - 0.5 * ops.log1p(alpha * counts)
+        is_positive = counts > 0
+        positive = ops.where(is_positive, counts, ops.ones_like(counts))
+        factor = _stirling_error(positive) + 0.5 * ops.log(2 * math.pi * positive)
+        return correction - deviance - ops.where(is_positive, factor, ops.zeros_like(factor))
 
     def draw(self, parameters, uniform):
-        """One draw, tensors: from uniform numbers `(..., 2)`.
-
-        The cumulated probabilities of 256 counts are searched, from 0 to 12 standard deviations
-        above the mean: every count where these are fewer, evenly spaced ones otherwise.
-        """
+        """One draw, tensors: from uniform numbers `(..., 8)`, a Poisson number of a gamma rate."""
         mean, alpha = parameters[..., 0], parameters[..., 1]
-        highest = mean + 12 * ops.sqrt(mean + alpha * ops.square(mean))
-        stride = ops.maximum(1.0, ops.ceil(highest / 256))
-        counts = ops.arange(256, dtype=mean.dtype) * stride[..., None]
-        density = ops.exp(self.log_prob(parameters[..., None, :], counts))
-        cumulated = ops.cumsum(density, axis=-1)
-        below = cumulated < uniform[..., :1] * cumulated[..., -1:]
-        return ops.sum(ops.cast(below, mean.dtype), axis=-1) * stride
+        rate = mean * alpha * gamma(1 / alpha, uniform[..., 1:])
+        return poisson(rate, uniform[..., 0])
+
+    def sample(self, parameters, num_samples, seed=None):
+        """Draws `(num_samples, ...)`, a hundred times as quick as by inversion."""
+        check_positive_integers(num_samples=num_samples)
+        mean, alpha = np.moveaxis(np.asarray(parameters, "float64"), -1, 0)
+        random = np.random.default_rng(seed)
+        rates = random.gamma(1 / alpha, alpha * mean, (num_samples, *mean.shape))
+        return random.poisson(rates).astype("float64")
+
+    def check_targets(self, values, names=None):
+        """Refuse what is no count, see `Head.check_targets`.
+
+        Raises:
+            ValueError: a value that is negative, fractional or infinite.
+
+        Example:
+            >>> NegativeBinomialHead().check_targets(np.array([[3.0], [np.nan], [2.5]]), ["shop"])
+            Traceback (most recent call last):
+            ...
+            ValueError: a NegativeBinomialHead wants counts, whole numbers from 0: 'shop' has 2.5.
+        """
+        values = np.asarray(values, "float64")
+        is_count = (values >= 0) & (values == np.floor(values)) & (values < np.inf)
+        wrong = np.argwhere(~(is_count | np.isnan(values)))
+        if len(wrong):
+            place = tuple(wrong[0])
+            name = "the series" if names is None else repr(str(names[place[-1]]))
+            raise ValueError(
+                f"a {type(self).__name__} wants counts, whole numbers from 0: {name} has "
+                f"{float(values[place])!r}."
+            )
 
     def rescale(self, parameters, center, scale):
         """Refused: scaled counts are no counts.
@@ -97,15 +125,22 @@ class NegativeBinomialHead(Head):
 
 def _count_and_probability(parameters):
     """The parameters of SciPy's negative binomial distribution."""
-    mean, alpha = np.asarray(parameters[..., 0], "float64"), parameters[..., 1]
+    mean, alpha = np.moveaxis(np.asarray(parameters, "float64"), -1, 0)
     return 1 / alpha, 1 / (1 + alpha * mean)
 
 
-def _log_ratio(numerator, denominator, difference):
-    """log(numerator / denominator); their difference keeps it precise where they are close."""
-    relative = difference / denominator
-    near = ops.log1p(ops.clip(relative, -0.5, 0.5))
-    return ops.where(ops.abs(relative) < 0.5, near, ops.log(numerator / denominator))
+def _deviance(x, mean, difference):
+    """Loader's x log(x / mean) - difference, precise where x is close to the mean.
+
+    The difference is that of the two, which is known more precisely than they are.
+    """
+    relative = difference / (x + mean)
+    v = ops.clip(relative, -0.1, 0.1)
+    square = ops.square(v)
+    series = 1 / 3 + square * (1 / 5 + square * (1 / 7 + square / 9))
+    near = difference * v + 2 * x * v * square * series
+    far = x * ops.log(ops.maximum(x, 1e-30) / mean) - difference
+    return ops.where(ops.abs(relative) < 0.1, near, far)
 
 
 def _stirling_error(x):

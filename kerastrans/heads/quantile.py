@@ -2,6 +2,7 @@
 
 import keras
 import numpy as np
+import scipy
 from keras import ops
 
 from kerastrans.heads.base import Head
@@ -15,9 +16,13 @@ CLOSE = 1e-9  # levels nearer to each other are the same: 1 - 0.9 is not quite 0
 class QuantileHead(Head):
     """Quantiles that never cross: the middle one, and the distances from one to the next.
 
-    The point is the median: the 0.5 quantile, or between the two levels nearest to it by a
-    straight line. A head whose levels are all above or all below 0.5 can be trained and gives
-    its quantiles, but has no point.
+    Between its levels, and beyond the outermost, the forecast is read on the normal's scale: the
+    quantile is linear in the standard normal quantile of its level, so that quantiles of a normal
+    distribution give that distribution. What is beyond the outermost levels is extrapolated from
+    the outermost two: nothing was trained there.
+
+    The point is the median. A head whose levels are all above or all below 0.5 can be trained and
+    gives its quantiles, but has no point.
 
     Args:
         levels: increasing probabilities, each in (0, 1).
@@ -34,8 +39,8 @@ class QuantileHead(Head):
         >>> head = QuantileHead([0.1, 0.5, 0.9])
         >>> head.interval_levels
         (80,)
-        >>> head.quantile(np.array([[1.0, 2.0, 4.0]]), [0.5, 0.7])
-        array([[2., 3.]])
+        >>> head.quantile(np.array([[1.0, 2.0, 4.0]]), [0.5, 0.7, 0.95]).round(3)
+        array([[2.   , 2.818, 4.567]])
     """
 
     point_is_median = True
@@ -94,54 +99,65 @@ class QuantileHead(Head):
                 "the point of a QuantileHead is its median, but its levels "
                 f"{list(self.levels)} do not enclose 0.5: add it, or ask for quantiles alone."
             )
-        return self._between(parameters, 0.5)
+        return self._at(parameters, 0.5)
 
     median = point
 
     def quantile(self, parameters, levels):
-        """Its own levels as they are, levels between two of them by a straight line.
+        """Its own levels as they are, others on the normal's scale, `(..., len(levels))`.
+
+        Levels below the first and above the last are extrapolated.
 
         Raises:
-            ValueError: a level outside those of the head.
+            ValueError: another level of a head of one quantile.
         """
-        levels = check_levels(levels)
-        for level in levels:
-            if not self._encloses(level):
-                raise ValueError(
-                    f"this model knows quantiles from {self.levels[0]} to {self.levels[-1]}, "
-                    f"asked for {level}."
-                )
-        return np.stack([self._between(parameters, level) for level in levels], axis=-1)
+        parameters = np.asarray(parameters, "float64")
+        return np.stack([self._at(parameters, level) for level in check_levels(levels)], axis=-1)
 
     def _encloses(self, level):
         return self.levels[0] - CLOSE <= level <= self.levels[-1] + CLOSE
 
-    def _between(self, parameters, level):
-        """The quantile at a level that the head's enclose, of arrays or tensors."""
-        weights = [float(np.interp(level, self.levels, row)) for row in np.eye(self.size)]
-        return sum(weight * parameters[..., i] for i, weight in enumerate(weights) if weight)
+    def _at(self, parameters, level):
+        """The quantile at one level, of arrays or tensors."""
+        distances = np.abs(np.asarray(self.levels) - level)
+        if distances.min() <= CLOSE:
+            return parameters[..., int(distances.argmin())]
+        self._check_two()
+        right, share = self._place(level)
+        low, high = parameters[..., int(right) - 1], parameters[..., int(right)]
+        return low + float(share) * (high - low)
+
+    def _place(self, probability):
+        """The upper of the two levels to go by, and the way from the lower, on the normal's scale.
+
+        0 is at the lower of the two, 1 at the upper.
+        """
+        right = np.clip(np.searchsorted(self.levels, probability), 1, self.size - 1)
+        z = scipy.special.ndtri(self.levels)
+        return right, (scipy.special.ndtri(probability) - z[right - 1]) / np.diff(z)[right - 1]
 
     def cdf(self, parameters, values):
-        """Probability of at most `values`, linear between the levels, 0 and 1 outside them.
+        """Probability of at most `values` `(...)`, for parameters `(..., size)`.
 
-        Parameters `(..., size)`, values `(...)`.
+        The inverse of `quantile`. Where quantiles are equal their probability is in one value; no
+        value is beyond the outermost two if these are.
 
         Raises:
             ValueError: a head of one quantile.
         """
         self._check_two()
-        values = np.asarray(values)[..., None]
-        count = (parameters <= values).sum(axis=-1)
-        right = np.clip(count, 1, self.size - 1)[..., None]
-        low, high = (np.take_along_axis(parameters, i, -1)[..., 0] for i in (right - 1, right))
-        levels = np.asarray(self.levels)
-        left = levels[right[..., 0] - 1]
-        share = (values[..., 0] - low) / np.maximum(high - low, np.finfo("float64").tiny)
-        inside = left + np.clip(share, 0, 1) * (levels[right[..., 0]] - left)
-        return np.where(count == 0, 0.0, np.where(count == self.size, 1.0, inside))
+        values, parameters = np.asarray(values, "float64"), np.asarray(parameters, "float64")
+        count = (parameters <= values[..., None]).sum(axis=-1)
+        right = np.clip(count, 1, self.size - 1)
+        low, high = _neighbours(parameters, right)
+        is_step = high == low  # only beyond the outermost quantiles
+        share = (values - low) / np.where(is_step, 1.0, high - low)
+        share = np.where(is_step, np.where(count == 0, -np.inf, np.inf), share)
+        z = scipy.special.ndtri(self.levels)
+        return scipy.special.ndtr(z[right - 1] + share * np.diff(z)[right - 1])
 
     def sample(self, parameters, num_samples, seed=None):
-        """Draws `(num_samples, ...)`, none of them beyond the outermost quantiles.
+        """Draws `(num_samples, ...)`, with tails as `quantile` has them.
 
         Raises:
             ValueError: a head of one quantile.
@@ -153,22 +169,22 @@ class QuantileHead(Head):
     def _check_two(self):
         if self.size == 1:
             raise ValueError(
-                f"one quantile, {self.levels[0]}, is no distribution: samples and probabilities "
-                "want a QuantileHead of at least two levels."
+                f"one quantile, {self.levels[0]}, is no distribution: other quantiles, samples and "
+                "probabilities want a QuantileHead of at least two levels."
             )
 
     def _inverse_cdf(self, parameters, probability):
-        """By straight lines, level with the outermost quantiles beyond them."""
-        levels = np.asarray(self.levels)
-        clipped = np.clip(probability, levels[0], levels[-1])
-        right = np.clip(np.searchsorted(levels, clipped), 1, self.size - 1)
-        share = (clipped - levels[right - 1]) / np.diff(levels)[right - 1]
-        parameters = np.broadcast_to(parameters, (*right.shape, self.size))
-        low, high = (
-            np.take_along_axis(parameters, i[..., None], -1)[..., 0] for i in (right - 1, right)
-        )
+        right, share = self._place(probability)
+        low, high = _neighbours(np.asarray(parameters, "float64"), right)
         return low + share * (high - low)
 
     def get_config(self):
         """The arguments of the constructor."""
         return {**super().get_config(), "levels": list(self.levels)}
+
+
+def _neighbours(parameters, right):
+    """The quantiles numbered `right - 1` and `right`, each `(...)`."""
+    parameters = np.broadcast_to(parameters, (*right.shape, parameters.shape[-1]))
+    places = (right - 1, right)
+    return [np.take_along_axis(parameters, place[..., None], -1)[..., 0] for place in places]

@@ -48,8 +48,17 @@ class Samples:
         return np.median(parameters, axis=-1)
 
     def quantile(self, parameters, levels):
-        """Their quantiles, `(..., len(levels))`."""
-        return np.moveaxis(np.quantile(parameters, check_levels(levels), axis=-1), 0, -1)
+        """Their quantiles, `(..., len(levels))`, which another draw is below just so often.
+
+        The i-th smallest of n is the quantile of level i / (n + 1): intervals of exact forecasts
+        cover what they say. What lies between is linear; the least and the greatest sample are
+        the quantiles of all levels beyond theirs.
+
+        Source: Hyndman, Fan (1996), definition 6.
+        """
+        levels = check_levels(levels)
+        quantiles = np.quantile(parameters, levels, axis=-1, method="weibull")
+        return np.moveaxis(quantiles, 0, -1)
 
     def cdf(self, parameters, values):
         """Share of the samples that are at most `values` `(...)`."""

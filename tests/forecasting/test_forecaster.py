@@ -287,6 +287,22 @@ def test_counts_are_forecast_as_counts():
     assert found["nhits"].between(2, 7).all()
 
 
+@pytest.mark.parametrize("wrong", [-3.0, 2.5])
+@pytest.mark.parametrize("name", ["nhits", "deepar"])
+def test_what_is_no_count_is_refused_before_training(name, wrong):
+    rng = np.random.default_rng(0)
+    data = [series(x, 60).assign(y=rng.poisson(4, 60).astype("float64")) for x in ("a", "b")]
+    data[0].loc[3, "y"] = np.nan
+    data[1].loc[50, "y"] = wrong
+    forecaster = Forecaster(name, 21, 7, head="negative_binomial", scaler=None)
+    with pytest.raises(ValueError, match=f"counts, whole numbers from 0: 'b' has {wrong}.$"):
+        forecaster.fit(pd.concat(data), epochs=1, verbose=0)
+    assert forecaster.fitted is None
+    wide = pd.DataFrame({"p": [1.0] * 60, "q": [*[1.0] * 59, wrong]}, data[0]["ds"])
+    with pytest.raises(ValueError, match=f"'q' has {wrong}.$"):
+        forecaster.fit(wide, epochs=1, verbose=0)
+
+
 def test_deepar_samples_and_repeats_itself(frame):
     forecaster = Forecaster("deepar", CONTEXT, HORIZON, head="student_t", units=8, num_samples=50)
     forecaster.fit(frame, epochs=1, verbose=0)
@@ -439,8 +455,9 @@ def test_what_needs_training_or_intervals_says_so(frame, trained):
     head = QuantileHead((0.1, 0.5, 0.9))
     few = Forecaster("nlinear", CONTEXT, HORIZON, head=head).fit(frame, epochs=1, verbose=0)
     assert list(few.predict(frame).columns[3:]) == ["nlinear-lo-80", "nlinear-hi-80"]
-    with pytest.raises(ValueError, match=r"quantiles from 0\.1 to 0\.9, asked for 0\.025"):
-        few.predict(frame, levels=(95,))
+    wider = few.predict(frame, levels=(80, 95))  # 95 is extrapolated
+    assert (wider["nlinear-hi-95"] > wider["nlinear-hi-80"]).all()
+    assert (wider["nlinear-lo-95"] < wider["nlinear-lo-80"]).all()
     with pytest.raises(ValueError, match=r"no series is left of 3.*too few for 100 origins"):
         trained.backtest(frame, windows=100)
 

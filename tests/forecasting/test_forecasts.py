@@ -53,7 +53,7 @@ def test_a_median_has_a_column_only_where_the_point_is_something_else():
     draws = np.arange(5.0) ** 2 * np.ones((len(forecasts.windows), 4, 1, 1))
     frame = Forecasts(forecasts.windows, heads.Samples(), draws, forecasts.scale)
     frame = frame.frame([50], alias="deepar")
-    assert frame.iloc[0, 2:].tolist() == [6.0, 4.0, 1.0, 9.0]  # mean, median, quartiles
+    assert frame.iloc[0, 2:].tolist() == [6.0, 4.0, 0.5, 12.5]  # mean, median, quartiles
     quantiles = Forecasts(forecasts.windows, heads.get("quantiles"), draws[..., [0] * 7], 1.0)
     assert "x-median" not in quantiles.frame([80], alias="x")
 

@@ -62,7 +62,9 @@ def test_the_median_is_the_point_just_where_the_head_says_so(head):
     median = head.median(parameters)
     assert median.shape == shape
     if head.has_parameter_axis:
-        np.testing.assert_allclose(median, head.quantile(parameters, 0.5)[..., 0], rtol=1e-6)
+        np.testing.assert_allclose(
+            median, head.quantile(parameters, 0.5)[..., 0], rtol=1e-6, atol=1e-7
+        )
     is_point = np.allclose(median, head.point(parameters), rtol=1e-5, atol=1e-5)
     assert is_point == head.point_is_median
 
@@ -101,10 +103,21 @@ def test_samples_are_read_as_the_empirical_distribution():
     samples = Samples()
     np.testing.assert_array_equal(samples.point(drawn), [4.0])
     np.testing.assert_array_equal(samples.median(drawn), [3.0])
-    np.testing.assert_array_equal(samples.quantile(drawn, [1 / 3, 2 / 3]), [[2.0, 4.0]])
+    asked = samples.quantile(drawn, [0.01, 0.2, 0.4, 0.5, 0.6, 0.8, 0.99])
+    np.testing.assert_allclose(asked, [[1.0, 1.0, 2.0, 3.0, 4.0, 9.0, 9.0]])
     np.testing.assert_array_equal(samples.cdf(drawn, np.array([2.0])), [0.5])
     again = samples.sample(drawn, 4000, seed=0)[:, 0]
     np.testing.assert_allclose([(again == x).mean() for x in drawn[0]], 0.25, atol=0.03)
+
+
+@pytest.mark.parametrize("percent", [50, 80, 95])
+def test_intervals_of_samples_cover_what_they_say(percent):
+    rng = np.random.default_rng(0)
+    outcomes, drawn = rng.normal(size=40_000), rng.normal(size=(40_000, 100))
+    tails = (1 - percent / 100) / 2
+    low, high = Samples().quantile(drawn, (tails, 1 - tails)).T
+    covered = ((low <= outcomes) & (outcomes <= high)).mean()
+    assert 100 * covered == pytest.approx(percent, abs=0.5)  # 93.4 for 95 by other definitions
 
 
 def test_only_counts_are_bounded_and_want_unscaled_windows():

@@ -1,0 +1,122 @@
+"""Draws, in the graph and in NumPy, have the distribution of their parameters, as SciPy has it."""
+
+import functools
+
+import numpy as np
+import pytest
+from keras import ops
+from scipy import stats
+
+from kerastrans import heads
+from kerastrans.decoding.samplers import AncestralSampler
+from kerastrans.heads import MixtureHead, NegativeBinomialHead, NormalHead, StudentTHead
+from kerastrans.utils.backend import compile_function
+from tests.conftest import to_numpy
+from tests.heads.conftest import scipy_of
+
+DRAWS = 100_000
+LEVELS = (0.01, 0.1, 0.5, 0.9, 0.99)
+QUICK = [(mean, alpha) for mean in (1e-2, 20.0, 1e6) for alpha in (1e-4, 1.0, 10.0)]
+SLOW = [
+    (mean, alpha)
+    for mean in (1e-4, 1e-2, 0.3, 4.0, 20.0, 100.0, 1e3, 3e4, 1e6)
+    for alpha in (1e-4, 0.1, 1.0, 5.0, 10.0)
+    if (mean, alpha) not in QUICK
+]
+FREEDOMS = (4.5, 30.0, 1e4)
+PEAKS = [
+    (0.0, 1.0, 2.0, 1.0, 1.0, 1.0, *np.log([0.2, 0.3, 0.5])),
+    (-50.0, 0.0, 1e3, 0.1, 5.0, 200.0, *np.log([0.05, 0.9, 0.05])),
+]
+CASES = [
+    *[(NegativeBinomialHead(), case) for case in QUICK],
+    *[pytest.param(NegativeBinomialHead(), case, marks=pytest.mark.slow) for case in SLOW],
+    *[(NormalHead(), case) for case in ((0.0, 1.0), (1e4, 0.1), (-3.0, 1e5))],
+    *[(StudentTHead(), (7.0, 2.0, freedom)) for freedom in FREEDOMS],
+    *[(MixtureHead(3), case) for case in PEAKS],
+]
+
+
+@functools.cache
+def compiled(kind):
+    return compile_function(kind().draw, [])
+
+
+@functools.cache
+def uniform_numbers(kind):
+    """Those that ancestral sampling takes, for one step."""
+    sampler = AncestralSampler(kind(), 1, 0, np.zeros((1, 1)))
+    return sampler.draws(DRAWS, 1)[0][:, 0, 0]
+
+
+def drawn_in_the_loop(head, parameters):
+    each = np.broadcast_to(np.float32(parameters), (DRAWS, head.size))
+    tensors = [ops.convert_to_tensor(x) for x in (each, uniform_numbers(type(head)))]
+    return to_numpy(compiled(type(head))(*tensors)).astype("float64")
+
+
+def drawn_in_numpy(head, parameters):
+    return head.sample(np.float32(parameters)[None], DRAWS, seed=0)[:, 0]
+
+
+def name_of(value):
+    return type(value).__name__ if isinstance(value, heads.Head) else None
+
+
+def assert_expected(values, expectation):
+    """Assert that the mean of independent values is as expected, within five standard errors."""
+    error = values.std() / np.sqrt(len(values))
+    assert abs(values.mean() - expectation) <= 5 * error + 1e-5 * abs(expectation)
+
+
+@pytest.mark.parametrize("draw", [drawn_in_the_loop, drawn_in_numpy])
+@pytest.mark.parametrize(("head", "parameters"), CASES, ids=name_of)
+def test_draws_have_scipys_mean_variance_and_quantiles(draw, head, parameters):
+    exact, drawn = scipy_of(head, np.float32(parameters)), draw(head, parameters)
+    assert_expected(drawn, exact.mean())
+    assert_expected((drawn - exact.mean()) ** 2, exact.var())
+    for level in LEVELS:
+        quantile = exact.ppf(level)
+        share = exact.cdf(quantile)  # of counts, more than the level
+        tolerance = 4.5 * np.sqrt(share * (1 - share) / DRAWS) + 1e-4
+        assert abs((drawn <= quantile).mean() - share) <= tolerance
+    if isinstance(head, NegativeBinomialHead):
+        np.testing.assert_array_equal(drawn, np.floor(drawn))
+        zero = exact.pmf(0)
+        tolerance = 4.5 * np.sqrt(zero * (1 - zero) / DRAWS) + 1e-4
+        assert abs((drawn == 0).mean() - zero) <= tolerance
+
+
+@pytest.mark.parametrize(
+    ("mean", "alpha", "zeros"), [(1000.0, 3.0, 0.07), (100.0, 5.0, 0.29), (20.0, 4.0, 0.33)]
+)
+def test_bursty_counts_are_drawn_with_their_mean_and_share_of_zeros(mean, alpha, zeros):
+    drawn = drawn_in_the_loop(NegativeBinomialHead(), (mean, alpha))
+    assert drawn.mean() == pytest.approx(mean, rel=0.04)
+    assert (drawn == 0).mean() == pytest.approx(zeros, abs=0.01)
+
+
+@pytest.mark.parametrize("mean", [1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
+def test_the_outermost_uniform_numbers_draw_finite_counts(mean, alpha):
+    head = NegativeBinomialHead()
+    least, greatest = np.float32([1e-6, 1 - 1e-6])
+    uniform = np.stack([np.full(head.num_uniforms, least), np.full(head.num_uniforms, greatest)])
+    each = np.float32([[mean, alpha]] * 2)
+    low, high = to_numpy(head.draw(*(ops.convert_to_tensor(x) for x in (each, uniform))))
+    assert 0 <= low <= high < np.inf
+
+
+def test_a_mixtures_moments_are_those_of_its_parts():
+    exact = scipy_of(MixtureHead(3), PEAKS[0])
+    parts = [stats.norm(mean, 1.0) for mean in (0.0, 1.0, 2.0)]
+    second = sum(w * part.moment(2) for w, part in zip((0.2, 0.3, 0.5), parts, strict=True))
+    assert exact.var() == pytest.approx(second - exact.mean() ** 2)
+    assert exact.cdf(exact.ppf(0.3)) == pytest.approx(0.3)
+
+
+def test_a_distribution_says_how_many_uniform_numbers_a_draw_takes():
+    assert {name: heads.get(name).num_uniforms for name in ("normal", "negative_binomial")} == {
+        "normal": 2,
+        "negative_binomial": 8,
+    }
