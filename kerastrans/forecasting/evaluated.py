@@ -12,6 +12,7 @@ from kerastrans.forecasting.fitted import LEVELS
 from kerastrans.forecasting.grouping import groups_of, names_of
 from kerastrans.forecasting.importances import importances_frame
 from kerastrans.forecasting.intervals import METHODS
+from kerastrans.forecasting.offsets import check_windows
 from kerastrans.forecasting.predicting import forecast_windows
 from kerastrans.forecasting.reading import Reader
 from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
@@ -113,7 +114,8 @@ class Evaluated:
             static: As in `fit`.
             levels: Percents that the intervals are to cover.
             method: "split", for one width from now on, or "adaptive", which `backtest` goes on
-                adapting to outcomes as they become known.
+                adapting to outcomes as they become known; `predict` has the width that the last of
+                the calibration's outcomes left, and promises what "split" does.
             symmetric: bool, whether both bounds move alike. Otherwise each has its own offset, and
                 is a quantile itself; that takes twice as many windows. By default it is False where
                 the errors are skewed and the windows suffice; `fitted.intervals` tells.
@@ -132,6 +134,8 @@ class Evaluated:
             ValueError: No such column in `static`; as `backtest`.
         """
         levels = check_percents(levels)
+        if not levels:
+            raise ValueError("levels must name at least one percent to calibrate, got none.")
         check_positive_integers(windows=windows, step=1 if step is None else step)
         check_choice("method", method, METHODS)
         check_choice("symmetric", symmetric, (None, True, False))
@@ -144,6 +148,7 @@ class Evaluated:
         inside = cuts > panel.begins[series]
         series, cuts = series[inside], cuts[inside]
         groups = groups_of(by, names_of(panel, series), static)
+        check_windows(levels[-1], len(cuts))
         rolling.warn_in_sample(self.fitted, panel, series, cuts, "calibrate by", 3)
         rolling.warn_of_choice(self.fitted, panel, series, cuts, 3)
         chosen = windows_of(self.config, self.fitted.model, panel, series, cuts)

@@ -43,6 +43,16 @@ def windows_needed(level):
     return _ceil(level / (100 - level)).item()
 
 
+def check_windows(level, count):
+    """Raise ValueError where so few calibration windows tell no interval of `level` percent."""
+    needed = windows_needed(level)
+    if count < needed:
+        raise ValueError(
+            f"an interval of {level:g} % needs at least {needed} calibration windows at every "
+            f"step, got {count}."
+        )
+
+
 def split_offsets(scores, level):
     """What to add so that `level` percent of the scores to come are not above it.
 
@@ -63,12 +73,8 @@ def split_offsets(scores, level):
         array([8.])
     """
     counts = np.isfinite(scores).sum(axis=0)
+    check_windows(level, counts.min())
     ranks = _ceil((counts + 1) * level / 100)  # the rank-th smallest score
-    if (ranks > counts).any():
-        raise ValueError(
-            f"an interval of {level:g} % needs at least {windows_needed(level)} calibration "
-            f"windows at every step, got {counts.min()}."
-        )
     ordered = np.sort(np.where(np.isfinite(scores), scores, np.inf), axis=0)
     return np.take_along_axis(ordered, ranks[None] - 1, axis=0)[0]
 

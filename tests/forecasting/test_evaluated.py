@@ -106,13 +106,14 @@ def test_a_group_with_too_few_windows_is_refused_by_name(frame):
         ({"windows": 9, "method": "online"}, "method must be one of 'split', 'adaptive'"),
         ({"windows": 9, "scale": "series"}, "scale must be one of 'window', 'residuals'"),
         ({"windows": 9, "symmetric": "two"}, "symmetric must be one of None, True, False"),
+        ({"windows": 9, "levels": ()}, "levels must name at least one percent to calibrate"),
         ({"windows": 9, "step": 0}, "step must be an integer of at least 1, got 0"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_line(options, message, frame):
     forecaster, alone = baseline(frame), frame[frame["unique_id"] == "a"]
     with pytest.raises(ValueError, match=message) as caught:
-        forecaster.calibrate(alone, levels=(80,), **options)
+        forecaster.calibrate(alone, **{"levels": (80,)} | options)
     assert "\n" not in str(caught.value)
 
 
