@@ -55,6 +55,9 @@ class ConformalIntervals(GroupIntervals):
         sizes: dict of series -> `(num_channels,)`, what its offsets are multiplied by, its mean
             absolute residual in units of a window's scale; None for 1.
 
+    Source: Romano et al. (2019), theorem 2, for an offset of each bound; Lei et al. (2018), section
+    5.2, for sizes.
+
     Example:
         >>> errors = np.random.default_rng(2).normal(size=(100, 1, 1))
         >>> scores = {80: conformity_scores(errors, 0.0, 0.0, 1.0)}

@@ -69,14 +69,13 @@ class Forecasts:
 
         Returns:
             `Forecasts`, and a dict of series -> `(num_channels,)`, its mean absolute residual in
-            units of a window's scale.
+            units of a window's scale; see `residual_sizes`.
 
         Source: Lei et al. (2018), section 5.2, with one size for a series.
         """
         residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.scale
-        names = self._names
-        sizes = residual_sizes(names, residuals)
-        return replace(self, scale=self.scale * sizes_of(names, sizes)), sizes
+        sizes, others = residual_sizes(self._names, residuals)
+        return replace(self, scale=self.scale * others), sizes
 
     def conformal(self, intervals, levels, static=None, *, follow=False):
         """The same forecasts in the units of conformal intervals, and what these add to them.

@@ -66,35 +66,48 @@ def _text(value):
 
 
 def residual_sizes(names, residuals):
-    """The mean absolute residual of each series.
+    """The mean absolute residual of each series, and of what each window has beside it.
+
+    A window's own residuals are not in the size that its scores are divided by: they are not in
+    that of a window to come either. With them, 4 windows of a series cover 74 % for 80.
 
     Args:
         names: `(windows,)`, str, the series of each.
-        residuals: `(windows, prediction_length, num_channels)`, NaN where unknown.
+        residuals: `(windows, prediction_length, num_channels)`, absolute, NaN where unknown.
 
     Returns:
-        Dict of series -> `(num_channels,)`, above 0; of those with a known residual.
+        Dict of series -> `(num_channels,)`, above 0, of those with a known residual; and
+        `(windows, 1, num_channels)`, the same of the series' other windows, where it has any, or
+        else the mean over series.
 
     Raises:
-        ValueError: no series has one.
+        ValueError: no series has a known residual.
 
     Example:
-        >>> residual_sizes(np.array(["a", "b"]), np.array([[[1.0], [3.0]], [[5.0], [5.0]]]))
-        {'a': array([2.]), 'b': array([5.])}
+        >>> residuals = np.array([[[1.0], [3.0]], [[5.0], [7.0]], [[4.0], [4.0]]])
+        >>> sizes, others = residual_sizes(np.array(["a", "a", "b"], object), residuals)
+        >>> sizes, others.ravel()
+        ({'a': array([4.]), 'b': array([4.])}, array([6., 2., 4.]))
     """
     known = np.isfinite(residuals)
-    sums, counts = np.where(known, residuals, 0.0).sum(axis=1), known.sum(axis=1)
-    by_series = pd.DataFrame(np.hstack([sums, counts])).groupby(names).sum()
-    sums, counts = np.hsplit(by_series.to_numpy(), 2)
-    with np.errstate(invalid="ignore"):
-        means = sums / counts
-    known = (counts > 0).all(axis=1)
-    means = means[known]
-    if not len(means):
+    totals, counts = np.where(known, residuals, 0.0).sum(axis=1), known.sum(axis=1)
+    series, codes = np.unique(names, return_inverse=True)
+    of_series = np.zeros((2, len(series), residuals.shape[-1]))
+    np.add.at(of_series, (slice(None), codes), np.stack([totals, counts]))
+    means = _means(*of_series)
+    usable = np.isfinite(means).all(axis=-1)
+    if not usable.any():
         raise ValueError("no true value is known in the windows: there are no residuals.")
-    smallest = SMALLEST * means.mean(axis=0)
-    means = np.maximum(means, np.where(smallest > 0, smallest, 1.0))
-    return dict(zip(by_series.index[known], means, strict=True))
+    mean = means[usable].mean(axis=0)
+    smallest = np.where(mean > 0, SMALLEST * mean, 1.0)
+    sizes = dict(zip(series[usable], np.maximum(means, smallest)[usable], strict=True))
+    others = _means(*(of_series[:, codes] - np.stack([totals, counts])))
+    others = np.maximum(np.where(np.isfinite(others), others, mean), smallest)
+    return sizes, others[:, None]
+
+
+def _means(totals, counts):
+    return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
 
 
 def sizes_of(names, sizes):

@@ -43,7 +43,7 @@ class Predicted:
             frame: As `fit` takes it; series may be new.
             future: Frame of the same kind, without values, with the future covariates of the
                 `prediction_length` steps after each series.
-            static: As in `fit`, with the column that `calibrate` has by groups, if any.
+            static: As in `fit`; with the column that `calibrate` was given as `by`, if any.
             levels: Percents of the intervals; 80 and 95 by default, as far as the head has them or
                 `calibrate` was called.
 

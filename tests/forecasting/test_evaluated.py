@@ -1,6 +1,7 @@
 """Calibration of a forecaster: its rows, its groups, its files."""
 
 import warnings
+from dataclasses import replace
 
 import keras
 import numpy as np
@@ -141,9 +142,7 @@ def test_the_default_step_spreads_the_origins_over_rows_not_seen(frame):
     def step(windows, trained=None, chosen_by=None):
         ends = dict.fromkeys(NOISE, panel.first[0] + trained) if trained else {}
         chosen = {"b": panel.first[0] + chosen_by} if chosen_by else {}
-        fitted = forecaster.fitted
-        object.__setattr__(fitted, "trained", ends)
-        object.__setattr__(fitted, "chosen_by", chosen)
+        fitted = replace(forecaster.fitted, trained=ends, chosen_by=chosen)
         return calibration_step(config, fitted, panel, windows)
 
     room = 200 - CONTEXT - HORIZON

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from kerastrans.forecasting.grouping import groups_of, residual_sizes, sizes_of
+from kerastrans.forecasting.offsets import split_offsets
 
 NAMES = np.array(["a", "b", "c"], object)
 
@@ -50,20 +51,35 @@ def test_a_column_that_is_not_there_is_refused():
 
 def test_residuals_by_series_and_channel_and_none_of_them_zero():
     names = np.array(["a", "a", "b", "none"], object)
-    residuals = np.array(
-        [
-            [[1.0, 0.0], [3.0, 0.0]],
-            [[np.nan, 0.0], [5.0, 0.0]],
-            [[0.0, 0.0]] * 2,
-            [[np.nan] * 2] * 2,
-        ]
-    )
-    sizes = residual_sizes(names, residuals)
+    nan = np.nan
+    windows = [[1, 0], [3, 0]], [[nan, 0], [5, 0]], [[0, 0], [0, 0]], [[nan, nan], [nan, nan]]
+    sizes, others = residual_sizes(names, np.array(windows))
     assert list(sizes) == ["a", "b"]
     np.testing.assert_allclose(sizes["a"], [3.0, 1.0])  # no residual at all: any unit will do
     np.testing.assert_allclose(sizes["b"], [1.5e-3, 1.0])
-    with pytest.warns(UserWarning, match="1 of 2 series have no residuals, 'new' is the first"):
-        found = sizes_of(np.array(["a", "new"], object), {"a": np.ones(2), "b": 3 * np.ones(2)})
-    np.testing.assert_allclose(found, [[[1.0, 1.0]], [[2.0, 2.0]]])
+    np.testing.assert_allclose(others[:, 0, 0], [5.0, 2.0, 1.5, 1.5])  # of others, or the mean
+    np.testing.assert_allclose(others[:, 0, 1], 1.0)
     with pytest.raises(ValueError, match="no true value is known"):
-        residual_sizes(names, np.full((4, 2, 2), np.nan))
+        residual_sizes(names, np.full((4, 2, 2), nan))
+
+
+def test_a_series_without_residuals_has_the_mean_size():
+    names, sizes = np.array(["a", "new"], object), {"a": np.ones(2), "b": 3 * np.ones(2)}
+    with pytest.warns(UserWarning, match="1 of 2 series have no residuals, 'new' is the first"):
+        found = sizes_of(names, sizes)
+    np.testing.assert_allclose(found, [[[1.0, 1.0]], [[2.0, 2.0]]])
+
+
+@pytest.mark.parametrize("num_windows", [4, 10])
+@pytest.mark.parametrize("level", [80, 95])
+def test_scores_in_residuals_cover_what_they_promise_of_few_windows(num_windows, level):
+    rng, covered = np.random.default_rng(0), []
+    for _ in range(20):
+        scales = np.exp(rng.normal(size=(200, 1)))
+        past, future = (np.abs(scales * rng.normal(size=(200, n))) for n in (num_windows, 20))
+        names = np.arange(200).astype(str).astype(object).repeat(num_windows)
+        sizes, others = residual_sizes(names, past.reshape(-1, 1, 1))
+        offset = split_offsets(past.reshape(-1, 1, 1) / others, level)
+        widths = offset * np.stack([sizes[str(i)] for i in range(200)])
+        covered.append((future <= widths).mean())
+    assert np.mean(covered) == pytest.approx(level / 100, abs=0.025)
