@@ -109,8 +109,8 @@ class Evaluated:
             frame: As in `backtest`; the last `windows` origins, `step` apart, calibrate.
             windows: int, origins.
             step: int, steps from one origin to the next. By default the largest, up to
-                `prediction_length`, at which all origins of every series have a whole context and
-                forecast rows that the model has not seen; 1 where there are too few of these.
+                `prediction_length`, at which all origins have a whole context and forecast rows
+                that the model has not seen, in every series that has room for them; or else 1.
             static: As in `fit`.
             levels: Percents that the intervals are to cover.
             method: "split", for one width from now on, or "adaptive", which `backtest` goes on

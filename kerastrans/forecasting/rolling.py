@@ -46,7 +46,8 @@ def calibration_step(config, fitted, panel, windows):
     """The largest step, up to `prediction_length`, that leaves all origins on rows not seen.
 
     All, that is, have a whole context, and rows to forecast that neither trained the model nor
-    chose when it stopped; the step is 1 where there are too few rows for that.
+    chose when it stopped. A series that has no room for them even at a step of 1 does not count;
+    the step is 1 where no series has.
 
     Args:
         config: `Config`.
@@ -57,8 +58,9 @@ def calibration_step(config, fitted, panel, windows):
     seen = np.maximum(_ends(panel, fitted.trained), _ends(panel, fitted.chosen_by))
     first = np.maximum(panel.first + config.context_length, seen)  # number of the earliest origin
     last = panel.numbers(np.arange(len(panel)), panel.cuts) - config.prediction_length
-    step = (last - first).min() // max(windows - 1, 1)
-    return int(np.clip(step, 1, config.prediction_length))
+    rooms, intervals = last - first, max(windows - 1, 1)
+    step = rooms.min(where=rooms >= intervals, initial=config.prediction_length * intervals)
+    return int(step // intervals) if (rooms >= intervals).any() else 1
 
 
 def warn_of_choice(fitted, panel, series, cuts, stacklevel):

@@ -156,6 +156,10 @@ def test_the_default_step_spreads_the_origins_over_rows_not_seen(frame):
     assert step(1 + room // 3, trained=90) == 3
     assert step(1 + (room - 30) // 3, trained=100, chosen_by=130) == 3
     assert step(50, trained=250) == 1
+    assert step(1, trained=250) == 1
+    panel = forecaster.reader.panel(pd.concat([head_of(frame, 200), series("e", 30)]))
+    assert step(11) == HORIZON  # the short series has no room for them at any step
+    assert step(3) == (30 - CONTEXT - HORIZON) // 2
 
 
 def test_origins_that_overlap_are_not_enough_and_are_told(frame):
