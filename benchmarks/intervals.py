@@ -80,7 +80,7 @@ def measure(name):
 
     def calibrate(forecaster, method):
         return forecaster.calibrate(
-            before, windows=sizes[1] - horizon + 1, levels=LEVELS, method=method
+            before, windows=sizes[1] - horizon + 1, step=1, levels=LEVELS, method=method
         )
 
     rows, tests = [], {}

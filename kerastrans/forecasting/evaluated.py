@@ -1,5 +1,7 @@
 """The part of a Forecaster that looks at how good it is: backtests, calibration, importances."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from kerastrans.data.frames import ID, TIME
@@ -7,10 +9,15 @@ from kerastrans.forecasting import rolling
 from kerastrans.forecasting.conformal import ConformalIntervals
 from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.fitted import LEVELS
+from kerastrans.forecasting.grouping import groups_of, names_of
 from kerastrans.forecasting.importances import importances_frame
+from kerastrans.forecasting.intervals import METHODS
+from kerastrans.forecasting.offsets import check_windows
 from kerastrans.forecasting.predicting import forecast_windows
 from kerastrans.forecasting.reading import Reader
-from kerastrans.utils.validation import check_percents, check_positive_integers
+from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
+
+SCALES = ("window", "residuals")
 
 
 class Evaluated:
@@ -74,42 +81,86 @@ class Evaluated:
             forecasts = rolling.forecast_origins(self.config, self.fitted, panel, windows, step)
             chosen = forecasts.windows
             rolling.warn_in_sample(self.fitted, panel, chosen.series, chosen.cuts, "score", 3)
-        intervals = fitted.intervals
-        widths = intervals and forecasts.followed_widths(intervals, levels)
+        forecasts, widths = forecasts.conformal(fitted.intervals, levels, static, follow=True)
         rows = forecasts.frame(levels, widths, is_backtest=True, alias=self.alias)
         return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
 
-    def calibrate(self, frame, *, windows, step=1, static=None, levels=LEVELS, method="split"):
+    def calibrate(
+        self,
+        frame,
+        *,
+        windows,
+        step=None,
+        static=None,
+        levels=LEVELS,
+        method="split",
+        symmetric=None,
+        by=None,
+        scale="window",
+    ):
         """Measure on data that were not trained on how wide the intervals have to be.
+
+        What is promised is a mean over the series that calibrate, or over those of a group, and
+        over their origins; see `kerastrans.conformal`. An interval of 80 % needs 4 windows, one of
+        95 % 19, and as many origins that do not overlap for the promise to be worth something: a
+        warning says where there are fewer.
 
         Args:
             frame: As in `backtest`; the last `windows` origins, `step` apart, calibrate.
             windows: int, origins.
-            step: int, steps from one origin to the next.
+            step: int, steps from one origin to the next. By default the largest, up to
+                `prediction_length`, at which all origins have a whole context and forecast rows
+                that the model has not seen, in every series that has room for them; or else 1.
             static: As in `fit`.
             levels: Percents that the intervals are to cover.
             method: "split", for one width from now on, or "adaptive", which `backtest` goes on
-                adapting to outcomes as they become known. See `kerastrans.conformal`.
+                adapting to outcomes as they become known; `predict` has the width that the last of
+                the calibration's outcomes left, and promises what "split" does.
+            symmetric: bool, whether both bounds move alike. Otherwise each has its own offset, and
+                is a quantile itself; that takes twice as many windows. By default it is False where
+                the errors are skewed and the windows suffice; `fitted.intervals` tells.
+            by: "unique_id", or a column of `static`, for offsets of each series, or each group of
+                them; others are given those of all series, and named in a warning.
+            scale: "window", for offsets in units of each window's scale, or "residuals", for
+                offsets that are also proportional to the mean absolute residual of each series:
+                a noisy series is given wider intervals, of fewer windows than `by` asks for.
 
         Returns:
             The forecaster; `predict` and `backtest` now return these intervals.
 
         Raises:
             RuntimeError: Not trained.
-            ValueError: Too few windows for a level; as `backtest`.
+            ValueError: Too few windows for a level, in all or in a group, which is named.
+            ValueError: No such column in `static`; as `backtest`.
         """
         levels = check_percents(levels)
-        check_positive_integers(windows=windows, step=step)
-        panel = rolling.long_enough(self.config, self.reader.panel(frame, static), 1, step)
+        if not levels:
+            raise ValueError("levels must name at least one percent to calibrate, got none.")
+        check_positive_integers(windows=windows, step=1 if step is None else step)
+        check_choice("method", method, METHODS)
+        check_choice("symmetric", symmetric, (None, True, False))
+        check_choice("scale", scale, SCALES)
+        panel = rolling.long_enough(self.config, self.reader.panel(frame, static), 1, 1)
         self._report(panel)
+        step = step or rolling.calibration_step(self.config, self.fitted, panel, windows)
         cuts = rolling.origins(panel, self.config.prediction_length, windows, step).ravel()
         series = np.tile(np.arange(len(panel)), windows)
         inside = cuts > panel.begins[series]
         series, cuts = series[inside], cuts[inside]
+        groups = groups_of(by, names_of(panel, series), static)
+        check_windows(levels[-1], len(cuts))
         rolling.warn_in_sample(self.fitted, panel, series, cuts, "calibrate by", 3)
+        rolling.warn_of_choice(self.fitted, panel, series, cuts, 3)
         chosen = windows_of(self.config, self.fitted.model, panel, series, cuts)
-        scores, _, times = forecast_windows(self.config, self.fitted, chosen).scores(levels)
-        self.fitted = self.fitted.with_intervals(ConformalIntervals.fit(scores, times, method))
+        forecasts, sizes = forecast_windows(self.config, self.fitted, chosen), None
+        if scale == "residuals":
+            forecasts, sizes = forecasts.in_residuals()
+        scores, order, times = forecasts.scores(levels)
+        intervals = ConformalIntervals.fit(
+            scores, times, method, symmetric=symmetric, by=by, groups=groups[order]
+        )
+        intervals.warn_of_few()
+        self.fitted = self.fitted.with_intervals(replace(intervals, sizes=sizes))
         return self
 
     def variable_importances(self, frame, *, static=None):

@@ -59,15 +59,16 @@ class Examples:
     def __init__(self, config, model, panels, stride, validation_size):
         self.config, self.model, self.panels = config, model, panels
         self.stride, self.validation_size = stride, validation_size
-        self.trained, self.faults, self.counts = {}, {}, []
+        self.trained, self.held_out, self.faults, self.counts = {}, {}, {}, []
         self.num_series = self.longest = self.checksum = 0
         for number in range(len(panels)):
             panel = panels[number]
             check_targets(heads.of(model), panel)
             self.faults |= panel.faults
             self.longest = max([self.longest, *(panel.cuts - panel.begins).tolist()])
-            ends = panel.numbers(np.arange(len(panel)), panel.cuts - validation_size)
-            self.trained |= dict(zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True))
+            ends = panel.numbers(np.arange(len(panel)), panel.cuts)
+            for name, end in zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True):
+                self.trained[name], self.held_out[name] = end - validation_size, end
             self.num_series += len(panel)
             self.counts.append([len(part) for part in self.windows(number, panel)])
             for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):

@@ -29,6 +29,8 @@ class Fitted:
         channels: tuple of the columns of a wide frame, None for long ones.
         trained: dict of series -> the clock's number of the step after its last training row.
         intervals: `ConformalIntervals`, or None.
+        chosen_by: dict of series -> the clock's number of the step after the last row that chose
+            when the training stopped.
         history: of `keras.Model.fit`, or None; it is not saved.
     """
 
@@ -38,6 +40,7 @@ class Fitted:
     channels: tuple | None = None
     trained: dict = field(default_factory=dict)
     intervals: ConformalIntervals | None = None
+    chosen_by: dict = field(default_factory=dict)
     history: object = None
 
     @property
@@ -109,6 +112,7 @@ class Fitted:
             "channels": self.channels and list(self.channels),
             "trained": self.trained,
             "intervals": self.intervals and self.intervals.to_dict(),
+            "chosen_by": self.chosen_by,
         }
 
     @classmethod
@@ -121,6 +125,7 @@ class Fitted:
             stored["channels"] and tuple(stored["channels"]),
             stored["trained"],
             stored["intervals"] and ConformalIntervals.from_dict(stored["intervals"]),
+            stored.get("chosen_by", {}),  # files of earlier versions do not know
         )
 
 

@@ -190,11 +190,9 @@ class Forecaster(Predicted, Evaluated, Stored):
                 **kwargs,
             )
         self._report(examples)
-        trained = dict(self.fitted.trained) if self.fitted else {}
-        if history is not None:  # a baseline, or no epoch, trains on nothing
-            for name, end in examples.trained.items():
-                trained[name] = max(end, trained.get(name, end))
+        has_chosen = epochs is None or bool(kwargs.get("callbacks"))
+        seen = training.rows_seen(self.fitted, examples, history, has_chosen=has_chosen)
         self.fitted = Fitted(
-            model, reader.clock, reader.covariates, reader.channels, trained, history=history
+            model, reader.clock, reader.covariates, reader.channels, history=history, **seen
         )
         return self

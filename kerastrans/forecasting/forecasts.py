@@ -1,6 +1,6 @@
 """Forecasts of many windows: their intervals, their conformity scores, the rows of a frame."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,8 @@ from kerastrans import heads
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.panel_windows import Windows
 from kerastrans.evaluation.columns import CUTOFF, check_alias, interval_columns, median_column
-from kerastrans.forecasting.conformal import conformity_scores
+from kerastrans.forecasting.grouping import groups_of, names_of, residual_sizes, sizes_of
+from kerastrans.forecasting.offsets import conformity_scores
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Forecasts:
 
         Returns:
             `(scores, order, times)`: a dict of level -> `(windows, prediction_length,
-            num_channels)`; the windows' places in the order of time; and the clock's number of
+            num_channels, 2)`; the windows' places in the order of time; and the clock's number of
             each one's first target step.
         """
         times = self.windows.panel.numbers(self.windows.series, self.windows.cuts)
@@ -63,21 +64,60 @@ class Forecasts:
         }
         return scores, order, times[order]
 
-    def followed_widths(self, intervals, levels):
-        """Dict of level -> what `ConformalIntervals` add to each window, as `scores` has it."""
-        scores, order, times = self.scores(levels)
-        widths, _ = intervals.follow(scores, times)
-        return {level: width[np.argsort(order)] for level, width in widths.items()}
+    def in_residuals(self):
+        """The same forecasts, `scale` times the residuals of each series, and these.
+
+        Returns:
+            `Forecasts`, and a dict of series -> `(num_channels,)`, its mean absolute residual in
+            units of a window's scale; see `residual_sizes`.
+
+        Source: Lei et al. (2018), section 5.2, with one size for a series.
+        """
+        residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.scale
+        sizes, others = residual_sizes(self._names, residuals)
+        return replace(self, scale=self.scale * others), sizes
+
+    def conformal(self, intervals, levels, static=None, *, follow=False):
+        """The same forecasts in the units of conformal intervals, and what these add to them.
+
+        Args:
+            intervals: `ConformalIntervals`, or None.
+            levels: percents of the intervals.
+            static: frame of static covariates, for intervals by one of its columns.
+            follow: bool, whether adaptive intervals learn from outcomes once they are known.
+
+        Returns:
+            `Forecasts`, and a dict of level -> `(windows, prediction_length, num_channels, 2)`;
+            None without intervals.
+        """
+        if intervals is None:
+            return self, None
+        groups = groups_of(intervals.by, self._names, static, calibrated=intervals.groups)
+        scaled = self
+        if intervals.sizes is not None:
+            scaled = replace(self, scale=self.scale * sizes_of(self._names, intervals.sizes))
+        if not follow:
+            return scaled, intervals.widths(levels, groups)
+        scores, order, times = scaled.scores(levels)
+        widths, _ = intervals.follow(scores, times, groups[order])
+        return scaled, {level: width[np.argsort(order)] for level, width in widths.items()}
+
+    @property
+    def _names(self):
+        """The series of each window, `(windows,)`, str."""
+        return names_of(self.windows.panel, self.windows.series)
 
     def frame(self, levels, widths=None, *, alias, is_backtest=False):
         """Rows by window, channel and step, in the columns of `kerastrans.evaluation.columns`.
 
         The medians have a column of their own where there are intervals and the head's point is
-        not its median. The bounds of a wider interval are never inside those of a narrower one.
+        not its median. The bounds of a wider interval are never inside those of a narrower one:
+        where offsets have brought them out of order, they are put in order.
 
         Args:
             levels: percents of the intervals.
-            widths: dict of level -> what the conformal interval adds, in units of the scale.
+            widths: dict of level -> `(windows, prediction_length, num_channels, 2)`, by how much a
+                conformal interval's lower and upper bound move outwards, in units of the scale.
             alias: str, what the columns of the forecasts are named after.
             is_backtest: bool, whether "cutoff" and "y" are columns too.
 
@@ -86,6 +126,8 @@ class Forecasts:
 
         Raises:
             ValueError: an alias that names another column.
+
+        Source: Chernozhukov, Fernández-Val, Galichon (2010) for the order of the bounds.
         """
         check_alias(alias)
         columns = self._keys(is_backtest)
@@ -94,9 +136,10 @@ class Forecasts:
         if levels and not (isinstance(self.output, heads.PointHead) or self.output.point_is_median):
             columns[median_column(alias)] = self._column(self.output.median(self.parameters))
         if levels:
-            bounds = (self._widened(level, widths) for level in levels)
-            lows, highs = (np.sort(side, axis=0) for side in zip(*bounds, strict=True))
-            for level, low, high in zip(levels, lows[::-1], highs, strict=True):
+            bounds = [bound for level in levels for bound in self._widened(level, widths)]
+            bounds = np.sort(bounds, axis=0)
+            lows, highs = bounds[: len(levels)][::-1], bounds[len(levels) :]
+            for level, low, high in zip(levels, lows, highs, strict=True):
                 names = interval_columns(alias, level)
                 columns |= zip(names, map(self._column, (low, high)), strict=True)
         return pd.DataFrame(columns, copy=False)
@@ -126,12 +169,17 @@ class Forecasts:
         return np.broadcast_to(values, shape).transpose(0, 2, 1).ravel()
 
     def _widened(self, level, widths):
-        """Bounds of the interval that is reported: the model's own, or the conformal one."""
+        """Bounds of the interval that is reported: the model's own, or the conformal one.
+
+        Where offsets have moved them past each other, the interval is the point between them.
+        """
         low, high = self.bounds(level)
         if widths is None:
             return low, high
-        low, high = low - widths[level] * self.scale, high + widths[level] * self.scale
-        low, high = np.minimum(low, high), np.maximum(low, high)
+        low = low - widths[level][..., 0] * self.scale
+        high = high + widths[level][..., 1] * self.scale
+        middle = (low + high) / 2
+        low, high = np.minimum(low, middle), np.maximum(high, middle)
         if self.output.lower_bound is None:
             return low, high
         return np.maximum(low, self.output.lower_bound), np.maximum(high, self.output.lower_bound)

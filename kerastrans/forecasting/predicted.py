@@ -43,7 +43,7 @@ class Predicted:
             frame: As `fit` takes it; series may be new.
             future: Frame of the same kind, without values, with the future covariates of the
                 `prediction_length` steps after each series.
-            static: As in `fit`.
+            static: As in `fit`; with the column that `calibrate` was given as `by`, if any.
             levels: Percents of the intervals; 80 and 95 by default, as far as the head has them or
                 `calibrate` was called. Those that a head of quantiles was not trained on are read
                 between its quantiles, or extrapolated beyond them, see `QuantileHead`.
@@ -70,9 +70,8 @@ class Predicted:
         panel = panel.without(dict.fromkeys(silent, why))
         self._report(panel)
         windows = windows_of(self.config, fitted.model, panel, np.arange(len(panel)), panel.cuts)
-        intervals = fitted.intervals
-        widths = intervals and {level: intervals.offsets[level][None] for level in levels}
         forecasts = forecast_windows(self.config, fitted, windows)
+        forecasts, widths = forecasts.conformal(fitted.intervals, levels, static)
         return forecasts.frame(levels, widths, alias=self.alias)
 
     def forecast_histories(self, inputs):

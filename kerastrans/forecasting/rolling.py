@@ -37,10 +37,48 @@ def forecast_origins(config, fitted, panel, windows, step):
     return forecast_windows(config, fitted, windows_of(config, fitted.model, panel, series, cuts))
 
 
+def _ends(panel, of_series):
+    """Numbers of the clock by series, as an array `(series,)`; -inf where there is none."""
+    return np.array([of_series.get(str(name), -np.inf) for name in panel.names[:, 0]])
+
+
+def calibration_step(config, fitted, panel, windows):
+    """The largest step, up to `prediction_length`, that leaves all origins on rows not seen.
+
+    All, that is, have a whole context, and rows to forecast that neither trained the model nor
+    chose when it stopped. A series that has no room for them even at a step of 1 does not count;
+    the step is 1 where no series has.
+
+    Args:
+        config: `Config`.
+        fitted: `Fitted`.
+        panel: `Panel`, at least one series.
+        windows: int, origins.
+    """
+    seen = np.maximum(_ends(panel, fitted.trained), _ends(panel, fitted.chosen_by))
+    first = np.maximum(panel.first + config.context_length, seen)  # number of the earliest origin
+    last = panel.numbers(np.arange(len(panel)), panel.cuts) - config.prediction_length
+    rooms, intervals = last - first, max(windows - 1, 1)
+    step = rooms.min(where=rooms >= intervals, initial=config.prediction_length * intervals)
+    return int(step // intervals) if (rooms >= intervals).any() else 1
+
+
+def warn_of_choice(fitted, panel, series, cuts, stacklevel):
+    """Warn where rows calibrate that chose when the training stopped."""
+    numbers = panel.numbers(series, cuts)
+    inside = numbers < _ends(panel, fitted.chosen_by)[series]
+    inside &= numbers >= _ends(panel, fitted.trained)[series]  # of others there is a warning
+    if inside.any():
+        warnings.warn(
+            f"{inside.sum()} of {len(cuts)} windows calibrate by rows that fit held out to stop "
+            "the training: their errors are small by choice. Calibrate by rows after them.",
+            stacklevel=stacklevel,
+        )
+
+
 def warn_in_sample(fitted, panel, series, cuts, verb, stacklevel):
     """Warn where rows that trained the model are scored, or calibrate it."""
-    ends = np.array([fitted.trained.get(str(name), -np.inf) for name in panel.names[:, 0]])
-    inside = panel.numbers(series, cuts) < ends[series]
+    inside = panel.numbers(series, cuts) < _ends(panel, fitted.trained)[series]
     if inside.any():
         warnings.warn(
             f"{inside.sum()} of {len(cuts)} windows {verb} rows that the model was trained on: "

@@ -71,6 +71,28 @@ def train(
     return examples, fit_model(examples, batch_size, epochs, checkpoint, **kwargs)
 
 
+def rows_seen(fitted, examples, history, *, has_chosen):
+    """Up to where the rows of each series have trained a model, or chosen its weights.
+
+    Args:
+        fitted: `Fitted` before this training, or None.
+        examples: `Examples` of the training.
+        history: Keras's, None where nothing was trained.
+        has_chosen: bool, whether the rows held out may have ended the training.
+
+    Returns:
+        Dict of "trained" and "chosen_by", as in `Fitted`.
+    """
+    chosen = examples.held_out if has_chosen and examples.validation_size else {}
+    seen = {"trained": examples.trained, "chosen_by": chosen}
+    for part, ends in seen.items():
+        ends = {} if history is None else ends  # a baseline, or no epoch, trains on nothing
+        before = getattr(fitted, part, {})
+        later = {name: max(end, before.get(name, end)) for name, end in ends.items()}
+        seen[part] = before | later
+    return seen
+
+
 def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
     """Train the model of some examples; returns Keras's history.
 

@@ -1,90 +1,151 @@
+"""Conformal intervals from scores: both sides, groups, following, files."""
+
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kerastrans.forecasting.conformal import (
-    ConformalIntervals,
-    adaptive_offsets,
-    conformity_scores,
-    split_offsets,
-)
+from kerastrans.forecasting.conformal import ConformalIntervals, conformity_scores
+
+FORMER = Path(__file__).parents[1] / "fixtures" / "intervals_0.1.json"
 
 
-def test_scores_say_how_far_outside():
-    scores = conformity_scores(np.array([0.0, 2.0, 5.0]), 1.0, 3.0, 2.0)
-    np.testing.assert_allclose(scores, [0.5, -0.5, 1.0])
+def of_errors(errors, levels=(80,)):
+    """Scores of a point forecast, from `(windows, steps, channels)`."""
+    scores = conformity_scores(errors, 0.0, 0.0, 1.0)
+    return dict.fromkeys(levels, scores)
 
 
-@given(count=st.integers(4, 60), level=st.integers(1, 79), seed=st.integers(0, 50))
-def test_split_offset_is_the_rank_that_covers_one_more_as_often_as_promised(count, level, seed):
-    scores = np.random.default_rng(seed).normal(size=(count, 2, 1))
-    found = split_offsets(scores, level)
-    rank = int(np.ceil((count + 1) * level / 100))
-    np.testing.assert_array_equal(found, np.sort(scores, axis=0)[rank - 1])
-    assert (scores <= found).mean() >= level / 100
+def tails(errors, widths):
+    """Shares of the errors below and above what widths make of a point forecast."""
+    return (errors < -widths[..., 0]).mean(), (errors > widths[..., 1]).mean()
 
 
-def test_split_leaves_out_what_is_missing_and_refuses_too_few():
-    scores = np.arange(40.0).reshape(40, 1, 1)
-    scores[::2] = np.nan
-    assert split_offsets(scores, 80).item() == np.arange(1, 40, 2)[16]  # rank 17 of 20
-    with pytest.raises(ValueError, match=r"95 % needs at least 19 calibration windows .* got 10"):
-        split_offsets(scores[:20], 95)
+@pytest.mark.parametrize("method", ["split", "adaptive"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_bounds_of_skewed_errors_are_the_quantiles_that_they_are_named_after(method, sign):
+    errors = sign * (np.random.default_rng(0).exponential(size=(6000, 3, 1)) - np.log(2))
+    past, future = errors[:2000], errors[2000:]
+    intervals = ConformalIntervals.fit(of_errors(past), np.arange(2000), method)
+    assert intervals.symmetric == {80: False}
+    widths, _ = intervals.follow(of_errors(future), np.arange(2000, 6000))
+    below, above = tails(future, widths[80])
+    assert 0.08 <= below <= 0.12
+    assert 0.08 <= above <= 0.12
+    alike = ConformalIntervals.fit(of_errors(past), np.arange(2000), method, symmetric=True)
+    shares = tails(future, alike.follow(of_errors(future), np.arange(2000, 6000))[0][80])
+    assert sum(shares) == pytest.approx(0.2, abs=0.02)
+    assert max(shares) > 0.15  # nearly all on one side
+    np.testing.assert_array_equal(alike.offsets[80][..., 0], alike.offsets[80][..., 1])
 
 
-def test_split_covers_what_it_promises_on_exchangeable_scores():
+def test_each_bound_covers_what_it_promises_of_few_exchangeable_errors():
+    rng, found = np.random.default_rng(0), []
+    for _ in range(400):
+        past, future = rng.exponential(size=(2, 39, 40, 1))
+        intervals = ConformalIntervals.fit(of_errors(past), np.arange(39), symmetric=False)
+        found.append(tails(future, intervals.offsets[80]))
+    np.testing.assert_allclose(np.mean(found, axis=0), 1 - np.ceil(40 * 0.9) / 40, atol=0.002)
+
+
+def test_symmetric_or_not_is_chosen_by_level_and_by_what_the_windows_allow():
+    errors = np.random.default_rng(0).exponential(size=(38, 20, 1))
+    intervals = ConformalIntervals.fit(of_errors(errors, (80, 95)), np.arange(38))
+    assert intervals.symmetric == {80: False, 95: True}  # 95 asks for 39 windows, or 19
+    with pytest.raises(ValueError, match=r"asymmetric interval of 95 % needs .* 39 .* got 38"):
+        ConformalIntervals.fit(of_errors(errors, (95,)), np.arange(38), symmetric=False)
+    with pytest.raises(ValueError, match=r"interval of 95 % needs at least 19 .* got 18"):
+        ConformalIntervals.fit(of_errors(errors[:18], (95,)), np.arange(18))
+    fair = np.random.default_rng(0).normal(size=(100, 20, 1))
+    assert ConformalIntervals.fit(of_errors(fair), np.arange(100)).symmetric == {80: True}
+
+
+@pytest.mark.parametrize("method", ["split", "adaptive"])
+def test_groups_have_offsets_of_their_own_and_others_those_of_all(method):
     rng = np.random.default_rng(0)
-    covered = []
-    for _ in range(200):
-        offset = split_offsets(rng.standard_exponential((50, 1, 1)), 80)
-        covered.append((rng.standard_exponential(200) <= offset.item()).mean())
-    assert np.mean(covered) == pytest.approx(np.ceil(51 * 0.8) / 51, abs=0.01)
+    times, groups = np.arange(4000).repeat(2), np.tile(np.array(["quiet", "noisy"], object), 4000)
+    errors = rng.normal(size=(8000, 2, 1)) * np.where(groups == "quiet", 1, 10)[:, None, None]
+    past, future = errors[:4000], errors[4000:]
+    arguments = {"by": "kind", "groups": groups[:4000]}
+    intervals = ConformalIntervals.fit(of_errors(past), times[:4000], method, **arguments)
+    assert list(intervals.groups) == ["noisy", "quiet"]
+    unknown = np.where(np.arange(4000) < 4, None, groups[4000:])
+    widths, later = intervals.follow(of_errors(future), times[4000:], unknown)
+    inside = (future >= -widths[80][..., 0]) & (future <= widths[80][..., 1])
+    for name in ("quiet", "noisy"):
+        assert inside[unknown == name].mean() == pytest.approx(0.8, abs=0.04)
+    np.testing.assert_array_equal(widths[80][0], intervals.offsets[80])
+    moved = later.groups["quiet"].offsets[80] != intervals.groups["quiet"].offsets[80]
+    assert moved.any() == (method == "adaptive")
+    now = intervals.widths([80], np.array(["quiet", None, "new"], object))[80]
+    np.testing.assert_array_equal(now[0], intervals.groups["quiet"].offsets[80])
+    np.testing.assert_array_equal(now[1:], np.stack([intervals.offsets[80]] * 2))
 
 
-def adapt(scores, level=80, rate=0.3):
-    start = np.zeros(scores.shape[1:])
-    times = np.arange(len(scores))
-    return adaptive_offsets(scores, times, level, start, np.full(scores.shape[1:], rate))
+def test_a_group_of_too_few_windows_is_named():
+    groups = np.array(["a"] * 30 + ["b"] * 3, object)
+    scores = of_errors(np.random.default_rng(0).normal(size=(33, 1, 1)))
+    with pytest.raises(ValueError, match=r"group 'b' of by='region': .* 80 % .* at least 4 .* 3"):
+        ConformalIntervals.fit(scores, np.arange(33), by="region", groups=groups)
 
 
-def test_adaptive_coverage_tends_to_the_level_though_the_series_drifts():
+@pytest.mark.parametrize("method", ["split", "adaptive"])
+def test_intervals_are_kept_as_json_with_their_groups(method):
     rng = np.random.default_rng(0)
-    scores = rng.normal(size=(3000, 4, 2)) + np.linspace(0, 30, 3000)[:, None, None]
-    offsets, end = adapt(scores)
-    np.testing.assert_allclose((scores <= offsets).mean(axis=0), 0.8, atol=0.035)
-    fixed = split_offsets(scores[:500], 80)
-    assert (scores[500:] <= fixed).mean() < 0.2
-    assert end.shape == (4, 2)
+    errors, groups = rng.exponential(size=(60, 3, 1)), np.tile(np.array(["a", "b"], object), 30)
+    scores = of_errors(errors, (80, 92.5))
+    arguments = {"by": "unique_id", "groups": groups}
+    intervals = ConformalIntervals.fit(scores, np.arange(60) // 2, method, **arguments)
+    again = ConformalIntervals.from_dict(json.loads(json.dumps(intervals.to_dict())))
+    assert again.to_dict() == intervals.to_dict()
+    assert (again.by, again.symmetric) == (intervals.by, intervals.symmetric)
+    assert again.effective_origins == intervals.effective_origins == 10
+    then = np.arange(60) // 2 + 30
+    one, other = (x.follow(scores, then, groups) for x in (intervals, again))
+    for level in (80, 92.5):
+        np.testing.assert_array_equal(one[0][level], other[0][level])
+        np.testing.assert_array_equal(again.offsets[level], intervals.offsets[level])
+    assert one[1].to_dict() == other[1].to_dict()
+    moved = one[1].groups["a"].offsets[80] != intervals.groups["a"].offsets[80]
+    assert moved.any() == (method == "adaptive")
 
 
-@given(seed=st.integers(0, 1000), changed=st.integers(0, 29), step=st.integers(0, 3))
-def test_no_width_knows_an_outcome_before_its_time(seed, changed, step):
-    scores = np.random.default_rng(seed).normal(size=(30, 4, 1))
-    other = scores.copy()
-    other[changed, step] += 100.0
-    before, after = adapt(scores)[0], adapt(other)[0]
-    known_from = changed + step + 1  # the origin at which the outcome lies in the past
-    np.testing.assert_array_equal(before[:known_from], after[:known_from])
-    rest = [s for s in range(4) if s != step]
-    np.testing.assert_array_equal(before[:, rest], after[:, rest])
-
-
-def test_intervals_follow_and_are_kept():
-    rng = np.random.default_rng(0)
-    scores = {80: rng.normal(size=(60, 3, 1)), 95: rng.normal(size=(60, 3, 1))}
-    split = ConformalIntervals.fit(scores, np.arange(60))
-    widths, same = split.follow(scores, np.arange(60, 120))
-    np.testing.assert_array_equal(widths[80][7], split.offsets[80])
-    assert same is split
-    adaptive = ConformalIntervals.fit(scores, np.arange(60), "adaptive")
-    new = {level: score + 5.0 for level, score in scores.items()}
-    widths, later = adaptive.follow(new, np.arange(60, 120))
-    assert (widths[80][-1] > adaptive.offsets[80]).all()
-    again = ConformalIntervals.from_dict(later.to_dict())
-    assert again.method == "adaptive"
+@pytest.mark.parametrize("method", ["split", "adaptive"])
+def test_intervals_of_earlier_versions_are_symmetric_and_go_on(method):
+    former = json.loads(FORMER.read_text())[method]
+    intervals = ConformalIntervals.from_dict(former)
+    assert intervals.symmetric == {80: True, 95: True}
+    assert (intervals.by, intervals.groups, intervals.sizes) == (None, {}, None)
     for level in (80, 95):
-        np.testing.assert_array_equal(again.offsets[level], later.offsets[level])
-        np.testing.assert_array_equal(again.step_size[level], later.step_size[level])
+        for side in (0, 1):
+            np.testing.assert_array_equal(
+                intervals.offsets[level][..., side], former["offsets"][str(level)]
+            )
+    new = of_errors(np.full((40, 3, 1), 9.0), (80, 95))
+    widths, _ = intervals.follow(new, np.arange(40))
+    np.testing.assert_array_equal(widths[80][..., 0], widths[80][..., 1])
+    grown = (widths[80][-1] > intervals.offsets[80]).all()
+    assert grown == (method == "adaptive")
+    assert ConformalIntervals.from_dict(intervals.to_dict()).to_dict() == intervals.to_dict()
+
+
+def test_an_unknown_method_is_refused():
     with pytest.raises(ValueError, match="method must be one of 'split', 'adaptive', got 'online'"):
-        ConformalIntervals.fit(scores, np.arange(60), "online")
+        ConformalIntervals.fit(of_errors(np.zeros((60, 3, 1))), np.arange(60), "online")
+
+
+def test_origins_that_overlap_are_counted_once_and_too_few_are_told():
+    errors = np.random.default_rng(0).normal(size=(76, 24, 1))  # four series, 19 origins
+    times = np.arange(19).repeat(4)
+    few = ConformalIntervals.fit(of_errors(errors, (80, 95)), times)
+    with pytest.warns(UserWarning, match=r"95 % needs 19 .* that do not overlap, got 1:"):
+        few.warn_of_few()
+    enough = ConformalIntervals.fit(of_errors(errors, (80, 95)), 24 * times)
+    assert enough.effective_origins == 19
+    enough.warn_of_few()
+    groups = np.tile(np.array(["a", "b", "b", "b"], object), 19)
+    errors[(groups == "a") & (times > 9)] = np.nan  # its outcomes are not known
+    parts = ConformalIntervals.fit(of_errors(errors), 12 * times, by="x", groups=groups)
+    assert parts.groups["a"].effective_origins == 5
+    assert parts.groups["b"].effective_origins == parts.effective_origins == 10

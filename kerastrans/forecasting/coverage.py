@@ -1,0 +1,44 @@
+"""What intervals cover, series by series."""
+
+import pandas as pd
+
+from kerastrans.data.frames import ID
+from kerastrans.evaluation.backtesting import interval_levels, score
+
+
+def coverage_by_series(backtest, alias=None):
+    """Share of the true values that the intervals of a backtest cover, the worst series first.
+
+    Calibrated intervals cover what they promise in the mean over series; this says which series
+    pay for it.
+
+    Args:
+        backtest: frame, as `Forecaster.backtest` returns it.
+        alias: str, which model, where the backtest holds several.
+
+    Returns:
+        DataFrame, a row a series, indexed by "unique_id": "coverage-80" (share) and "width-80" of
+        each level. The first falls short of its levels by most, on average over them.
+
+    Raises:
+        ValueError: a backtest without intervals, or that `kerastrans.backtesting.score` refuses.
+
+    Example:
+        >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
+        >>> rows = {"ds": times[1:], "cutoff": times[0], "naive-lo-80": 0.0, "naive-hi-80": 2.0}
+        >>> quiet = pd.DataFrame({**rows, "unique_id": "quiet", "y": [1.0, 2.0], "naive": 1.0})
+        >>> noisy = pd.DataFrame({**rows, "unique_id": "noisy", "y": [1.0, 9.0], "naive": 1.0})
+        >>> coverage_by_series(pd.concat([quiet, noisy]))
+                   coverage-80  width-80
+        unique_id
+        noisy              0.5       2.0
+        quiet              1.0       2.0
+    """
+    levels = interval_levels(backtest, alias)
+    if not levels:
+        raise ValueError("this backtest has no intervals: ask for levels, or calibrate.")
+    table = score(backtest, alias=alias, by=ID)
+    covered = [f"coverage-{level}" for level in levels]
+    worst_first = (table[covered] - pd.Series(levels, covered) / 100).mean(axis=1).sort_values()
+    columns = [f"{name}-{level}" for level in levels for name in ("coverage", "width")]
+    return table.loc[worst_first.index, columns]

@@ -1,0 +1,85 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans.forecasting.grouping import groups_of, residual_sizes, sizes_of
+from kerastrans.forecasting.offsets import split_offsets
+
+NAMES = np.array(["a", "b", "c"], object)
+
+
+def statics(values):
+    return pd.DataFrame({"unique_id": ["a", "b"], "kind": values})
+
+
+@pytest.mark.parametrize(
+    ("values", "groups"),
+    [
+        (["x", "y"], ["x", "y", None]),
+        ([1, 2], ["1", "2", None]),
+        ([1.0, np.nan], ["1", None, None]),  # whole numbers beside a gap are the same groups
+        ([1.5, 2.0], ["1.5", "2", None]),
+        ([True, False], ["True", "False", None]),
+        (pd.Categorical(["x", None]), ["x", None, None]),
+    ],
+)
+def test_a_static_column_makes_groups_whatever_its_type(values, groups):
+    assert groups_of("kind", NAMES, statics(values)).tolist() == groups
+
+
+def test_no_groups_and_each_series_its_own():
+    assert groups_of(None, NAMES).tolist() == [None] * 3
+    assert groups_of("unique_id", NAMES).tolist() == ["a", "b", "c"]
+    numbers = pd.DataFrame({"unique_id": [7, 8], "kind": ["x", "y"]})
+    assert groups_of("kind", np.array(["8", "7"]), numbers).tolist() == ["y", "x"]
+
+
+def test_series_of_other_groups_are_named():
+    with pytest.warns(UserWarning, match=r"1 of 3 series have no intervals by 'unique_id', 'c'"):
+        groups_of("unique_id", NAMES[[0, 1, 2, 2]], calibrated={"a": 1, "b": 1})
+
+
+def test_a_column_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"by='kind' needs static with the columns .* got \[\]"):
+        groups_of("kind", NAMES)
+    with pytest.raises(ValueError, match=r"by='zone' needs static .* got \['unique_id', 'kind'\]"):
+        groups_of("zone", NAMES, statics(["x", "y"]))
+    twice = pd.concat([statics(["x", "y"])] * 2)
+    with pytest.raises(ValueError, match="one row a series, 'a' has several"):
+        groups_of("kind", NAMES, twice)
+
+
+def test_residuals_by_series_and_channel_and_none_of_them_zero():
+    names = np.array(["a", "a", "b", "none"], object)
+    nan = np.nan
+    windows = [[1, 0], [3, 0]], [[nan, 0], [5, 0]], [[0, 0], [0, 0]], [[nan, nan], [nan, nan]]
+    sizes, others = residual_sizes(names, np.array(windows))
+    assert list(sizes) == ["a", "b"]
+    np.testing.assert_allclose(sizes["a"], [3.0, 1.0])  # no residual at all: any unit will do
+    np.testing.assert_allclose(sizes["b"], [1.5e-3, 1.0])
+    np.testing.assert_allclose(others[:, 0, 0], [5.0, 2.0, 1.5, 1.5])  # of others, or the mean
+    np.testing.assert_allclose(others[:, 0, 1], 1.0)
+    with pytest.raises(ValueError, match="no true value is known"):
+        residual_sizes(names, np.full((4, 2, 2), nan))
+
+
+def test_a_series_without_residuals_has_the_mean_size():
+    names, sizes = np.array(["a", "new"], object), {"a": np.ones(2), "b": 3 * np.ones(2)}
+    with pytest.warns(UserWarning, match="1 of 2 series have no residuals, 'new' is the first"):
+        found = sizes_of(names, sizes)
+    np.testing.assert_allclose(found, [[[1.0, 1.0]], [[2.0, 2.0]]])
+
+
+@pytest.mark.parametrize("num_windows", [4, 10])
+@pytest.mark.parametrize("level", [80, 95])
+def test_scores_in_residuals_cover_what_they_promise_of_few_windows(num_windows, level):
+    rng, covered = np.random.default_rng(0), []
+    for _ in range(20):
+        scales = np.exp(rng.normal(size=(200, 1)))
+        past, future = (np.abs(scales * rng.normal(size=(200, n))) for n in (num_windows, 20))
+        names = np.arange(200).astype(str).astype(object).repeat(num_windows)
+        sizes, others = residual_sizes(names, past.reshape(-1, 1, 1))
+        offset = split_offsets(past.reshape(-1, 1, 1) / others, level)
+        widths = offset * np.stack([sizes[str(i)] for i in range(200)])
+        covered.append((future <= widths).mean())
+    assert np.mean(covered) == pytest.approx(level / 100, abs=0.025)
