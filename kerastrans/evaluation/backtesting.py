@@ -98,7 +98,7 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
         ValueError: a season without `train`, or one that is not shorter than any training series.
 
     Source: Hyndman, Koehler (2006); Makridakis, Spiliotis, Assimakopoulos (2020) for sMAPE, MASE,
-    MSIS; Gneiting, Ranjan (2011), equation 14, for the CRPS; Shchur et al. (2025) for WQL and SQL.
+    MSIS; Gneiting, Ranjan (2011) for the CRPS; Shchur et al. (2025) for WQL and SQL.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=3, freq="D")

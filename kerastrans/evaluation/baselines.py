@@ -129,7 +129,7 @@ def verdicts(table, baseline):
         verb = "beats" if row["skill"] > 0 else "is beaten by"
         if not row["p"] <= LEVEL:
             verb = "is not told apart from"
-        chance = "too few origins for a test" if np.isnan(row["p"]) else f"p = {row['p']:.2g}"
+        chance = "no test" if np.isnan(row["p"]) else f"p = {row['p']:.2g}"
         lines.append(
             f"{name} {verb} {baseline}: its MAE is {100 * abs(row['skill']):.1f} % "
             f"{'below' if row['skill'] > 0 else 'above'}, geometric mean over series ({chance})."

@@ -36,7 +36,7 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
         - "p": that "skill" is zero. Two-sided, by blocks of time over all series, see
           `kerastrans.evaluation.significance`, and adjusted by Holm's method for the number of
           forecasts that are compared. NaN, and a warning, where the origins make fewer than 4
-          blocks.
+          blocks, or a forecast is infinite.
         - "crps skill": as "skill", of the CRPS, where there is one.
         - "owa": the mean of "smape" and "mase", each over the baseline's.
         - the columns of `score`.
@@ -149,5 +149,7 @@ def _tests(frames, columns, baseline, others):
         scale = log_mean(means["own"].to_numpy(), means["other"].to_numpy())
         differences = (pair["own"] - pair["other"]) / scale
         by_origin = differences.groupby([reference[CUTOFF], reference[ID]]).mean()
-        p.append(diebold_mariano(by_origin.groupby(CUTOFF).mean().to_numpy(), blocks)[1])
+        by_origin = by_origin.groupby(CUTOFF).mean().to_numpy()
+        is_finite = np.isfinite(means).all(axis=None)
+        p.append(diebold_mariano(by_origin, blocks)[1] if is_finite else np.nan)
     return p

@@ -61,7 +61,7 @@ def series_scales(backtest, train, season=None, freq=None):
         ValueError: a season or a frequency without training rows.
         ValueError: no series has training rows, or a given season is as long as the longest.
 
-    Source: Hyndman, Koehler (2006), section 3; Makridakis et al. (2022), section 2.4.
+    Source: Hyndman, Koehler (2006); Makridakis et al. (2022), section 2.4.
     """
     if train is None and (season is not None or freq is not None):
         raise ValueError("season and freq are those of the training rows: give train= too.")
@@ -110,4 +110,4 @@ def warn_of_series(what, names, reasons):
     """Warn that some series have `what`, with the first five of them and why."""
     shown = "; ".join(f"{name!r}: {reasons[name]}" for name in names[:5])
     more = f"; and {len(names) - 5} more" if len(names) > 5 else ""
-    warnings.warn(f"{what}: {len(names)} series ({shown}{more}).", UserWarning, stacklevel=3)
+    warnings.warn(f"{what}: {len(names)} series ({shown}{more}).", UserWarning, stacklevel=4)

@@ -38,6 +38,10 @@ def known_rows(backtest, columns):
         message = f"{count} of the {total} rows with a y have no forecast of {columns.alias!r}"
         warnings.warn(f"{message}, and do not count.", UserWarning, stacklevel=3)
     kept = frame[is_true & is_forecast].reset_index(drop=True)
+    infinite = np.isinf(kept[columns.alias]).sum()
+    if infinite:
+        message = f"{infinite} forecasts of {columns.alias!r} are infinite, and so is their error."
+        warnings.warn(message, UserWarning, stacklevel=3)
     for column in columns.quantiles.values():
         if kept[column].isna().any():
             raise ValueError(f"{column!r} is missing where there is a {columns.alias!r}.")

@@ -59,7 +59,7 @@ def diebold_mariano(differences, blocks):
         >>> bool(statistic < 0), bool(p < 0.05)
         (True, True)
 
-    Source: Diebold, Mariano (1995), section 1.1, with the t-test of means of groups of Ibragimov,
+    Source: Diebold, Mariano (1995), with the t-test of means of groups of Ibragimov,
     Mueller (2010) in place of an estimate of the long-run variance, which is too small where
     origins overlap.
     """
@@ -86,7 +86,7 @@ def holm(p):
         `(tests,)`: each times the number of those that are not smaller, and never below the
         adjusted one of a smaller p.
 
-    Source: Holm (1979), section 3.
+    Source: Holm (1979).
 
     Example:
         >>> holm([0.01, 0.04, 0.03]).round(3).tolist()

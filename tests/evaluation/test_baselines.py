@@ -100,7 +100,7 @@ def test_a_model_that_a_naive_beats_is_told_so(frame):
 def test_only_a_small_p_tells_forecasts_apart(skill, p, line):
     table = pd.DataFrame({"skill": [skill, 0.0], "p": [p, np.nan]}, ["m", "n"])
     assert verdicts(table, "n")[0].startswith(line)
-    assert ("too few origins for a test" in verdicts(table, "n")[0]) == np.isnan(p)
+    assert ("no test" in verdicts(table, "n")[0]) == np.isnan(p)
 
 
 def test_the_best_is_so_over_series_and_not_in_the_units_of_the_largest():

@@ -153,6 +153,32 @@ def test_over_all_series_they_are_means_of_each_ones_mean(panel):
     assert table["wql"] == pytest.approx((each["wql"] * total).sum() / total.sum())
 
 
+def test_over_series_of_one_length_they_are_fevs(panel):
+    """Where fev has one mean over all values of all series."""
+    train, backtest = panel
+    kept = ("week", "day", "zeros")
+    backtest = backtest[backtest["unique_id"].isin(kept)]
+    table = backtesting.score(backtest, train, season=24).loc["all"]
+
+    def array(column):
+        return np.stack([backtest.loc[backtest["unique_id"] == name, column] for name in kept])
+
+    y, point, levels = array("y"), array("m"), np.array(GRID)
+    past = np.stack([train.loc[train["unique_id"] == name, "y"] for name in kept])
+    scale = np.abs(past[:, 24:] - past[:, :-24]).mean(axis=1, keepdims=True)
+    grid = np.stack([array(quantile_column(q)) for q in GRID], axis=-1)
+    loss = 2 * np.abs((y[..., None] - grid) * ((y[..., None] <= grid) - levels))
+    expected = {
+        "mae": np.abs(y - point).mean(),
+        "rmse": np.sqrt(((y - point) ** 2).mean()),
+        "mase": (np.abs(y - point) / scale).mean(),
+        "wql": loss.mean() / np.abs(y).mean(),
+        "sql": (loss.mean(axis=2) / scale).mean(),
+    }
+    for name, value in expected.items():
+        assert table[name] == pytest.approx(value, rel=1e-9), name
+
+
 def test_scores_of_m4_are_its_own():
     """sMAPE and MASE as in the organisers' code, of one quarterly series worked by hand."""
     times = pd.date_range("2020-01-01", periods=8, freq="QS")
@@ -211,7 +237,10 @@ def test_what_does_not_count_is_named(panel):
     with pytest.warns(UserWarning, match=r"24 of the \d+ rows with a y have no forecast of 'm'"):
         backtesting.score(backtest.assign(m=backtest["m"].where(~is_week)))
     broken = backtest.assign(m=backtest["m"].where(backtest.index > 0, np.inf))
-    assert np.isinf(backtesting.score(broken)["mae"].item())  # it diverged, and that counts
+    with pytest.warns(UserWarning, match="1 forecasts of 'm' are infinite, and so is their error"):
+        table = backtesting.skill({"it": broken, "base": backtest}, "base")
+    assert np.isinf(table.loc["it", "mae"])
+    assert np.isnan(table.loc["it", "p"])
     broken = backtest.assign(**{"m-lo-80": backtest["m-lo-80"].where(backtest.index > 0)})
     with pytest.raises(ValueError, match="'m-lo-80' is missing where there is a 'm'"):
         backtesting.score(broken)
