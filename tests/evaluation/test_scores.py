@@ -5,49 +5,12 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 from utilsforecast import losses
 
 from kerastrans import backtesting
 from kerastrans.evaluation.scores import GRID
 
-LEVELS = (20, 40, 60, 80, 95)
-HORIZON, ORIGINS, LENGTH = 6, 4, 90
-NAMES = ("week", "day", "zeros", "gaps", "flat")
-
-
-def values_of(name, rng):
-    """Series of all kinds, the last 30 steps of which are the test part."""
-    steps = np.arange(LENGTH + HORIZON * ORIGINS)
-    noise = rng.normal(size=len(steps))
-    return {
-        "week": 50 + 10 * np.sin(2 * np.pi * steps / 7) + noise,
-        "day": 1e4 + 3e3 * np.sin(2 * np.pi * steps / 24) + 100 * noise,
-        "zeros": np.maximum(np.round(2 * noise), 0.0),
-        "gaps": np.where(rng.random(len(steps)) < 0.2, np.nan, -5 + noise),
-        "flat": np.full(len(steps), 3.0),
-    }[name]
-
-
-@pytest.fixture(scope="module")
-def panel():
-    """Training rows, and a backtest with intervals: `(train, backtest)`."""
-    rng = np.random.default_rng(0)
-    train, backtest = [], []
-    for name in NAMES:
-        y = values_of(name, rng)
-        times = pd.date_range("2024-01-01", periods=len(y), freq="h")
-        train.append(pd.DataFrame({"unique_id": name, "ds": times, "y": y})[:LENGTH])
-        for origin in range(LENGTH, len(y), HORIZON):
-            rows = slice(origin, origin + HORIZON)
-            point = np.nan_to_num(y[rows], nan=-5.0) * 1.02 + rng.normal(size=HORIZON)
-            frame = pd.DataFrame({"unique_id": name, "ds": times[rows], "y": y[rows]})
-            frame = frame.assign(cutoff=times[origin - 1], m=point)
-            for level in LEVELS:
-                half = stats.norm.ppf((1 + level / 100) / 2)
-                frame[f"m-lo-{level}"], frame[f"m-hi-{level}"] = point - half, point + 0.9 * half
-            backtest.append(frame)
-    return pd.concat(train, ignore_index=True), pd.concat(backtest, ignore_index=True)
+from .conftest import LEVELS, NAMES
 
 
 def quantile_column(q):
@@ -187,60 +150,3 @@ def test_scores_of_m4_are_its_own():
     table = backtesting.score(pd.DataFrame({**rows, "m": [30.0, 40.0]}), train).loc["all"]
     assert table["mase"] == pytest.approx((3 + 4) / 2 / ((2 + 2) / 2))
     assert 100 * table["smape"] == pytest.approx((200 * 3 / 63 + 200 * 4 / 84) / 2)
-
-
-def gaussian(levels, count=200_000):
-    """A perfect forecast of standard normal values, with intervals of these levels."""
-    y = np.random.default_rng(0).normal(size=count)
-    times = pd.date_range("1900-01-01", periods=count + 1, freq="min")
-    frame = pd.DataFrame({"unique_id": "a", "ds": times[1:], "cutoff": times[:-1], "y": y, "m": 0})
-    for level in levels:
-        bound = stats.norm.ppf((1 + level / 100) / 2)
-        frame[f"m-lo-{level}"], frame[f"m-hi-{level}"] = -bound, bound
-    return frame
-
-
-@pytest.mark.parametrize(
-    ("levels", "crps"),
-    [((80, 95), 0.501), ((20, 40, 60, 80), 0.592), ((20, 40, 60, 80, 90, 95), 0.563)],
-)
-def test_the_crps_integrates_over_levels_however_they_lie(levels, crps):
-    table = backtesting.score(gaussian(levels))
-    assert table["crps"].item() == pytest.approx(crps, abs=0.003)  # the CRPS itself: 0.564
-    assert ("wql" in table) == (set(levels) >= {20, 40, 60, 80})
-    assert "sql" not in table
-
-
-def test_an_interval_of_no_width_has_the_absolute_error_as_its_crps():
-    frame = gaussian((50, 80, 95), 100).assign(m=0.3)
-    frame = frame.assign(**{f"m-{end}-{level}": 0.3 for end in ("lo", "hi") for level in (50, 80)})
-    frame = frame.assign(**{"m-lo-95": 0.3, "m-hi-95": 0.3})
-    table = backtesting.score(frame)
-    assert table["crps"].item() == pytest.approx(table["mae"].item())
-
-
-def test_zeros_are_as_in_the_formulas():
-    times = pd.date_range("2024-01-01", periods=3, freq="D")
-    rows = pd.DataFrame({"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [0.0, 2.0]})
-    wrong, right = rows.assign(m=[1.0, 2.0]), rows.assign(m=[0.0, 3.0])
-    assert np.isinf(backtesting.score(wrong)["mape"].item())
-    assert np.isnan(backtesting.score(right)["mape"].item())  # 0 / 0
-    assert backtesting.score(wrong)["smape"].item() == 1.0
-    assert backtesting.score(right)["smape"].item() == pytest.approx(0.2)
-
-
-def test_what_does_not_count_is_named(panel):
-    backtest = panel[1].dropna(subset="y").reset_index(drop=True)
-    is_week = backtest["unique_id"] == "week"
-    with pytest.warns(UserWarning, match=r"no score: 1 series \('week': no row has a y and a fore"):
-        backtesting.score(backtest.assign(y=backtest["y"].where(~is_week)))
-    with pytest.warns(UserWarning, match=r"24 of the \d+ rows with a y have no forecast of 'm'"):
-        backtesting.score(backtest.assign(m=backtest["m"].where(~is_week)))
-    broken = backtest.assign(m=backtest["m"].where(backtest.index > 0, np.inf))
-    with pytest.warns(UserWarning, match="1 forecasts of 'm' are infinite, and so is their error"):
-        table = backtesting.skill({"it": broken, "base": backtest}, "base")
-    assert np.isinf(table.loc["it", "mae"])
-    assert np.isnan(table.loc["it", "p"])
-    broken = backtest.assign(**{"m-lo-80": backtest["m-lo-80"].where(backtest.index > 0)})
-    with pytest.raises(ValueError, match="'m-lo-80' is missing where there is a 'm'"):
-        backtesting.score(broken)
