@@ -53,7 +53,7 @@ def write_report(
         history: long or wide frame of the series, for the naives and the plots.
         season: int, steps of the season of MASE; by default the frequency's.
         seasons: ints, of the seasonal naives; by default all of the frequency.
-        freq: str, pandas frequency, where the time stamps do not tell it.
+        freq: str, pandas frequency, where the time stamps of train and history do not tell it.
         unit: str, of the values.
         title: str, of the page.
 
@@ -62,8 +62,8 @@ def write_report(
 
     Raises:
         FileExistsError: `path` exists.
-        ValueError: no backtest, an unknown baseline, or what `score` or `skill` refuses; nothing
-            is written.
+        ValueError: no backtest, an unknown baseline, or what `score` or `skill` refuses, such as a
+            season without `train`; nothing is written.
 
     Example:
         >>> import tempfile
@@ -85,7 +85,7 @@ def write_report(
     if baseline is None and history is not None:
         baseline, naive = best_naive(closest, history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
-    options = {} if train is None else {"train": train, "season": season, "freq": freq}
+    options = {"train": train, "season": season, "freq": None if train is None else freq}
     parts = [
         _summary(title, closest, unit),
         *_scores(backtests, baseline, unit, options),
