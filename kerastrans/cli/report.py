@@ -5,13 +5,11 @@ import json
 import pandas as pd
 
 from kerastrans.data.frames import ID
-from kerastrans.data.seasons import seasons_of
 from kerastrans.evaluation import backtesting, plotting
-from kerastrans.evaluation.baselines import naive_backtests, verdicts
-from kerastrans.evaluation.observations import as_long
+from kerastrans.evaluation.baselines import best_of, naive_backtests, verdicts
 from kerastrans.utils.environment import environment
 
-COLUMNS = ("mae", "rmse", "mase", "crps")
+COLUMNS = ("skill", "p", "mae", "rmse", "mase", "crps", "wql")
 
 
 def compare(backtest, alias, history, freq, train=None):
@@ -21,21 +19,17 @@ def compare(backtest, alias, history, freq, train=None):
         backtest: frame as `Forecaster.backtest` returns it.
         alias: str, of its forecasts.
         history: frame of the series.
-        freq: str, pandas frequency, of which the seasons are taken.
+        freq: str, pandas frequency, whose seasons the naives repeat.
         train: frame of the rows that scale the MASE, or None.
 
     Returns:
         Table of scores by name, see `kerastrans.backtesting.skill`, and the line that says whether
         the best of the naives is beaten.
     """
-    seasons = seasons_of(freq)
-    longest = as_long(history).groupby(ID).size().max()
-    repeated = [season for season in seasons if 1 < season < longest]
-    naives = naive_backtests(backtest, history, repeated, freq=freq)
-    errors = {name: backtesting.score(rows)["mae"].item() for name, rows in naives.items()}
-    best = min(errors, key=errors.get)
-    train = None if train is None else as_long(train)
-    table = backtesting.skill({alias: backtest, **naives}, best, train, season=seasons[0])
+    naives = naive_backtests(backtest, history, freq=freq)
+    best = best_of(naives)
+    scaling = {} if train is None else {"train": train, "freq": freq}
+    table = backtesting.skill({alias: backtest, **naives}, best, **scaling)
     return table, verdicts(table.loc[[alias, best]], best)[0]
 
 

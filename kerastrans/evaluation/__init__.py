@@ -9,6 +9,7 @@ __getattr__, __dir__, __all__ = names_of(
         "baselines": (),
         "columns": (),
         "metrics": (),
+        "naive2": ("naive2_backtest",),
         "plotting": (),
         "report": (),
         "windows": (

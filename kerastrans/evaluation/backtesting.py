@@ -8,11 +8,21 @@ Rows without a "y" are left out, and the order of rows does not matter.
 import numpy as np
 import pandas as pd
 
-from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
-from kerastrans.evaluation.scores import interval_scores, known_rows, point_scores, scaled_scores
-from kerastrans.evaluation.significance import diebold_mariano
-from kerastrans.utils.validation import check_choice, check_positive_integers
+from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, read_columns, split_models
+from kerastrans.evaluation.comparison import check_same_levels, skill
+from kerastrans.evaluation.scales import series_scales
+from kerastrans.evaluation.scores import known_rows, score_table
+from kerastrans.utils.validation import check_choice
 
+__all__ = [
+    "GROUPS",
+    "interval_levels",
+    "observed_levels",
+    "quantiles",
+    "score",
+    "score_all",
+    "skill",
+]
 GROUPS = (None, ID, "step", CUTOFF)
 
 
@@ -40,30 +50,55 @@ def quantiles(frame, alias=None):
     return np.array(list(columns)), list(columns.values())
 
 
-def score(backtest, train=None, *, alias=None, by=None, season=1):
-    """Metrics of a backtest.
+def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
+    """Scores of a backtest, by the definitions of the M4 competition, GluonTS and fev.
+
+    All are means over the rows of each series, then over series, but for the named exceptions.
+
+    - "mae"; "rmse", the root of the mean over series of the mean squared errors; "bias", forecast
+      minus true value.
+    - "mape" and "smape", shares and not percents. "mape" is infinite where a true value is zero,
+      and NaN where the forecast of it is zero too. "smape" is the absolute error over the mean of
+      the absolute forecast and true value, 0 where both are zero: from 0 to 2, as in M4, GluonTS
+      and fev (utilsforecast: half of it).
+    - "mase" and "rmsse", with training rows: errors over the scale of their series, the mean
+      absolute or squared difference of training values a season apart in time. "rmsse" is the
+      mean over series of each one's root (M5).
+    - "crps", with intervals: twice the integral over levels of the quantile loss, each level
+      weighted by half the gaps to its neighbours, the outermost up to 0 and 1. It is the CRPS as
+      far as the levels are dense: of a perfect forecast of a standard normal value 0.501, 0.592,
+      0.563 with the intervals (80, 95), (20, 40, 60, 80), (20, 40, 60, 80, 90, 95); the CRPS
+      itself is 0.564. Compare only forecasts of the same levels.
+    - "wql" and "sql", where all levels 0.1, 0.2 ... 0.9 are there (the intervals 20, 40, 60 and
+      80): twice the quantile loss, mean over these levels. "wql" divides its sum over the rows of
+      all series by that of their absolute true values; "sql" divides by the scale as "mase" does.
+    - "coverage-80", the share of rows inside; "width-80"; "msis-80", with training rows: the mean
+      scaled interval score, for each level.
+
+    A series without a scale or a row that can be scored is left out, and a warning names it.
 
     Args:
         backtest: frame, see the module.
-        train: long frame of the training rows, which scale MASE and RMSSE; without it neither is
-            in the table.
+        train: long or wide frame of the training rows. Rows after the first origin of a series do
+            not count.
         alias: str, which model, where the backtest holds several.
         by: None for one row over everything, or a row for each "unique_id", "step" (from 1, in
             the order of "ds" from each origin) or "cutoff".
-        season: int, steps of the seasonal-naive forecast whose error scales MASE and RMSSE.
+        season: int, steps of the season of the scale; None for the frequency's, see
+            `kerastrans.evaluation.scales.scale_season`: 24 for hours, 1 for days, 12 for months.
+        freq: str, pandas frequency, where the time stamps of `train` do not tell it.
 
     Returns:
-        DataFrame with columns "mae", "rmse", "mape" and "smape" (shares, not percents; "smape" is
-        half of what some libraries return), "mase", "rmsse"; where there are intervals also
-        "pinball" (mean over the quantiles), "crps" (twice that, the approximation by these
-        quantiles), "coverage-80" (share) and "width-80" for each level. "mase" and "rmsse" are
-        means over series, without those that repeat themselves exactly; the others are means over
-        all rows of the group.
+        DataFrame with the columns above.
 
     Raises:
-        ValueError: a column is missing, or no row has a "y".
+        ValueError: a column or a bound is missing, or no row has a "y" and a forecast.
         ValueError: two rows of the same series, origin and time.
         ValueError: several models in the backtest and no alias, or an unknown `by`.
+        ValueError: a season without `train`, or one that is not shorter than any training series.
+
+    Source: Hyndman, Koehler (2006); Makridakis, Spiliotis, Assimakopoulos (2020) for sMAPE, MASE,
+    MSIS; Gneiting, Ranjan (2011) for the CRPS; Shchur et al. (2025) for WQL and SQL.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
@@ -72,19 +107,9 @@ def score(backtest, train=None, *, alias=None, by=None, season=1):
         0.5
     """
     check_choice("by", by, GROUPS)
-    check_positive_integers(season=season)
     columns = read_columns(backtest, alias)
-    frame = known_rows(backtest, columns.alias)
-    frame["group"] = frame[by] if by is not None else "all"
-    parts = [point_scores(frame, columns.alias)]
-    if train is not None:
-        parts.append(scaled_scores(frame, columns.alias, train, season))
-    if columns.intervals:
-        parts.append(interval_scores(frame, columns))
-    order = frame["group"].unique()
-    table = pd.concat(parts, axis=1).reindex(order)
-    table.index.name = by
-    return table
+    frame = known_rows(backtest, columns)
+    return score_table(frame, columns, by, series_scales(frame, train, season, freq))
 
 
 def observed_levels(backtest, alias=None):
@@ -111,82 +136,25 @@ def observed_levels(backtest, alias=None):
     columns = read_columns(backtest, alias)
     if not columns.intervals:
         raise ValueError("this backtest has no intervals: ask for levels, or calibrate.")
-    frame = known_rows(backtest, columns.alias)
+    frame = known_rows(backtest, columns)
     shares = [(frame[TARGET] <= frame[column]).mean() for column in columns.quantiles.values()]
     return np.array(list(columns.quantiles)), np.array(shares)
 
 
-def score_all(backtests, train=None, *, season=1):
+def score_all(backtests, train=None, *, season=None, freq=None):
     """The row of `score` of each backtest, by name.
 
     Args:
         backtests: dict of name -> backtest, or one backtest of several models.
-        train: long frame of the training rows, as in `score`.
+        train: long or wide frame of the training rows, as in `score`.
         season: int, as in `score`.
+        freq: str, as in `score`.
 
     Raises:
-        ValueError: what `score` refuses.
-    """
-    tables = {
-        name: score(backtest, train, season=season)
-        for name, backtest in split_models(backtests).items()
-    }
-    return pd.concat(tables).droplevel(1)
-
-
-def skill(backtests, baseline, train=None, *, season=1):
-    """Forecasts beside a baseline: their scores, how much smaller, and whether by chance.
-
-    Args:
-        backtests: dict of name -> backtest, or one backtest of several models; all of the same
-            series and origins.
-        baseline: name of the one that the others are compared with.
-        train: long frame of the training rows, as in `score`.
-        season: int, as in `score`.
-
-    Returns:
-        DataFrame, a row a name: "skill", 1 minus the ratio of the mean absolute errors; "p", of
-        the Diebold-Mariano test that the absolute errors are the same (two-sided); "crps skill",
-        as "skill" of the CRPS, where there is one; and the columns of `score`.
-
-    Raises:
-        ValueError: an unknown baseline, or backtests of other rows than the baseline's.
-
-    Example:
-        >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
-        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [1.0, 2.0]}
-        >>> backtest = pd.DataFrame({**rows, "nlinear": [1.5, 2.0], "last_value": [0.0, 2.0]})
-        >>> skill(backtest, "last_value")["skill"].tolist()
-        [0.5, 0.0]
+        ValueError: intervals of different levels, and what `score` refuses.
     """
     backtests = split_models(backtests)
-    check_choice("baseline", baseline, tuple(backtests))
-    scores = score_all(backtests, train, season=season)
-    table = pd.DataFrame({"skill": 1 - scores["mae"] / scores.loc[baseline, "mae"], "p": np.nan})
-    if "crps" in scores:
-        table["crps skill"] = 1 - scores["crps"] / scores.loc[baseline, "crps"]
-    errors = {name: _absolute_errors(backtest) for name, backtest in backtests.items()}
-    reference = errors[baseline]
-    for name, error in errors.items():
-        if not error.index.equals(reference.index):
-            raise ValueError(f"{name!r} and {baseline!r} are backtests of different rows.")
-        if name != baseline:
-            differences = (error - reference).groupby(CUTOFF).mean().to_numpy()
-            table.loc[name, "p"] = diebold_mariano(differences, _overlap(backtests[name]))[1]
-    return table.join(scores)
-
-
-def _absolute_errors(backtest):
-    """Absolute errors by origin, series and step."""
-    point = read_columns(backtest).alias
-    frame = known_rows(backtest, point)
-    errors = (frame[TARGET] - frame[point]).abs()
-    return errors.set_axis(pd.MultiIndex.from_frame(frame[[CUTOFF, ID, "step"]])).sort_index()
-
-
-def _overlap(backtest):
-    """How many origins are within one forecast, so that they have true values in common."""
-    first = backtest[backtest[ID] == backtest[ID].iloc[0]]
-    cutoffs = np.sort(first[CUTOFF].unique())
-    horizon = first.loc[first[CUTOFF] == cutoffs[0], TIME].max()
-    return int(np.sum(cutoffs < horizon))
+    check_same_levels({name: read_columns(backtest) for name, backtest in backtests.items()})
+    options = {"season": season, "freq": freq}
+    tables = {name: score(backtest, train, **options) for name, backtest in backtests.items()}
+    return pd.concat(tables).droplevel(1)

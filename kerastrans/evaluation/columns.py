@@ -36,8 +36,10 @@ class ModelColumns:
     @property
     def quantiles(self):
         """Dict of probability, increasing -> column."""
-        lower = {(1 - level / 100) / 2: low for level, (low, _) in self.intervals.items()}
-        upper = {(1 + level / 100) / 2: high for level, (_, high) in self.intervals.items()}
+        # Rounded, so that 80 percent is from 0.1 and not from 0.09999999999999998.
+        bounds = self.intervals.items()
+        lower = {round((1 - level / 100) / 2, 12): low for level, (low, _) in bounds}
+        upper = {round((1 + level / 100) / 2, 12): high for level, (_, high) in bounds}
         return dict(sorted({**lower, 0.5: self.median, **upper}.items()))
 
 

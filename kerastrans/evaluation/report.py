@@ -31,8 +31,9 @@ def write_report(
     baseline=None,
     train=None,
     history=None,
-    season=1,
+    season=None,
     seasons=None,
+    freq=None,
     unit=None,
     title="Backtest",
 ):
@@ -48,10 +49,11 @@ def write_report(
             several models.
         baseline: str, name of the one that the others are compared with; by default the best of
             the last value and the seasonal naives, if there is a `history`.
-        train: long frame that scales MASE and RMSSE, see `kerastrans.backtesting.score`.
+        train: long or wide frame that scales MASE and others, see `kerastrans.backtesting.score`.
         history: long or wide frame of the series, for the naives and the plots.
-        season: int, steps of the season of MASE and RMSSE.
-        seasons: ints, of the seasonal naives; `season` alone by default.
+        season: int, steps of the season of MASE; by default the frequency's.
+        seasons: ints, of the seasonal naives; by default all of the frequency.
+        freq: str, pandas frequency, where the time stamps of train and history do not tell it.
         unit: str, of the values.
         title: str, of the page.
 
@@ -60,8 +62,8 @@ def write_report(
 
     Raises:
         FileExistsError: `path` exists.
-        ValueError: no backtest, an unknown baseline, or what `score` or `skill` refuses; nothing
-            is written.
+        ValueError: no backtest, an unknown baseline, or what `score` or `skill` refuses, such as a
+            season without `train`; nothing is written.
 
     Example:
         >>> import tempfile
@@ -71,7 +73,7 @@ def write_report(
         >>> history = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, times[:3])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = write_report(Path(folder, "a.html"), backtest, history=history)
-        ...     "nlinear beats last value" in path.read_text()
+        ...     "nlinear is not told apart from last value" in path.read_text()
         True
     """
     path = Path(path)
@@ -81,9 +83,9 @@ def write_report(
         raise ValueError("a report needs at least one backtest, got an empty dict.")
     name, closest = next(iter(backtests.items()))
     if baseline is None and history is not None:
-        baseline, naive = best_naive(closest, history, seasons or (season,))
+        baseline, naive = best_naive(closest, history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
-    options = {"train": train, "season": season}
+    options = {"train": train, "season": season, "freq": None if train is None else freq}
     parts = [
         _summary(title, closest, unit),
         *_scores(backtests, baseline, unit, options),

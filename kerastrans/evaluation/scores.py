@@ -1,24 +1,27 @@
-"""Errors of the rows of a backtest, in means over groups of rows."""
+"""Errors of the rows of a backtest, in means over series."""
+
+import warnings
 
 import numpy as np
 import pandas as pd
-from utilsforecast import losses
 
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns
+from kerastrans.evaluation.scales import warn_of_series
 
-_GROUPS = {"id_col": "group", "cutoff_col": "none"}  # for utilsforecast
+GRID = tuple(round(0.1 * i, 1) for i in range(1, 10))  # levels of "wql" and "sql"
 
 
-def known_rows(backtest, point):
+def known_rows(backtest, columns):
     """The rows with a true value and a forecast, and the step of each, from 1.
 
     Args:
         backtest: frame of forecasts, in any order of rows.
-        point: str, column of the point forecasts.
+        columns: `ModelColumns` of its forecasts.
 
     Raises:
-        ValueError: a missing column, or no row with a true value.
+        ValueError: a missing column, or no row with a true value and a forecast.
         ValueError: two rows of the same series, origin and time.
+        ValueError: a row with a point forecast and without one of its quantiles.
     """
     check_columns(backtest, ID, TIME, CUTOFF, TARGET)
     repeated = backtest.duplicated([ID, CUTOFF, TIME])
@@ -27,56 +30,128 @@ def known_rows(backtest, point):
         raise ValueError(f"the backtest holds two forecasts of {name!r} at {time} from {cutoff}.")
     step = backtest.groupby([ID, CUTOFF], sort=False)[TIME].rank().astype(int)
     frame = backtest.assign(step=step)
-    frame = frame[np.isfinite(frame[TARGET]) & np.isfinite(frame[point])]
-    if frame.empty:
-        raise ValueError("no row of the backtest has a known y.")
-    return frame.reset_index(drop=True)
+    is_true, is_forecast = np.isfinite(frame[TARGET]), frame[columns.alias].notna()
+    if not (is_true & is_forecast).any():
+        raise ValueError("no row of the backtest has a known y and a forecast.")
+    if (is_true & ~is_forecast).any():
+        count, total = (is_true & ~is_forecast).sum(), is_true.sum()
+        message = f"{count} of the {total} rows with a y have no forecast of {columns.alias!r}"
+        warnings.warn(f"{message}, and do not count.", UserWarning, stacklevel=3)
+    kept = frame[is_true & is_forecast].reset_index(drop=True)
+    infinite = np.isinf(kept[columns.alias]).sum()
+    if infinite:
+        message = f"{infinite} forecasts of {columns.alias!r} are infinite, and so is their error."
+        warnings.warn(message, UserWarning, stacklevel=3)
+    for column in columns.quantiles.values():
+        if kept[column].isna().any():
+            raise ValueError(f"{column!r} is missing where there is a {columns.alias!r}.")
+    lost = pd.Index(backtest[ID].unique()).difference(kept[ID], sort=False)
+    if len(lost):
+        warn_of_series("no score", lost, dict.fromkeys(lost, "no row has a y and a forecast"))
+    return kept
 
 
-def point_scores(frame, point):
-    """Table of "mae", "rmse", "mape" and "smape" by the column "group"."""
-    scores = {}
-    for name in ("mae", "rmse", "mape", "smape"):
-        metric = getattr(losses, name)
-        scores[name] = metric(frame, models=[point], **_GROUPS).set_index("group")[point]
-    return pd.DataFrame(scores)
-
-
-def scaled_scores(frame, point, train, season):
-    """Table of "mase" and "rmsse" by the column "group".
-
-    Errors over the scale of their series, in means over series.
-
-    Source: Hyndman, Koehler (2006), equation 5; Makridakis et al. (2022), section 2.4.
-    """
-    train = train.sort_values([ID, TIME], ignore_index=True)
-    difference = train.groupby(ID)[TARGET].diff(season)
-    # A series that repeats itself exactly has no scale, and does not count.
-    absolute = difference.abs().groupby(train[ID]).mean().replace(0, np.nan)
-    squared = difference.pow(2).groupby(train[ID]).mean().replace(0, np.nan)
-    error = frame[TARGET] - frame[point]
-    keys = [frame["group"], frame[ID]]
-    mase = (error.abs() / frame[ID].map(absolute)).groupby(keys).mean()
-    rmsse = (error.pow(2) / frame[ID].map(squared)).groupby(keys).mean().pow(0.5)
-    by_series = pd.DataFrame({"mase": mase, "rmsse": rmsse})
-    return by_series.groupby("group").mean()
-
-
-def interval_scores(frame, columns):
-    """Table of "pinball", "crps", and coverage and width of each interval, by "group".
+def score_table(frame, columns, by=None, scales=None):
+    """Scores of rows: of each series its mean, and of each group the mean over its series.
 
     Args:
-        frame: rows with the columns "group" and "y".
-        columns: `ModelColumns` with intervals.
+        frame: rows as `known_rows` returns them.
+        columns: `ModelColumns` of its forecasts.
+        by: str, column of the groups, or None for a single one, "all".
+        scales: DataFrame as `series_scales` returns it, or None.
+
+    Returns:
+        DataFrame, a row a group, with the columns that `kerastrans.backtesting.score` names.
     """
-    quantile_losses = [
-        losses.quantile_loss(frame, models={"loss": column}, q=q, **_GROUPS).set_index("group")
-        for q, column in columns.quantiles.items()
-    ]
-    pinball = sum(quantile_losses)["loss"] / len(quantile_losses)
-    scores = {"pinball": pinball, "crps": 2 * pinball}
+    groups, names = pd.factorize(frame[by]) if by else (np.zeros(len(frame), int), ["all"])
+    series, _ = pd.factorize(frame[ID])
+    losses = {**_point_losses(frame, columns), **_quantile_losses(frame, columns)}
+    table = _mean_over_series(losses, groups, series, len(names))
+    table["rmse"] **= 0.5
+    loss = _grid_loss(frame, columns)
+    if loss is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sizes = np.bincount(groups, frame[TARGET].abs(), len(names))
+            table["wql"] = np.bincount(groups, loss, len(names)) / sizes
+    if scales is not None:
+        kept = frame[ID].map(scales["absolute"]).notna().to_numpy()
+        losses = _scaled_losses(frame[kept], columns, scales)
+        table = table.join(_mean_over_series(losses, groups[kept], series[kept], len(names)))
+    first = ["mae", "rmse", "mape", "smape", "bias", "mase", "rmsse", "crps", "wql", "sql"]
+    order = [name for name in first if name in table]
+    table = table[[*order, *table.columns.difference(order, sort=False)]]
+    return table.set_axis(pd.Index(names, name=by))
+
+
+def _point_losses(frame, columns):
+    """Errors of the points; "rmse" is squared here."""
+    true, point = frame[TARGET].to_numpy("float64"), frame[columns.alias].to_numpy("float64")
+    error = point - true
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.abs(error) / np.abs(true)
+        symmetric = np.where(error == 0, 0.0, 2 * np.abs(error) / (np.abs(true) + np.abs(point)))
+    return {
+        "mae": np.abs(error),
+        "rmse": error**2,
+        "mape": relative,
+        "smape": symmetric,
+        "bias": error,
+    }
+
+
+def _quantile_losses(frame, columns):
+    """CRPS, coverage and width; nothing without intervals."""
+    if not columns.intervals:
+        return {}
+    levels = np.array(list(columns.quantiles))
+    ends = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
+    pinball = [_pinball(frame, level, name) for level, name in columns.quantiles.items()]
+    losses = {"crps": 2 * np.diff(ends) @ np.stack(pinball)}
     for level, (low, high) in columns.intervals.items():
-        inside = frame[TARGET].between(frame[low], frame[high])
-        scores[f"coverage-{level}"] = inside.groupby(frame["group"]).mean()
-        scores[f"width-{level}"] = (frame[high] - frame[low]).groupby(frame["group"]).mean()
-    return pd.DataFrame(scores)
+        losses[f"coverage-{level}"] = frame[TARGET].between(frame[low], frame[high]).to_numpy(float)
+        losses[f"width-{level}"] = (frame[high] - frame[low]).to_numpy()
+    return losses
+
+
+def _grid_loss(frame, columns):
+    """Twice the quantile loss, mean over the nine levels of the grid; None unless all are there."""
+    if not set(GRID) <= set(columns.quantiles):
+        return None
+    return 2 * np.mean([_pinball(frame, q, columns.quantiles[q]) for q in GRID], axis=0)
+
+
+def _scaled_losses(frame, columns, scales):
+    """Errors over the scale of their series; "rmsse" is squared here."""
+    absolute, squared = (frame[ID].map(scales[name]).to_numpy() for name in scales)
+    true = frame[TARGET].to_numpy("float64")
+    error = frame[columns.alias].to_numpy("float64") - true
+    losses = {"mase": np.abs(error) / absolute, "rmsse": error**2 / squared}
+    loss = _grid_loss(frame, columns)
+    if loss is not None:
+        losses["sql"] = loss / absolute
+    for level, (low, high) in columns.intervals.items():
+        low, high = frame[low].to_numpy("float64"), frame[high].to_numpy("float64")
+        outside = np.maximum(low - true, 0) + np.maximum(true - high, 0)
+        losses[f"msis-{level}"] = (high - low + outside * 2 / (1 - level / 100)) / absolute
+    return losses
+
+
+def _pinball(frame, level, column):
+    """The quantile loss of each row."""
+    error = (frame[TARGET] - frame[column]).to_numpy("float64")
+    return np.maximum(level * error, (level - 1) * error)
+
+
+def _mean_over_series(losses, groups, series, count):
+    """Means over the series of each group of the means of their rows; a NaN remains one."""
+    pairs, places = np.unique(groups * (series.max(initial=0) + 1) + series, return_inverse=True)
+    pair_groups = pairs // (series.max(initial=0) + 1)
+    table = {}
+    for name, loss in losses.items():
+        means = np.bincount(places, loss, len(pairs)) / np.bincount(places, minlength=len(pairs))
+        means = np.sqrt(means) if name == "rmsse" else means
+        with np.errstate(invalid="ignore"):  # a group without a series
+            table[name] = np.bincount(pair_groups, means, count) / np.bincount(
+                pair_groups, minlength=count
+            )
+    return pd.DataFrame(table)

@@ -69,16 +69,68 @@ def test_missing_values_are_looked_for_a_season_earlier_and_then_at_the_last():
     assert naives["seasonal naive (7)"]["seasonal naive (7)"].tolist() == [5.0, 1.0]
 
 
-def test_a_model_that_a_naive_beats_is_told_so(frame, backtest):
+def test_a_model_that_a_naive_beats_is_told_so(frame):
+    forecaster = Forecaster("last_value", 14, 5, head=None).fit(frame)
+    backtest = forecaster.backtest(frame, windows=6, step=5)
     name, naive = best_naive(backtest, frame, [3, 7])
     assert name == "seasonal naive (7)"
     table = backtesting.skill({"mine": backtest, name: naive}, name)
     (line,) = verdicts(table, name)
-    above = table.loc["mine", "mae"] / table.loc[name, "mae"] - 1
-    assert line.startswith("mine is beaten by seasonal naive (7): its MAE is 3.")
-    assert f", {100 * above:.1f} % above 0.07" in line
+    above = -100 * table.loc["mine", "skill"]
+    assert line.startswith(f"mine is beaten by seasonal naive (7): its MAE is {above:.1f} % above,")
+    assert line.endswith(f"(p = {table.loc['mine', 'p']:.2g}).")
     table = backtesting.skill({"mine": backtest, name: naive}, "mine")
-    assert verdicts(table, "mine")[0].startswith("seasonal naive (7) beats mine: its MAE is 0.07")
+    assert verdicts(table, "mine")[0].startswith("seasonal naive (7) beats mine: its MAE is 9")
+
+
+@pytest.mark.parametrize(
+    ("skill", "p", "line"),
+    [
+        (0.2, 0.05, "m beats n: its MAE is 20.0 % below, geometric mean over series (p = 0.05)."),
+        (
+            -0.2,
+            0.01,
+            "m is beaten by n: its MAE is 20.0 % above, geometric mean over series (p =",
+        ),
+        (0.2, 0.06, "m is not told apart from n: its MAE is 20.0 % below, geometric mean over ser"),
+        (-0.2, 0.9, "m is not told apart from n: its MAE is 20.0 % above, geometric mean over ser"),
+        (0.9, np.nan, "m is not told apart from n: its MAE is 90.0 % below, geometric mean over "),
+    ],
+)
+def test_only_a_small_p_tells_forecasts_apart(skill, p, line):
+    table = pd.DataFrame({"skill": [skill, 0.0], "p": [p, np.nan]}, ["m", "n"])
+    assert verdicts(table, "n")[0].startswith(line)
+    assert ("no test" in verdicts(table, "n")[0]) == np.isnan(p)
+
+
+def test_the_best_is_so_over_series_and_not_in_the_units_of_the_largest():
+    times = pd.date_range("2024-01-01", periods=60, freq="D")
+    rng = np.random.default_rng(0)
+    weekly = np.resize(WEEK, 60) + 0.01 * rng.normal(size=60)
+    walk = 1e6 * np.cumsum(rng.normal(size=60))  # of which the last value is a little better
+    history = pd.DataFrame({"small": weekly, "large": walk}, times)
+    rows = [
+        pd.DataFrame({"unique_id": name, "ds": times[i + 1 : i + 4], "cutoff": times[i]})
+        for name in history
+        for i in range(30, 57, 3)
+    ]
+    backtest = pd.concat(rows, ignore_index=True)
+    y = [history.loc[ds, name] for name, ds in zip(backtest.unique_id, backtest.ds, strict=True)]
+    backtest = backtest.assign(y=y, m=0.0)
+    naives = naive_backtests(backtest, history, [7])
+    pooled = {name: backtesting.score(rows)["mae"].item() for name, rows in naives.items()}
+    assert min(pooled, key=pooled.get) == "last value"
+    assert best_naive(backtest, history, [7])[0] == "seasonal naive (7)"
+
+
+def test_without_seasons_they_are_those_of_the_frequency(frame, backtest):
+    assert list(naive_backtests(backtest, frame)) == ["last value", "seasonal naive (7)"]
+    hours = pd.date_range("2024-01-01", periods=200, freq="h")
+    history = pd.DataFrame({"a": np.arange(200.0)}, hours)
+    rows = pd.DataFrame({"unique_id": "a", "ds": hours[-2:], "cutoff": hours[-3], "y": 1.0, "m": 1})
+    names = ["last value", "seasonal naive (24)", "seasonal naive (168)"]
+    assert list(naive_backtests(rows, history)) == names
+    assert list(naive_backtests(rows, history[-150:])) == names[:2]
 
 
 def test_rows_that_the_model_did_not_forecast_are_left_out(frame, backtest):
@@ -91,7 +143,7 @@ def test_rows_that_the_model_did_not_forecast_are_left_out(frame, backtest):
 def test_bad_input_is_refused(frame, backtest):
     with pytest.raises(ValueError, match="season must be an integer of at least 1, got 0"):
         best_naive(backtest, frame, [0])
-    with pytest.raises(ValueError, match="metric must be one of 'mae', 'rmse'"):
+    with pytest.raises(ValueError, match="metric must be one of 'mae', 'rmse', 'smape'"):
         best_naive(backtest, frame, [7], metric="crps")
     known = backtest.assign(y=backtest["y"].where(backtest["unique_id"] == "a"))
     with pytest.raises(ValueError, match="no naive forecast of 'b': it has no value at all"):

@@ -43,11 +43,13 @@ def test_nothing_is_written_over_or_half_written(tmp_path):
         write_report(tmp_path / "b.html", {"one": example()}, baseline="naive")
     with pytest.raises(ValueError, match="at least one backtest"):
         write_report(tmp_path / "b.html", {})
+    with pytest.raises(ValueError, match="season and freq are those of the training rows"):
+        write_report(tmp_path / "b.html", {"one": example()}, season=7)
     assert not (tmp_path / "b.html").exists()
 
 
 def test_a_history_adds_the_best_naive_and_says_whether_it_is_beaten(tmp_path):
-    backtest = example(bias=30.0)
+    backtest = example(origins=12, bias=30.0)
     times = pd.date_range("2023-11-01", "2024-01-01", freq="D")
     history = pd.DataFrame({"a": 10.0, "b": 1000.0}, times)
     path = write_report(tmp_path / "a.html", {"mine": backtest}, history=history, seasons=[3, 7])
@@ -61,6 +63,6 @@ def test_a_history_adds_the_best_naive_and_says_whether_it_is_beaten(tmp_path):
 
 
 def test_a_backtest_of_several_models_is_a_report_of_them(tmp_path):
-    both = example().merge(example(bias=2.0, alias="tide"))
+    both = example(origins=12).merge(example(origins=12, bias=2.0, alias="tide"))
     page = write_report(tmp_path / "a.html", both, baseline="tide").read_text()
     assert "<p>nhits beats tide: its MAE is " in page
