@@ -37,11 +37,11 @@ def gamma(shape, uniform):
 def poisson(rate, uniform):
     """Poisson numbers of rates `(...)`, by inversion, for tensors of uniform numbers in (0, 1).
 
-    Rates below 16 by the sum of the probabilities; others by the Cornish-Fisher expansion, whose
-    distribution function is off by less than 2e-5.
+    Rates below 16 by the sum of the probabilities; others by the Cornish-Fisher expansion about
+    the normal distribution: their distribution function is off by less than 2e-5.
 
     Source: Giles (2016), "Algorithm 955: approximation of the inverse Poisson cumulative
-    distribution function", section 2.
+    distribution function".
 
     Example:
         >>> rates = np.array([0.1, 3.0, 1e6], "float32")

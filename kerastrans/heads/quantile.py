@@ -32,7 +32,9 @@ class QuantileHead(Head):
         ValueError: levels outside (0, 1).
         ValueError: levels that do not increase.
 
-    Source: Park et al. (2022), "Learning quantile functions without quantile crossing", section 4.
+    Source: Park et al. (2022), "Learning quantile functions without quantile crossing", section 4;
+    Wilk, Gnanadesikan (1968), "Probability plotting methods for the analysis of data", for
+    quantiles as straight lines against those of a normal distribution.
 
     Example:
         >>> import numpy as np
@@ -140,7 +142,7 @@ class QuantileHead(Head):
         """Probability of at most `values` `(...)`, for parameters `(..., size)`.
 
         The inverse of `quantile`. Where quantiles are equal their probability is in one value; no
-        value is beyond the outermost two if these are.
+        value is beyond the outermost two if these are. NaN has no probability: NaN.
 
         Raises:
             ValueError: a head of one quantile.
@@ -153,6 +155,7 @@ class QuantileHead(Head):
         is_step = high == low  # only beyond the outermost quantiles
         share = (values - low) / np.where(is_step, 1.0, high - low)
         share = np.where(is_step, np.where(count == 0, -np.inf, np.inf), share)
+        share = np.where(np.isnan(values), np.nan, share)
         z = scipy.special.ndtri(self.levels)
         return scipy.special.ndtr(z[right - 1] + share * np.diff(z)[right - 1])
 

@@ -80,6 +80,7 @@ def test_equal_quantiles_hold_the_probability_between_them():
     for levels in ((0.01, 0.1, 0.3), (0.001, 0.5)):
         np.testing.assert_array_equal(head.quantile(parameters, levels)[0, :2], [0.0, 0.0])
     np.testing.assert_array_equal(head.quantile(parameters, (0.95, 0.99))[2], [2.0, 2.0])
+    assert np.isnan(head.cdf(parameters, np.full(3, np.nan))).all()
     drawn = head.sample(parameters, 1000, seed=0)
     assert np.isfinite(drawn).all()
     assert (drawn[:, 0] == 0).mean() == pytest.approx(0.5, abs=0.05)
