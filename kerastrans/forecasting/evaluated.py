@@ -118,7 +118,7 @@ class Evaluated:
                 the calibration's outcomes left, and promises what "split" does.
             symmetric: bool, whether both bounds move alike. Otherwise each has its own offset, and
                 is a quantile itself; that takes twice as many windows. By default it is False where
-                the errors are skewed and the windows suffice; `fitted.intervals` tells.
+                the errors are skewed and the windows suffice; `fitted.intervals.symmetric` tells.
             by: "unique_id", or a column of `static`, for offsets of each series, or each group of
                 them; others are given those of all series, and named in a warning.
             scale: "window", for offsets in units of each window's scale, or "residuals", for
