@@ -9,19 +9,20 @@ from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.random import seeded
 
 
-def build(config, num_channels, sizes):
+def build(config, num_channels, sizes, sees_missing=True):
     """A new model, compiled: the same for the same seed.
 
     Args:
         config: `Config`.
         num_channels: int.
         sizes: dict of the covariates' sizes by kind, see `Covariates.sizes`.
+        sees_missing: bool, whether the model is told what is missing, see `kerastrans.heads.Head`.
     """
     with seeded(config.seed):
         model = config.model
         if not config.is_built:
             size = config.context_length, config.prediction_length, num_channels
-            head = heads.get(config.resolved_head, sees_missing=True)
+            head = heads.get(config.resolved_head, sees_missing=sees_missing)
             model = registry.build(
                 model, *size, head=head, covariates=sizes, **config.hyperparameters
             )
@@ -34,10 +35,10 @@ def build(config, num_channels, sizes):
     return model
 
 
-def build_for(config, reader):
-    """A new model for the data that a `Reader` reads."""
+def build_for(config, reader, **kwargs):
+    """A new model for the data that a `Reader` reads; see `build` for more arguments."""
     calendar = 2 * len(reader.clock.calendar_names) if config.calendar else 0
-    return build(config, reader.num_channels, reader.covariates.sizes(calendar))
+    return build(config, reader.num_channels, reader.covariates.sizes(calendar), **kwargs)
 
 
 def compile_model(config, model):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kerastrans import heads
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.forecasting.building import build_for
 from kerastrans.forecasting.reading import Reader
@@ -21,7 +22,8 @@ def univariate(config, fitted):
             f"trained on the columns {channels}, which {config.name} mixes: give these columns."
         )
     reader = Reader(config, fitted.clock, fitted.covariates, None, num_channels=1)
-    model = build_for(config, reader)
+    sees_missing = heads.of(fitted.model).sees_missing
+    model = build_for(config, reader, sees_missing=sees_missing)
     weights = fitted.model.get_weights()
     if [w.shape for w in weights] != [w.shape for w in model.get_weights()]:
         raise ValueError(

@@ -37,9 +37,9 @@ def open_window(
     """The start of a model: an input for the history, normalised, as a `Window`.
 
     The normalisation is that of the architecture, see `ReversibleInstanceNormalization`; by
-    default windows stay as they are. Counts are given as they are whatever the data's scaler, so
-    that their model scales its windows itself: by their mean where the architecture has no scale
-    of its own, and by no less than 1, the unit of counts.
+    default windows stay as they are. Counts come unscaled, and every architecture divides them by
+    the mean of their window, or by 1, the unit of counts, if that is greater: a centre that is
+    taken off and put back would leave no room for means near 0.
 
     Args:
         context_length: int, steps of history.
@@ -54,10 +54,12 @@ def open_window(
         >>> from kerastrans.heads import PointHead
         >>> open_window(24, 3, PointHead(), center="mean", scale="std").values.shape
         (None, 24, 3)
+
+    Source: Salinas et al. (2020), section 3.3, for the scale of counts.
     """
     floor = 0.0
     if not head.takes_scaled_windows:
-        scale, floor = scale or "mean_abs", 1.0
+        center, scale, floor = None, "mean_abs", 1.0
     normalization = ReversibleInstanceNormalization(
         center, scale, affine, floor=floor, fill=fill, name="window"
     )
