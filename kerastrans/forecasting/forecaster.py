@@ -141,7 +141,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         Args:
             frame: Long or wide, in any order of rows; or the folder of Parquet files, each with a
                 long frame of whole series, of which one at a time is in memory. Covariates are
-                scaled, and their categories known, by the first file.
+                scaled, and their categories known, by the rows that train, of the first file.
             static: Frame with "unique_id" and static covariates, one row a series.
             freq: str, pandas frequency, where the time stamps do not tell it.
             validation_size: int, last steps of each series that are held out, for `val_loss`.
@@ -168,7 +168,8 @@ class Forecaster(Predicted, Evaluated, Stored):
         """
         training.check_options(self.config, validation_size, stride, batch_size, epochs, kwargs)
         if self.fitted is None:
-            reader, panels = open_training(self.config, frame, static, freq)
+            held_out = training.held_out_steps(self.config, validation_size, epochs)
+            reader, panels = open_training(self.config, frame, static, freq, held_out)
         else:
             if freq not in (None, self.fitted.clock.freq):
                 known = self.fitted.clock.freq

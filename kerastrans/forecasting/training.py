@@ -47,6 +47,13 @@ def check_options(config, validation_size, stride, batch_size, epochs, kwargs):
             )
 
 
+def held_out_steps(config, validation_size, epochs):
+    """How many last steps of each series do not train."""
+    if validation_size is None and epochs is None:
+        return config.prediction_length
+    return validation_size or 0
+
+
 def train(
     config, model, panels, *, validation_size, stride, batch_size, epochs, checkpoint=None, **kwargs
 ):
@@ -55,9 +62,7 @@ def train(
     Returns:
         `Examples`, and Keras's history; None for a model without weights.
     """
-    held_out = validation_size or 0
-    if validation_size is None and epochs is None:
-        held_out = config.prediction_length
+    held_out = held_out_steps(config, validation_size, epochs)
     examples = Examples(config, model, panels, stride, held_out)
     if not model.trainable_weights or epochs == 0:
         return examples, None
