@@ -151,8 +151,8 @@ class Forecaster(Predicted, Evaluated, Stored):
             epochs: int. By default the last `prediction_length` steps of each series are held out,
                 training ends when the loss there has not improved for 5 epochs, after 50 at the
                 latest, and the best epoch is kept.
-            sampling: "windows" to train on each window once an epoch; "series" to draw as many so that
-                every series is as likely as every other; "scale" so that a window is the more
+            sampling: "windows" to train on each window once an epoch; "series" to draw as many, so
+                that every series is as likely as every other; "scale" so that a window is the more
                 likely the larger its series' mean size, see `kerastrans.data.sampling`.
             distribute: None for one device; "data" or "model" for all there are, see
                 `kerastrans.distribution.distribute`.

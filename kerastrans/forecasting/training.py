@@ -80,7 +80,8 @@ def train(
         return examples, None
     parts = [examples.steps(part, batch_size) for part in (0, 1)]
     if validation_size is None and held_out and not all(parts):
-        examples = Examples(config, model, panels, stride, 0, sampling)  # no known step can be held out
+        # No known step can be held out.
+        examples = Examples(config, model, panels, stride, 0, sampling)
     if checkpoint is not None:
         steps = kwargs.get("steps_per_epoch")
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}

@@ -57,7 +57,7 @@ def test_a_series_of_zeros_is_drawn_too(sizes):
 def test_bad_samplings_are_refused(tmp_path):
     pytest.importorskip("pyarrow")
     forecaster = Forecaster("nlinear", 6, 3)
-    with pytest.raises(ValueError, match="sampling must be one of .*, got 'length'"):
+    with pytest.raises(ValueError, match=r"sampling must be one of .*, got 'length'"):
         forecaster.fit(long_frame([30]), sampling="length")
     for number in range(2):
         frame = long_frame([30], seed=number)
