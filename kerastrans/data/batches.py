@@ -10,7 +10,7 @@ from kerastrans.utils.backend import processes, tensorflow_batches
 
 
 def make_batches(
-    arrays, count, make, batch_size, shuffle, seed=None, *, in_numpy=False, first=None
+    arrays, count, make, batch_size, shuffle, seed=None, *, in_numpy=False, first=None, weights=None
 ):
     """Batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
 
@@ -30,6 +30,8 @@ def make_batches(
             that are used but once.
         first: int, for shuffled batches without an end, epoch after epoch: the number of the first,
             counted from the first batch of epoch 0. None for the batches of one epoch at a time.
+        weights: `(count,)`, for shuffled batches: how likely each example is, in any unit. As many
+            are drawn in an epoch, with replacement. None for each once.
 
     Returns:
         `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` elsewhere. Of several processes
@@ -37,9 +39,10 @@ def make_batches(
     """
     if shuffle and seed is None:
         seed = int(np.random.default_rng().integers(2**31))
+    shares = None if weights is None else np.cumsum(weights) / np.sum(weights)
     if keras.backend.backend() == "tensorflow" and not in_numpy:
-        return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first)
-    batches = _Batches(arrays, count, make, batch_size, seed if shuffle else None)
+        return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, shares)
+    batches = _Batches(arrays, count, make, batch_size, seed if shuffle else None, shares)
     return batches if first is None else Endless(batches.stream, first)
 
 
@@ -71,20 +74,27 @@ class Endless(keras.utils.PyDataset):
 class _Batches(keras.utils.PyDataset):
     """The batches of one epoch after the other; in order where the seed is None."""
 
-    def __init__(self, arrays, count, make, batch_size, seed):
+    def __init__(self, arrays, count, make, batch_size, seed, shares=None):
         super().__init__()
         self.arrays = arrays
         self.make = make
         self.batch_size = batch_size
         self.seed = seed
+        self.shares = shares
         self.order = np.arange(count)
         self.begin(0)
 
     def begin(self, epoch):
         """Put the examples into the order of an epoch."""
         self.epoch = epoch
-        if self.seed is not None:
-            self.order = np.random.default_rng([self.seed, epoch]).permutation(len(self.order))
+        if self.seed is None:
+            return
+        random, count = np.random.default_rng([self.seed, epoch]), len(self.order)
+        if self.shares is None:
+            self.order = random.permutation(count)
+        else:
+            drawn = np.searchsorted(self.shares, random.random(count), side="right")
+            self.order = np.minimum(drawn, count - 1)
 
     def stream(self, number):
         """Iterator of the batches from this number on, epoch after epoch."""

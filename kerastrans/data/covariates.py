@@ -37,7 +37,7 @@ class Column:
         values = column.to_numpy("float64", na_value=np.nan)
         values = values[np.isfinite(values)]
         if not len(values):
-            raise ValueError(f"covariate {name!r} has no finite value.")
+            raise ValueError(f"covariate {name!r} has no finite value in the rows that train.")
         scaler = StandardScaler.fit(values[:, None])
         return cls(name, scaler.mean.item(), scaler.std.item())
 
@@ -93,18 +93,42 @@ class Covariates:
         Raises:
             ValueError: a column that the frame does not have, is in both lists, or is empty.
         """
+        return cls.named(static, past=past, future=future).read(frame, static)
+
+    @classmethod
+    def named(cls, static=None, *, past=(), future=()):
+        """The same columns by their names alone, to be `read`.
+
+        Raises:
+            ValueError: a column that is in both lists.
+        """
         both = set(past) & set(future)
         if both:
             raise ValueError(f"{sorted(both)} cannot be both past and future covariates.")
-        missing = [name for name in (*past, *future) if name not in frame.columns]
+        names = [] if static is None else [c for c in static.columns if c != ID]
+        return cls(*(tuple(map(Column, kind)) for kind in (past, future, names)))
+
+    def read(self, frame, static=None, rows=slice(None)):
+        """These columns with the mean and deviation, or the categories, of some rows of a frame.
+
+        Args:
+            frame: with the past and the future columns.
+            static: frame with the static ones, of which all rows count.
+            rows: which rows of `frame` count, a slice or bools.
+
+        Raises:
+            ValueError: a column that the frame does not have, or that is empty in these rows.
+        """
+        timed = [column.name for column in (*self.past, *self.future)]
+        missing = [name for name in timed if name not in frame.columns]
         if missing:
             raise ValueError(f"covariates {missing} are no columns: {list(frame.columns)}.")
-        names = [] if static is None else [c for c in static.columns if c != ID]
-        return cls(
-            tuple(Column.of(frame[name], name) for name in past),
-            tuple(Column.of(frame[name], name) for name in future),
-            tuple(Column.of(static[name], name) for name in names),
+        past, future = (
+            tuple(Column.of(frame[column.name][rows], column.name) for column in kind)
+            for kind in (self.past, self.future)
         )
+        fixed = tuple(Column.of(static[column.name], column.name) for column in self.static)
+        return Covariates(past, future, fixed)
 
     def encode(self, frame, kind):
         """The columns of one kind, `(rows, columns)`, float32."""

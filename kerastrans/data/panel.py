@@ -9,9 +9,8 @@ from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import read_columns
 from kerastrans.data.frequency import check_countable, countable
+from kerastrans.data.series_faults import series_faults
 from kerastrans.utils.validation import NoSeriesError
-
-SPARSE = 100  # steps for each row: a series with longer gaps is a mistake in its time stamps
 
 
 @dataclass(frozen=True)
@@ -30,6 +29,7 @@ class Panel:
         past, future: `(1 + rows, columns)`, float32, covariates.
         static: `(series, columns)`, float32.
         faults: dict of name -> why a series was left out.
+        covariates: `Covariates`, how the columns of `past`, `future` and `static` became numbers.
 
     Example:
         >>> import pandas as pd
@@ -50,6 +50,7 @@ class Panel:
     future: np.ndarray
     static: np.ndarray
     faults: dict = field(default_factory=dict)
+    covariates: Covariates = field(default_factory=Covariates)
 
     @property
     def num_channels(self):
@@ -83,7 +84,9 @@ class Panel:
         return replace(self, begins=begins, first=first, ends=cuts, cuts=cuts)
 
 
-def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, future=None):
+def read_panel(
+    frame, *, clock=None, freq=None, covariates=None, static=None, future=None, held_out=None
+):
     """Series out of a frame, checked, gaps in time opened up as missing values.
 
     Args:
@@ -94,6 +97,9 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
         covariates: `Covariates`; None for none.
         static: frame with "unique_id" and the static covariates, one row a series.
         future: frame as `frame`, without values, of what is known of the steps after it.
+        held_out: int, last steps of each series that do not train; the covariates' means,
+            deviations and categories are then read off all rows before them. None to take them
+            from `covariates`.
 
     Returns:
         `Panel`. A series with a fault is left out, and named in `faults`: a duplicated or missing
@@ -121,6 +127,8 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
     if clock is None:
         clock = _read_clock(times[stamped], codes[stamped], names, freq)
     numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
+    if held_out is not None:
+        covariates = covariates.read(frame, static, _trains(codes, numbers, held_out))
     past, known = (covariates.encode(frame, kind) for kind in ("past", "future"))
 
     codes, numbers, times, values, past, known, is_past, stamped, on_grid = _in_order(
@@ -129,7 +137,7 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
     begins = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(begins[1:], len(codes))
 
-    broken = _faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
+    broken = series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
     encoded, unknown = covariates.encode_static(static, names[:, 0])
     broken = dict.fromkeys(unknown, "no row in the frame of static covariates") | broken
     keep = ~np.isin(codes[begins], list(broken))
@@ -141,7 +149,16 @@ def read_panel(frame, *, clock=None, freq=None, covariates=None, static=None, fu
     last = np.maximum.reduceat(past_numbers, begins)
     arrays, starts, ends, first = _lay_out((values, past, known), numbers, begins, ends, keep)
     cuts = starts + last[keep] - first + 1
-    return Panel(clock, names[keep], starts, ends, cuts, first, *arrays, encoded[keep], faults)
+    where = starts, ends, cuts, first
+    return Panel(clock, names[keep], *where, *arrays, encoded[keep], faults, covariates)
+
+
+def _trains(codes, numbers, held_out):
+    """Whether rows come before the last steps of their series; all do where no row would."""
+    last = np.full(codes.max() + 1, np.iinfo("int64").min)
+    np.maximum.at(last, codes, numbers)
+    trains = numbers <= last[codes] - held_out
+    return trains | ~trains.any()
 
 
 def _in_order(codes, numbers, *columns):
@@ -149,33 +166,6 @@ def _in_order(codes, numbers, *columns):
     in_order = np.where(codes[1:] == codes[:-1], np.diff(numbers) >= 0, np.diff(codes) > 0)
     order = slice(None) if in_order.all() else np.lexsort((numbers, codes))
     return tuple(column[order] for column in (codes, numbers, *columns))
-
-
-def _faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid):
-    """Dict of the number of a series -> its fault, of rows sorted by series and time."""
-    faults = {}
-
-    def blame(at_fault, why):
-        """The first such row of each series that has no fault yet."""
-        rows = np.flatnonzero(at_fault)
-        for row in rows[np.unique(codes[rows], return_index=True)[1]]:
-            faults.setdefault(int(codes[row]), why(row))
-
-    blame(times.isna(), lambda row: "a row has no time stamp")
-    blame(~stamped, lambda row: f"time stamp {times[row]} is not in the years 1678 to 2261")
-    blame(
-        ~on_grid,
-        lambda row: f"time stamp {times[row]} is not on the grid of frequency {clock.freq!r}",
-    )
-    twice = np.append(False, (codes[1:] == codes[:-1]) & (np.diff(numbers) == 0))
-    blame(twice, lambda row: f"duplicate time stamp {times[row]}")
-    blame(np.isinf(values).any(axis=1), lambda row: f"an infinite value at {times[row]}")
-    rows, spans = ends - begins, numbers[ends - 1] - numbers[begins] + 1
-    seen = np.add.reduceat(np.isfinite(values).any(axis=1), begins)
-    for i in np.flatnonzero((seen == 0) | (spans > SPARSE * rows + 10_000)):
-        why = f"{rows[i]} rows over {spans[i]} steps" if seen[i] else "no value at all"
-        faults.setdefault(int(codes[begins[i]]), why)
-    return faults
 
 
 def _read_clock(times, codes, names, freq):

@@ -33,6 +33,7 @@ class Windows:
         missing: bool, whether the model takes NaN for a missing value; otherwise it sees 0.
         ends: `(windows,)`, rows before which a series' values set the typical scale of its windows,
             see `series_scales`; each window's cut by default.
+        weights: `(windows,)`, how likely each is in shuffled batches, see `make_batches`.
 
     Raises:
         ValueError: a length below 1, an unknown fill, a context that the scaler cannot use.
@@ -62,6 +63,7 @@ class Windows:
     history: str = "history"
     missing: bool = False
     ends: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def __post_init__(self):
         check_positive_integers(
@@ -84,8 +86,9 @@ class Windows:
     def batches(self, batch_size, shuffle=False, seed=None, **kwargs):
         """Batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
         make = functools.partial(self._batch, is_training=True)
-        size, arrays = min(batch_size, len(self)), list(self._tables.values())
-        return make_batches(arrays, len(self), make, size, shuffle, seed, **kwargs)
+        arrays, count = list(self._tables.values()), len(self)
+        kwargs |= {"seed": seed, "weights": self.weights}
+        return make_batches(arrays, count, make, min(batch_size, count), shuffle, **kwargs)
 
     def arrays(self, chosen=slice(None)):
         """Inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows.
@@ -93,11 +96,9 @@ class Windows:
         Raises:
             ValueError: a scaled value that float32 cannot hold.
         """
-        numbers = np.arange(len(self))[chosen]
+        numbers, arrays = np.arange(len(self))[chosen], list(self._tables.values())
         with np.errstate(over="ignore", invalid="ignore"):
-            inputs, scales = self._batch(
-                np, list(self._tables.values()), numbers, is_training=False
-            )
+            inputs, scales = self._batch(np, arrays, numbers, is_training=False)
         history = inputs[self.history] if isinstance(inputs, dict) else inputs
         finite = ~np.isinf(history).any(axis=(1, 2)) & np.isfinite(scales).all(axis=(0, 2, 3))
         if not finite.all():

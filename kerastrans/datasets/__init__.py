@@ -26,7 +26,8 @@ class Dataset:
         description: what was measured, in which units.
         rows, channels: int, size of the series.
         frequency: of the rows, in words.
-        season: int, rows in the period that a seasonal-naive forecast should repeat.
+        season: int, rows in the period that a seasonal-naive forecast should repeat; 1 where there
+            is none.
         splits: training, validation and test part, as fractions or row counts.
         licence, source: terms, and where the figures come from.
         path: file in the package, or under the folder that KERASTRANS_DATA_DIR names.
@@ -103,7 +104,7 @@ _DATASETS = {
         rows=7588,
         channels=8,
         frequency="daily",
-        season=7,
+        season=1,  # its dates are made up: weekends are no other days
         splits=_SPLITS,
         licence="as published with LSTNet, no licence stated",
         source="Lai et al. (2018), in the layout of Autoformer",

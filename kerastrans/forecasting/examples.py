@@ -11,12 +11,13 @@ from kerastrans.data.batches import Endless
 from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
+from kerastrans.data.sampling import window_weights
 from kerastrans.decoding.graph import history_input, takes_missing
 from kerastrans.forecasting.reading import report_faults
 from kerastrans.forecasting.stored import written
 
 
-def windows_of(config, model, panel, series, cuts, ends=None):
+def windows_of(config, model, panel, series, cuts, ends=None, weights=None):
     """`Windows` of a panel as this model takes them."""
     names = {tensor.name for tensor in model.inputs}
     return Windows(
@@ -33,6 +34,7 @@ def windows_of(config, model, panel, series, cuts, ends=None):
         history=history_input(model).name,
         missing=takes_missing(model),
         ends=ends,
+        weights=weights,
     )
 
 
@@ -51,14 +53,21 @@ class Examples:
         panels: sequence of `Panel`, each read when it is asked for.
         stride: int, steps from one training window to the next.
         validation_size: int, last steps of each series that are held out.
+        sampling: which windows are drawn, see `window_weights`.
 
     Raises:
         ValueError: a value that the model's head cannot forecast.
+        ValueError: a sampling that would need several files at once.
     """
 
-    def __init__(self, config, model, panels, stride, validation_size):
+    def __init__(self, config, model, panels, stride, validation_size, sampling="windows"):
+        if sampling != "windows" and len(panels) > 1:
+            raise ValueError(
+                f"sampling={sampling!r} and a folder of {len(panels)} files exclude each other: "
+                "windows are drawn from one file at a time."
+            )
         self.config, self.model, self.panels = config, model, panels
-        self.stride, self.validation_size = stride, validation_size
+        self.stride, self.validation_size, self.sampling = stride, validation_size, sampling
         self.trained, self.held_out, self.faults, self.counts = {}, {}, {}, []
         self.num_series = self.longest = self.checksum = 0
         for number in range(len(panels)):
@@ -85,10 +94,12 @@ class Examples:
         size = self.config.context_length, self.config.prediction_length
         held_out, pad = self.validation_size, self.config.short == "pad"
         parts = training_cuts(panel, *size, self.stride, held_out=held_out, pad=pad)
-        return [
-            windows_of(self.config, self.model, panel, series, cuts, panel.cuts[series] - held_out)
-            for series, cuts in parts
-        ]
+        made = []
+        for (series, cuts), sampling in zip(parts, (self.sampling, "windows"), strict=True):
+            ends = panel.cuts[series] - held_out
+            weights = window_weights(sampling, panel, series, ends)
+            made.append(windows_of(self.config, self.model, panel, series, cuts, ends, weights))
+        return made
 
     def steps(self, part, batch_size):
         """How many batches an epoch of the training (0) or the validation part (1) has."""
@@ -127,6 +138,7 @@ class Examples:
             **written(self.config.arguments() | {"model": self.config.name}),
             "stride": self.stride,
             "validation_size": self.validation_size,
+            "sampling": self.sampling,
             "precision": keras.config.dtype_policy().name,
             "data": self.checksum,
         }

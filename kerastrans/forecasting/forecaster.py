@@ -130,6 +130,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         stride=1,
         batch_size=32,
         epochs=None,
+        sampling="windows",
         distribute=None,
         checkpoint=None,
         **kwargs,
@@ -141,7 +142,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         Args:
             frame: Long or wide, in any order of rows; or the folder of Parquet files, each with a
                 long frame of whole series, of which one at a time is in memory. Covariates are
-                scaled, and their categories known, by the first file.
+                scaled, and their categories known, by the rows that train, of the first file.
             static: Frame with "unique_id" and static covariates, one row a series.
             freq: str, pandas frequency, where the time stamps do not tell it.
             validation_size: int, last steps of each series that are held out, for `val_loss`.
@@ -150,6 +151,9 @@ class Forecaster(Predicted, Evaluated, Stored):
             epochs: int. By default the last `prediction_length` steps of each series are held out,
                 training ends when the loss there has not improved for 5 epochs, after 50 at the
                 latest, and the best epoch is kept.
+            sampling: "windows" to train on each window once an epoch; "series" to draw as many, so
+                that every series is as likely as every other; "scale" so that a window is the more
+                likely the larger its series' mean size, see `kerastrans.data.sampling`.
             distribute: None for one device; "data" or "model" for all there are, see
                 `kerastrans.distribution.distribute`.
             checkpoint: Folder where the state of the training is saved after every epoch. A fit
@@ -164,11 +168,15 @@ class Forecaster(Predicted, Evaluated, Stored):
             ValueError: Bad frames, see `kerastrans.data.panel.read_panel`; no window to train on;
                 weights that are no longer finite.
             ValueError: A checkpoint of a training with other arguments; they are named.
+            ValueError: A folder of several files, of which windows are to be drawn by series.
             RuntimeError: A backend that cannot distribute.
         """
-        training.check_options(self.config, validation_size, stride, batch_size, epochs, kwargs)
+        options = {"validation_size": validation_size, "stride": stride, "sampling": sampling}
+        options |= {"batch_size": batch_size, "epochs": epochs}
+        training.check_options(self.config, **options, kwargs=kwargs)
         if self.fitted is None:
-            reader, panels = open_training(self.config, frame, static, freq)
+            held_out = training.held_out_steps(self.config, validation_size, epochs)
+            reader, panels = open_training(self.config, frame, static, freq, held_out)
         else:
             if freq not in (None, self.fitted.clock.freq):
                 known = self.fitted.clock.freq
@@ -178,17 +186,8 @@ class Forecaster(Predicted, Evaluated, Stored):
         context = distributed(distribute) if distribute else contextlib.nullcontext()
         with context:
             model = self.fitted.model if self.fitted else build_for(self.config, reader)
-            examples, history = training.train(
-                self.config,
-                model,
-                panels,
-                validation_size=validation_size,
-                stride=stride,
-                batch_size=batch_size,
-                epochs=epochs,
-                checkpoint=checkpoint,
-                **kwargs,
-            )
+            options |= {"checkpoint": checkpoint, **kwargs}
+            examples, history = training.train(self.config, model, panels, **options)
         self._report(examples)
         has_chosen = epochs is None or bool(kwargs.get("callbacks"))
         seen = training.rows_seen(self.fitted, examples, history, has_chosen=has_chosen)

@@ -30,14 +30,18 @@ class Reader:
         self.num_channels = num_channels
 
     @classmethod
-    def of(cls, config, frame, static, freq):
-        """The reader that a first frame of training data makes, and the panel of that frame."""
-        covariates = Covariates.of(frame, static, past=config.past, future=config.future)
-        panel = cls(config, None, covariates, None).panel(frame, static, freq=freq)
+    def of(cls, config, frame, static, freq, held_out=0):
+        """The reader that a first frame of training data makes, and the panel of that frame.
+
+        The last `held_out` steps of each series are those that do not train.
+        """
+        covariates = Covariates.named(static, past=config.past, future=config.future)
+        first = cls(config, None, covariates, None)
+        panel = first.panel(frame, static, freq=freq, held_out=held_out)
         if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
             report_faults(panel.faults, 0, stacklevel=4)
         channels = None if ID in frame.columns else tuple(panel.names[0])
-        return cls(config, panel.clock, covariates, channels, panel.num_channels), panel
+        return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
     @classmethod
     def like(cls, config, fitted):
@@ -55,8 +59,10 @@ class Reader:
             return Partitions(list_partitions(frame), self, static)
         return [self.panel(frame, static)]
 
-    def panel(self, frame, static=None, future=None, freq=None):
+    def panel(self, frame, static=None, future=None, **kwargs):
         """The series of a frame; those with a fault are left out, see `Panel.faults`.
+
+        Keyword arguments are those of `read_panel`.
 
         Raises:
             ValueError: what `read_panel` refuses; columns that are missing, or other channels than
@@ -67,10 +73,10 @@ class Reader:
         panel = read_panel(
             frame,
             clock=self.clock,
-            freq=freq,
             covariates=self.covariates,
             static=static,
             future=future,
+            **kwargs,
         )
         if self.num_channels not in (None, panel.num_channels):
             raise ValueError(
@@ -127,11 +133,11 @@ class Partitions:
         return self.reader.panel(read_partition(self.files[number]), self.static)
 
 
-def open_training(config, frame, static, freq):
-    """The reader that training data make, and their panels, see `Reader.open`."""
+def open_training(config, frame, static, freq, held_out):
+    """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`."""
     files = list_partitions(frame) if isinstance(frame, str | Path) else None
     first = read_partition(files[0]) if files else frame
-    reader, panel = Reader.of(config, first, static, freq)
+    reader, panel = Reader.of(config, first, static, freq, held_out)
     return reader, Partitions(files, reader, static) if files else [panel]
 
 

@@ -5,12 +5,13 @@ import contextlib
 import keras
 import numpy as np
 
+from kerastrans.data.sampling import SAMPLINGS
 from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.checkpoint import Checkpoint
 from kerastrans.forecasting.examples import Examples
 from kerastrans.forecasting.fitted import BATCH
 from kerastrans.forecasting.patience import Patience
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 EPOCHS = 50  # at most, where the held-out part of each series ends the training
 
@@ -31,11 +32,12 @@ _REPLACED = {
 }
 
 
-def check_options(config, validation_size, stride, batch_size, epochs, kwargs):
+def check_options(config, validation_size, stride, batch_size, epochs, sampling, kwargs):
     """Raise ValueError for arguments of `fit` that it does not take, or that cannot be."""
     for name in sorted(set(kwargs) & set(_REPLACED)):
         raise ValueError(f"fit takes no {name!r}: use {_REPLACED[name]}.")
     check_positive_integers(stride=stride, batch_size=batch_size)
+    check_choice("sampling", sampling, SAMPLINGS)
     if epochs not in (None, 0):
         check_positive_integers(epochs=epochs)
     if validation_size:
@@ -47,23 +49,39 @@ def check_options(config, validation_size, stride, batch_size, epochs, kwargs):
             )
 
 
+def held_out_steps(config, validation_size, epochs):
+    """How many last steps of each series do not train."""
+    if validation_size is None and epochs is None:
+        return config.prediction_length
+    return validation_size or 0
+
+
 def train(
-    config, model, panels, *, validation_size, stride, batch_size, epochs, checkpoint=None, **kwargs
+    config,
+    model,
+    panels,
+    *,
+    validation_size,
+    stride,
+    batch_size,
+    epochs,
+    sampling,
+    checkpoint=None,
+    **kwargs,
 ):
     """Train a model on some panels.
 
     Returns:
         `Examples`, and Keras's history; None for a model without weights.
     """
-    held_out = validation_size or 0
-    if validation_size is None and epochs is None:
-        held_out = config.prediction_length
-    examples = Examples(config, model, panels, stride, held_out)
+    held_out = held_out_steps(config, validation_size, epochs)
+    examples = Examples(config, model, panels, stride, held_out, sampling)
     if not model.trainable_weights or epochs == 0:
         return examples, None
     parts = [examples.steps(part, batch_size) for part in (0, 1)]
     if validation_size is None and held_out and not all(parts):
-        examples = Examples(config, model, panels, stride, 0)  # no known step can be held out
+        # No known step can be held out.
+        examples = Examples(config, model, panels, stride, 0, sampling)
     if checkpoint is not None:
         steps = kwargs.get("steps_per_epoch")
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}

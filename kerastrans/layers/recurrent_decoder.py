@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.utils.keras_internals import cell_of, run_cell
+from kerastrans.utils.keras_internals import StackedCells, cell_of, run_cell
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 
@@ -58,6 +58,7 @@ class RecurrentDecoder(keras.layers.Layer):
             keras.layers.LSTMCell(self.units, dropout=self.dropout, dtype=policy)
             for _ in range(self.num_layers)
         ]
+        cells = StackedCells(cells, dtype=policy)
         self.rnn = keras.layers.RNN(cells, return_sequences=True, return_state=True, dtype=policy)
         features = 0 if covariates_shape is None else covariates_shape[-1]
         self.rnn.build((None, None, 1 + int(self.sees_missing) + features))

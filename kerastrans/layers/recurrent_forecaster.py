@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.utils.keras_internals import cell_of, run_cell, state_sizes
+from kerastrans.utils.keras_internals import StackedCells, cell_of, run_cell, state_sizes
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -67,7 +67,7 @@ class RecurrentForecaster(keras.layers.Layer):
         num_channels = inputs_shape[-1]
         policy = self.dtype_policy
         cells = [keras.layers.LSTMCell(self.units, dtype=policy) for _ in range(self.num_layers)]
-        self.encoder = keras.layers.RNN(cells, return_state=True, dtype=policy)
+        self.encoder = keras.layers.RNN(StackedCells(cells), return_state=True, dtype=policy)
         self.encoder.build(inputs_shape)
         self.head = keras.layers.Dense(num_channels, dtype=full_precision(), name="head")
         self.head.build((None, self.units))

@@ -36,6 +36,9 @@ def build_cyclenet_model(
 ):
     """Build CycleNet; all channels share the linear map, and each has its own cycle.
 
+    The paper's channels are series. In a long frame all series are channel 0 and share one cycle;
+    in a wide frame each column has its own.
+
     Its inputs are a dict, because a window does not show where in the cycle it is. Make them with
     `window_dataset(..., first_position=...)`.
 

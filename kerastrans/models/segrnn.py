@@ -43,8 +43,9 @@ def build_segrnn_model(
     """Build SegRNN; all channels share the weights and never mix.
 
     The GRU reads the past segment by segment. From its last state it takes one step for each
-    future segment, all at once, told apart by a learnt embedding of channel and segment. Of a
-    context that is not a multiple of the segment the oldest steps are not used.
+    future segment, all at once, told apart by a learnt embedding of channel and segment. In a long
+    frame all series are channel 0 and share its embedding; in a wide frame each column has its own.
+    Of a context that is not a multiple of the segment the oldest steps are not used.
 
     Args:
         context_length: int, steps of history.

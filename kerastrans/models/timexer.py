@@ -50,6 +50,9 @@ def build_timexer_model(
 ):
     """Build TimeXer: every channel is forecast with all channels as its exogenous ones.
 
+    Each channel has a learnt global token. In a long frame all series are channel 0, share its
+    token and do not see each other; in a wide frame each column has its own, and sees the others.
+
     Args:
         context_length: int, steps of history.
         prediction_length: int, steps to forecast.

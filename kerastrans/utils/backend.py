@@ -152,7 +152,7 @@ def log_gamma(x):
     return torch.lgamma(x)
 
 
-def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first):
+def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, shares=None):
     """`tf.data.Dataset` of `make(tnp, arrays, chosen)`, see `kerastrans.data.batches.make_batches`.
 
     A `PyDataset` would do, but Keras runs it through TensorFlow's generator dataset, which sets
@@ -161,19 +161,27 @@ def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first):
     The pipeline does not tune itself: at the end of every epoch it would wait for its tuner, which
     sleeps for 10, 20, 40 ... ms: epochs of 1.5 s took up to 2.5 (TensorFlow 2.21).
 
-    Where an example goes in an epoch is computed from the two numbers seed and epoch (3 million
-    places took 0.8 s on one core). Without an end nothing is held; one epoch at a time computes its
-    order at once, because a dataset within the dataset costs 14 ms more to open.
+    Where an example goes in an epoch is computed from seed and epoch alone (3 million places took
+    0.8 s on one core), or, by the sums `shares` of probabilities, drawn. Without an end nothing is
+    held; one epoch at a time computes its order at once: a dataset within it opens 14 ms later.
     """
     import tensorflow as tf
     import tensorflow.experimental.numpy as tnp
 
     steps = -(-count // batch_size)
+    shares = None if shares is None else tf.constant(shares, "float64")
 
     def shuffled(epoch, first_step, last_step):
-        places = tf.range(first_step * batch_size, last_step * batch_size)
-        key = tf.stack([tf.constant(seed, "int64"), epoch])
-        chosen = tf.random.experimental.index_shuffle(places % count, key, count - 1)
+        if shares is None:
+            places = tf.range(first_step * batch_size, last_step * batch_size)
+            key = tf.stack([tf.constant(seed, "int64"), epoch])
+            chosen = tf.random.experimental.index_shuffle(places % count, key, count - 1)
+        else:
+            key = tf.stack([tf.constant(seed, "int64"), epoch * steps + first_step])
+            size = (last_step - first_step) * batch_size
+            drawn = tf.random.stateless_uniform([size], key, dtype="float64")
+            drawn = tf.searchsorted(shares, drawn, side="right", out_type="int64")
+            chosen = tf.minimum(drawn, count - 1)
         return tf.reshape(chosen, (-1, batch_size))
 
     if not shuffle:

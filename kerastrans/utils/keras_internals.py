@@ -54,8 +54,20 @@ def dropout_state(layer):
     return layer.noise_shape, getattr(layer, "seed_generator", None)
 
 
+class StackedCells(keras.layers.StackedRNNCells):
+    """LSTM cells on top of each other, whose new states are nested as `state_size` is.
+
+    Of a single cell Keras returns the states without the list that they came in, at which the scan
+    of JAX stops.
+    """
+
+    def call(self, inputs, states, training=False):
+        outputs, states = super().call(inputs, states, training=training)
+        return outputs, states if keras.tree.is_nested(states[0]) else [states]
+
+
 def cell_of(rnn):
-    """The cell of a `keras.layers.RNN`: a list of cells becomes one `StackedRNNCells`."""
+    """The cell of a `keras.layers.RNN`, where it is documented only as an argument."""
     return rnn.cell
 
 

@@ -59,3 +59,25 @@ def test_static_rows_are_one_a_series():
         read_panel(frame, covariates=covariates, static=static.iloc[[0, 1, 1]])
     with pytest.raises(ValueError, match=r"static covariates \['size'\] are missing"):
         read_panel(frame, covariates=covariates)
+
+
+def test_the_steps_that_are_held_out_do_not_count():
+    """By the clock: "s1" has gaps, and a row of it is before its last two steps."""
+    frame = long_frame([6, 6]).drop(index=[7, 8, 10])
+    frame["price"] = [1.0, 3.0, 1.0, 3.0, 900.0, 900.0, 1.0, 3.0, 900.0]
+    frame["day"] = ["a", "b"] * 2 + ["c"] * 2 + ["a", "b", "c"]
+    frame = frame.iloc[[3, 1, 0, 2, 5, 4, 8, 7, 6]]
+    covariates = Covariates.named(past=["price"], future=["day"])
+    panel = read_panel(frame, covariates=covariates, held_out=2)
+    assert panel.covariates.past[0] == Column("price", 2.0, 1.0)
+    assert panel.covariates.future[0].categories == ("a", "b")
+    np.testing.assert_array_equal(panel.past[1:7, 0], [-1, 1, -1, 1, 898, 898])
+    np.testing.assert_array_equal(panel.future[1:7, 0], [1, 2, 1, 2, 0, 0])
+    whole = read_panel(frame, covariates=covariates, held_out=6)  # nothing would be left
+    assert whole.covariates == Covariates.of(frame, past=["price"], future=["day"])
+
+
+def test_a_covariate_that_is_known_in_the_held_out_steps_alone_is_refused():
+    frame = long_frame([6]).assign(price=[np.nan] * 4 + [1.0, 2.0])
+    with pytest.raises(ValueError, match="'price' has no finite value in the rows that train"):
+        read_panel(frame, covariates=Covariates.named(past=["price"]), held_out=2)

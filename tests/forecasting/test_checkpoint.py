@@ -1,5 +1,7 @@
 """A training that is interrupted is resumed as if it had not been."""
 
+import functools
+
 import keras
 import numpy as np
 import pandas as pd
@@ -121,6 +123,16 @@ def test_a_training_that_diverges_does_not_block_the_next(tmp_path):
     forecaster().fit(FRAME, checkpoint=tmp_path, **FIT | {"epochs": 1})
 
 
+def test_a_resumed_training_draws_the_same_windows(tmp_path):
+    options = FIT | {"sampling": "series"}
+    whole = forecaster().fit(FRAME, **options)
+    with pytest.raises(KeyboardInterrupt):
+        forecaster().fit(FRAME, checkpoint=tmp_path, callbacks=[Interrupted(2)], **options)
+    with pytest.raises(ValueError, match="sampling differs from the interrupted one's"):
+        forecaster().fit(FRAME, checkpoint=tmp_path, **FIT)
+    assert_same(whole, forecaster().fit(FRAME, checkpoint=tmp_path, **options))
+
+
 @pytest.mark.slow
 def test_a_folder_of_files_goes_on_too(tmp_path):
     pytest.importorskip("pyarrow")
@@ -136,22 +148,37 @@ def test_a_folder_of_files_goes_on_too(tmp_path):
     assert_same(whole, forecaster().fit(data, checkpoint=folder, **FIT))
 
 
+def order_of(count, first, batches, **kwargs):
+    """The examples in some of the batches of 4, of `count` examples."""
+    made = make_batches(
+        [np.arange(count)],
+        count,
+        lambda xp, arrays, chosen: xp.take(arrays[0], chosen),
+        min(4, count),
+        True,
+        seed=3,
+        first=first,
+        **kwargs,
+    )
+    if isinstance(made, keras.utils.PyDataset):
+        return np.concatenate([made[i] for i in range(batches)])
+    return np.concatenate([batch.numpy() for batch in made.take(batches)])
+
+
+@pytest.mark.parametrize("in_numpy", [False, True])
+def test_examples_are_drawn_as_often_as_their_weights_say(in_numpy):
+    weights = np.array([1.0, 3.0, 0.0, 4.0])
+    drawn = order_of(4, 0, 2000, weights=weights, in_numpy=in_numpy)
+    shares = np.bincount(drawn, minlength=4) / len(drawn)
+    np.testing.assert_allclose(shares, [0.125, 0.375, 0.0, 0.5], atol=0.02)
+    assert shares[2] == 0.0
+    later = order_of(4, 3, 5, weights=weights, in_numpy=in_numpy)
+    np.testing.assert_array_equal(later, drawn[12:32])
+
+
 @pytest.mark.parametrize("count", [1, 7, 64])
 def test_an_epoch_has_every_example_and_an_order_of_its_own(count):
-    def order(first, batches):
-        made = make_batches(
-            [np.arange(count)],
-            count,
-            lambda xp, arrays, chosen: xp.take(arrays[0], chosen),
-            min(4, count),
-            True,
-            seed=3,
-            first=first,
-        )
-        if isinstance(made, keras.utils.PyDataset):
-            return np.concatenate([made[i] for i in range(batches)])
-        return np.concatenate([batch.numpy() for batch in made.take(batches)])
-
+    order = functools.partial(order_of, count)
     steps = -(-count // min(4, count))
     three = order(0, 3 * steps).reshape(3, -1)
     for epoch in three:

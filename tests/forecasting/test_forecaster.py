@@ -477,3 +477,16 @@ def test_histories_are_forecast_as_frames_are(model):
     if model == "deepar":
         assert found["samples"].shape == (1, 6, 2, 20)
     np.testing.assert_allclose(found["forecast"][0], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "share"), [({"validation_size": 14, "epochs": 1}, 0), ({}, 0), ({"epochs": 1}, 1)]
+)
+def test_covariates_are_standardised_by_the_rows_that_train(frame, options, share):
+    """The held-out rows counted too: their 1000 moved a mean of 0."""
+    held_out = options.get("validation_size", HORIZON)
+    is_last = frame.groupby("unique_id").cumcount(ascending=False) < held_out
+    frame = frame.assign(price=np.where(is_last, 1000.0, 0.0))
+    forecaster = Forecaster("last_value", CONTEXT, HORIZON, past=["price"])
+    column = forecaster.fit(frame, verbose=0, **options).fitted.covariates.past[0]
+    assert column.mean == pytest.approx(share * frame["price"].mean())

@@ -26,8 +26,9 @@ def build(head="normal", context_length=20, **options):
     return zoo.build("deepar", context_length, 5, 2, units=8, head=head, **sizes)
 
 
-def test_step_by_step_it_is_the_teacher_forced_model():
-    model, inputs = build(), example()
+@pytest.mark.parametrize("num_layers", [1, 2])
+def test_step_by_step_it_is_the_teacher_forced_model(num_layers):
+    model, inputs = build(num_layers=num_layers), example()
     forced = np.random.default_rng(1).normal(size=(3, 5, 2)).astype("float32")
     whole = to_numpy(model([*inputs, forced]))
     decoder = cached_decoder(model)
@@ -95,6 +96,19 @@ def test_the_samples_of_a_window_are_the_same_in_any_company():
     moved = generate_samples(model, same, 5, 20, seed=3)
     ranks = np.argsort(moved[:, :, 0, 0], axis=1)
     assert (ranks[0] != ranks[1]).any()  # another window has other draws
+
+
+@pytest.mark.parametrize("num_layers", [1, 2])
+@pytest.mark.parametrize("head", ["point", "normal"])
+def test_any_number_of_layers_trains_and_forecasts(num_layers, head):
+    """One alone stopped on JAX: a stack of one returned its states in another structure."""
+    model = zoo.build("deepar", 8, 3, 2, units=4, num_layers=num_layers, head=head)
+    x, y = (np.random.default_rng(n).uniform(size=(4, n, 2)).astype("float32") for n in (8, 3))
+    model.compile("adam", heads.of(model).loss())
+    losses = model.fit(x if head == "point" else [x, y], y, epochs=2, verbose=0).history["loss"]
+    assert losses[1] < losses[0]
+    forecast = model.predict(x, verbose=0) if head == "point" else generate_samples(model, x, 3, 5)
+    assert forecast.shape == ((4, 3, 2) if head == "point" else (4, 5, 3, 2))
 
 
 def test_covariates_that_end_before_the_loop_are_refused():

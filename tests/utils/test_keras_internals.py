@@ -65,15 +65,16 @@ def test_dropout_has_its_noise_shape_and_a_seed_generator():
     assert keras_internals.dropout_state(layers.Dropout(0.0))[0] is None
 
 
-def test_one_step_of_stacked_cells_is_the_layers_own():
-    rnn = layers.RNN(
-        [layers.LSTMCell(3), layers.LSTMCell(5)], return_sequences=True, return_state=True
-    )
+@pytest.mark.parametrize("sizes", [(3,), (3, 5)])
+def test_one_step_of_stacked_cells_is_the_layers_own(sizes):
+    stacked = keras_internals.StackedCells([layers.LSTMCell(size) for size in sizes])
+    rnn = layers.RNN(stacked, return_sequences=True, return_state=True)
     x = np.random.default_rng(0).standard_normal((2, 4, 1)).astype("float32")
     whole, *states = rnn(x)
     cell = keras_internals.cell_of(rnn)
-    assert keras_internals.state_sizes(cell) == [3, 3, 5, 5]
-    flat = [ops.zeros((2, size)) for size in (3, 3, 5, 5)]
+    widths = [size for size in sizes for _ in range(2)]
+    assert keras_internals.state_sizes(cell) == widths
+    flat = [ops.zeros((2, width)) for width in widths]
     for step in range(4):
         outputs, flat = keras_internals.run_cell(cell, x[:, step], flat, training=False)
         np.testing.assert_allclose(outputs, whole[:, step], atol=1e-6)

@@ -1,0 +1,67 @@
+"""Which series the windows of a training come from."""
+
+import numpy as np
+import pytest
+
+from kerastrans import Forecaster, zoo
+from kerastrans.data.panel import read_panel
+from kerastrans.data.sampling import window_weights
+from kerastrans.forecasting.examples import Examples
+from tests.conftest import to_numpy
+from tests.data.test_panel import long_frame
+
+
+def drawn(sampling, frame, steps=300):
+    """The share of each series, told by its level, in the windows of a training."""
+    config = Forecaster("nlinear", 6, 3, head="point", scaler=None).config
+    model = zoo.build("nlinear", 6, 3, 1)
+    examples = Examples(config, model, [read_panel(frame)], 1, 3, sampling)
+    batches = iter(examples.batches(0, 32))
+    levels = np.concatenate(
+        [to_numpy(next(batches)[1]).mean(axis=(1, 2)).round(-2) for _ in range(steps)]
+    )
+    return np.bincount((levels / 100).astype(int), minlength=4) / len(levels)
+
+
+def test_each_series_is_drawn_as_often_as_its_sampling_says():
+    frame = long_frame([150, 30, 12, 30])  # 144, 24, 6 and 24 windows, at levels 0, 100, 200, 300
+    counts = np.array([144, 24, 6, 24])
+    np.testing.assert_allclose(drawn("windows", frame), counts / counts.sum(), atol=0.02)
+    np.testing.assert_allclose(drawn("series", frame), 0.25, atol=0.02)
+    sizes = counts * [0.8, 100.0, 200.0, 300.0]
+    np.testing.assert_allclose(drawn("scale", frame), sizes / sizes.sum(), atol=0.02)
+
+
+def weights_of(sizes, sampling="scale", held_out=0):
+    frame = long_frame([8] * len(sizes)).assign(y=np.repeat(np.asarray(sizes, float), 8))
+    frame.loc[frame.groupby("unique_id").tail(2).index, "y"] = 7.0
+    panel = read_panel(frame)
+    series = np.arange(len(panel)).repeat(2)
+    weights = window_weights(sampling, panel, series, panel.cuts[series] - held_out)
+    return weights[::2] / weights.max()
+
+
+def test_the_scale_is_of_the_rows_that_train_and_of_any_unit():
+    np.testing.assert_allclose(weights_of([1, -3, 4], held_out=2), [0.25, 0.75, 1.0])
+    np.testing.assert_allclose(weights_of([1e-9, 3e-9, 4e-9], held_out=2), [0.25, 0.75, 1.0])
+    assert (np.diff(weights_of([1, 3, 4])) > 0).all()
+    assert weights_of([1, 3, 4])[0] > 0.25  # what is held out would count
+
+
+@pytest.mark.parametrize("sizes", [[0, 0], [0, 2, 4]])
+def test_a_series_of_zeros_is_drawn_too(sizes):
+    expected = [1.0, 1.0] if sizes == [0, 0] else [0.5, 0.5, 1.0]
+    np.testing.assert_allclose(weights_of(sizes, held_out=2), expected)
+
+
+def test_bad_samplings_are_refused(tmp_path):
+    pytest.importorskip("pyarrow")
+    forecaster = Forecaster("nlinear", 6, 3)
+    with pytest.raises(ValueError, match=r"sampling must be one of .*, got 'length'"):
+        forecaster.fit(long_frame([30]), sampling="length")
+    for number in range(2):
+        frame = long_frame([30], seed=number)
+        frame.to_parquet(tmp_path / f"{number}.parquet")
+    with pytest.raises(ValueError, match="sampling='series' and a folder of 2 files exclude"):
+        forecaster.fit(tmp_path, sampling="series", verbose=0)
+    assert forecaster.fitted is None
