@@ -77,7 +77,7 @@ def build_fedformer_model(
     Source: Zhou et al. (2022), figure 2 and equations 3-7, without the embedding of the calendar.
     """
     label_length = resolve_label_length(label_length, context_length)
-    window = open_window(context_length, num_channels, head)
+    window = open_window(context_length, num_channels, head, center="mean")
     outputs = decomposition_transformer(
         window,
         prediction_length,
