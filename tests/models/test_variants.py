@@ -103,3 +103,22 @@ def test_segrnn_steps_as_keras_gated_recurrent_unit():
     expected = np.concatenate([to_numpy(model.get_layer("head")(x)) for x in future], axis=1)
     expected = expected.reshape(2, 3, 12).transpose(0, 2, 1) + last
     np.testing.assert_allclose(to_numpy(model(WINDOWS)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("tsmixer", {"ff_dim": 16}), ("tide", {"hidden_dim": 32})]
+)
+def test_what_was_written_in_tensorflow_starts_as_its_layers_do(name, options):
+    model = zoo.build(name, 24, 12, 3, **options)
+    kernels = [weight for weight in model.trainable_weights if weight.name == "kernel"]
+    for kernel in kernels:
+        fan_in, fan_out = kernel.shape
+        largest = np.abs(to_numpy(kernel)).max() / np.sqrt(6 / (fan_in + fan_out))
+        assert largest <= 1
+        assert largest > (0.9 if fan_in * fan_out > 100 else 0.2)
+    assert len(kernels) == {"tsmixer": 2 * 3 + 1, "tide": 4 * 3 + 4}[name]
+    norms = [layer for layer in model.layers if "normalization" in layer.name]
+    assert len(norms) == 4
+    for layer in norms:
+        assert layer.epsilon == 1e-3
+        assert getattr(layer, "momentum", 0.99) == 0.99
