@@ -21,6 +21,7 @@ from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
 from kerastrans.layers.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent_forecaster import RecurrentForecaster
+from kerastrans.layers.residual_attention import ResidualAttention
 from kerastrans.layers.reversible_normalization import ReversibleInstanceNormalization
 from kerastrans.layers.segment_embedding import ChannelSegmentEmbedding
 from kerastrans.layers.value_embedding import ValueEmbedding
@@ -46,6 +47,7 @@ __all__ = [
     "RecurrentCycle",
     "RecurrentDecoder",
     "RecurrentForecaster",
+    "ResidualAttention",
     "ReversibleInstanceNormalization",
     "SeriesDecomposition",
     "ValueEmbedding",

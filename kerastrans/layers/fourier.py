@@ -1,13 +1,12 @@
 """Layers in the frequency domain, over a fixed random choice of frequencies."""
 
-import random
-
 import keras
 import numpy as np
 from keras import ops
 
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_divides, check_positive_integers
 
 
@@ -21,9 +20,8 @@ class FourierLayer(keras.layers.Layer):
         self.num_heads = num_heads
         self.dim = dim
         self.modes = modes
-        # Drawn here, so that the configuration has it and a loaded layer keeps its frequencies, and
-        # from Python's generator, which `keras.utils.set_random_seed` seeds with the others.
-        self.seed = random.randrange(2**31) if seed is None else seed
+        # Drawn here, so that the configuration has it and a loaded layer keeps its frequencies.
+        self.seed = draw_seed() if seed is None else seed
 
     def _dense(self, units, shape, name):
         layer = keras.layers.Dense(
@@ -40,10 +38,10 @@ class FourierLayer(keras.layers.Layer):
             initializer = keras.initializers.RandomUniform(0, 1 / self.dim**2)
             setattr(self, part, self.add_weight(shape=shape, initializer=initializer, name=part))
 
-    def _choose(self, length):
-        """Sorted frequencies, at most `modes` of those below length / 2."""
+    def _choose(self, length, seed):
+        """Sorted frequencies, at most `modes` of those below length / 2; all heads share them."""
         count = max(1, length // 2)
-        chosen = np.random.default_rng(self.seed).permutation(count)[: self.modes]
+        chosen = np.random.default_rng(seed).permutation(count)[: self.modes]
         return np.sort(chosen)
 
     def _transform(self, x, frequencies):
@@ -121,7 +119,7 @@ class FourierBlock(FourierLayer):
     """
 
     def build(self, inputs_shape):
-        self.frequencies = self._choose(inputs_shape[1])
+        self.frequencies = self._choose(inputs_shape[1], self.seed)
         self.query_dense = self._dense(self.dim, inputs_shape, "query")
         self.output_dense = self._dense(inputs_shape[-1], (*inputs_shape[:-1], self.dim), "output")
         self._add_weight(self.frequencies)

@@ -4,14 +4,22 @@ import keras
 from keras import ops
 
 from kerastrans.layers.fourier import FourierLayer
+from kerastrans.utils.random import draw_seed
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class FourierCrossAttention(FourierLayer):
     """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
 
-    The weights are tanh, of real and imaginary part each, of the complex scores. Arguments as
-    `FourierBlock`.
+    The weights are tanh, of real and imaginary part each, of the complex scores. What they attend
+    to is divided by `dim ** 2`, as in the reference code: at the start, when the learnt matrices
+    are as small again, the memory hardly moves the result.
+
+    Args:
+        num_heads, dim, modes, seed: as in `FourierBlock`.
+        memory_seed: int, of the choice of the memory's frequencies; None draws one, so that the
+            memory keeps other frequencies than the query.
+        scale: float, what the result is multiplied by; None for `1 / dim ** 2`.
 
     Call arguments:
         query: `(batch, time, d_model)`.
@@ -26,12 +34,17 @@ class FourierCrossAttention(FourierLayer):
         >>> ops.shape(layer(ops.ones((4, 36, 6)), ops.ones((4, 48, 6))))
         (4, 36, 6)
 
-    Source: Zhou et al. (2022), equations 6-7 (FEA-f with tanh).
+    Source: Zhou et al. (2022), equations 6-7 (FEA-f with tanh); the division as in their code.
     """
 
+    def __init__(self, num_heads, dim, modes=64, seed=None, memory_seed=None, scale=None, **kwargs):
+        super().__init__(num_heads, dim, modes, seed, **kwargs)
+        self.memory_seed = draw_seed() if memory_seed is None else memory_seed
+        self.scale = 1 / dim**2 if scale is None else scale
+
     def build(self, query_shape, memory_shape):
-        self.frequencies = self._choose(query_shape[1])
-        self.memory_frequencies = self._choose(memory_shape[1])
+        self.frequencies = self._choose(query_shape[1], self.seed)
+        self.memory_frequencies = self._choose(memory_shape[1], self.memory_seed)
         self.query_dense = self._dense(self.dim, query_shape, "query")
         self.key_dense = self._dense(self.dim, memory_shape, "key")
         self.output_dense = self._dense(query_shape[-1], (*query_shape[:-1], self.dim), "output")
@@ -53,7 +66,16 @@ class FourierCrossAttention(FourierLayer):
             attend(real, k_real) - attend(imaginary, k_imaginary),
             attend(real, k_imaginary) + attend(imaginary, k_real),
         )
-        return self.output_dense(self._inverse(*spectrum, self.frequencies, query.shape[1]))
+        x = self._inverse(*spectrum, self.frequencies, query.shape[1])
+        return self.output_dense(x * self.scale)
 
     def compute_output_shape(self, query_shape, memory_shape):
         return query_shape
+
+    def get_config(self):
+        return {**super().get_config(), "memory_seed": self.memory_seed, "scale": self.scale}
+
+    @classmethod
+    def from_config(cls, config):
+        """The layer; a file of version 0.1 has one seed for both, and no division."""
+        return cls(**{"memory_seed": config.get("seed"), "scale": 1.0, **config})

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers.projected_attention import ProjectedAttention
+from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -16,8 +17,9 @@ class ProbSparseAttention(ProjectedAttention):
 
     A query is active if its scores over a random sample of `factor * ln(length)` keys are far
     from uniform: the largest less the mean. The other queries return the mean of the values
-    (under `causal`, of the values up to their own position). The sample is drawn once from
-    `seed`, so that a model forecasts the same thing twice.
+    (under `causal`, of the values up to their own position). In training every call draws a sample
+    of its own; outside of it the sample is always the one that `seed` gives, so that a model
+    forecasts the same thing twice. The reference code draws anew there too.
 
     Which queries are active depends on the whole sequence: the layer cannot be decoded step by
     step, and has no weights for every query to show.
@@ -25,7 +27,7 @@ class ProbSparseAttention(ProjectedAttention):
     Args:
         num_heads, key_dim, dropout, causal, kernel_initializer: as in `CachedMultiHeadAttention`.
         factor: int, queries and sampled keys for each unit of ln(length).
-        seed: int, of the sample.
+        seed: int, of the samples; None draws one, so that every layer has samples of its own.
 
     Call arguments:
         query: `(batch, time, d_model)`, of known length.
@@ -45,22 +47,25 @@ class ProbSparseAttention(ProjectedAttention):
     Source: Zhou et al. (2021), equations 2-4 and algorithm 1.
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, causal=False, factor=5, seed=0, **kwargs):
+    def __init__(
+        self, num_heads, key_dim, dropout=0.0, causal=False, factor=5, seed=None, **kwargs
+    ):
         check_positive_integers(factor=factor)
         super().__init__(num_heads, key_dim, dropout, causal, **kwargs)
         self.factor = factor
-        self.seed = seed
+        self.seed = draw_seed() if seed is None else seed
+        self.seed_generator = keras.random.SeedGenerator(self.seed)
 
     def build(self, query_shape):
         super().build(query_shape)
 
-    def call(self, query):
+    def call(self, query, training=False):
         keys, values = self.project(query)  # (B, H, T, D)
         queries = self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
         length = query.shape[1]
         count = min(length, self.factor * math.ceil(math.log(length + 1)))
 
-        sample = np.random.default_rng(self.seed).integers(0, length, (length, count))
+        sample = self._sample((length, count), training)
         sampled = ops.take(keys, sample, axis=2)  # (B, H, T, count, D)
         scores = ops.einsum("bhtd,bhtcd->bhtc", queries, sampled)
         activity = ops.max(scores, axis=-1) - ops.mean(scores, axis=-1)
@@ -78,6 +83,12 @@ class ProbSparseAttention(ProjectedAttention):
         mixed = self._mean(values, length) * resting
         mixed = mixed + ops.matmul(ops.transpose(where, (0, 1, 3, 2)), attended)
         return self._merge_heads(mixed)
+
+    def _sample(self, shape, training):
+        """Positions of the keys that each query is compared to, `(query, count)`."""
+        if training:
+            return keras.random.randint(shape, 0, shape[0], seed=self.seed_generator)
+        return np.random.default_rng(self.seed).integers(0, shape[0], shape)
 
     def _mean(self, values, length):
         if not self.causal:

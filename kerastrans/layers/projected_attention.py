@@ -65,10 +65,17 @@ class ProjectedAttention(keras.layers.Layer):
         """Scaled queries `(batch, heads, query, key_dim)`."""
         return self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
 
-    def _weights(self, queries, keys, mask):
+    def _scores(self, queries, keys):
+        """Products of queries and keys `(batch, heads, query, key)`, in full precision."""
         scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))
-        dtype = keras.backend.result_type(self.compute_dtype, "float32")
-        scores = ops.cast(scores, dtype)
+        return ops.cast(scores, keras.backend.result_type(self.compute_dtype, "float32"))
+
+    def _weights(self, queries, keys, mask):
+        return self._normalise(self._scores(queries, keys), mask)
+
+    def _normalise(self, scores, mask):
+        """What each query takes of each value: the softmax of the scores that are not hidden."""
+        dtype = scores.dtype
         if mask is None:
             return ops.cast(_softmax(scores), self.compute_dtype)
         mask = ops.cast(mask, "bool")

@@ -75,7 +75,7 @@ def build_autoformer_model(
     Source: Wu et al. (2021), figure 1 and equations 1-8, without the embedding of the calendar.
     """
     label_length = resolve_label_length(label_length, context_length)
-    window = open_window(context_length, num_channels, head)
+    window = open_window(context_length, num_channels, head, center="mean")
     outputs = decomposition_transformer(
         window,
         prediction_length,

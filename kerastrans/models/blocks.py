@@ -23,6 +23,7 @@ def transformer_encoder(
     attention_dropout=None,
     kernel_initializer="glorot_uniform",
     padding_mask=None,
+    self_attention=None,
     name=None,
 ):
     """One encoder block: self-attention, then a position-wise feed-forward network.
@@ -43,6 +44,8 @@ def transformer_encoder(
             which each projection has an instance.
         padding_mask: boolean `(batch, time)`, True where there is data; see
             `kerastrans.create_padding_mask`.
+        self_attention: from a tensor to a tensor of the same shape, in place of multi-head
+            attention: a function, or a layer.
         name: prefix of the layers' names.
 
     Returns:
@@ -52,6 +55,7 @@ def transformer_encoder(
         ValueError: a size below 1.
         ValueError: `dropout` outside [0, 1).
         ValueError: an unknown `norm` or `normalization`.
+        ValueError: a `padding_mask` beside a `self_attention`, which would not see it.
 
     Example:
         >>> import keras
@@ -60,8 +64,10 @@ def transformer_encoder(
 
     Source: Vaswani et al. (2017), figure 1, left.
     """
+    if self_attention is not None and padding_mask is not None:
+        raise ValueError("padding_mask is for multi-head attention: leave self_attention out.")
 
-    def self_attention(x):
+    def multi_head_attention(x):
         layer = CachedMultiHeadAttention(
             num_heads,
             key_dim,
@@ -82,7 +88,8 @@ def transformer_encoder(
         )
 
     add = {"norm": norm, "normalization": normalization}
-    x = add_norm(inputs, self_attention, dropout, **add, name=prefixed(name, "self_attention"))
+    attention = self_attention or multi_head_attention
+    x = add_norm(inputs, attention, dropout, **add, name=prefixed(name, "self_attention"))
     return add_norm(x, feed_forward, dropout, **add, name=prefixed(name, "ffn"))
 
 

@@ -53,7 +53,7 @@ def build_fedformer_model(
         num_encoder_blocks: int, blocks of the encoder.
         num_decoder_blocks: int, blocks of the decoder.
         moving_average: int, steps of the moving average that is the trend.
-        modes: int, frequencies that each block keeps, chosen at random once.
+        modes: int, frequencies that each block keeps, chosen at random when the model is built.
         dropout: float in [0, 1).
         head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
         name: str, name of the model.
@@ -77,7 +77,7 @@ def build_fedformer_model(
     Source: Zhou et al. (2022), figure 2 and equations 3-7, without the embedding of the calendar.
     """
     label_length = resolve_label_length(label_length, context_length)
-    window = open_window(context_length, num_channels, head)
+    window = open_window(context_length, num_channels, head, center="mean")
     outputs = decomposition_transformer(
         window,
         prediction_length,

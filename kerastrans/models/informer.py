@@ -114,5 +114,7 @@ def _distil(x):
     """Convolution over neighbours (the sequence taken as a circle), then every other maximum."""
     x = ops.concatenate([x[:, -1:], x, x[:, :1]], axis=1)
     x = layers.Conv1D(x.shape[-1], 3, kernel_initializer=FanInUniform())(x)
-    x = layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
-    return layers.MaxPooling1D(3, strides=2, padding="same")(layers.ELU()(x))
+    x = layers.ELU()(layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x))
+    # Both ends repeated: "same" would pad the last alone, and centre the pools on odd steps.
+    x = ops.concatenate([x[:, :1], x, x[:, -1:]], axis=1)
+    return layers.MaxPooling1D(3, strides=2)(x)

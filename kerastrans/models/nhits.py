@@ -3,7 +3,7 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import BasisExpansion, Dropout
+from kerastrans.layers import BasisExpansion, Dropout, ReversibleInstanceNormalization
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import add, dense
 from kerastrans.models.window import open_window
@@ -37,6 +37,7 @@ def build_nhits_model(
     hidden_dim=512,
     num_layers=2,
     dropout=0.0,
+    from_last_value=True,
     head=None,
     name="nhits",
 ):
@@ -55,6 +56,8 @@ def build_nhits_model(
         hidden_dim: int, width of each block's network.
         num_layers: int, depth of each block's network.
         dropout: float in [0, 1).
+        from_last_value: bool, whether the stacks draw the distance to the last known value of each
+            channel, as in the reference code, or the forecast itself.
         head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
         name: str, name of the model.
 
@@ -74,7 +77,7 @@ def build_nhits_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Challu et al. (2023), sections 3.2-3.4.
+    Source: Challu et al. (2023), sections 3.2-3.4; the last value as in the authors' code.
     """
     if len(pool_sizes) != len(downsampling) or not pool_sizes:
         raise ValueError(
@@ -105,12 +108,24 @@ def build_nhits_model(
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
-    outputs = window.forecast(x, head, prediction_length)
+    level = _last_value(window, prediction_length) if from_last_value else None
+    outputs = window.forecast(x, head, prediction_length, shift=level)
     return keras.Model(window.history, outputs, name=name)
 
 
+def _last_value(window, prediction_length):
+    """Last known value of each channel at every step to come: `(batch, prediction_length, c)`."""
+    normalization = ReversibleInstanceNormalization("last", None, name="last_value")
+    _, statistics = normalization(window.history)
+    # On the scale of what the network sees: the head brings the sum of both back.
+    level = (statistics[:, :1] - window.statistics[:, :1]) / window.statistics[:, 1:]
+    return ops.repeat(level, prediction_length, axis=1)
+
+
 def _max_pool(x, pool_size):
-    """Largest of each `pool_size` values of the last axis; the oldest that fill no pool are cut."""
-    count = x.shape[-1] // pool_size
-    x = x[..., -count * pool_size :]
+    """Largest of each `pool_size` values of the last axis; the oldest pool may hold fewer."""
+    count = -(-x.shape[-1] // pool_size)
+    lacking = count * pool_size - x.shape[-1]
+    if lacking:  # more of the oldest value do not change the pool's largest
+        x = ops.concatenate([ops.repeat(x[..., :1], lacking, axis=-1), x], axis=-1)
     return ops.max(ops.reshape(x, (-1, x.shape[1], count, pool_size)), axis=-1)

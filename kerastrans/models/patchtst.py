@@ -7,6 +7,7 @@ from kerastrans.layers import (
     Dropout,
     LearntPositionalEncoding,
     Patching,
+    ResidualAttention,
 )
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.blocks import transformer_encoder
@@ -46,6 +47,8 @@ def build_patchtst_model(
     num_blocks=3,
     dropout=0.3,
     attention_dropout=0.0,
+    affine=True,
+    residual_attention=False,
     head=None,
     name="patchtst",
 ):
@@ -63,6 +66,10 @@ def build_patchtst_model(
         num_blocks: int, blocks of the encoder.
         dropout: float in [0, 1), of the encoder.
         attention_dropout: float in [0, 1), on its attention weights.
+        affine: bool, whether the normalised window has a learnt scale and offset per channel; the
+            authors' scripts turn it off.
+        residual_attention: bool, whether a block's attention scores are added to those of the next,
+            as in the authors' code, see `kerastrans.layers.ResidualAttention`.
         head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
         name: str, name of the model.
 
@@ -82,12 +89,15 @@ def build_patchtst_model(
         >>> model.output_shape
         (None, 12, 3, 2)
 
-    Source: Nie et al. (2023), section 3.1. The defaults are those of its small model (ETTh1).
+    Source: Nie et al. (2023), section 3.1. The defaults are those of its small model (ETTh1), but
+    for `affine` and `residual_attention`: its figures were reproduced without either change.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
+    key_dim = d_model // num_heads
+    initial = {"kernel_initializer": FanInUniform}
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
+        context_length, num_channels, head, center="mean", scale="std", affine=affine
     )
     x = Patching(patch_length, stride, pad_end=True)(window.values)
     x = dense(d_model, name="embedding")(x)  # (batch, channels, patches, d_model)
@@ -95,18 +105,27 @@ def build_patchtst_model(
     x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
     x = LearntPositionalEncoding(num_patches, d_model)(x)
     x = Dropout(dropout)(x)
+    scores = None
+
+    def add_scores(x):
+        nonlocal scores
+        layer = ResidualAttention(num_heads, key_dim, attention_dropout, **initial)
+        x, scores = layer(x, scores)
+        return x
+
     for i in range(num_blocks):
         x = transformer_encoder(
             x,
             num_heads,
-            d_model // num_heads,
+            key_dim,
             ff_dim,
             dropout,
             norm="post",
             normalization="batch",
             activation="gelu",
             attention_dropout=attention_dropout,
-            kernel_initializer=FanInUniform,
+            **initial,
+            self_attention=add_scores if residual_attention else None,
             name=f"encoder_{i}",
         )
     x = ops.reshape(x, (-1, num_channels, num_patches * d_model))

@@ -17,7 +17,8 @@ def time_dense(inputs, units, *, individual=False, **options):
         inputs: `(batch, time, channels)`.
         units: int, steps of the result.
         individual: bool, whether every channel has weights of its own or all share them.
-        **options: more arguments of `keras.layers.EinsumDense`: activation, dtype, name ...
+        **options: more arguments of `keras.layers.EinsumDense`: activation, dtype, name ... Without
+            a `kernel_initializer` the weights start as those of `dense`.
 
     Returns:
         `(batch, units, channels)`.
@@ -26,8 +27,9 @@ def time_dense(inputs, units, *, individual=False, **options):
     """
     equation = "btc,cth->bch" if individual else "btc,th->bch"
     shape = (inputs.shape[-1], units)  # time comes last here: LiteRT adds no bias elsewhere
-    options |= {"bias_axes": "ch" if individual else "h", "kernel_initializer": FanInUniform()}
-    x = layers.EinsumDense(equation, shape, **options)(inputs)
+    options = {"kernel_initializer": FanInUniform(), **options}
+    bias_axes = "ch" if individual else "h"
+    x = layers.EinsumDense(equation, shape, bias_axes=bias_axes, **options)(inputs)
     return ops.transpose(x, (0, 2, 1))
 
 

@@ -5,8 +5,6 @@ from keras import layers, ops
 
 from kerastrans.layers import Dropout
 from kerastrans.models.builders import checked
-from kerastrans.models.projections import dense
-from kerastrans.models.sublayers import EPSILON
 from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
@@ -70,13 +68,13 @@ def build_tide_model(
         (None, 12, 3)
 
     Source: Das et al. (2023), figure 1 and section 4, with the reversible normalisation of its
-    appendix B.
+    appendix B. Weights start as Keras' do by default: so does the authors' code.
     """
 
     def residual_block(x, hidden, units):
-        y = dense(units)(dense(hidden, activation="relu")(x))
-        y = layers.Add()([Dropout(dropout)(y), dense(units)(x)])
-        return layers.LayerNormalization(epsilon=EPSILON)(y)
+        y = layers.Dense(units)(layers.Dense(hidden, activation="relu")(x))
+        y = layers.Add()([Dropout(dropout)(y), layers.Dense(units)(x)])
+        return layers.LayerNormalization()(y)
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = channels = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
@@ -87,12 +85,13 @@ def build_tide_model(
     x = residual_block(x, hidden_dim, prediction_length * decoder_output_dim)
     x = layers.Reshape((num_channels, prediction_length, decoder_output_dim))(x)
     # The temporal decoder; its last layer is not normalised, which would leave one value constant.
-    dtype = full_precision()
-    y = Dropout(dropout)(dense(temporal_hidden_dim, activation="relu")(x))
+    exact = {"dtype": full_precision()}
     size = head.size
-    y = layers.Add(dtype=dtype)([dense(size, dtype=dtype)(y), dense(size, dtype=dtype)(x)])
+    y = Dropout(dropout)(layers.Dense(temporal_hidden_dim, activation="relu")(x))
+    y = layers.Add(**exact)([layers.Dense(size, **exact)(y), layers.Dense(size, **exact)(x)])
     y = ops.reshape(y, (-1, num_channels, prediction_length * size))
-    y = layers.Add(dtype=dtype)([y, dense(prediction_length * size, dtype=dtype)(channels)])
+    bypass = layers.Dense(prediction_length * size, **exact)(channels)
+    y = layers.Add(**exact)([y, bypass])
     x = ops.transpose(y, (0, 2, 1))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

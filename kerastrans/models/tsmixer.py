@@ -5,7 +5,7 @@ from keras import layers
 
 from kerastrans.layers import Dropout
 from kerastrans.models.builders import checked
-from kerastrans.models.projections import dense, time_dense
+from kerastrans.models.projections import time_dense
 from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
@@ -62,24 +62,28 @@ def build_tsmixer_model(
         (None, 12, 3)
 
     Source: Chen et al. (2023), "TSMixer: An all-MLP architecture", section 4.1; batch
-    normalisation of each step and channel.
+    normalisation of each step and channel. Weights start, and batches are averaged, as Keras does
+    it by default: so does the authors' code.
     """
 
     def normalise(x):
         x = layers.Flatten()(x)
-        x = layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+        x = layers.BatchNormalization()(x)
         return layers.Reshape((context_length, num_channels))(x)
+
+    def mix_time(x, units, **options):
+        return time_dense(x, units, kernel_initializer="glorot_uniform", **options)
 
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", affine=True
     )
     x = window.values
     for _ in range(num_blocks):
-        y = time_dense(normalise(x), context_length, activation="relu")
+        y = mix_time(normalise(x), context_length, activation="relu")
         x = layers.Add()([x, Dropout(dropout)(y)])
-        y = dense(ff_dim, activation="relu")(normalise(x))
-        y = dense(num_channels)(Dropout(dropout)(y))
+        y = layers.Dense(ff_dim, activation="relu")(normalise(x))
+        y = layers.Dense(num_channels)(Dropout(dropout)(y))
         x = layers.Add()([x, Dropout(dropout)(y)])
-    x = time_dense(x, prediction_length * head.size, dtype=full_precision())
+    x = mix_time(x, prediction_length * head.size, dtype=full_precision())
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

@@ -19,3 +19,21 @@ def seeded(seed):
         yield
     finally:
         random.setstate(before)
+
+
+def draw_seed():
+    """A seed for a layer that is given none, from the generator that Keras seeds layers from.
+
+    It depends on `seeded` or `keras.utils.set_random_seed`, as the weights do.
+
+    Returns:
+        int from 0 to 2**31 - 1.
+
+    Example:
+        >>> with seeded(0):
+        ...     first = draw_seed()
+        >>> with seeded(0):
+        ...     first == draw_seed()
+        True
+    """
+    return random.randrange(2**31)

@@ -26,8 +26,9 @@ def test_block_is_the_inverse_transform_of_weighted_frequencies():
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
 
 
-def test_cross_attention_is_tanh_of_complex_scores():
-    layer = FourierCrossAttention(1, 4, modes=64)
+@pytest.mark.parametrize(("scale", "factor"), [(None, 1 / 16), (1.0, 1.0)])
+def test_cross_attention_is_tanh_of_complex_scores(scale, factor):
+    layer = FourierCrossAttention(1, 4, modes=64, scale=scale)
     random = np.random.default_rng(0)
     x = random.standard_normal((2, 10, 3)).astype("float32")
     memory = random.standard_normal((2, 8, 3)).astype("float32")
@@ -40,8 +41,30 @@ def test_cross_attention_is_tanh_of_complex_scores():
     mixed = np.einsum("bqd,qdo->bqo", np.einsum("bqk,bkd->bqd", scores, k), weight)
     spectrum = np.zeros((2, 6, 4), complex)
     spectrum[:, layer.frequencies] = mixed
-    expected = np.fft.irfft(spectrum, 10, axis=1) @ to_numpy(layer.output_dense.kernel)
-    np.testing.assert_allclose(outputs, expected, atol=1e-5)
+    expected = factor * np.fft.irfft(spectrum, 10, axis=1) @ to_numpy(layer.output_dense.kernel)
+    np.testing.assert_allclose(outputs, expected, rtol=1e-4, atol=1e-6 * factor)
+    assert np.abs(expected).max() > 1e-2 * factor
+
+
+def test_cross_attention_keeps_other_frequencies_of_the_memory_than_of_the_query():
+    keras.utils.set_random_seed(0)
+    layer = FourierCrossAttention(2, 6, modes=8)
+    layer.build((None, 64, 5), (None, 64, 5))
+    assert list(layer.frequencies) != list(layer.memory_frequencies)
+    again = FourierCrossAttention.from_config(layer.get_config())
+    again.build((None, 64, 5), (None, 64, 5))
+    np.testing.assert_array_equal(again.frequencies, layer.frequencies)
+    np.testing.assert_array_equal(again.memory_frequencies, layer.memory_frequencies)
+    assert again.scale == layer.scale == 1 / 36
+
+
+def test_cross_attention_of_an_older_file_has_one_seed_and_no_division():
+    config = FourierCrossAttention(2, 6, modes=8, seed=3).get_config()
+    del config["memory_seed"], config["scale"]
+    layer = FourierCrossAttention.from_config(config)
+    layer.build((None, 64, 5), (None, 64, 5))
+    np.testing.assert_array_equal(layer.frequencies, layer.memory_frequencies)
+    assert layer.scale == 1.0
 
 
 def test_heads_that_do_not_divide_are_refused():
@@ -69,6 +92,7 @@ def test_the_seed_decides_the_frequencies_and_a_saved_model_keeps_them(tmp_path)
         return model, kept, model.predict(np.ones((1, 32, 1)) * np.arange(32)[:, None], verbose=0)
 
     (model, kept, values), again, other = forecast(0), forecast(0), forecast(1)
+    (cross,) = [x for x in model.layers if isinstance(x, FourierCrossAttention)]
     assert kept == again[1] != other[1]
     np.testing.assert_array_equal(values, again[2])
     assert len({tuple(x) for x in kept}) > 1
@@ -76,6 +100,8 @@ def test_the_seed_decides_the_frequencies_and_a_saved_model_keeps_them(tmp_path)
     loaded = keras.saving.load_model(tmp_path / "model.keras", safe_mode=True)
     blocks = [x for x in loaded.layers if isinstance(x, FourierBlock)]
     assert [list(x.frequencies) for x in blocks] == kept
+    (loaded_cross,) = [x for x in loaded.layers if isinstance(x, FourierCrossAttention)]
+    np.testing.assert_array_equal(loaded_cross.memory_frequencies, cross.memory_frequencies)
     inputs = np.ones((1, 32, 1)) * np.arange(32)[:, None]
     np.testing.assert_allclose(loaded.predict(inputs, verbose=0), values, atol=1e-6)
 

@@ -147,3 +147,9 @@ def test_bad_arguments_are_refused(arguments, message):
         transformer_encoder(keras.Input((5, 4)), **{**sizes, **arguments})
     with pytest.raises(ValueError, match=message):
         transformer_decoder(keras.Input((5, 4)), keras.Input((6, 4)), **{**sizes, **arguments})
+
+
+def test_a_padding_mask_is_refused_beside_an_attention_that_does_not_see_it():
+    inputs, mask = keras.Input((5, 8)), keras.Input((5,), dtype="bool")
+    with pytest.raises(ValueError, match="leave self_attention out"):
+        transformer_encoder(inputs, 2, 4, 8, padding_mask=mask, self_attention=lambda x: 2 * x)

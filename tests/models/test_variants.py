@@ -6,6 +6,7 @@ import pytest
 
 from kerastrans import zoo
 from kerastrans.layers import ChannelSegmentEmbedding, RecurrentCycle
+from kerastrans.testing import check_model
 
 from ..conftest import to_numpy
 
@@ -103,3 +104,49 @@ def test_segrnn_steps_as_keras_gated_recurrent_unit():
     expected = np.concatenate([to_numpy(model.get_layer("head")(x)) for x in future], axis=1)
     expected = expected.reshape(2, 3, 12).transpose(0, 2, 1) + last
     np.testing.assert_allclose(to_numpy(model(WINDOWS)), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("tsmixer", {"ff_dim": 16}), ("tide", {"hidden_dim": 32})]
+)
+def test_what_was_written_in_tensorflow_starts_as_its_layers_do(name, options):
+    model = zoo.build(name, 24, 12, 3, **options)
+    kernels = [weight for weight in model.trainable_weights if weight.name == "kernel"]
+    for kernel in kernels:
+        fan_in, fan_out = kernel.shape
+        largest = np.abs(to_numpy(kernel)).max() / np.sqrt(6 / (fan_in + fan_out))
+        assert largest <= 1
+        assert largest > (0.9 if fan_in * fan_out > 100 else 0.2)
+    assert len(kernels) == {"tsmixer": 2 * 3 + 1, "tide": 4 * 3 + 4}[name]
+    norms = [layer for layer in model.layers if "normalization" in layer.name]
+    assert len(norms) == 4
+    for layer in norms:
+        assert layer.epsilon == 1e-3
+        assert getattr(layer, "momentum", 0.99) == 0.99
+
+
+def build_patchtst(**options):
+    keras.utils.set_random_seed(0)
+    small = {"d_model": 8, "num_heads": 2, "ff_dim": 8, "patch_length": 6, "stride": 3}
+    return zoo.build("patchtst", 24, 12, 3, **{**small, **options})
+
+
+def test_patchtst_without_a_learnt_scale_is_equal_until_that_is_learnt():
+    plain, affine = build_patchtst(affine=False), build_patchtst()
+    assert affine.count_params() - plain.count_params() == 6
+    np.testing.assert_allclose(to_numpy(plain(WINDOWS)), to_numpy(affine(WINDOWS)), atol=1e-6)
+
+
+@pytest.mark.parametrize("num_blocks", [1, 3])
+def test_patchtst_passes_its_scores_from_block_to_block(num_blocks):
+    plain = build_patchtst(num_blocks=num_blocks)
+    residual = build_patchtst(num_blocks=num_blocks, residual_attention=True)
+    residual.set_weights(plain.get_weights())
+    difference = np.abs(to_numpy(residual(WINDOWS)) - to_numpy(plain(WINDOWS))).max()
+    assert difference < 1e-6 if num_blocks == 1 else difference > 1e-2
+
+
+def test_patchtst_with_residual_attention_keeps_the_contract():
+    options = {"d_model": 16, "num_heads": 2, "ff_dim": 24, "patch_length": 6, "stride": 3}
+    options |= {"residual_attention": True, "affine": False, "dropout": 0.0}
+    check_model("patchtst", 24, 12, 3, **options).raise_for_failures()

@@ -1,0 +1,46 @@
+"""Multi-head attention whose scores go on to the next layer's."""
+
+import keras
+from keras import ops
+
+from kerastrans.layers.masks import create_look_ahead_mask
+from kerastrans.layers.projected_attention import ProjectedAttention
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class ResidualAttention(ProjectedAttention):
+    """Multi-head self-attention that adds the scores of the layer before it to its own.
+
+    A residual connection for what is attended to: a layer learns what to change in it. Arguments
+    and weights as `CachedMultiHeadAttention`. The layer cannot be decoded step by step.
+
+    Call arguments:
+        query: `(batch, query, d_model)`.
+        scores: `(batch, num_heads, query, query)`, of the layer before; None for the first.
+
+    Returns:
+        `(batch, query, d_model)`, and the scores for the next layer.
+
+    Raises:
+        ValueError: as `CachedMultiHeadAttention`.
+
+    Example:
+        >>> from keras import ops
+        >>> x, scores = ResidualAttention(num_heads=2, key_dim=8)(ops.ones((4, 10, 16)))
+        >>> x, scores = ResidualAttention(num_heads=2, key_dim=8)(x, scores)
+        >>> ops.shape(x), ops.shape(scores)
+        ((4, 10, 16), (4, 2, 10, 10))
+
+    Source: He et al. (2021), "RealFormer: Transformer likes residual attention", equation 3.
+    """
+
+    def build(self, query_shape, scores_shape=None):
+        super().build(query_shape)
+
+    def call(self, query, scores=None):
+        keys, values = self.project(query)
+        own = self._scores(self._queries(query), keys)
+        scores = own if scores is None else own + ops.cast(scores, own.dtype)
+        mask = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
+        weights = self.weights_dropout(self._normalise(scores, mask))
+        return self._merge_heads(ops.matmul(weights, values)), scores
