@@ -22,12 +22,14 @@ def main():
 def report(ours, published):
     """Markdown: the mean over the horizons of each model, then every run."""
     table = compare(ours, published)
-    means = summarise(table)
+    means = summarise(table, ours)
     return (
         "# Long horizons: ours and the published figures\n\n"
         "MSE and MAE of standardised values over the whole test split; ratio = ours / published "
         "MSE. Written by `benchmarks/report.py`.\n\n"
         "## Mean over the horizons\n\n"
+        "sd is the standard deviation over the seeds of the mean over the horizons; without it "
+        "there is one seed.\n\n"
         f"{markdown(means)}\n\n"
         "## Every run\n\n"
         f"{markdown(table.drop(columns='source'))}\n\n"
@@ -50,22 +52,26 @@ def compare(ours, published):
     return table[[*KEY, "mse", "published_mse", "ratio", "mae", "published_mae", "source"]]
 
 
-def summarise(table):
+def summarise(table, ours):
     """One row for each model, dataset and context: mean MSE over the horizons, worst ratio.
 
     Only horizons with a published figure count where there is any; without one the model stands
-    with its own mean alone.
+    with its own mean alone. `seeds` and `sd` are of the seeds that have all these horizons.
     """
     rows = []
     for key, runs in table.groupby(["model", "dataset", "context_length"], sort=False):
         known = runs.dropna(subset="published_mse")
         counted = known if len(known) else runs
         mean, published = counted["mse"].mean(), known["published_mse"].mean()
+        runs = counted[KEY].merge(ours, on=KEY)
+        by_seed = runs.pivot_table("mse", "seed", "horizon").dropna().mean(axis=1)
         rows.append(
             dict(zip(("model", "dataset", "context_length"), key, strict=True))
             | {
                 "horizons": len(counted),
+                "seeds": len(by_seed),
                 "mse": mean,
+                "sd": by_seed.std(),
                 "published_mse": published,
                 "ratio": mean / published,
                 "worst_ratio": known["ratio"].max(),

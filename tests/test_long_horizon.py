@@ -86,11 +86,12 @@ def test_report_averages_seeds_and_counts_published_horizons_alone():
     key = {"model": "m", "dataset": "d", "context_length": 96}
     ours = pd.DataFrame(
         [
-            {**key, "horizon": 96, "mse": 0.3, "mae": 0.4},
-            {**key, "horizon": 96, "mse": 0.5, "mae": 0.4},
-            {**key, "horizon": 192, "mse": 9.0, "mae": 9.0},
+            {**key, "seed": 0, "horizon": 96, "mse": 0.3, "mae": 0.4},
+            {**key, "seed": 1, "horizon": 96, "mse": 0.5, "mae": 0.4},
+            {**key, "seed": 0, "horizon": 192, "mse": 9.0, "mae": 9.0},
         ]
     )
     published = pd.DataFrame([{**key, "horizon": 96, "mse": 0.5, "mae": 0.5, "source": "paper"}])
-    means = report.summarise(report.compare(ours, published)).iloc[0]
+    means = report.summarise(report.compare(ours, published), ours).iloc[0]
     assert (means.horizons, means.mse, means.ratio) == (1, pytest.approx(0.4), pytest.approx(0.8))
+    assert (means.seeds, means.sd) == (2, pytest.approx(0.02**0.5))
