@@ -93,8 +93,7 @@ class _Batches(keras.utils.PyDataset):
         if self.shares is None:
             self.order = random.permutation(count)
         else:
-            drawn = np.searchsorted(self.shares, random.random(count), side="right")
-            self.order = np.minimum(drawn, count - 1)
+            self.order = np.searchsorted(self.shares[:-1], random.random(count), side="right")
 
     def stream(self, number):
         """Iterator of the batches from this number on, epoch after epoch."""

@@ -39,7 +39,9 @@ class Forecaster(Predicted, Evaluated, Stored):
         fill: What the model sees of a missing value: None for the mean of the context, "last" for
             the last value before it in the context, "zero". The loss leaves missing targets out.
         past: Names of columns that are known for the past.
-        future: Names of columns that are also known for the steps to forecast.
+        future: Names of columns that are also known for the steps to forecast. The effect of a
+            covariate is in units of each window's scale; in those of the series, and the same for
+            all, where `scaler` is None, see `kerastrans.models.covariates.regress`.
         calendar: bool, whether hour, weekday and so on, as the frequency has them, are covariates.
         short: "pad" to forecast series shorter than the context, "refuse" to leave them out.
         num_samples: int, draws of each forecast of an autoregressive model (DeepAR).

@@ -1,7 +1,7 @@
 """Covariates for a model that takes none: a regression before it and after it."""
 
 import keras
-from keras import layers
+from keras import layers, ops
 
 from kerastrans import heads
 from kerastrans.data.covariates import KINDS
@@ -56,6 +56,14 @@ def regress(model, sizes, *, width=32):
     estimates the effect of the past covariates, which is added to the history. Both see the static
     ones too, and start at zero: untrained, the model forecasts as it did without covariates.
 
+    An effect is in the unit of the values that the model is given, so that a `Forecaster`'s scaler
+    decides it. With "mean_abs" it is a share of the window's mean size: right where a promotion
+    adds 20 % to small and large series alike. With "standard" it is in standard deviations of the
+    window, which contain the effect itself. With None it is in the unit of the series: right where
+    a promotion adds the same 30 to all, for models that normalise their windows inside, such as
+    "rlinear"; the loss is then in that unit too, and large series count for more. For counts it is
+    a logarithm: the history is divided, and the forecast multiplied, by its exponential.
+
     Args:
         model: functional Keras model of "history" and perhaps "position", with any head.
         sizes: dict of "past", "future", "static": for each column 0 if it holds numbers, or how
@@ -102,9 +110,16 @@ def regress(model, sizes, *, width=32):
         x = x + effect("past", context_length)
     if "future" in sizes:
         future_effect = effect("future", context_length + prediction_length)
-        x = x - future_effect[:, :context_length]
+        x = _without(heads.of(model), x, future_effect[:, :context_length])
     inner = {**inputs, history.name: x}
     outputs = model(inner if len(inner) > 1 else x)
     if "future" in sizes:
         outputs = heads.of(model).shift(outputs, future_effect[:, context_length:])
     return keras.Model({**inputs, **extra}, outputs, name=model.name)
+
+
+def _without(head, values, effect):
+    """Values without an effect, which `head.shift` gives back: of counts a factor."""
+    if head.takes_scaled_windows:
+        return values - effect
+    return values * ops.exp(-effect)

@@ -178,10 +178,9 @@ def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, sh
             chosen = tf.random.experimental.index_shuffle(places % count, key, count - 1)
         else:
             key = tf.stack([tf.constant(seed, "int64"), epoch * steps + first_step])
-            size = (last_step - first_step) * batch_size
-            drawn = tf.random.stateless_uniform([size], key, dtype="float64")
-            drawn = tf.searchsorted(shares, drawn, side="right", out_type="int64")
-            chosen = tf.minimum(drawn, count - 1)
+            size = [(last_step - first_step) * batch_size]
+            drawn = tf.random.stateless_uniform(size, key, dtype="float64")
+            chosen = tf.searchsorted(shares[:-1], drawn, side="right", out_type="int64")
         return tf.reshape(chosen, (-1, batch_size))
 
     if not shuffle:

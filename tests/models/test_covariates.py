@@ -48,6 +48,24 @@ def test_it_learns_what_a_covariate_does_and_the_rest_stays_with_the_model():
     assert model.evaluate(inputs, values[:, 16:], verbose=0) < 0.05  # 1.9 without the promotion
 
 
+def test_the_effect_on_counts_is_a_factor_in_the_history_too():
+    """It was subtracted from the history, and multiplied the forecast."""
+    model = zoo.build("nlinear", 16, 4, 2, head="negative_binomial")
+    with_covariates = regress(model, {"future": (0,)})
+    last = with_covariates.get_layer("future_effect")
+    last.kernel.assign(np.random.default_rng(1).normal(size=last.kernel.shape) / 4)
+    effect = keras.Model(with_covariates.input["future_covariates"], last.output)
+    rng = np.random.default_rng(0)
+    covariates = rng.normal(size=(3, 20, 1)).astype("float32")
+    factor = np.exp(to_numpy(effect(covariates)))
+    base = rng.poisson(9.0, size=(3, 16, 2)).astype("float32")
+    inputs = {"history": base * factor[:, :16], "future_covariates": covariates}
+    mean, alpha = np.moveaxis(to_numpy(with_covariates(inputs)), -1, 0)
+    expected, same = np.moveaxis(to_numpy(model(base)), -1, 0)
+    np.testing.assert_allclose(mean, expected * factor[:, 16:], rtol=1e-4)
+    np.testing.assert_allclose(alpha, same, rtol=1e-4)
+
+
 def test_each_step_sees_its_own_future_covariates():
     keras.utils.set_random_seed(0)
     model = regress(zoo.build("nlinear", 16, 4, 2), SIZES)
