@@ -11,13 +11,8 @@ from kerastrans.decoding.graph import inputs_of
 from kerastrans.export.forecast import describe
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.hosts import HostCheck
-from kerastrans.serving.requests import (
-    RequestError,
-    forecast_csv,
-    json_rows,
-    read_body,
-    read_instances,
-)
+from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
+from kerastrans.serving.tables import forecast_csv
 from kerastrans.utils.files import first_line
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
@@ -45,7 +40,8 @@ def create_app(
     `POST /v1/models/NAME:predict` with JSON, `{"instances": [history, ...]}` or
     `[{"history": ..., ...}]`, histories `(context_length, num_channels)` in their own units with
     null for a missing value, which answers `{"predictions": [...]}`; `POST /v1/forecast` with a
-    CSV, which answers rows with time stamps and intervals. The metadata name the columns, in the
+    CSV, long or wide, which answers rows with time stamps and intervals; covariates known ahead are
+    in its last rows, which have no value of the series. The metadata name the columns, in the
     order in which a history has them. What is refused is answered by `{"error": "..."}`, one line.
 
     Args:

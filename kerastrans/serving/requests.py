@@ -1,12 +1,9 @@
-"""What requests hold: instances and CSV as arrays and frames, or a refusal in one line."""
+"""What requests hold: instances as arrays, or a refusal in one line."""
 
 import asyncio
-import io
 import json
 
 import numpy as np
-
-from kerastrans.data import read_csv
 
 LARGEST = float(np.finfo("float32").max)
 
@@ -153,36 +150,3 @@ def json_rows(outputs):
     if len(values) == 1:
         return values["forecast"]
     return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-
-
-def forecast_csv(forecaster, body):
-    """The forecast after the end of a CSV.
-
-    Args:
-        forecaster: `kerastrans.Forecaster`, trained.
-        body: bytes of the CSV.
-
-    Returns:
-        Dict of two tables, each a dict of columns: the end of the "history", and the "forecast".
-
-    Raises:
-        RequestError: no such table, or one that the forecaster refuses.
-    """
-    try:
-        with io.TextIOWrapper(io.BytesIO(body), encoding="utf-8") as file:
-            frame = read_csv(file)
-        if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
-            raise ValueError("the CSV holds numbers that float32 does not.")
-        if forecaster.fitted.channels is None and frame.shape[1] > 1:
-            raise ValueError("a model of single series takes one column of values.")
-        forecast = forecaster.predict(frame)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise RequestError(" ".join(str(error).split())) from None
-    if not np.isfinite(forecast.select_dtypes("number")).all(axis=None):
-        raise RequestError("the forecast is not finite.")
-    shown = frame.iloc[-2 * forecaster.prediction_length :].astype(object)
-    shown = shown.where(shown.notna(), None)  # JSON has no NaN
-    return {
-        "history": {"ds": [*map(str, shown.index)], **shown.to_dict(orient="list")},
-        "forecast": forecast.assign(ds=forecast["ds"].map(str)).to_dict(orient="list"),
-    }

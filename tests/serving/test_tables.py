@@ -1,0 +1,78 @@
+"""CSVs that the service forecasts: long and wide ones, with what is known of the steps to come."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster
+from kerastrans.serving.requests import RequestError
+from kerastrans.serving.tables import forecast_csv
+
+ROWS, CONTEXT, HORIZON = 60, 24, 6
+
+
+@pytest.fixture(scope="module")
+def frame():
+    """Two series, the second shorter, and the price and kind of each day."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for name, count in (("a", ROWS), ("b", ROWS - 9)):
+        dates = pd.date_range("2024-01-01", periods=count + HORIZON, freq="D")
+        part = pd.DataFrame({"unique_id": name, "ds": dates, "y": rng.normal(5, 1, len(dates))})
+        part["price"] = rng.normal(size=len(dates))
+        part["kind"] = np.where(dates.dayofweek < 5, "work", "rest")
+        part.loc[part.index[count:], "y"] = np.nan
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def halves(frame):
+    known = frame["y"].notna()
+    return frame[known], frame[~known].drop(columns="y")
+
+
+def forecaster_of(frame, **options):
+    forecaster = Forecaster("nlinear", CONTEXT, HORIZON, seed=1, **options)
+    return forecaster.fit(frame, epochs=1, verbose=0)
+
+
+def check(answer, expected):
+    found = pd.DataFrame(answer["forecast"])
+    assert found["ds"].tolist() == expected["ds"].map(str).tolist()
+    for column in expected.select_dtypes("number"):
+        np.testing.assert_allclose(found[column], expected[column], rtol=1e-6)
+
+
+def test_a_long_csv_is_forecast_series_by_series(frame):
+    past = halves(frame)[0].drop(columns=["price", "kind"])
+    forecaster = forecaster_of(past)
+    answer = forecast_csv(forecaster, past.to_csv(index=False).encode())
+    check(answer, forecaster.predict(past))
+    assert answer["history"]["a"][-1] == past["y"][past["unique_id"] == "a"].iloc[-1]
+    assert answer["history"]["b"][-1] is None  # it ended nine days before
+
+
+def test_the_last_rows_without_a_value_are_the_steps_to_come(frame):
+    past, future = halves(frame)
+    forecaster = forecaster_of(past, future=["price", "kind"])
+    expected = forecaster.predict(past, future=future)
+    shuffled = frame.sample(frac=1, random_state=0)
+    check(forecast_csv(forecaster, shuffled.to_csv(index=False).encode()), expected)
+    other = forecaster.predict(past, future=future.assign(kind="rest"))
+    assert not np.allclose(other["nlinear"], expected["nlinear"])
+
+
+def test_a_wide_csv_too(frame):
+    one = frame[frame["unique_id"] == "a"].set_index("ds")[["y", "price"]]
+    one = one.rename(columns={"y": "load"})
+    past, future = one[:ROWS], one[ROWS:][["price"]]
+    forecaster = forecaster_of(past, future=["price"])
+    csv = one.rename_axis("date").to_csv().encode()
+    check(forecast_csv(forecaster, csv), forecaster.predict(past, future=future))
+
+
+def test_steps_to_come_that_are_not_there_are_named(frame):
+    past, _ = halves(frame)
+    forecaster = forecaster_of(past, future=["price"])
+    with pytest.raises(RequestError, match="no future covariates for 2024-03-01"):
+        forecast_csv(forecaster, past.to_csv(index=False).encode())
