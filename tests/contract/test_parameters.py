@@ -68,7 +68,7 @@ def nbeats(hidden_dim, num_layers, num_blocks):
 def nhits(hidden_dim, downsampling):
     h = hidden_dim
     stacks = [
-        dense(L // pool, h) + dense(h, h) + dense(h, L) + dense(h, H // rate)
+        dense(-(-L // pool), h) + dense(h, h) + dense(h, L) + dense(h, H // rate)
         for pool, rate in zip((2, 2, 1), downsampling, strict=True)
     ]
     return sum(stacks) - dense(h, L)
