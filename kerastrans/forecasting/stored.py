@@ -105,7 +105,8 @@ class Stored:
         """Write what takes raw histories outside of Python, see `kerastrans.export.export`.
 
         NaN in a history is a missing value, before the start of a short series too; covariates
-        enter encoded, as `metadata` describes. Conformal intervals stay in Python.
+        enter encoded, as `metadata` describes. Conformal intervals stay in Python. It sees a
+        context alone: where that hardly moves, `predict` has the scale of the whole series.
 
         Args:
             path: To write, which must not exist: a name that ends in .onnx or .tflite, or that of
