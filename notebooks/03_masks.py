@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 3. Masks, and what an inverted one does
 #
-# A decoder is trained on all steps at once, so each step must be kept from seeing those behind it.
+# A decoder is trained on all steps at once, so each step must be kept from seeing those after it.
 # A mask does that: one boolean a pair of steps. Turned round by mistake it hides the past and shows
 # the future, and the training error does not tell. We make the mistake, and measure it. Runs in
 # about a minute.
@@ -59,7 +59,7 @@ print(ops.convert_to_numpy(combine_masks(look_ahead, padding)).astype(int))
 # ## The mistake
 #
 # Some texts mark what is *hidden* with 1 (the sources of this lesson do) and hand that to a layer
-# that reads 1 as *visible*. The decoder then sees only what comes behind it. Here is a small
+# that reads 1 as *visible*. The decoder then sees only what comes later. Here is a small
 # encoder-decoder for the copy task, in which the mask is an argument: repeat six steps of twelve
 # random numbers.
 
@@ -156,8 +156,8 @@ pd.DataFrame({name: {k: v[-1] for k, v in e.items()} for name, e in curves.items
 
 # %% [markdown]
 # Under teacher forcing the inverted model looks as if it learnt: its inputs are the true values
-# moved by one step, so the step *behind* the current one in its input holds the answer itself. When
-# it has to generate, there is nothing behind yet, and its error is most of the variance of the
+# moved by one step, so the step *after* the current one in its input holds the answer itself. When
+# it has to generate, there is nothing after it yet, and its error is most of the variance of the
 # data. **Judge a decoder by what it generates, never by its teacher-forced error alone.**
 #
 # The same comparison with the sources' two blocks and 40 epochs was measured when this project

@@ -115,7 +115,7 @@ for name, score in (("dot product", lambda: queries @ keys.T), ("additive", addi
 # 15 epochs).
 #
 # **A valid length of 0** hides every key. A softmax over equal (large, negative) scores would be
-# uniform: the mean of all padding would be put out as if it were data. Zeros add nothing to the
+# uniform: the mean of all padding would be returned as if it were data. Zeros add nothing to the
 # residual stream.
 
 # %%
@@ -139,7 +139,7 @@ for heads, width in ((4, 16), (8, 8)):
 #
 # **No mask at all** lets every step see the answer, so it is learnt even faster under teacher
 # forcing, and generating fails in the same way. **The last step** of an inverted mask has an empty
-# row: its weights are zeros, and self-attention puts out the bias of its last projection alone.
+# row: its weights are zeros, and self-attention returns the bias of its last projection alone.
 # **A window of three steps** still copies: cross-attention finds the step, the position says which.
 # What it cannot do is carry something from far back in what it has said.
 
@@ -277,7 +277,7 @@ print(message.replace(str(folder), "FOLDER"))
 # 0.126. On so little data depth costs its time and gives nothing; six blocks are not yet trained.
 #
 # **Encoder alone, decoder alone, or both?** A day ahead of New York's departures, all trained for
-# the same 288 steps: the encoder alone, which puts out all 24 hours at once, has a mean absolute
+# the same 288 steps: the encoder alone, which returns all 24 hours at once, has a mean absolute
 # error of 2.8 flights; both together 6.2, the decoder alone 8.8, for they feed their own errors
 # back. A week before as the forecast has 2.5, the last value 10.4. The decoder alone has the
 # fewest weights and is the one that needs no pairs: any series teaches it at every step.

@@ -21,7 +21,7 @@ def train_tokenizer(sentences, min_frequency=1):
         min_frequency: int, how often a word must occur; rarer ones are unknown.
 
     Returns:
-        `tokenizers.Tokenizer` that puts the end token behind each sentence; its `save(path)` and
+        `tokenizers.Tokenizer` that puts the end token after each sentence; its `save(path)` and
         `Tokenizer.from_file(path)` write and read JSON.
 
     Raises:
