@@ -57,8 +57,8 @@ def build_deepar_model(
     All channels share the weights; each window is divided by its mean absolute value. With a head
     that is a distribution the model is autoregressive: it is trained by teacher forcing, and
     forecasts by ancestral sampling (`kerastrans.generate_samples`). With a point head it is
-    trained on its own forecasts, and returns the whole horizon at once. The authors draw the windows
-    that train it by the size of their series (section 3.4): `Forecaster.fit(sampling="scale")`.
+    trained on its own forecasts, and returns the whole horizon at once. The authors draw windows to
+    train on by the size of their series (section 3.4), as `Forecaster.fit(sampling="scale")` does.
 
     Args:
         context_length: int, steps of history.
