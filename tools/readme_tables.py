@@ -130,7 +130,7 @@ def intervals():
     """Coverage and CRPS of the chosen architecture beside those of the better naive forecast."""
     rows = pd.read_csv(RESULTS / "intervals.csv")
     chosen = rows[rows.chosen == "yes"].set_index("series")
-    naive = rows[rows.model.isin(BASELINES)].sort_values("mae").drop_duplicates("series")
+    naive = rows[rows.model.isin(BASELINES)].sort_values("crps").drop_duplicates("series")
     naive = naive.set_index("series").loc[chosen.index]
 
     def shares(level):
@@ -152,7 +152,7 @@ def intervals():
             "better naive's": [
                 f"{r.crps:.4g}, {zoo.info(r.model).title}" for r in naive.itertuples()
             ],
-            "skill": [f"{skill:.1%}" for skill in chosen.skill],
+            "skill of the MAE": [f"{skill:.1%}" for skill in chosen.skill],
             "p": ["" if pd.isna(p) else f"{p:.2g}" for p in chosen.p],
         }
     )
