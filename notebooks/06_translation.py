@@ -13,7 +13,7 @@
 # %% [markdown]
 # # 6. From English to French: tokens, BLEU and attention maps
 #
-# The same Transformer on words: an embedding before it, a choice of the next word after it. It learns
+# The same Transformer on words: an embedding before, a choice of the next word after. It learns
 # 600 short sentences; we look at what it makes of them, of others, and where it looks. Runs in one
 # to two minutes. It wants the extra `text`: `pip install "kerastrans[text]"`.
 
