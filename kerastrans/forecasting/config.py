@@ -104,7 +104,10 @@ class Config:
         if self.is_built:
             return heads.of(self.model)
         if self.head is None:
-            return heads.get("quantiles" if "head" in self.builder_arguments else "point")
+            if "head" not in self.builder_arguments:
+                return heads.get("point")
+            draws = self.architecture and self.architecture in registry.names("autoregressive")
+            return heads.get("student_t" if draws else "quantiles")
         return heads.get(self.head)
 
     def _check_columns(self):

@@ -28,8 +28,8 @@ class Forecaster(Predicted, Evaluated, Stored):
             num_channels, **hyperparameters)` that builds one.
         context_length: int, steps of history.
         prediction_length: int, steps to forecast.
-        head: What is forecast, see `kerastrans.heads.get`. By default quantiles; points for an
-            architecture without weights, and the head that a built model has.
+        head: What is forecast, see `kerastrans.heads.get`. By default quantiles; Student's t for
+            DeepAR, which draws, points without weights, and the head that a built model has.
         loss: A Keras loss in place of the head's own.
         optimizer: Name or Keras optimizer. A model that is compiled keeps its own loss and
             optimizer where neither is given.
