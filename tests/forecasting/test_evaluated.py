@@ -192,6 +192,7 @@ def test_rows_that_ended_the_training_do_not_calibrate_without_a_word(frame, tmp
     assert set(fixed.fitted.chosen_by.values()) == {fixed.reader.panel(frame).first[0] + 100}
 
 
+@pytest.mark.slow
 def test_rows_of_the_default_hold_out_end_the_training(frame):
     forecaster = Forecaster("nlinear", CONTEXT, HORIZON).fit(
         head_of(frame, 60), verbose=0, steps_per_epoch=1

@@ -46,6 +46,7 @@ def loss_of(forecaster):
     return forecaster.fitted.history.history["loss"][-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["normal", heads.PointHead("mse")])
 def test_series_before_their_launch_do_not_rule_the_loss(head):
     plain = 10 * waves(np.random.default_rng(0), 8, 300)

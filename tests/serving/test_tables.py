@@ -62,6 +62,7 @@ def test_the_last_rows_without_a_value_are_the_steps_to_come(frame):
     assert not np.allclose(other["nlinear"], expected["nlinear"])
 
 
+@pytest.mark.slow
 def test_a_wide_csv_too(frame):
     one = frame[frame["unique_id"] == "a"].set_index("ds")[["y", "price"]]
     one = one.rename(columns={"y": "load"})
@@ -71,6 +72,7 @@ def test_a_wide_csv_too(frame):
     check(forecast_csv(forecaster, csv), forecaster.predict(past, future=future))
 
 
+@pytest.mark.slow
 def test_steps_to_come_that_are_not_there_are_named(frame):
     past, _ = halves(frame)
     forecaster = forecaster_of(past, future=["price"])
