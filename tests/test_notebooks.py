@@ -11,11 +11,8 @@ pytestmark = pytest.mark.tensorflow
 TEXTS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.py"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [pytest.param(x, marks=() if "05" in x.stem else pytest.mark.slow) for x in TEXTS],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("text", TEXTS, ids=lambda path: path.stem)
 def test_notebook_runs_from_a_clean_kernel(text):
     notebook = jupytext.read(text)
     for cell in notebook.cells:  # two epochs: what is committed was trained in full

@@ -172,6 +172,7 @@ def test_bad_settings_are_refused(series, options, message, tmp_path, refuse):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_lessons_transformer_is_trained_as_any_other(frame, series, tmp_path):
     sizes = ["d_model=8", "num_heads=1", "key_dim=4", "ff_dim=8"]
     arguments = [f"--model={LESSON}", "--context-length=24", "--prediction-length=6", "--quiet"]

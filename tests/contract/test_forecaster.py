@@ -107,11 +107,8 @@ def make_data(kind, past=(), future=(), has_static=False):
     }
 
 
-@pytest.mark.parametrize(
-    "row",
-    [pytest.param(row, marks=[] if i < 1 else pytest.mark.slow) for i, row in enumerate(ROWS)],
-    ids=lambda row: "-".join(map(str, row.values())),
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
 def test_every_two_options_together(row):
     past = ["weather"] * ("past" in row["covariates"])
     future = ["price"] * ("future" in row["covariates"])
@@ -136,7 +133,7 @@ def test_every_two_options_together(row):
 
 # What does not depend on the architecture is checked above.
 TRAINING = ("later rows, refit", "refit", "training after load", "failed fit", "failed first fit")
-QUICK = ("seasonal_naive", "cyclenet")
+QUICK = ("seasonal_naive",)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ def histories(batch):
     return (noise * SCALER.std + SCALER.mean).astype("float32")
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_savedmodel_takes_raw_history_and_runs_without_kerastrans(small_model, tmp_path):
     path = export_savedmodel(small_model, tmp_path / "sm", scaler=SCALER, prediction_length=5)

@@ -123,6 +123,7 @@ def test_a_training_that_diverges_does_not_block_the_next(tmp_path):
     forecaster().fit(FRAME, checkpoint=tmp_path, **FIT | {"epochs": 1})
 
 
+@pytest.mark.slow
 def test_a_resumed_training_draws_the_same_windows(tmp_path):
     options = FIT | {"sampling": "series"}
     whole = forecaster().fit(FRAME, **options)

@@ -45,16 +45,19 @@ def test_the_given_point_loss_trains(frame):
             marks=pytest.mark.slow,
         ),
         {"model": "nlinear", "head": "point", "loss": cubed, "optimizer": "sgd"},
-        {
-            "model": "nhits",
-            "head": heads.QuantileHead((0.1, 0.5, 0.9)),
-            "scaler": WindowScaler("mase", 7),
-            "optimizer": keras.optimizers.Adam(3e-3, clipnorm=1.0),
-            "hidden_dim": 8,
-            "downsampling": (4, 2, 1),
-            "pool_sizes": (4, 2, 1),
-            "alias": "mine",
-        },
+        pytest.param(
+            {
+                "model": "nhits",
+                "head": heads.QuantileHead((0.1, 0.5, 0.9)),
+                "scaler": WindowScaler("mase", 7),
+                "optimizer": keras.optimizers.Adam(3e-3, clipnorm=1.0),
+                "hidden_dim": 8,
+                "downsampling": (4, 2, 1),
+                "pool_sizes": (4, 2, 1),
+                "alias": "mine",
+            },
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_all_that_was_told_comes_back_from_a_file(arguments, frame, tmp_path):
@@ -277,6 +280,7 @@ def test_histories_are_filled_as_frames_are(fill, gaps, frame):
     np.testing.assert_allclose(served, found, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_process_generators_are_untouched_and_the_seed_decides(frame):
     random.seed(3)
     np.random.seed(3)

@@ -146,6 +146,7 @@ def test_patchtst_passes_its_scores_from_block_to_block(num_blocks):
     assert difference < 1e-6 if num_blocks == 1 else difference > 1e-2
 
 
+@pytest.mark.slow
 def test_patchtst_with_residual_attention_keeps_the_contract():
     options = {"d_model": 16, "num_heads": 2, "ff_dim": 24, "patch_length": 6, "stride": 3}
     options |= {"residual_attention": True, "affine": False, "dropout": 0.0}
