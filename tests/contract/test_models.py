@@ -18,7 +18,7 @@ ALWAYS |= {
     "mixed float16",
     "mixed bfloat16",
 }
-QUICK_ON_JAX = ("nhits", "itransformer", "deepar")
+QUICK_ON_JAX = ("nhits", "deepar")
 
 
 @pytest.mark.parametrize(

@@ -213,6 +213,7 @@ def test_refitting_reads_covariates_by_the_past_alone(frame):
     same(first_origin(spiked), first_origin(frame))
 
 
+@pytest.mark.slow
 def test_refitting_is_fitting_by_hand_on_the_rows_before_each_origin(frame):
     forecaster = Forecaster("nlinear", *SIZE, past=["weather"], future=["price"], calendar=True)
     options = {"static": statics("ab"), **QUICK}

@@ -18,6 +18,7 @@ def test_a_search_space_names_hyperparameters_and_more_than_one_value(name):
     assert all(len(set(values)) > 1 for values in space.values())
 
 
+@pytest.mark.slow
 def test_the_best_trial_is_the_one_with_the_least_validation_loss():
     study, forecaster = tuning.tune(
         "nlinear",
