@@ -34,10 +34,9 @@ def run_datasets(options):
     if options.name is None:
         for name in datasets.names():
             known = datasets.info(name)
-            where = "in the package" if known.url is None else "download"
             print(
-                f"{name:16} {known.rows:6} x {known.channels}  {known.frequency:8} {where:15} "
-                f"{known.description} ({known.licence})"
+                f"{name:15} {known.rows:6} x {known.channels:<2} {known.series or 1:3} series  "
+                f"{known.frequency:16}  {_where(known):14}  {known.description} ({known.licence})"
             )
         return
     check_outputs(options.output)
@@ -50,6 +49,13 @@ def run_datasets(options):
     with new_file(options.output) as unfinished:
         frame.to_csv(unfinished)
     print(f"{len(frame)} rows: {options.output}")
+
+
+def _where(dataset):
+    """Where the files of a `kerastrans.datasets.Dataset` come from."""
+    if not any("sha256" in file for file in dataset.files):
+        return "in the package"
+    return "download" if all("url" in file for file in dataset.files) else "folder"
 
 
 def run_zoo(options):

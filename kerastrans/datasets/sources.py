@@ -2,16 +2,35 @@
 
 import hashlib
 import os
+from importlib.resources import files
 from pathlib import Path
+
+
+def find_dataset_file(path, sha256=None, url=None):
+    """A file of a data set: in the package, where it has no checksum, or as `find_file` does."""
+    if sha256 is None:
+        return Path(str(files(__package__) / "files" / path))
+    return find_file(path, sha256, url, f"sha256:{sha256}")
 
 
 def find_file(path, sha256, url, url_hash, member=None):
     """`path` in the folder that KERASTRANS_DATA_DIR names, or what is at `url` where it names none.
 
     Each with the checksum that it must have; `member` is the file in the archive at `url`.
+
+    Raises:
+        FileNotFoundError: no such file, or neither a folder nor a `url`.
+        ValueError: a checksum that is wrong.
     """
     folder = os.environ.get("KERASTRANS_DATA_DIR")
-    return _local_file(folder, path, sha256) if folder else _download(url, url_hash, member)
+    if folder:
+        return _local_file(folder, path, sha256)
+    if url is None:
+        raise FileNotFoundError(
+            f"{path} has no known download: put it (sha256 {sha256}) into a folder that the "
+            "environment variable KERASTRANS_DATA_DIR names."
+        )
+    return _download(url, url_hash, member)
 
 
 def _local_file(folder, path, sha256):

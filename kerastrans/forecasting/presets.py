@@ -78,7 +78,10 @@ def evaluate(forecaster, dataset):
 
     Args:
         forecaster: `Forecaster`, trained on the dataset's training part.
-        dataset: one of `kerastrans.datasets.names()`.
+        dataset: one of `kerastrans.datasets.names()`, wide.
+
+    Raises:
+        ValueError: a dataset of many series, which has no parts.
 
     Returns:
         DataFrame with a row for the forecaster, "seasonal_naive" and "last_value", and columns
@@ -87,7 +90,10 @@ def evaluate(forecaster, dataset):
     from kerastrans.evaluation import backtesting
     from kerastrans.forecasting.forecaster import Forecaster
 
-    known, frame = datasets.info(dataset), datasets.load(dataset)
+    known = datasets.info(dataset)
+    if not known.splits:
+        raise ValueError(f"{dataset} has no training, validation and test part.")
+    frame = datasets.load(dataset)
     train, validation, test = chronological_split(frame, known.splits)
     until = len(train) + len(validation) + len(test)
     context, steps = forecaster.config.context_length, forecaster.prediction_length

@@ -10,19 +10,30 @@ import pytest
 from kerastrans import datasets
 
 EMBEDDED = ["air_passengers", "nyc_departures"]
-DOWNLOADED = ["etth1", "etth2", "exchange_rate", "illness"]
+DOWNLOADED = ["etth1", "etth2", "ettm1", "ettm2", "weather", "exchange_rate", "illness"]
+PANELS = ["m4_hourly", "m4_weekly", "epf_np", "epf_pjm", "epf_fr", "hospital", "tourism_small"]
+PANELS += ["labour"]
 
 
 def check(name):
     frame, known = datasets.load(name), datasets.info(name)
-    assert frame.shape == (known.rows, known.channels)
-    assert frame.index.freq is not None
     assert 1 <= known.season < known.rows
+    if known.series is None:
+        assert frame.shape == (known.rows, known.channels)
+        assert frame.index.freq is not None
+        assert len(known.splits) == 3
+    else:
+        assert frame.columns.tolist() == ["unique_id", "ds", "y", *known.future]
+        assert (len(frame), frame["unique_id"].nunique()) == (known.rows, known.series)
+        assert frame.notna().all(axis=None)
+        steps = frame.groupby("unique_id")["ds"].diff().dropna()
+        assert steps.max() < 1.2 * steps.min() or known.frequency in ("monthly", "quarterly")
+        assert known.horizon < frame.groupby("unique_id").size().min()
     return frame
 
 
 def test_names_are_those_of_the_readme():
-    assert datasets.names() == EMBEDDED + DOWNLOADED
+    assert datasets.names() == EMBEDDED + DOWNLOADED + PANELS
 
 
 def test_air_passengers_sum_up_to_the_published_series():
@@ -39,7 +50,7 @@ def test_nyc_departures_sum_up_to_the_flights_of_the_year():
     assert (frame.to_numpy() >= 0).all()
 
 
-@pytest.mark.parametrize("name", DOWNLOADED)
+@pytest.mark.parametrize("name", DOWNLOADED + PANELS)
 def test_benchmark_series_load_from_the_data_folder(name):
     if "KERASTRANS_DATA_DIR" not in os.environ:
         pytest.skip("KERASTRANS_DATA_DIR names no folder with the benchmark series")
@@ -63,6 +74,12 @@ def test_data_folder_with_another_file_is_refused(monkeypatch, tmp_path):
     (tmp_path / "ett/ETTh1.csv").write_text("date,OT\n")
     with pytest.raises(ValueError, match=r"has sha256 .*, wanted f18de3ad"):
         datasets.load("etth1")
+
+
+def test_a_file_without_a_download_says_what_to_do(monkeypatch):
+    monkeypatch.delenv("KERASTRANS_DATA_DIR", raising=False)
+    with pytest.raises(FileNotFoundError, match=r"csv has no known download: put it \(sha"):
+        datasets.load("hospital")
 
 
 @pytest.mark.parametrize(
@@ -96,8 +113,9 @@ def server(tmp_path, monkeypatch):
 
 
 def small_dataset(url, sha256, monkeypatch):
-    known = replace(datasets.info("illness"), path="small.csv", url=url, sha256=sha256)
-    monkeypatch.setitem(datasets._DATASETS, "small", known)
+    file = {"path": "small.csv", "url": url, "sha256": sha256}
+    known = replace(datasets.info("illness"), files=(file,))
+    monkeypatch.setitem(datasets._datasets(), "small", known)
 
 
 def test_download_is_kept_in_the_cache(server, tmp_path, monkeypatch):
