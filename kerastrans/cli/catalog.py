@@ -72,13 +72,17 @@ def run_zoo(options):
     known = registry.info(options.name)
     size = {name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES}
     check_positive_integers(**size)
-    defaults = ", ".join(f"{key}={value!r}" for key, value in known.defaults.items())
+    defaults, paper = (
+        ", ".join(f"{key}={value!r}" for key, value in values.items())
+        for values in (known.defaults, known.paper)
+    )
     start_keras()
     steps = f"{size['context_length']} -> {size['prediction_length']} steps"
     print(
         f"{known.title} ({known.source}, {known.year}): {known.summary}\n"
         f"inputs: {', '.join(known.inputs)}\n"
         f"hyperparameters: {defaults or 'none'}\n"
+        f"size of the paper: {paper or 'the same'}\n"
         f"weights: {known.count_params(**size):,} for {steps} of {size['num_channels']} channels\n"
         f"zoo.build({known.name!r}, {', '.join(map(str, size.values()))})"
     )

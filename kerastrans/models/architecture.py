@@ -27,6 +27,8 @@ class Architecture:
             head it forecasts step by step.
         inputs: names of the model's inputs: "history" `(batch, context_length, num_channels)`,
             and "position" `(batch,)`, the number of the window's first step in the series.
+        paper: dict of hyperparameter -> value at which the model has the size of its paper, where
+            the defaults, which a laptop bears, are smaller: `build(name, ..., **info(name).paper)`.
         parameters: dict of the builder's arguments by keyword, and their defaults.
         search_space: dict of hyperparameter -> values worth trying.
 
@@ -46,6 +48,7 @@ class Architecture:
     summary: str
     tags: tuple
     inputs: tuple = ("history",)
+    paper: dict = field(default_factory=dict, repr=False, compare=False)
     parameters: dict = field(default_factory=dict, repr=False, compare=False)
     search_space: dict = field(default_factory=dict, repr=False, compare=False)
 

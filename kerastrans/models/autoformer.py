@@ -13,6 +13,7 @@ ARCHITECTURE = {
     "year": 2021,
     "summary": "auto-correlation",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
+    "paper": {"d_model": 512, "ff_dim": 2048},
 }
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),
@@ -28,8 +29,8 @@ def build_autoformer_model(
     num_channels,
     *,
     label_length=None,
-    d_model=512,
-    ff_dim=2048,
+    d_model=64,
+    ff_dim=256,
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     moving_average=25,

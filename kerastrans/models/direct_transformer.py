@@ -16,6 +16,7 @@ ARCHITECTURE = {
     "year": 2017,
     "summary": "encoder-decoder, whole horizon at once",
     "tags": ("attention", "mixes channels", "takes heads"),
+    "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),
@@ -31,9 +32,9 @@ def build_direct_transformer_model(
     num_channels,
     *,
     label_length=None,
-    d_model=512,
-    num_heads=8,
-    ff_dim=2048,
+    d_model=64,
+    num_heads=4,
+    ff_dim=256,
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     dropout=0.05,

@@ -13,6 +13,7 @@ ARCHITECTURE = {
     "year": 2022,
     "summary": "Fourier blocks",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
+    "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }
 SEARCH_SPACE = {
     "d_model": (16, 32, 64, 128),
@@ -28,9 +29,9 @@ def build_fedformer_model(
     num_channels,
     *,
     label_length=None,
-    d_model=512,
-    num_heads=8,
-    ff_dim=2048,
+    d_model=64,
+    num_heads=4,
+    ff_dim=256,
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     moving_average=24,

@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "year": 2023,
     "summary": "images of periods",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
+    "paper": {"num_kernels": 6},
 }
 SEARCH_SPACE = {
     "d_model": (8, 16, 32),
@@ -36,7 +37,7 @@ def build_timesnet_model(
     ff_dim=32,
     num_blocks=2,
     num_periods=5,
-    num_kernels=6,
+    num_kernels=3,
     dropout=0.1,
     head=None,
     name="timesnet",

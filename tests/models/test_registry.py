@@ -71,6 +71,7 @@ def test_an_entry_agrees_with_the_builder_in_its_file(name):
     ]
     assert architecture.parameters == {x.name: x.default for x in parameters[3:]}
     assert set(architecture.search_space) <= set(architecture.defaults)
+    assert all(value > architecture.defaults[key] for key, value in architecture.paper.items())
     assert ("takes heads" in architecture.tags) == ("head" in architecture.parameters)
     native = any(tag.endswith(" covariates") for tag in architecture.tags)
     assert native == ("covariates" in architecture.parameters)
