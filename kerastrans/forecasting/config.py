@@ -1,6 +1,7 @@
 """What a forecaster is told: a frozen record that is checked when it is made."""
 
 import inspect
+import math
 from dataclasses import dataclass, field, fields
 
 import keras
@@ -9,6 +10,7 @@ from kerastrans import heads
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.gaps import FILLS
 from kerastrans.data.scaling import WindowScaler
+from kerastrans.decoding.graph import history_input
 from kerastrans.models import registry
 from kerastrans.models.builders import SIZES
 from kerastrans.models.contract import check_contract
@@ -37,7 +39,7 @@ class Config:
     """
 
     model: object
-    context_length: int
+    context_length: int | None
     prediction_length: int
     head: object = None
     loss: object = None
@@ -55,10 +57,12 @@ class Config:
 
     def __post_init__(self):
         check_positive_integers(
-            context_length=self.context_length,
-            prediction_length=self.prediction_length,
-            num_samples=self.num_samples,
+            prediction_length=self.prediction_length, num_samples=self.num_samples
         )
+        if self.context_length is None and self.is_built:
+            object.__setattr__(self, "context_length", history_input(self.model).shape[1])
+        if self.context_length is not None:
+            check_positive_integers(context_length=self.context_length)
         check_choice("short", self.short, SHORT)
         check_choice("fill", self.fill, FILLS)
         if not isinstance(self.scaler, WindowScaler):
@@ -119,7 +123,8 @@ class Config:
             raise ValueError(f"{both} cannot be both past and future covariates.")
 
     def _check_scaler(self):
-        if self.scaler.kind == "mase" and self.scaler.season >= self.context_length:
+        context_length = self.context_length or math.inf
+        if self.scaler.kind == "mase" and self.scaler.season >= context_length:
             raise ValueError(
                 f"scaler 'mase' needs a season below context_length={self.context_length}, got "
                 f"season={self.scaler.season}."

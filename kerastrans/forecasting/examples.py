@@ -54,13 +54,24 @@ class Examples:
         stride: int, steps from one training window to the next.
         validation_size: int, last steps of each series that are held out.
         sampling: which windows are drawn, see `window_weights`.
+        most_validating: int, of more validation windows every second, third ... is taken, so that
+            they are at most as many; None for all.
 
     Raises:
         ValueError: a value that the model's head cannot forecast.
         ValueError: a sampling that would need several files at once.
     """
 
-    def __init__(self, config, model, panels, stride, validation_size, sampling="windows"):
+    def __init__(
+        self,
+        config,
+        model,
+        panels,
+        stride,
+        validation_size,
+        sampling="windows",
+        most_validating=None,
+    ):
         if sampling != "windows" and len(panels) > 1:
             raise ValueError(
                 f"sampling={sampling!r} and a folder of {len(panels)} files exclude each other: "
@@ -68,6 +79,7 @@ class Examples:
             )
         self.config, self.model, self.panels = config, model, panels
         self.stride, self.validation_size, self.sampling = stride, validation_size, sampling
+        self.most_validating = most_validating
         self.trained, self.held_out, self.faults, self.counts = {}, {}, {}, []
         self.num_series = self.longest = self.checksum = 0
         for number in range(len(panels)):
@@ -93,7 +105,11 @@ class Examples:
         panel = self.panels[number] if panel is None else panel
         size = self.config.context_length, self.config.prediction_length
         held_out, pad = self.validation_size, self.config.short == "pad"
-        parts = training_cuts(panel, *size, self.stride, held_out=held_out, pad=pad)
+        training, validating = training_cuts(panel, *size, self.stride, held_out=held_out, pad=pad)
+        if self.most_validating is not None:
+            each = -(-len(validating[0]) // self.most_validating) or 1
+            validating = tuple(x[::each] for x in validating)
+        parts = training, validating
         made = []
         for (series, cuts), sampling in zip(parts, (self.sampling, "windows"), strict=True):
             ends = panel.cuts[series] - held_out

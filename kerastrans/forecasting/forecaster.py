@@ -1,15 +1,14 @@
 """From frames to frames: the data, the Keras model and its intervals, held together thinly."""
 
 import contextlib
-import inspect
 
-from kerastrans.forecasting import training
+from kerastrans.forecasting import defaults, training
 from kerastrans.forecasting.building import build_for
 from kerastrans.forecasting.config import Config
 from kerastrans.forecasting.evaluated import Evaluated
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.predicted import Predicted
-from kerastrans.forecasting.reading import open_training
+from kerastrans.forecasting.reading import first_frame, open_training
 from kerastrans.forecasting.stored import Stored
 from kerastrans.utils.distribution import distribute as distributed
 
@@ -26,7 +25,8 @@ class Forecaster(Predicted, Evaluated, Stored):
         model: Name of an architecture, see `kerastrans.zoo.names`; a functional Keras model of the
             same inputs and outputs; or a function `(context_length, prediction_length,
             num_channels, **hyperparameters)` that builds one.
-        context_length: int, steps of history.
+        context_length: int, steps of history. By default `fit` chooses it by the frequency and the
+            lengths of the series, see `kerastrans.forecasting.defaults`; a built model has its own.
         prediction_length: int, steps to forecast.
         head: What is forecast, see `kerastrans.heads.get`. By default quantiles; Student's t for
             DeepAR, which draws, points without weights, and the head that a built model has.
@@ -50,7 +50,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         **hyperparameters: Of the architecture.
 
     Attributes:
-        config: `Config`, the arguments, frozen.
+        config: `Config`, the arguments, frozen; after `fit` with the context that it chose.
         fitted: `Fitted`, what training left, frozen; None before `fit`.
         faults: dict of series that the last call left out -> why.
 
@@ -70,8 +70,8 @@ class Forecaster(Predicted, Evaluated, Stored):
     def __init__(
         self,
         model,
-        context_length,
-        prediction_length,
+        context_length=None,
+        prediction_length=None,
         *,
         head=None,
         loss=None,
@@ -87,7 +87,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         alias=None,
         **hyperparameters,
     ):
-        self.config = Config(
+        self._given = self.config = Config(
             model=model,
             context_length=context_length,
             prediction_length=prediction_length,
@@ -108,20 +108,6 @@ class Forecaster(Predicted, Evaluated, Stored):
         self.fitted = None
         self.faults = {}
 
-    def __repr__(self):
-        given = self.config.arguments()
-        first = [repr(self.config.architecture or self.config.name)]
-        first += [str(given[name]) for name in ("context_length", "prediction_length")]
-        defaults = inspect.signature(type(self)).parameters
-        shown = [
-            f"{name}={value!r}"
-            for name, value in given.items()
-            if name not in ("model", "context_length", "prediction_length")
-            and (name not in defaults or defaults[name].default != value)
-            and not (name == "scaler" and value.kind == "standard")
-        ]
-        return f"Forecaster({', '.join(first + shown)})"
-
     def fit(
         self,
         frame,
@@ -132,6 +118,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         stride=1,
         batch_size=32,
         epochs=None,
+        time_limit=900,
         sampling="windows",
         distribute=None,
         checkpoint=None,
@@ -150,9 +137,14 @@ class Forecaster(Predicted, Evaluated, Stored):
             validation_size: int, last steps of each series that are held out, for `val_loss`.
             stride: int, steps from one training window to the next.
             batch_size: int, windows in a training step.
-            epochs: int. By default the last `prediction_length` steps of each series are held out,
-                training ends when the loss there has not improved for 5 epochs, after 50 at the
-                latest, and the best epoch is kept.
+            epochs: int. By default the end of each series is held out, at least one forecast and at
+                most a tenth. Where the loss there has not improved for 3 to 10 epochs, of at most
+                250 steps each, training goes back to the best epoch with a lower rate, and the
+                third time ends with it; after 100 epochs at the latest. A given optimizer keeps its
+                rate: training then ends the first time. At last the forecast's spread is scaled by
+                the one number that suits the held-out part best, so that its intervals cover.
+            time_limit: float, seconds after which no further epoch begins where `epochs` is not
+                given; None for none.
             sampling: "windows" to train on each window once an epoch; "series" to draw as many, so
                 that every series is as likely as every other; "scale" so that a window is the more
                 likely the larger its series' mean size, see `kerastrans.data.sampling`.
@@ -174,11 +166,15 @@ class Forecaster(Predicted, Evaluated, Stored):
             RuntimeError: A backend that cannot distribute.
         """
         options = {"validation_size": validation_size, "stride": stride, "sampling": sampling}
-        options |= {"batch_size": batch_size, "epochs": epochs}
+        options |= {"batch_size": batch_size, "epochs": epochs, "time_limit": time_limit}
         training.check_options(self.config, **options, kwargs=kwargs)
+        config = self.config
+        held_out = validation_size or 0
+        if validation_size is None and epochs is None:
+            held_out = defaults.held_out_steps(first_frame(frame), config.prediction_length)
         if self.fitted is None:
-            held_out = training.held_out_steps(self.config, validation_size, epochs)
-            reader, panels = open_training(self.config, frame, static, freq, held_out)
+            reader, panels = open_training(config, frame, static, freq, held_out)
+            config = reader.config
         else:
             if freq not in (None, self.fitted.clock.freq):
                 known = self.fitted.clock.freq
@@ -187,12 +183,15 @@ class Forecaster(Predicted, Evaluated, Stored):
             panels = reader.open(frame, static)
         context = distributed(distribute) if distribute else contextlib.nullcontext()
         with context:
-            model = self.fitted.model if self.fitted else build_for(self.config, reader)
+            model = self.fitted.model if self.fitted else build_for(config, reader)
             options |= {"checkpoint": checkpoint, **kwargs}
-            examples, history = training.train(self.config, model, panels, **options)
+            examples, history = training.train(config, model, panels, held_out, **options)
         self._report(examples)
+        if epochs is None and history is not None:
+            training.measure_spread(config, reader, model, examples)
         has_chosen = epochs is None or bool(kwargs.get("callbacks"))
         seen = training.rows_seen(self.fitted, examples, history, has_chosen=has_chosen)
+        self.config = config
         self.fitted = Fitted(
             model, reader.clock, reader.covariates, reader.channels, history=history, **seen
         )

@@ -1,5 +1,7 @@
 """The part of a Forecaster that forecasts: from frames, and from arrays."""
 
+import inspect
+
 import numpy as np
 
 from kerastrans.forecasting.examples import windows_of
@@ -10,6 +12,20 @@ from kerastrans.forecasting.univariate import adapted
 
 class Predicted:
     """How a `Forecaster` forecasts; its constructor and `fit` are there."""
+
+    def __repr__(self):
+        given = self.config.arguments()
+        first = [repr(self.config.architecture or self.config.name)]
+        first += [str(given[name]) for name in ("context_length", "prediction_length")]
+        defaults = inspect.signature(type(self)).parameters
+        shown = [
+            f"{name}={value!r}"
+            for name, value in given.items()
+            if name not in ("model", "context_length", "prediction_length")
+            and (name not in defaults or defaults[name].default != value)
+            and not (name == "scaler" and value.kind == "standard")
+        ]
+        return f"Forecaster({', '.join(first + shown)})"
 
     @property
     def prediction_length(self):

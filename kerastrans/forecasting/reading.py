@@ -10,6 +10,7 @@ from kerastrans.data.frames import ID
 from kerastrans.data.panel import read_panel
 from kerastrans.data.partitions import list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.defaults import with_context
 from kerastrans.utils.validation import NoSeriesError
 
 
@@ -33,7 +34,8 @@ class Reader:
     def of(cls, config, frame, static, freq, held_out=0):
         """The reader that a first frame of training data makes, and the panel of that frame.
 
-        The last `held_out` steps of each series are those that do not train.
+        Its config has a context for these data, where `config` has none. The last `held_out` steps
+        of each series are those that do not train.
         """
         covariates = Covariates.named(static, past=config.past, future=config.future)
         first = cls(config, None, covariates, None)
@@ -41,6 +43,7 @@ class Reader:
         if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
             report_faults(panel.faults, 0, stacklevel=4)
         channels = None if ID in frame.columns else tuple(panel.names[0])
+        config = with_context(config, panel, held_out)
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
     @classmethod
@@ -82,7 +85,7 @@ class Reader:
             raise ValueError(
                 f"the model has {self.num_channels} channel(s), the frame {panel.num_channels}."
             )
-        if self.config.short == "refuse":
+        if self.config.short == "refuse" and self.config.context_length is not None:
             panel = self._without_short(panel)
         return panel
 
@@ -133,12 +136,18 @@ class Partitions:
         return self.reader.panel(read_partition(self.files[number]), self.static)
 
 
+def first_frame(frame):
+    """The frame itself, or the first of a folder of Parquet files."""
+    if isinstance(frame, str | Path):
+        return read_partition(list_partitions(frame)[0])
+    return frame
+
+
 def open_training(config, frame, static, freq, held_out):
     """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`."""
-    files = list_partitions(frame) if isinstance(frame, str | Path) else None
-    first = read_partition(files[0]) if files else frame
-    reader, panel = Reader.of(config, first, static, freq, held_out)
-    return reader, Partitions(files, reader, static) if files else [panel]
+    reader, panel = Reader.of(config, first_frame(frame), static, freq, held_out)
+    is_folder = isinstance(frame, str | Path)
+    return reader, Partitions(list_partitions(frame), reader, static) if is_folder else [panel]
 
 
 def report_faults(faults, series_left, stacklevel=2):

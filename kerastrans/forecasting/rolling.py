@@ -20,7 +20,7 @@ def origins(panel, prediction_length, windows, step):
 def long_enough(config, panel, windows, step):
     """The panel without the series that are too short for the first origin."""
     before = origins(panel, config.prediction_length, windows, step)[0] - panel.begins
-    needed = 1 + (config.context_length if config.short == "refuse" else 0)
+    needed = 1 + (config.context_length or 0 if config.short == "refuse" else 0)
     lengths = panel.cuts - panel.begins
     return panel.without(
         {
@@ -123,18 +123,18 @@ def refit_origins(forecaster, frame, panel, windows, step, train_size, static, k
     Returns:
         `Forecasts` of all origins, and the `Fitted` of the last.
     """
-    config, parts = forecaster.config, []
-    for cuts in origins(panel, config.prediction_length, windows, step):
+    steps, parts = forecaster.prediction_length, []
+    for cuts in origins(panel, steps, windows, step):
         known = rows_until(frame, panel, cuts, train_size)
         fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **kwargs)
-        fitted = fresh.fitted
+        config, fitted = fresh.config, fresh.fitted
         read = fresh.reader.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])
         read = read.without(dict.fromkeys(np.flatnonzero(others), "left out"))
         chosen = windows_of(config, fitted.model, read, np.arange(len(read)), cuts)
         parts.append(forecast_windows(config, fitted, chosen))
     series = np.tile(np.arange(len(panel)), windows)
-    cuts = origins(panel, config.prediction_length, windows, step).ravel()
+    cuts = origins(panel, steps, windows, step).ravel()
     merged = [np.concatenate([getattr(part, x) for part in parts]) for x in ("parameters", "scale")]
     whole = windows_of(config, fitted.model, panel, series, cuts)
     return Forecasts(whole, fitted.head, *merged), fitted

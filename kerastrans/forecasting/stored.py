@@ -27,7 +27,7 @@ class Stored:
             ValueError: A loss or a builder that Keras cannot write: register it with
                 `keras.saving.register_keras_serializable`.
         """
-        return written(self.config.arguments())
+        return written(self._given.arguments())
 
     @classmethod
     def from_config(cls, config):
@@ -39,7 +39,7 @@ class Stored:
 
         A model that came built is built anew, with new weights.
         """
-        arguments = self.config.arguments()
+        arguments = self._given.arguments()
         if self.config.is_built:
             arguments["model"] = _fresh(self.config.model, self.config.seed)
         return type(self)(**arguments)

@@ -5,15 +5,22 @@ import contextlib
 import keras
 import numpy as np
 
+from kerastrans import heads
 from kerastrans.data.sampling import SAMPLINGS
 from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.checkpoint import Checkpoint
 from kerastrans.forecasting.examples import Examples
-from kerastrans.forecasting.fitted import BATCH
+from kerastrans.forecasting.fitted import BATCH, Fitted
 from kerastrans.forecasting.patience import Patience
+from kerastrans.forecasting.progress import Progress
+from kerastrans.forecasting.spread import fit_spread
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
-EPOCHS = 50  # at most, where the held-out part of each series ends the training
+# Where the held-out part of each series ends the training:
+EPOCHS = 100  # at most
+STEPS = 250  # of an epoch, at most: also of much data the loss is looked at often
+PATIENT = 100  # steps without a better loss, at least, but 3 to 10 epochs
+VALIDATING = 1000  # windows that it is the mean of, about
 
 
 class DivergedError(ValueError):
@@ -32,12 +39,16 @@ _REPLACED = {
 }
 
 
-def check_options(config, validation_size, stride, batch_size, epochs, sampling, kwargs):
+def check_options(
+    config, validation_size, stride, batch_size, epochs, time_limit, sampling, kwargs
+):
     """Raise ValueError for arguments of `fit` that it does not take, or that cannot be."""
     for name in sorted(set(kwargs) & set(_REPLACED)):
         raise ValueError(f"fit takes no {name!r}: use {_REPLACED[name]}.")
     check_positive_integers(stride=stride, batch_size=batch_size)
     check_choice("sampling", sampling, SAMPLINGS)
+    if time_limit is not None and not time_limit > 0:
+        raise ValueError(f"time_limit must be seconds above 0 or None, got {time_limit!r}.")
     if epochs not in (None, 0):
         check_positive_integers(epochs=epochs)
     if validation_size:
@@ -49,33 +60,28 @@ def check_options(config, validation_size, stride, batch_size, epochs, sampling,
             )
 
 
-def held_out_steps(config, validation_size, epochs):
-    """How many last steps of each series do not train."""
-    if validation_size is None and epochs is None:
-        return config.prediction_length
-    return validation_size or 0
-
-
 def train(
     config,
     model,
     panels,
+    held_out,
     *,
     validation_size,
     stride,
     batch_size,
     epochs,
+    time_limit,
     sampling,
     checkpoint=None,
     **kwargs,
 ):
-    """Train a model on some panels.
+    """Train a model on some panels, of which the last `held_out` steps of each series validate.
 
     Returns:
         `Examples`, and Keras's history; None for a model without weights.
     """
-    held_out = held_out_steps(config, validation_size, epochs)
-    examples = Examples(config, model, panels, stride, held_out, sampling)
+    most = VALIDATING if validation_size is None else None
+    examples = Examples(config, model, panels, stride, held_out, sampling, most)
     if not model.trainable_weights or epochs == 0:
         return examples, None
     parts = [examples.steps(part, batch_size) for part in (0, 1)]
@@ -86,7 +92,17 @@ def train(
         steps = kwargs.get("steps_per_epoch")
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}
         checkpoint = Checkpoint(checkpoint, examples.facts() | settings)
-    return examples, fit_model(examples, batch_size, epochs, checkpoint, **kwargs)
+    return examples, fit_model(examples, batch_size, epochs, time_limit, checkpoint, **kwargs)
+
+
+def measure_spread(config, reader, model, examples):
+    """Fit the spread of a model's head to the part that was held out, see `fit_spread`."""
+    head = heads.of(model)
+    fitted = Fitted(model, reader.clock, reader.covariates, reader.channels)
+    if examples.validation_size and head.num_spreads and not fitted.decodes:
+        windows = examples.windows(0)[1]  # of a folder: the first file's
+        if len(windows):
+            fit_spread(config, fitted, windows)
 
 
 def rows_seen(fitted, examples, history, *, has_chosen):
@@ -111,7 +127,7 @@ def rows_seen(fitted, examples, history, *, has_chosen):
     return seen
 
 
-def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
+def fit_model(examples, batch_size, epochs, time_limit, checkpoint=None, **kwargs):
     """Train the model of some examples; returns Keras's history.
 
     Raises:
@@ -133,8 +149,15 @@ def fit_model(examples, batch_size, epochs=None, checkpoint=None, **kwargs):
                 "value."
             )
         kwargs["validation_data"] = examples.batches(1, BATCH)
-    patience = Patience() if epochs is None else None
-    callbacks = [*(kwargs.pop("callbacks", None) or ()), patience, checkpoint]
+    patience = progress = None
+    if epochs is None:
+        steps = kwargs.setdefault("steps_per_epoch", min(STEPS, examples.steps(0, batch_size)))
+        # An optimizer that was given is left alone.
+        decays = 2 if config.optimizer == "adam" and not config.is_built else 0
+        patience = Patience(int(np.clip(-(-PATIENT // steps), 3, 10)), decays, time_limit)
+        if "verbose" not in kwargs:
+            kwargs["verbose"], progress = 0, Progress(patience, EPOCHS)
+    callbacks = [*(kwargs.pop("callbacks", None) or ()), patience, progress, checkpoint]
     kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
     kwargs.setdefault("steps_per_epoch", examples.steps(0, batch_size))
     if not model.compiled:

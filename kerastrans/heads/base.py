@@ -44,6 +44,7 @@ class Head(keras.layers.Layer):
         sees_missing: bool, whether its models are told which steps of the history are missing, so
             that a forecast made from little can have a larger spread, see
             `kerastrans.layers.MissingHistory`.
+        spread: float, by which all spreads are multiplied; `kerastrans.Forecaster.fit` measures it.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Returns:
@@ -65,9 +66,10 @@ class Head(keras.layers.Layer):
     lower_bound = None
     interval_levels = None
 
-    def __init__(self, sees_missing=False, **kwargs):
+    def __init__(self, sees_missing=False, spread=1.0, **kwargs):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
         self.sees_missing = sees_missing
+        self.spread = spread
 
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
         """The end of a model's graph: this head applied to raw values, see the call arguments.
@@ -82,7 +84,7 @@ class Head(keras.layers.Layer):
         x = inputs if len(inputs.shape) == 4 else self.split(inputs, prediction_length)
         spreads_end = self.num_locations + self.num_spreads
         locations = x[..., : self.num_locations]
-        spreads = ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR
+        spreads = self.spread * (ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR)
         if shift is not None:
             locations = locations + ops.expand_dims(shift, -1)
         center, scale = 0.0, 1.0
@@ -189,4 +191,4 @@ class Head(keras.layers.Layer):
 
     def get_config(self):
         """The arguments of the constructor."""
-        return {**super().get_config(), "sees_missing": self.sees_missing}
+        return {**super().get_config(), "sees_missing": self.sees_missing, "spread": self.spread}

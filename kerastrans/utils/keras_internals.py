@@ -46,6 +46,15 @@ def all_layers(model):
     return model._flatten_layers()
 
 
+def forget_functions(model):
+    """Have a model traced anew where it is next trained or evaluated.
+
+    The functions that `fit`, `evaluate` and `predict` made have the constants of its layers in
+    them. Keras makes them anew after `compile` alone, which would also begin a new optimizer.
+    """
+    model.train_function = model.test_function = model.predict_function = None
+
+
 def dropout_state(layer):
     """Noise shape and seed generator of a `keras.layers.Dropout`, which has them as attributes.
 

@@ -326,23 +326,6 @@ def test_frames_of_many_sizes_do_not_make_the_backend_warn(frame, caplog):
     assert "retracing" not in caplog.text
 
 
-def test_by_default_training_ends_where_the_held_out_steps_stop_improving():
-    rng = np.random.default_rng(0)
-    times = pd.date_range("2024-01-01", periods=400, freq="D")
-    y = 10 + 3 * np.sin(2 * np.pi * np.arange(400) / 7) + rng.normal(size=400)
-    wave = pd.DataFrame({"unique_id": "w", "ds": times, "y": y})
-    forecaster = Forecaster("nlinear", *SIZE).fit(wave[:300], verbose=0)
-    losses = forecaster.history.history["val_loss"]
-    assert 5 < len(losses) <= 50
-    kept = forecaster.model.evaluate(
-        *[np.asarray(x) for x in _held_out(forecaster, wave[:300])], verbose=0
-    )
-    assert kept == pytest.approx(min(losses), rel=1e-4)
-    rows = forecaster.backtest(wave, windows=94, step=1)
-    inside = (rows["y"] >= rows["nlinear-lo-80"]) & (rows["y"] <= rows["nlinear-hi-80"])
-    assert inside.mean() == pytest.approx(0.8, abs=0.08)
-
-
 @pytest.mark.parametrize("length", [HORIZON + 2, 40])
 def test_where_nothing_can_be_held_out_all_of_it_trains(length):
     short = series("s", length)
@@ -350,13 +333,6 @@ def test_where_nothing_can_be_held_out_all_of_it_trains(length):
         short.loc[short.index[-HORIZON:], "y"] = np.nan
     forecaster = Forecaster("nlinear", *SIZE).fit(short, verbose=0)
     assert list(forecaster.history.history) == ["loss"]
-
-
-def _held_out(forecaster, frame):
-    y = frame["y"].to_numpy()
-    context, target = y[-CONTEXT - HORIZON : -HORIZON], y[-HORIZON:]
-    scaled = [(x - context.mean()) / context.std() for x in (context, target)]
-    return [x[None, :, None].astype("float32") for x in scaled]
 
 
 @pytest.mark.parametrize(

@@ -91,3 +91,15 @@ def test_a_file_that_holds_code_is_told_by_the_error(tmp_path):
     with pytest.raises(ValueError) as refused:  # noqa: PT011
         keras.saving.load_model(tmp_path / "missing.keras", safe_mode=True)
     assert not keras_internals.is_code(refused.value)
+
+
+def test_a_model_that_forgot_its_functions_is_traced_anew():
+    layer = keras.layers.Rescaling(2.0)
+    model = keras.Sequential([keras.Input((1,)), layer])
+    model.compile("sgd", "mse")
+    x, y = np.ones((4, 1), "float32"), np.zeros((4, 1), "float32")
+    assert model.evaluate(x, y, verbose=0) == 4
+    layer.scale = 3.0
+    keras_internals.forget_functions(model)
+    assert model.evaluate(x, y, verbose=0) == 9
+    np.testing.assert_array_equal(model.predict(x, verbose=0), 3 * x)

@@ -1,0 +1,57 @@
+"""What a forecaster chooses where it is not told: the context, and what is held out."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from kerastrans.data.frames import ID
+from kerastrans.data.seasons import seasons_of
+
+LONGEST = 512  # steps of a context that is chosen
+HELD_OUT = 64  # forecasts that do not overlap, of all series together, end the training
+SHARE = 0.1  # of a series, at most, is held out; a whole forecast at least
+
+
+def held_out_steps(frame, prediction_length):
+    """How many last steps of each series are held out to end the training.
+
+    As many as make 64 forecasts that do not overlap, of all series together, but at most a tenth
+    of the median series; at least one forecast.
+
+    Args:
+        frame: long or wide.
+        prediction_length: int.
+
+    Example:
+        >>> import pandas as pd
+        >>> dates = pd.date_range("2024-01-01", periods=2400, freq="h")
+        >>> held_out_steps(pd.DataFrame({"load": range(2400)}, dates), 24)
+        240
+    """
+    lengths = frame.groupby(ID).size() if ID in frame.columns else [len(frame)]
+    typical = np.median(lengths) if len(lengths) else 0
+    if typical <= 2 * prediction_length:
+        return 0
+    forecasts = -(-HELD_OUT // len(lengths))
+    return prediction_length * max(1, min(forecasts, int(SHARE * typical / prediction_length)))
+
+
+def with_context(config, panel, held_out):
+    """The config with a context for the series of a panel, where it has none.
+
+    Two of the longest season that is found four times in the rows of the median series that train,
+    at least three forecasts and at most 512 steps, and no more than these rows have beside one
+    forecast.
+
+    Args:
+        config: `Config`.
+        panel: `Panel`.
+        held_out: int, last steps of each series that do not train.
+    """
+    if config.context_length is not None:
+        return config
+    rows = int(np.median(panel.cuts - panel.begins)) - held_out
+    seasons = [season for season in seasons_of(panel.clock.freq) if 4 * season <= rows]
+    wanted = max([2 * season for season in seasons] + [3 * config.prediction_length])
+    context_length = max(1, min(wanted, LONGEST, rows - config.prediction_length))
+    return replace(config, context_length=context_length)

@@ -1,0 +1,172 @@
+"""What `fit` chooses where it is not told."""
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster
+from kerastrans.forecasting import defaults
+from kerastrans.forecasting.patience import DECAY, Patience
+
+
+def wave(length=400, name="w", freq="D"):
+    rng = np.random.default_rng(0)
+    times = pd.date_range("2024-01-01", periods=length, freq=freq)
+    y = 10 + 3 * np.sin(2 * np.pi * np.arange(length) / 7) + rng.normal(size=length)
+    return pd.DataFrame({"unique_id": name, "ds": times, "y": y})
+
+
+@pytest.mark.parametrize(
+    ("series", "length", "steps"),
+    [
+        (1, 10_000, 64 * 12),  # 64 forecasts
+        (1, 1_000, 8 * 12),  # a tenth
+        (14, 10_000, 5 * 12),  # 64 forecasts of all together
+        (100, 10_000, 12),
+        (1, 60, 12),  # one at least
+        (1, 24, 0),  # no window would train
+    ],
+)
+def test_the_end_of_each_series_is_held_out(series, length, steps):
+    frame = pd.concat([wave(length, name) for name in range(series)])
+    assert defaults.held_out_steps(frame, 12) == steps
+
+
+@pytest.mark.parametrize(
+    ("freq", "length", "horizon", "context"),
+    [
+        ("h", 5_000, 24, 336),  # two weeks
+        ("h", 500, 24, 72),  # a week is not found four times
+        ("h", 5_000, 168, 504),  # three forecasts
+        ("h", 5_000, 400, 512),
+        ("MS", 120, 12, 36),
+        ("YS", 30, 6, 18),
+        ("YS", 14, 6, 2),  # beside a forecast that is held out, and one that trains
+        ("QS", 15, 8, 7),
+    ],
+)
+def test_the_context_is_chosen_by_frequency_and_lengths(freq, length, horizon, context):
+    frame = wave(length, freq=freq)
+    forecaster = Forecaster("last_value", None, horizon).fit(frame)
+    assert forecaster.config.context_length == context
+    assert forecaster.clone().config.context_length is None
+    assert Forecaster("last_value", 9, horizon).fit(frame).config.context_length == 9
+
+
+def test_a_chosen_context_is_kept_in_the_file_and_by_a_further_fit(tmp_path):
+    frame = wave(200)
+    forecaster = Forecaster("nlinear", prediction_length=7).fit(frame, epochs=1, verbose=0)
+    context = forecaster.config.context_length
+    forecaster.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    assert loaded.config.context_length == context
+    pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
+    forecaster.fit(wave(40), epochs=1, verbose=0)
+    assert forecaster.config.context_length == context
+    rows = forecaster.backtest(wave(60), windows=2, refit=True, epochs=1, verbose=0)
+    assert len(rows) == 14
+
+
+def test_the_prediction_length_has_no_default():
+    with pytest.raises(ValueError, match="prediction_length must be an integer of at least 1"):
+        Forecaster("nlinear")
+
+
+def test_a_failed_fit_chooses_no_context():
+    forecaster = Forecaster("nlinear", prediction_length=7)
+    with pytest.raises(ValueError, match="no window to train on"):
+        forecaster.fit(wave(5), epochs=1, verbose=0)
+    assert forecaster.config.context_length is None
+
+
+def test_training_ends_where_the_held_out_steps_stop_improving():
+    frame = wave(400)
+    forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
+    losses = forecaster.history.history["val_loss"]
+    assert 9 < len(losses) <= 100
+    steps = defaults.held_out_steps(frame[:300], 7)
+    y = frame["y"].to_numpy()
+    cuts = range(300 - steps, 300 - 7 + 1)
+    histories = np.stack([y[cut - 14 : cut] for cut in cuts])[..., None]
+    targets = np.stack([y[cut : cut + 7] for cut in cuts])[..., None]
+    center, scale = histories.mean(axis=1, keepdims=True), histories.std(axis=1, keepdims=True)
+    kept = forecaster.model.evaluate(
+        (histories - center) / scale, (targets - center) / scale, verbose=0
+    )
+    assert kept == pytest.approx(min(losses), rel=1e-3)
+    rows = forecaster.backtest(frame, windows=94, step=1)
+    inside = (rows["y"] >= rows["nlinear-lo-80"]) & (rows["y"] <= rows["nlinear-hi-80"])
+    assert inside.mean() == pytest.approx(0.8, abs=0.08)
+
+
+def test_an_epoch_is_at_most_250_steps_and_validates_on_about_a_thousand_windows(monkeypatch):
+    seen = {}
+
+    def fit(model, *args, **kwargs):
+        seen.update(kwargs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(keras.Model, "fit", fit)
+    with pytest.raises(KeyboardInterrupt):
+        Forecaster("nlinear", 8, 4).fit(pd.concat([wave(30_000, n) for n in range(2)]))
+    assert seen["steps_per_epoch"] == 250
+    assert seen["validation_steps"] == 1  # 64 forecasts of 4 steps, 250 windows
+    with pytest.raises(KeyboardInterrupt):
+        Forecaster("nlinear", 8, 400).fit(wave(30_000))
+    assert seen["validation_steps"] == 4  # of 256
+
+
+def run(patience, losses, rate=0.1):
+    """The rates and the first weight after each epoch of a training with these losses."""
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1, use_bias=False)])
+    model.compile(keras.optimizers.Adam(rate), "mse")
+    patience.set_model(model)
+    patience.on_train_begin()
+    model.stop_training, states = False, []
+    for epoch, loss in enumerate(losses):
+        if model.stop_training:
+            break
+        model.set_weights([np.full((1, 1), epoch)])
+        patience.on_epoch_end(epoch, {"val_loss": loss})
+        states.append((float(model.optimizer.learning_rate), float(model.get_weights()[0][0, 0])))
+    patience.on_train_end()
+    return model, states
+
+
+def test_patience_goes_back_with_a_lower_rate_and_then_ends():
+    model, states = run(Patience(2, decays=1), [5, 4, 6, 6, 3, 7, 7, 1])
+    rates, weights = zip(*states, strict=True)
+    assert rates == pytest.approx([0.1] * 3 + [0.1 * DECAY] * 4)
+    assert weights == (0, 1, 2, 1, 4, 5, 6)  # the fourth epoch goes back to the second
+    assert model.get_weights()[0] == 4
+    assert float(model.optimizer.learning_rate) == pytest.approx(0.1)
+
+
+def test_patience_without_decays_leaves_the_rate_alone():
+    model, states = run(Patience(2), [5, 4, 6, 6, 3])
+    assert [weight for _, weight in states] == [0, 1, 2, 3]
+    assert model.get_weights()[0] == 1
+
+
+def test_patience_ends_in_time(monkeypatch):
+    clock = iter([0.0, 10.0, 20.0, 30.0])
+    monkeypatch.setattr("kerastrans.forecasting.patience.time.monotonic", lambda: next(clock))
+    _, states = run(Patience(5, seconds=15), [5, 4, 3, 2])
+    assert len(states) == 2
+
+
+def test_a_time_limit_is_seconds():
+    with pytest.raises(ValueError, match="time_limit must be seconds above 0 or None, got 0"):
+        Forecaster("nlinear", 8, 4).fit(wave(), time_limit=0)
+
+
+def test_progress_is_a_line_an_epoch(capsys):
+    forecaster = Forecaster("nlinear", 14, 7).fit(wave(200))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(forecaster.history.history["loss"])
+    assert lines[0].startswith("epoch 1: loss ")
+    assert "held-out loss" in lines[0]
+    assert lines[-1].endswith("the end")
+    Forecaster("nlinear", 14, 7).fit(wave(200), verbose=0)
+    assert not capsys.readouterr().out

@@ -1,0 +1,94 @@
+"""The factor of the spread that `fit` measures on what it held out."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster, heads
+from kerastrans.forecasting.spread import best_factor
+
+
+def normal_parameters(head, std, shape=(2000, 3, 1)):
+    """Parameters of forecasts of 0 with this standard deviation."""
+    if isinstance(head, heads.QuantileHead):
+        from scipy.stats import norm
+
+        return np.broadcast_to(std * norm.ppf(head.levels), (*shape, head.size))
+    return np.broadcast_to([0.0, std], (*shape, 2))
+
+
+@pytest.mark.parametrize("name", ["normal", "quantiles"])
+@pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
+def test_the_factor_makes_the_spread_that_of_the_outcomes(name, factor):
+    head = heads.get(name)
+    rng = np.random.default_rng(0)
+    scale = rng.uniform(1, 100, (2000, 1, 1))
+    parameters = normal_parameters(head, 2.0) * scale[..., None]
+    targets = rng.normal(0, 2.0 * factor, (2000, 3, 1)) * scale
+    targets[::7] = np.nan
+    assert best_factor(head, parameters, targets, scale) == pytest.approx(factor, rel=0.03)
+
+
+def test_nothing_is_measured_without_a_known_outcome():
+    head = heads.get("normal")
+    parameters = normal_parameters(head, 1.0, (4, 3, 1))
+    assert best_factor(head, parameters, np.full((4, 3, 1), np.nan), np.ones((4, 1, 1))) == 1
+
+
+@pytest.mark.parametrize("name", ["quantiles", "normal", "student_t", "mixture"])
+def test_a_head_scales_its_spread_and_keeps_it_in_its_config(name):
+    head = heads.get(name)
+    raw = np.random.default_rng(0).normal(size=(2, 4 * head.size, 1)).astype("float32")
+    before = np.asarray(head(raw, prediction_length=4), "float64")
+    head.spread = 2.0
+    again = type(head).from_config(head.get_config())
+    after = np.asarray(again(raw, prediction_length=4), "float64")
+    if name == "quantiles":
+        middle = before[..., 3:4]
+        np.testing.assert_allclose(after, middle + 2 * (before - middle), rtol=1e-5, atol=1e-5)
+    else:
+        k = head.num_locations
+        np.testing.assert_allclose(after[..., k : 2 * k], 2 * before[..., k : 2 * k], rtol=1e-5)
+        np.testing.assert_array_equal(after[..., :k], before[..., :k])
+
+
+def noisy(length=90, seed=0):
+    """Few rows without a pattern: a large network remembers them."""
+    y = 50 + np.random.default_rng(seed).normal(size=length)
+    times = pd.date_range("2024-01-01", periods=length, freq="D")
+    return pd.DataFrame({"unique_id": "s", "ds": times, "y": y})
+
+
+@pytest.fixture(scope="module")
+def overfitted():
+    return Forecaster("nhits", 12, 6, hidden_dim=64, seed=1).fit(noisy(), verbose=0)
+
+
+def test_fit_measures_the_spread_and_every_way_out_has_it(overfitted, tmp_path):
+    spread = heads.of(overfitted.model).spread
+    assert spread != 1
+    overfitted.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    assert heads.of(loaded.model).spread == spread
+    pd.testing.assert_frame_equal(loaded.predict(noisy()), overfitted.predict(noisy()))
+    assert heads.of(overfitted.clone().fit(noisy(), epochs=1, verbose=0).model).spread == 1
+
+
+def test_a_further_fit_trains_the_network_with_its_spread(overfitted, tmp_path):
+    overfitted.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    x = np.random.default_rng(0).normal(size=(8, 12, 1)).astype("float32")
+    y = np.zeros((8, 6, 1), "float32")
+    wanted = float(loaded.model.loss(y, loaded.model(x)))
+    assert loaded.model.evaluate(x, y, verbose=0) == pytest.approx(wanted, rel=1e-4)
+    assert overfitted.model.evaluate(x, y, verbose=0) == pytest.approx(wanted, rel=1e-4)
+
+
+def test_points_and_counts_have_no_spread():
+    frame = noisy()
+    point = Forecaster("nlinear", 12, 6, head="point").fit(frame, verbose=0)
+    assert heads.of(point.model).spread == 1
+    counts = frame.assign(y=np.random.default_rng(0).poisson(3, len(frame)).astype(float))
+    options = {"head": "negative_binomial", "scaler": None}
+    counted = Forecaster("nlinear", 12, 6, **options).fit(counts, verbose=0)
+    assert heads.of(counted.model).spread == 1
