@@ -1,0 +1,164 @@
+"""What all pretrained models share: a call on arrays, and a functional model for the Forecaster."""
+
+import functools
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.validation import check_levels, check_positive_integers
+
+ROWS = 256  # forecast at once
+
+
+class PretrainedModel:
+    """A published network with its weights.
+
+    A subclass sets the attributes and defines `quantiles`; `at_levels` and `point` where it
+    differs. The weights are in `network`, a functional Keras model that all models which `build`
+    makes share: to train one is to train them all.
+
+    Attributes:
+        network: Keras model, from the tokens of a window to the raw forecast.
+        levels: tuple of float, the quantiles that were trained.
+        max_context: int, the longest history that it reads, in steps.
+    """
+
+    def __init__(self, network, levels, max_context):
+        self.network = network
+        self.levels = check_levels(levels)
+        self.max_context = max_context
+
+    def quantiles(self, history, prediction_length):
+        """The forecast of a history, on tensors, as a part of a model's graph.
+
+        Args:
+            history: `(batch, context_length)`, NaN where missing.
+            prediction_length: int.
+
+        Returns:
+            `(batch, prediction_length, len(levels))`.
+        """
+        raise NotImplementedError
+
+    def padded_length(self, length):
+        """The steps to which a history of `length` steps is padded: few sizes, each compiled once.
+
+        What is padded on the left is missing.
+        """
+        raise NotImplementedError
+
+    def at_levels(self, quantiles, levels):
+        """Quantiles at other levels, NumPy `(..., len(levels))`, from those of the network."""
+        raise NotImplementedError
+
+    def build(self, context_length, prediction_length, num_channels=1):
+        """A functional Keras model, as those of `kerastrans.zoo`, that shares these weights.
+
+        Args:
+            context_length: int, steps of history.
+            prediction_length: int, steps to forecast.
+            num_channels: int, each forecast on its own.
+
+        Returns:
+            A model from `(batch, context_length, num_channels)`, NaN where missing, to
+            `(batch, prediction_length, num_channels, len(levels))`.
+
+        Raises:
+            ValueError: A size below 1.
+        """
+        sizes = {"context_length": context_length, "prediction_length": prediction_length}
+        check_positive_integers(**sizes, num_channels=num_channels)
+        history = keras.Input((context_length, num_channels), name="history")
+        rows = ops.reshape(ops.transpose(history, (0, 2, 1)), (-1, context_length))
+        x = self.quantiles(rows, prediction_length)
+        x = ops.reshape(x, (-1, num_channels, prediction_length, len(self.levels)))
+        forecast = GivenQuantiles(self.levels)(ops.transpose(x, (0, 2, 1, 3)))
+        return keras.Model(history, forecast, name=self.network.name)
+
+    def forecast(
+        self,
+        series,
+        prediction_length,
+        quantile_levels=None,
+        past_covariates=None,
+        future_covariates=None,
+        cross_learning=False,
+    ):
+        """Forecasts of series of any lengths, each by itself.
+
+        Args:
+            series: list of arrays `(time,)` or `(variates, time)`, NaN where missing; of one that
+                is longer than `max_context` the last part is used.
+            prediction_length: int, steps to forecast.
+            quantile_levels: probabilities; by default 0.1, 0.2 ... 0.9.
+            past_covariates: list of dicts of arrays `(time,)`, one a series, for a model that
+                takes them.
+            future_covariates: list of dicts of arrays `(prediction_length,)`.
+            cross_learning: bool, whether the series inform each other.
+
+        Returns:
+            A list of dicts, one a series: "quantiles" `(variates, prediction_length, levels)` and
+            "mean" `(variates, prediction_length)`, the point forecast.
+
+        Raises:
+            ValueError: No series, one without a step or with an infinite value, a level outside
+                (0, 1), or what the model cannot take.
+        """
+        given = {"past_covariates": past_covariates, "future_covariates": future_covariates}
+        given["cross_learning"] = cross_learning
+        for name, value in given.items():
+            if value:
+                raise ValueError(f"{self.network.name} takes no {name}: each series is on its own.")
+        check_positive_integers(prediction_length=prediction_length)
+        levels = check_levels(quantile_levels or [k / 10 for k in range(1, 10)])
+        tasks = as_tasks(series)
+        rows = [row[-self.max_context :] for task in tasks for row in task]
+        length = self.padded_length(max(map(len, rows)))
+        padded = np.stack([left_padded(row, length) for row in rows])
+        run = self._compiled(length, prediction_length)
+        batches = np.array_split(padded, -(-len(padded) // ROWS))
+        found = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
+        ends = np.cumsum([len(task) for task in tasks])[:-1]
+        return [
+            {"quantiles": self.at_levels(part, levels), "mean": self.point(part)}
+            for part in np.split(found, ends)
+        ]
+
+    def point(self, quantiles):
+        """The point forecast, NumPy `(...)`, of quantiles `(..., len(levels))`: the median."""
+        return quantiles[..., int(np.argmin(np.abs(np.asarray(self.levels) - 0.5)))]
+
+    @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
+    def _compiled(self, length, prediction_length):
+        return compile_inference(self.build(length, prediction_length))
+
+
+def as_tasks(series):
+    """Arrays `(variates, time)` of the compute dtype, one a series, checked.
+
+    Raises:
+        ValueError: No series, or one that is not as it should be; its number is told.
+    """
+    tasks = [np.asarray(values, keras.config.floatx()) for values in series]
+    if not tasks:
+        raise ValueError("there is no series to forecast.")
+    for number, task in enumerate(tasks):
+        if task.ndim not in (1, 2) or task.size == 0:
+            raise ValueError(
+                f"series {number} must be (time,) or (variates, time) with at least one step, got "
+                f"shape {task.shape}."
+            )
+        if np.isinf(task).any():
+            raise ValueError(f"series {number} holds an infinite value.")
+    return [np.atleast_2d(task) for task in tasks]
+
+
+def left_padded(values, length):
+    """The last `length` steps, after as many missing ones as are lacking; time is the last axis."""
+    values = values[..., -length:]
+    missing = length - values.shape[-1]
+    widths = [(0, 0)] * (values.ndim - 1) + [(missing, 0)]
+    return np.pad(values, widths, constant_values=np.nan)
