@@ -21,9 +21,11 @@ from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
 from kerastrans.layers.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent_forecaster import RecurrentForecaster
+from kerastrans.layers.relative_position_bias import RelativePositionBias
 from kerastrans.layers.residual_attention import ResidualAttention
 from kerastrans.layers.reversible_normalization import ReversibleInstanceNormalization
 from kerastrans.layers.segment_embedding import ChannelSegmentEmbedding
+from kerastrans.layers.unscaled_attention import UnscaledAttention
 from kerastrans.layers.value_embedding import ValueEmbedding
 
 __all__ = [
@@ -47,8 +49,10 @@ __all__ = [
     "RecurrentCycle",
     "RecurrentDecoder",
     "RecurrentForecaster",
+    "RelativePositionBias",
     "ResidualAttention",
     "ReversibleInstanceNormalization",
     "SeriesDecomposition",
+    "UnscaledAttention",
     "ValueEmbedding",
 ]

@@ -1,7 +1,6 @@
 """Published forecasters with their published weights, one a file."""
 
 import importlib
-from pathlib import Path
 
 from kerastrans.models.pretrained.checkpoint import read_checkpoint
 
@@ -27,9 +26,12 @@ def load(folder):
     for port in PORTS:
         module = importlib.import_module(f"{__name__}.{port}")
         if module.reads(config):
-            return module.load(config, tensors)
+            try:
+                return module.load(config, tensors)
+            except ValueError as error:
+                raise ValueError(f"{folder}: {error}") from error
     stated = config.get("architectures") or config.get("model_type") or sorted(config)[:8]
     raise ValueError(
-        f"{Path(folder)} holds a model that is not known here, its config.json says {stated}: "
-        f"known are {', '.join(PORTS)}."
+        f"{folder} holds a model that is not known here: its config.json says {stated}, known "
+        f"are {', '.join(PORTS)}."
     )

@@ -7,10 +7,12 @@ import numpy as np
 from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.heads.quantile import CLOSE
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
 ROWS = 256  # forecast at once
+DECILES = tuple(k / 10 for k in range(1, 10))
 
 
 class PretrainedModel:
@@ -51,8 +53,28 @@ class PretrainedModel:
         raise NotImplementedError
 
     def at_levels(self, quantiles, levels):
-        """Quantiles at other levels, NumPy `(..., len(levels))`, from those of the network."""
-        raise NotImplementedError
+        """Quantiles at any levels, NumPy `(..., len(levels))`: where all were trained, as they are.
+
+        Args:
+            quantiles: NumPy `(..., len(self.levels))`.
+            levels: probabilities, in any order.
+        """
+        distances = np.abs(np.subtract.outer(np.asarray(levels), self.levels))
+        if (distances.min(axis=1) <= CLOSE).all():
+            return quantiles[..., distances.argmin(axis=1)]
+        return self.off_grid(quantiles, levels)
+
+    def off_grid(self, quantiles, levels):
+        """Quantiles at levels of which one was not trained; here linear between the trained ones.
+
+        Beyond the outermost levels they are constant.
+        """
+        trained = np.asarray(self.levels)
+        right = np.clip(np.searchsorted(trained, levels), 1, len(trained) - 1)
+        low, high = trained[right - 1], trained[right]
+        share = np.clip((np.asarray(levels) - low) / (high - low), 0, 1).astype(quantiles.dtype)
+        below, above = quantiles[..., right - 1], quantiles[..., right]
+        return below + share * (above - below)
 
     def build(self, context_length, prediction_length, num_channels=1):
         """A functional Keras model, as those of `kerastrans.zoo`, that shares these weights.
@@ -113,7 +135,7 @@ class PretrainedModel:
             if value:
                 raise ValueError(f"{self.network.name} takes no {name}: each series is on its own.")
         check_positive_integers(prediction_length=prediction_length)
-        levels = check_levels(quantile_levels or [k / 10 for k in range(1, 10)])
+        levels = as_levels(quantile_levels)
         tasks = as_tasks(series)
         rows = [row[-self.max_context :] for task in tasks for row in task]
         length = self.padded_length(max(map(len, rows)))
@@ -128,12 +150,25 @@ class PretrainedModel:
         ]
 
     def point(self, quantiles):
-        """The point forecast, NumPy `(...)`, of quantiles `(..., len(levels))`: the median."""
-        return quantiles[..., int(np.argmin(np.abs(np.asarray(self.levels) - 0.5)))]
+        """The point forecast, NumPy `(...)`, of quantiles `(..., len(self.levels))`: the median."""
+        return self.at_levels(quantiles, (0.5,))[..., 0]
 
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
     def _compiled(self, length, prediction_length):
         return compile_inference(self.build(length, prediction_length))
+
+
+def as_levels(levels=None):
+    """Probabilities in the order in which they are asked for; by default 0.1, 0.2 ... 0.9."""
+    levels = DECILES if levels is None else tuple(map(float, levels))
+    check_levels(sorted(set(levels)))
+    return levels
+
+
+def few_sizes(count):
+    """The next of few sizes that is at least `count`: at most a quarter more, four an octave."""
+    step = 2 ** max(0, count.bit_length() - 3)
+    return -(-count // step) * step
 
 
 def as_tasks(series):

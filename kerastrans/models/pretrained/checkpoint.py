@@ -7,8 +7,10 @@ import safetensors
 from safetensors.numpy import load_file
 
 from kerastrans.utils.files import first_line, read_json
+from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
+LARGEST_SIZE = 2**18  # of a layer, in steps, or of a vocabulary: more is a damaged configuration
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -36,6 +38,45 @@ def read_checkpoint(folder):
         raise ValueError(f"{folder / WEIGHTS} is damaged: {first_line(error)}.") from None
 
 
+def read_section(config, name):
+    """A dict within a configuration.
+
+    Raises:
+        ValueError: There is none of this name.
+    """
+    section = config.get(name)
+    if not isinstance(section, dict):
+        raise ValueError(f"the configuration lacks the section {name!r}.")
+    return section
+
+
+def read_sizes(config, *names):
+    """Whole numbers from 1 to `LARGEST_SIZE` from a configuration, a dict by their names.
+
+    Raises:
+        ValueError: One is missing, or is no such number.
+    """
+    for name in names:
+        if name not in config:
+            raise ValueError(f"the configuration lacks {name!r}.")
+    sizes = {name: config[name] for name in names}
+    check_positive_integers(**sizes)
+    for name, size in sizes.items():
+        check_at_most(**{name: size, "the largest size": LARGEST_SIZE})
+    return sizes
+
+
+def refuse_others(config, **choices):
+    """Raise ValueError for a switch that has none of its values here; one left out has the first.
+
+    Args:
+        config: dict of `config.json`.
+        **choices: tuple of the values that are built, by the name of the switch.
+    """
+    for name, values in choices.items():
+        check_choice(f"the configuration's {name}", config.get(name, values[0]), values)
+
+
 def assign(tensors, layout, ignored=()):
     """Give a network the tensors of a checkpoint, all or none.
 
@@ -58,16 +99,24 @@ def assign(tensors, layout, ignored=()):
     values = []
     for key, targets in layout.items():
         for target in targets if isinstance(targets, list) else [targets]:
-            variable, convert = target if isinstance(target, tuple) else (target, None)
-            value = convert(tensors[key]) if convert else tensors[key]
-            if value.shape != tuple(variable.shape):
-                raise ValueError(
-                    f"the checkpoint's {key!r} has shape {tensors[key].shape}, which does not fit "
-                    f"the {tuple(variable.shape)} that its configuration wants."
-                )
-            values.append((variable, value))
+            variable, convert = target if isinstance(target, tuple) else (target, np.asarray)
+            values.append((variable, _fitting(key, tensors[key], variable, convert)))
     for variable, value in values:
         variable.assign(value)
+
+
+def _fitting(key, tensor, variable, convert):
+    """A tensor in the shape and the dtype of its variable."""
+    try:
+        value = convert(tensor)
+    except (IndexError, ValueError):  # it cannot be turned into any shape that would do
+        value = tensor
+    if value.shape != tuple(variable.shape):
+        raise ValueError(
+            f"the checkpoint's {key!r} has shape {tensor.shape}, which does not fit the "
+            f"{tuple(variable.shape)} that its configuration asks for."
+        )
+    return value.astype(variable.dtype)
 
 
 def linear(prefix, layer):

@@ -55,3 +55,9 @@ def row_error(found, wanted):
     axes = tuple(range(1, wanted.ndim))
     largest = np.maximum(np.abs(wanted).max(axis=axes, keepdims=True), 1e-30)
     return float((np.abs(found.astype("float64") - wanted) / largest).max())
+
+
+def levels(inputs):
+    """The `quantile_levels` of a case as they were written before they became float32, or None."""
+    given = inputs.get("quantile_levels")
+    return None if given is None else [round(float(level), 6) for level in given]
