@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import ml_dtypes  # noqa: F401  teaches NumPy the dtype bfloat16
 import numpy as np
 import safetensors
 from safetensors.numpy import load_file

@@ -18,6 +18,7 @@ from kerastrans.models.pretrained.scaling import (
     empirical_quantiles,
     location_and_scale,
     padded_to_patches,
+    rescaled,
 )
 from kerastrans.models.pretrained.t5 import read_t5_stacks, residual_block, t5_stack
 from kerastrans.utils.precision import full_precision
@@ -75,10 +76,10 @@ def _read(config):
     sizes = ("context_length", "prediction_length", "input_patch_size", "input_patch_stride")
     patch_length = read_sizes(own, *sizes)["input_patch_size"]
     refuse_others(own, use_reg_token=(False, True), input_patch_stride=(patch_length,))
-    t5 = read_t5_stacks(config)
-    vocab_size = 1 + bool(own.get("use_reg_token"))
-    refuse_others(config, vocab_size=(vocab_size,), decoder_start_token_id=tuple(range(vocab_size)))
-    return own, {"decoder_start_token_id": 0, **t5}
+    vocab_size = 1 + bool(own.get("use_reg_token"))  # whatever `vocab_size` says
+    refuse_others(config, decoder_start_token_id=tuple(range(vocab_size)))
+    t5 = {"decoder_start_token_id": 0, **read_t5_stacks(config)}
+    return own, {**t5, "vocab_size": vocab_size}
 
 
 class ChronosBolt(PretrainedModel):
@@ -129,8 +130,7 @@ class ChronosBolt(PretrainedModel):
         values = padded_to_patches(scaled, self.patch_length)
         seen = padded_to_patches(ops.cast(observed, values.dtype), self.patch_length)
         patches = ops.concatenate([values, seen], axis=-1)
-        x = self.network([patches, ops.any(seen > 0, axis=-1)])
-        return x * scale[:, None] + location[:, None]
+        return rescaled(self.network([patches, ops.any(seen > 0, axis=-1)]), location, scale)
 
     def padded_length(self, length):
         most = math.ceil(self.max_context / self.patch_length)

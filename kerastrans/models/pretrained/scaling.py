@@ -22,6 +22,14 @@ def location_and_scale(history, smallest=1e-5):
     return location, ops.where(count > 0, scale, 1.0)
 
 
+def rescaled(scaled, location, scale):
+    """Values `(batch, ..., n)` in the units of their series; location and scale `(batch, 1)`."""
+    sizes = (-1,) + (1,) * (len(scaled.shape) - 1)
+    # The location comes first: Keras 3.15 on TensorFlow takes a second summand (n, 1, 1) for a
+    # bias of the last axis where that has n values too.
+    return ops.reshape(location, sizes) + scaled * ops.reshape(scale, sizes)
+
+
 def padded_to_patches(values, patch_length):
     """Steps `(..., time)` as `(..., patches, patch_length)`, filled up with zeros on the left."""
     missing = -values.shape[-1] % patch_length

@@ -7,7 +7,7 @@ from kerastrans.models.pretrained.checkpoint import read_sizes, refuse_others
 from kerastrans.utils.validation import check_dropout, check_non_negative
 
 ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
-SIZES = ("d_model", "d_kv", "d_ff", "num_heads", "num_layers", "vocab_size")
+SIZES = ("d_model", "d_kv", "d_ff", "num_heads", "num_layers")
 DEFAULTS = {"dropout_rate": 0.1, "layer_norm_epsilon": 1e-6}
 
 

@@ -1,0 +1,38 @@
+import numpy as np
+from keras import ops
+
+from kerastrans.models.pretrained.scaling import (
+    empirical_quantiles,
+    location_and_scale,
+    padded_to_patches,
+    rescaled,
+)
+
+
+def test_location_and_scale_are_of_the_observed_steps():
+    history = np.array([[1.0, np.nan, 3.0], [2.0, 2.0, 2.0], [np.nan] * 3], "float32")
+    location, scale = map(ops.convert_to_numpy, location_and_scale(history))
+    np.testing.assert_allclose(location[:, 0], [2.0, 2.0, 0.0])
+    np.testing.assert_allclose(scale[:, 0], [1.0, 1e-5, 1.0])
+
+
+def test_scaled_values_come_back_row_by_row():
+    scaled = np.arange(18, dtype="float32").reshape(3, 2, 3)  # as many rows as last values
+    location, scale = np.array([[1.0], [20.0], [300.0]]), np.array([[1.0], [2.0], [3.0]])
+    expected = location[:, None] + scale[:, None] * scaled
+    values = rescaled(scaled, location.astype("float32"), scale.astype("float32"))
+    np.testing.assert_allclose(ops.convert_to_numpy(values), expected)
+
+
+def test_patches_are_filled_up_on_the_left():
+    patches = ops.convert_to_numpy(padded_to_patches(np.array([[1.0, 2.0, 3.0]]), 2))
+    np.testing.assert_array_equal(patches, [[[0, 1], [2, 3]]])
+    assert padded_to_patches(np.ones((4, 6)), 3).shape == (4, 2, 3)
+
+
+def test_empirical_quantiles_are_those_of_numpy():
+    samples = np.random.default_rng(0).normal(size=(2, 3, 17)).astype("float32")
+    levels = (0.05, 0.5, 0.93)
+    found = ops.convert_to_numpy(empirical_quantiles(samples, levels))
+    expected = np.moveaxis(np.quantile(samples, levels, axis=-1), 0, -1)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
