@@ -11,7 +11,9 @@ from kerastrans.layers.fourier import FourierBlock
 from kerastrans.layers.fourier_attention import FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
+from kerastrans.layers.grid_attention import GridAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
@@ -38,7 +40,9 @@ __all__ = [
     "FourierCrossAttention",
     "FutureClock",
     "GlobalToken",
+    "GridAttention",
     "InterpretableMultiHeadAttention",
+    "LastTokens",
     "LearntPositionalEncoding",
     "MissingHistory",
     "PaddingMask",

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from kerastrans.models.pretrained.base import PretrainedModel, few_sizes
+from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import (
     assign,
     read_section,
@@ -16,6 +16,7 @@ from kerastrans.models.pretrained.checkpoint import (
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import (
     empirical_quantiles,
+    few_patches,
     location_and_scale,
     padded_to_patches,
     rescaled,
@@ -133,8 +134,7 @@ class ChronosBolt(PretrainedModel):
         return rescaled(self.network([patches, ops.any(seen > 0, axis=-1)]), location, scale)
 
     def padded_length(self, length):
-        most = math.ceil(self.max_context / self.patch_length)
-        return min(few_sizes(math.ceil(length / self.patch_length)), most) * self.patch_length
+        return few_patches(length, self.patch_length, self.max_context)
 
     def off_grid(self, quantiles, levels):
         """Interpolated as if the levels were evenly spaced with a step from 0 to the first.

@@ -24,9 +24,10 @@ class KeyedLayers:
         self._layers = {}
 
     def __call__(self, key, kind, *args, **kwargs):
-        """A new layer `kind(*args, **kwargs)`, named after its key."""
-        # Torch takes no dots in the names of its parameters.
-        self._layers[key] = kind(*args, **kwargs, name=key.replace(".", "_"))
+        """The layer of a key: `kind(*args, **kwargs)` when it is first asked for."""
+        if key not in self._layers:
+            # Torch takes no dots in the names of its parameters.
+            self._layers[key] = kind(*args, **kwargs, name=key.replace(".", "_"))
         return self._layers[key]
 
     def layout(self):

@@ -6,6 +6,7 @@ from kerastrans.models.pretrained.scaling import (
     location_and_scale,
     padded_to_patches,
     rescaled,
+    weighted_quantiles,
 )
 
 
@@ -36,3 +37,10 @@ def test_empirical_quantiles_are_those_of_numpy():
     found = ops.convert_to_numpy(empirical_quantiles(samples, levels))
     expected = np.moveaxis(np.quantile(samples, levels, axis=-1), 0, -1)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_weighted_quantiles_are_linear_between_cumulated_weights():
+    samples = np.array([[[30.0, 10.0, 20.0]], [[3.0, 1.0, 2.0]]], "float32")
+    weights = np.array([0.5, 0.3, 0.2])  # in order: 0.3, 0.5 and 1.0 are reached
+    found = ops.convert_to_numpy(weighted_quantiles(samples, weights, (0.1, 0.4, 0.75)))
+    np.testing.assert_allclose(found[:, 0], [[10, 15, 25], [1, 1.5, 2.5]], rtol=1e-5)
