@@ -16,7 +16,7 @@ class KeyedLayers:
         >>> import keras
         >>> layer = KeyedLayers()
         >>> x = layer("encoder.wi", keras.layers.Dense, 4, use_bias=False)(keras.Input((3,)))
-        >>> {key: target[0].shape for key, target in layer.layout().items()}
+        >>> {key: tuple(target[0].shape) for key, target in layer.layout().items()}
         {'encoder.wi.weight': (3, 4)}
     """
 
