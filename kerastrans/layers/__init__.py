@@ -15,6 +15,7 @@ from kerastrans.layers.grid_attention import GridAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
 from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.missing_history import MissingHistory
+from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
@@ -45,6 +46,7 @@ __all__ = [
     "LastTokens",
     "LearntPositionalEncoding",
     "MissingHistory",
+    "ObservedNormalization",
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",

@@ -6,11 +6,13 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.base import DECILES
 from kerastrans.models.pretrained.scaling import (
-    location_and_scale,
+    arcsinh,
     padded_to_patches,
     rescaled,
+    sinh,
     weighted_quantiles,
 )
 
@@ -78,8 +80,8 @@ class GroupForecast:
         steps = patches * self.patch_length
         context = context[..., -self.max_context :]
         series = context.shape[1]
-        location, scale = location_and_scale(context)
-        values, seen = map(self._in_patches, self._scaled(context, location, scale))
+        values, seen, location, scale = ObservedNormalization()(context)
+        values, seen = self._in_patches(self._squashed(values)), self._in_patches(seen)
         past = self._with_time(values, seen, first=-values.shape[2] * self.patch_length)
         future = self._future(known, location, scale, steps)
         future = self._with_time(*map(self._in_patches, future), first=0)
@@ -87,7 +89,7 @@ class GroupForecast:
         x = ops.reshape(x, (-1, series, patches, len(self.levels), self.patch_length))
         x = ops.transpose(x, (0, 1, 3, 2, 4))
         x = ops.reshape(x, (-1, series, len(self.levels), steps))
-        return rescaled(ops.sinh(x) if self.use_arcsinh else x, location, scale)
+        return rescaled(sinh(x) if self.use_arcsinh else x, location, scale)
 
     def _future(self, known, location, scale, steps):
         """Scaled values and mask of the future, each `(batch, series, steps)`."""
@@ -95,11 +97,14 @@ class GroupForecast:
         if known is None:
             return unknown, unknown
         count = known.shape[1]
-        values, seen = self._scaled(known[..., :steps], location[:, -count:], scale[:, -count:])
+        known = known[..., :steps]
+        observed = ops.logical_not(ops.isnan(known))
+        values = (known - location[:, -count:]) / scale[:, -count:]
+        values = self._squashed(ops.where(observed, values, 0.0))
         widths = [(0, 0), (0, 0), (0, steps - values.shape[-1])]
         return [
             ops.concatenate([unknown[:, count:], ops.pad(x, widths)], axis=1)
-            for x in (values, seen)
+            for x in (values, ops.cast(observed, values.dtype))
         ]
 
     def _merged(self, samples):
@@ -111,12 +116,8 @@ class GroupForecast:
         merged = weighted_quantiles(samples, self.path_weights, self.levels)
         return ops.transpose(merged, (0, 1, 3, 2))
 
-    def _scaled(self, values, location, scale):
-        """Values in units of their series, 0 where missing, and 1 where they are not."""
-        observed = ops.logical_not(ops.isnan(values))
-        scaled = (ops.where(observed, values, location) - location) / scale
-        scaled = ops.arcsinh(scaled) if self.use_arcsinh else scaled
-        return scaled, ops.cast(observed, scaled.dtype)
+    def _squashed(self, values):
+        return arcsinh(values) if self.use_arcsinh else values
 
     def _in_patches(self, values):
         return padded_to_patches(values, self.patch_length)

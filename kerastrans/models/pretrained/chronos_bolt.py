@@ -6,6 +6,7 @@ import keras
 import numpy as np
 from keras import layers, ops
 
+from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import (
     assign,
@@ -17,7 +18,6 @@ from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import (
     empirical_quantiles,
     few_patches,
-    location_and_scale,
     padded_to_patches,
     rescaled,
 )
@@ -115,21 +115,19 @@ class ChronosBolt(PretrainedModel):
             blocks.append(block)
         return ops.concatenate(blocks, axis=1)[:, :prediction_length]
 
-    def native(self, history, observed=None):
+    def native(self, history, visible=None):
         """The forecast of the native horizon, `(batch, horizon, len(levels))`.
 
         Args:
             history: `(batch, context_length)`, NaN where missing.
-            observed: boolean, of the same shape: what the network sees; by default all that is not
-                missing. What it does not see still enters location and scale.
+            visible: boolean, of the same shape, what is shown to the network, see
+                `kerastrans.layers.ObservedNormalization`.
         """
-        if observed is None:
-            observed = ops.logical_not(ops.isnan(history))
-        history, observed = history[:, -self.max_context :], observed[:, -self.max_context :]
-        location, scale = location_and_scale(history)
-        scaled = ops.where(observed, (history - location) / scale, 0.0)
+        history = history[:, -self.max_context :]
+        visible = None if visible is None else visible[:, -self.max_context :]
+        scaled, seen, location, scale = ObservedNormalization()(history, visible)
         values = padded_to_patches(scaled, self.patch_length)
-        seen = padded_to_patches(ops.cast(observed, values.dtype), self.patch_length)
+        seen = padded_to_patches(seen, self.patch_length)
         patches = ops.concatenate([values, seen], axis=-1)
         return rescaled(self.network([patches, ops.any(seen > 0, axis=-1)]), location, scale)
 

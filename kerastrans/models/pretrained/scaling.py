@@ -1,4 +1,4 @@
-"""The way into a pretrained network and out of it: location and scale, patches, paths."""
+"""The way into a pretrained network and out of it: scales, patches, quantiles of paths."""
 
 import numpy as np
 from keras import ops
@@ -7,22 +7,17 @@ from keras.backend import standardize_dtype
 from kerastrans.models.pretrained.base import few_sizes
 
 
-def location_and_scale(history, smallest=1e-5):
-    """Mean and standard deviation of the observed steps, each `(..., 1)`.
+def arcsinh(x):
+    """As `ops.arcsinh`, to an absolute 1e-7, of operators that ONNX and LiteRT have too."""
+    size = ops.abs(x)
+    most = ops.maximum(size, 1)  # divided by it, a square cannot overflow
+    root = most * ops.sqrt(ops.square(1 / most) + ops.square(size / most))
+    return ops.sign(x) * ops.log(size + root)
 
-    Args:
-        history: `(..., time)`, NaN where missing.
-        smallest: float, the scale of a constant series. A series without any observed step has
-            location 0 and scale 1.
-    """
-    observed = ops.logical_not(ops.isnan(history))
-    count = ops.sum(ops.cast(observed, history.dtype), axis=-1, keepdims=True)
-    divisor = ops.maximum(count, 1)
-    location = ops.sum(ops.where(observed, history, 0.0), axis=-1, keepdims=True) / divisor
-    squares = ops.where(observed, ops.square(history - location), 0.0)
-    scale = ops.sqrt(ops.sum(squares, axis=-1, keepdims=True) / divisor)
-    scale = ops.where(scale > 0, scale, smallest)
-    return location, ops.where(count > 0, scale, 1.0)
+
+def sinh(x):
+    """As `ops.sinh`, to an absolute 1e-7 near 0, of operators that ONNX and LiteRT have too."""
+    return (ops.exp(x) - ops.exp(-x)) / 2
 
 
 def rescaled(scaled, location, scale):
