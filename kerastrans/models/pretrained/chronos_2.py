@@ -14,7 +14,7 @@ from kerastrans.models.pretrained.chronos_2_network import build_network, read_c
 from kerastrans.models.pretrained.chronos_2_paths import GroupForecast
 from kerastrans.models.pretrained.groups import alike, joined, read_tasks, stacked
 from kerastrans.models.pretrained.scaling import few_patches
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.backend import compile_by_name
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = "Chronos2Model"
@@ -112,9 +112,9 @@ class Chronos2(PretrainedModel):
         groups = joined(tasks, ROWS) if cross_learning else tasks
         found = [None] * len(groups)
         for sizes, numbers in alike(groups, ROWS):
-            run, names = self._compiled(length, prediction_length, *sizes)
+            run = self._compiled(length, prediction_length, *sizes)
             inputs = stacked([groups[number] for number in numbers], length, self.max_context)
-            for number, quantiles in zip(numbers, run(*(inputs[x] for x in names)), strict=True):
+            for number, quantiles in zip(numbers, run(**inputs), strict=True):
                 found[number] = np.swapaxes(quantiles, 0, 1)
         rows = np.split(np.concatenate(found), np.cumsum([len(task.target) for task in tasks])[:-1])
         return [{"quantiles": self.at_levels(x, levels), "mean": self.point(x)} for x in rows]
@@ -122,8 +122,7 @@ class Chronos2(PretrainedModel):
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
     def _compiled(self, length, prediction_length, num_channels, past, future):
         covariates = {"past": (0,) * past, "future": (0,) * future}
-        model = self.build(length, prediction_length, num_channels, covariates)
-        return compile_inference(model), [tensor.name for tensor in model.inputs]
+        return compile_by_name(self.build(length, prediction_length, num_channels, covariates))
 
     def padded_length(self, length):
         return few_patches(length, self.groups.patch_length, self.max_context)

@@ -56,6 +56,7 @@ def _layout(key, layer):
     weights = {
         layers.RMSNormalization: "scale",
         layers.Embedding: "embeddings",
+        layers.ReversibleEmbedding: "embeddings",
         RelativePositionBias: "table",
     }
     return {f"{key}.weight": getattr(layer, weights[type(layer)])}

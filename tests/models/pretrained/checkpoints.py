@@ -29,6 +29,27 @@ CHRONOS_BOLT = {
 }
 
 
+CHRONOS_T5 = {
+    **T5,
+    "architectures": ["T5ForConditionalGeneration"],
+    "vocab_size": 24,
+    "chronos_config": {
+        "context_length": 20,
+        "prediction_length": 4,
+        "model_type": "seq2seq",
+        "tokenizer_class": "MeanScaleUniformBins",
+        "tokenizer_kwargs": {"low_limit": -4.0, "high_limit": 4.0},
+        "n_tokens": 24,
+        "n_special_tokens": 2,
+        "pad_token_id": 0,
+        "eos_token_id": 1,
+        "use_eos_token": True,
+        "num_samples": 6,
+        "temperature": 1.0,
+        "top_k": 5,
+        "top_p": 1.0,
+    },
+}
 DECILES = [k / 10 for k in range(1, 10)]
 CHRONOS_2 = {
     "architectures": ["Chronos2Model"],
