@@ -13,6 +13,7 @@ object reads these parameters later, as NumPy arrays: `point`, `median`, `quanti
 import keras  # first, so that kerastrans._register finds no module half imported
 
 from kerastrans.heads.base import Head
+from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.known_targets import KnownTargets
 from kerastrans.heads.losses import CRPS, NegativeLogLikelihood, Pinball, PointError
 from kerastrans.heads.mixture import MixtureHead
@@ -26,6 +27,7 @@ from kerastrans.utils.validation import suggest
 
 __all__ = [
     "CRPS",
+    "GivenQuantiles",
     "Head",
     "KnownTargets",
     "MixtureHead",

@@ -11,8 +11,11 @@ from kerastrans.layers.fourier import FourierBlock
 from kerastrans.layers.fourier_attention import FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
+from kerastrans.layers.grid_attention import GridAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.missing_history import MissingHistory
+from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
@@ -21,9 +24,11 @@ from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
 from kerastrans.layers.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent_forecaster import RecurrentForecaster
+from kerastrans.layers.relative_position_bias import RelativePositionBias
 from kerastrans.layers.residual_attention import ResidualAttention
 from kerastrans.layers.reversible_normalization import ReversibleInstanceNormalization
 from kerastrans.layers.segment_embedding import ChannelSegmentEmbedding
+from kerastrans.layers.unscaled_attention import UnscaledAttention
 from kerastrans.layers.value_embedding import ValueEmbedding
 
 __all__ = [
@@ -36,9 +41,12 @@ __all__ = [
     "FourierCrossAttention",
     "FutureClock",
     "GlobalToken",
+    "GridAttention",
     "InterpretableMultiHeadAttention",
+    "LastTokens",
     "LearntPositionalEncoding",
     "MissingHistory",
+    "ObservedNormalization",
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",
@@ -47,8 +55,10 @@ __all__ = [
     "RecurrentCycle",
     "RecurrentDecoder",
     "RecurrentForecaster",
+    "RelativePositionBias",
     "ResidualAttention",
     "ReversibleInstanceNormalization",
     "SeriesDecomposition",
+    "UnscaledAttention",
     "ValueEmbedding",
 ]

@@ -1,0 +1,33 @@
+"""Quantiles that a network returns itself."""
+
+import keras
+
+from kerastrans.heads.quantile import QuantileHead
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class GivenQuantiles(QuantileHead):
+    """The last layer of a network that returns its quantiles in the units of the series.
+
+    Nothing keeps them from crossing but what the network does about it. Otherwise it reads a
+    forecast as `QuantileHead` does.
+
+    Args:
+        levels: increasing probabilities, each in (0, 1), one for each value of the last axis.
+        **kwargs: more arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: `(batch, prediction_length, num_channels, len(levels))`.
+
+    Returns:
+        The same tensor.
+
+    Example:
+        >>> import numpy as np
+        >>> head = GivenQuantiles([0.1, 0.5, 0.9])
+        >>> head(np.array([[[[1.0, 2.0, 4.0]]]])).shape
+        (1, 1, 1, 3)
+    """
+
+    def call(self, inputs):
+        return inputs

@@ -1,0 +1,62 @@
+"""Multi-head attention as T5 has it."""
+
+import keras
+from keras import ops
+
+from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
+from kerastrans.layers.projected_attention import ProjectedAttention
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class UnscaledAttention(ProjectedAttention):
+    """Multi-head attention whose scores are not divided by the root of the heads' width.
+
+    Its projections have no biases. The scores take a bias by position from outside, which several
+    layers can share. Arguments as `CachedMultiHeadAttention`; a query whose every key is hidden
+    attends to nothing. The layer cannot be decoded step by step.
+
+    Call arguments:
+        query: `(batch, query, d_model)`.
+        memory: `(batch, key, memory_width)`; None for self-attention.
+        position_bias: broadcastable to `(batch, num_heads, query, key)`, added to the scores, see
+            `RelativePositionBias`.
+        padding_mask: boolean `(batch, key)`, or `(batch, query, key)` for one mask per query,
+            True = may be attended to.
+
+    Returns:
+        `(batch, query, d_model)`.
+
+    Raises:
+        ValueError: As `CachedMultiHeadAttention`.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(UnscaledAttention(num_heads=2, key_dim=8)(ops.ones((4, 10, 16))))
+        (4, 10, 16)
+
+    Source: Raffel et al. (2020), section 2.1; Shazeer, Stern (2018), "Adafactor", whose optimizer
+    makes the scale a matter of how the weights start.
+    """
+
+    def build(self, query_shape, memory_shape=None, position_bias_shape=None):
+        super().build(query_shape, memory_shape)
+
+    def call(self, query, memory=None, position_bias=None, padding_mask=None):
+        keys, values = self.project(query if memory is None else memory)
+        scores = self._scores(self._queries(query), keys)
+        if position_bias is not None:
+            scores = scores + ops.cast(position_bias, scores.dtype)
+        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
+        mask = combine_masks(for_each_query(padding_mask), look_ahead)
+        weights = self.weights_dropout(self._normalise(scores, mask))
+        return self._merge_heads(ops.matmul(weights, values))
+
+    def compute_output_shape(self, query_shape, memory_shape=None, position_bias_shape=None):
+        return query_shape
+
+    def _queries(self, query):
+        return self._split_heads(self.query_dense(query))
+
+    def _dense(self, units, name):
+        layer = super()._dense(units, name)
+        return keras.layers.Dense.from_config({**layer.get_config(), "use_bias": False})

@@ -1,0 +1,203 @@
+"""What all pretrained models share: a call on arrays, and a functional model for the Forecaster."""
+
+import functools
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.heads.quantile import CLOSE
+from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.validation import check_levels, check_positive_integers
+
+ROWS = 256  # forecast at once
+EXTRAS = ("past_covariates", "future_covariates", "cross_learning")
+DECILES = tuple(k / 10 for k in range(1, 10))
+
+
+class PretrainedModel:
+    """A published network with its weights.
+
+    A subclass sets the attributes and defines `quantiles`; `at_levels` and `point` where it
+    differs. The weights are in `network`, a functional Keras model that all models which `build`
+    makes share: to train one is to train them all.
+
+    Attributes:
+        network: Keras model, from the tokens of a window to the raw forecast.
+        levels: tuple of float, the quantiles that were trained.
+        max_context: int, the longest history that it reads, in steps.
+    """
+
+    def __init__(self, network, levels, max_context):
+        self.network = network
+        self.levels = check_levels(levels)
+        self.max_context = max_context
+
+    def quantiles(self, history, prediction_length):
+        """The forecast of a history, on tensors, as a part of a model's graph.
+
+        Args:
+            history: `(batch, context_length)`, NaN where missing.
+            prediction_length: int.
+
+        Returns:
+            `(batch, prediction_length, len(levels))`.
+        """
+        raise NotImplementedError
+
+    def padded_length(self, length):
+        """The steps to which a history of `length` steps is padded: few sizes, each compiled once.
+
+        What is padded on the left is missing.
+        """
+        raise NotImplementedError
+
+    def at_levels(self, quantiles, levels):
+        """Quantiles at any levels, NumPy `(..., len(levels))`: where all were trained, as they are.
+
+        Args:
+            quantiles: NumPy `(..., len(self.levels))`.
+            levels: probabilities, in any order.
+        """
+        distances = np.abs(np.subtract.outer(np.asarray(levels), self.levels))
+        if (distances.min(axis=1) <= CLOSE).all():
+            return quantiles[..., distances.argmin(axis=1)]
+        return self.off_grid(quantiles, levels)
+
+    def off_grid(self, quantiles, levels):
+        """Quantiles at levels of which one was not trained; here linear between the trained ones.
+
+        Beyond the outermost levels they are constant.
+        """
+        trained = np.asarray(self.levels)
+        right = np.clip(np.searchsorted(trained, levels), 1, len(trained) - 1)
+        low, high = trained[right - 1], trained[right]
+        share = np.clip((np.asarray(levels) - low) / (high - low), 0, 1).astype(quantiles.dtype)
+        below, above = quantiles[..., right - 1], quantiles[..., right]
+        return below + share * (above - below)
+
+    def build(self, context_length, prediction_length, num_channels=1):
+        """A functional Keras model, as those of `kerastrans.zoo`, that shares these weights.
+
+        Args:
+            context_length: int, steps of history.
+            prediction_length: int, steps to forecast.
+            num_channels: int, each forecast on its own.
+
+        Returns:
+            A model from `(batch, context_length, num_channels)`, NaN where missing, to
+            `(batch, prediction_length, num_channels, len(levels))`.
+
+        Raises:
+            ValueError: A size below 1.
+        """
+        sizes = {"context_length": context_length, "prediction_length": prediction_length}
+        check_positive_integers(**sizes, num_channels=num_channels)
+        history = keras.Input((context_length, num_channels), name="history")
+        rows = ops.reshape(ops.transpose(history, (0, 2, 1)), (-1, context_length))
+        x = self.quantiles(rows, prediction_length)
+        x = ops.reshape(x, (-1, num_channels, prediction_length, len(self.levels)))
+        forecast = GivenQuantiles(self.levels)(ops.transpose(x, (0, 2, 1, 3)))
+        return keras.Model(history, forecast, name=self.network.name)
+
+    def forecast(
+        self,
+        series,
+        prediction_length,
+        quantile_levels=None,
+        past_covariates=None,
+        future_covariates=None,
+        cross_learning=False,
+    ):
+        """Forecasts of series of any lengths, each by itself.
+
+        Args:
+            series: list of arrays `(time,)` or `(variates, time)`, NaN where missing; of one that
+                is longer than `max_context` the last part is used.
+            prediction_length: int, steps to forecast.
+            quantile_levels: probabilities; by default 0.1, 0.2 ... 0.9.
+            past_covariates: list of dicts of arrays `(time,)`, one a series, for a model that
+                takes them.
+            future_covariates: list of dicts of arrays `(prediction_length,)`.
+            cross_learning: bool, whether the series inform each other.
+
+        Returns:
+            A list of dicts, one a series: "quantiles" `(variates, prediction_length, levels)` and
+            "mean" `(variates, prediction_length)`, the point forecast.
+
+        Raises:
+            ValueError: No series, one without a step or with an infinite value, a level outside
+                (0, 1), or what the model cannot take.
+        """
+        refuse_extras(self.network.name, past_covariates, future_covariates, cross_learning)
+        check_positive_integers(prediction_length=prediction_length)
+        levels = as_levels(quantile_levels)
+        tasks = as_tasks(series)
+        rows = [row[-self.max_context :] for task in tasks for row in task]
+        length = self.padded_length(max(map(len, rows)))
+        padded = np.stack([left_padded(row, length) for row in rows])
+        run = self._compiled(length, prediction_length)
+        batches = np.array_split(padded, -(-len(padded) // ROWS))
+        found = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
+        ends = np.cumsum([len(task) for task in tasks])[:-1]
+        return [
+            {"quantiles": self.at_levels(part, levels), "mean": self.point(part)}
+            for part in np.split(found, ends)
+        ]
+
+    def point(self, quantiles):
+        """The point forecast, NumPy `(...)`, of quantiles `(..., len(self.levels))`: the median."""
+        return self.at_levels(quantiles, (0.5,))[..., 0]
+
+    @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
+    def _compiled(self, length, prediction_length):
+        return compile_inference(self.build(length, prediction_length))
+
+
+def refuse_extras(name, *values):
+    """Raise ValueError for an argument of `forecast` that a model of single series cannot take."""
+    for extra, value in zip(EXTRAS, values, strict=True):
+        if value:
+            raise ValueError(f"{name} takes no {extra}: each series is on its own.")
+
+
+def as_levels(levels=None):
+    """Probabilities in the order in which they are asked for; by default 0.1, 0.2 ... 0.9."""
+    levels = DECILES if levels is None else tuple(map(float, levels))
+    check_levels(sorted(set(levels)))
+    return levels
+
+
+def few_sizes(count):
+    """The next of few sizes that is at least `count`: at most a quarter more, four an octave."""
+    step = 2 ** max(0, count.bit_length() - 3)
+    return -(-count // step) * step
+
+
+def as_tasks(series):
+    """Arrays `(variates, time)` of the compute dtype, one a series, checked.
+
+    Raises:
+        ValueError: No series, or one that is not as it should be; its number is told.
+    """
+    tasks = [np.asarray(values, keras.config.floatx()) for values in series]
+    if not tasks:
+        raise ValueError("there is no series to forecast.")
+    for number, task in enumerate(tasks):
+        if task.ndim not in (1, 2) or task.size == 0:
+            raise ValueError(
+                f"series {number} must be (time,) or (variates, time) with at least one step, got "
+                f"shape {task.shape}."
+            )
+        if np.isinf(task).any():
+            raise ValueError(f"series {number} holds an infinite value.")
+    return [np.atleast_2d(task) for task in tasks]
+
+
+def left_padded(values, length):
+    """The last `length` steps, after as many missing ones as are lacking; time is the last axis."""
+    values = values[..., -length:]
+    missing = length - values.shape[-1]
+    widths = [(0, 0)] * (values.ndim - 1) + [(missing, 0)]
+    return np.pad(values, widths, constant_values=np.nan)

@@ -1,0 +1,62 @@
+"""A network's layers by the keys of its checkpoint."""
+
+from keras import layers
+
+from kerastrans.layers import RelativePositionBias, UnscaledAttention
+from kerastrans.models.pretrained.checkpoint import linear
+
+
+class KeyedLayers:
+    """Makes layers, each under the key that it has in a checkpoint, and keeps them by it.
+
+    A network that is made of these layers knows where its weights come from: `layout` tells it,
+    once all have been called.
+
+    Example:
+        >>> import keras
+        >>> layer = KeyedLayers()
+        >>> x = layer("encoder.wi", keras.layers.Dense, 4, use_bias=False)(keras.Input((3,)))
+        >>> {key: tuple(target[0].shape) for key, target in layer.layout().items()}
+        {'encoder.wi.weight': (3, 4)}
+    """
+
+    def __init__(self):
+        self._layers = {}
+
+    def __call__(self, key, kind, *args, **kwargs):
+        """The layer of a key: `kind(*args, **kwargs)` when it is first asked for."""
+        if key not in self._layers:
+            # Torch takes no dots in the names of its parameters.
+            self._layers[key] = kind(*args, **kwargs, name=key.replace(".", "_"))
+        return self._layers[key]
+
+    def layout(self):
+        """Where the weights come from, as `checkpoint.assign` takes it."""
+        layout = {}
+        for key, layer in self._layers.items():
+            layout.update(_layout(key, layer))
+        return layout
+
+
+def _layout(key, layer):
+    if isinstance(layer, layers.Dense):
+        return linear(key, layer)
+    if isinstance(layer, UnscaledAttention):
+        parts = {
+            "q": layer.query_dense,
+            "k": layer.key_dense,
+            "v": layer.value_dense,
+            "o": layer.output_dense,
+        }
+        return {
+            name: target
+            for part, dense in parts.items()
+            for name, target in linear(f"{key}.{part}", dense).items()
+        }
+    weights = {
+        layers.RMSNormalization: "scale",
+        layers.Embedding: "embeddings",
+        layers.ReversibleEmbedding: "embeddings",
+        RelativePositionBias: "table",
+    }
+    return {f"{key}.weight": getattr(layer, weights[type(layer)])}

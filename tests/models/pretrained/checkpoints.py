@@ -1,0 +1,94 @@
+"""Small checkpoints with random weights, for what needs no reference."""
+
+import json
+
+import numpy as np
+from safetensors.numpy import save_file
+
+T5 = {
+    "architectures": ["ChronosBoltModelForForecasting"],
+    "d_model": 12,
+    "d_kv": 3,
+    "d_ff": 10,
+    "num_heads": 2,
+    "num_layers": 2,
+    "num_decoder_layers": 1,
+    "relative_attention_num_buckets": 8,
+    "relative_attention_max_distance": 16,
+}
+CHRONOS_BOLT = {
+    **T5,
+    "chronos_config": {
+        "context_length": 40,
+        "prediction_length": 6,
+        "input_patch_size": 4,
+        "input_patch_stride": 4,
+        "quantiles": [0.1, 0.5, 0.9],
+        "use_reg_token": True,
+    },
+}
+
+
+CHRONOS_T5 = {
+    **T5,
+    "architectures": ["T5ForConditionalGeneration"],
+    "vocab_size": 24,
+    "chronos_config": {
+        "context_length": 20,
+        "prediction_length": 4,
+        "model_type": "seq2seq",
+        "tokenizer_class": "MeanScaleUniformBins",
+        "tokenizer_kwargs": {"low_limit": -4.0, "high_limit": 4.0},
+        "n_tokens": 24,
+        "n_special_tokens": 2,
+        "pad_token_id": 0,
+        "eos_token_id": 1,
+        "use_eos_token": True,
+        "num_samples": 6,
+        "temperature": 1.0,
+        "top_k": 5,
+        "top_p": 1.0,
+    },
+}
+DECILES = [k / 10 for k in range(1, 10)]
+CHRONOS_2 = {
+    "architectures": ["Chronos2Model"],
+    **{name: T5[name] for name in ("d_model", "d_ff", "num_heads", "num_layers")},
+    "d_kv": 4,
+    "chronos_config": {
+        "context_length": 24,
+        "input_patch_size": 4,
+        "input_patch_stride": 4,
+        "output_patch_size": 4,
+        "max_output_patches": 2,
+        "quantiles": [0.01, *DECILES, 0.99],
+        "time_encoding_scale": 20,
+        "use_arcsinh": True,
+        "use_reg_token": True,
+    },
+}
+
+
+def write(folder, config, tensors):
+    """A folder as it is published."""
+    (folder / "config.json").write_text(json.dumps(config))
+    save_file(tensors, folder / "model.safetensors")
+    return folder
+
+
+def random_tensors(layout, scale=0.2):
+    """Tensors for all keys of a layout whose weights are at most transposed."""
+    rng = np.random.default_rng(0)
+    tensors = {}
+    for key, target in layout.items():
+        variable, convert = target if isinstance(target, tuple) else (target, np.asarray)
+        values = rng.normal(0, scale, variable.shape).astype("float32")
+        tensors[key] = np.ascontiguousarray(convert(values))
+    return tensors
+
+
+def changed(config, **values):
+    """A configuration with other values, also in its section `chronos_config`."""
+    section = {name: value for name, value in values.items() if name in config["chronos_config"]}
+    own = {name: value for name, value in values.items() if name not in section}
+    return {**config, **own, "chronos_config": {**config["chronos_config"], **section}}

@@ -1,0 +1,53 @@
+"""Every port computes what its reference computes, see `cases` for where that comes from.
+
+How a case is called is decided by the arrays that it has: `calls_<port>.call(model, inputs)`
+returns the outputs by name, and raises `LookupError` for arrays that it does not know.
+"""
+
+import importlib
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans.models import pretrained
+from tests.models.pretrained import cases
+
+# In units of each row's largest absolute value, by the name of the file of a port.
+TOLERANCE = {"float32": {}, "float64": {}}
+DEFAULT = {"float32": 1e-4, "float64": 1e-9}
+# What a port leaves out: (folder, case) -> why.
+LEFT_OUT = {}
+
+if not cases.folders():
+    pytest.skip(f"no parity cases in {cases.ROOT}", allow_module_level=True)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("folder", cases.folders(), ids=lambda folder: folder.name)
+def test_outputs_are_those_of_the_reference(folder, dtype):
+    if dtype == "float64" and keras.backend.backend() == "jax":
+        pytest.skip("JAX computes in float32 unless its whole process is told otherwise")
+    keras.config.set_floatx(dtype)
+    keras.config.set_dtype_policy(dtype)
+    model = pretrained.load(folder)
+    port = type(model).__module__.rpartition(".")[2]
+    call = importlib.import_module(f"tests.models.pretrained.calls_{port}").call
+    tolerance = TOLERANCE[dtype].get(port, DEFAULT[dtype])
+    suffix = cases.IN_FLOAT64 if dtype == "float64" else ""
+    faults = {}
+    for name, arrays in cases.read(folder).items():
+        if (folder.name, name) in LEFT_OUT:
+            continue
+        outputs = {key for key in arrays if f"{key}{cases.IN_FLOAT64}" in arrays}
+        inputs = {
+            key: value
+            for key, value in arrays.items()
+            if key not in outputs and not key.endswith(cases.IN_FLOAT64)
+        }
+        found = call(model, inputs)
+        for key in outputs:
+            error = cases.row_error(np.asarray(found[key]), arrays[f"{key}{suffix}"])
+            if error > tolerance:
+                faults[f"{name}.{key}"] = error
+    assert not faults
