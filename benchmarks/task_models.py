@@ -2,7 +2,7 @@
 
 import functools
 
-from kerastrans import Forecaster
+from kerastrans import Forecaster, select
 
 
 def seasonal_naive(task, train, seed, **options):
@@ -24,13 +24,25 @@ def by_default(name, task, train, seed, time_limit=900, **options):
     forecaster.fit(train, time_limit=time_limit, verbose=0)
     losses = forecaster.history.history.get("val_loss", [])
     best = f"best {min(losses):.4f}" if losses else ""
-    return forecaster, f"context {forecaster.config.context_length}; epochs {len(losses)}; {best}"
+    chosen = f"{forecaster.config.model}, context {forecaster.config.context_length}"
+    return forecaster, f"{chosen}; {len(losses)} epochs; {best}"
 
 
-ARCHITECTURES = ("patchtst", "nhits", "nbeats", "tide", "rlinear", "itransformer", "deepar", "tft")
+def selected(task, train, seed, time_limit=900):
+    """What `kerastrans.select` makes in the time; the same number of seconds as a training."""
+    forecaster = select(
+        train, task.horizon, time_limit=time_limit, future=task.future, seed=seed, verbose=False
+    )
+    table = forecaster.leaderboard.dropna(subset="weight")
+    weights = [f"{x.model} {x.weight:.2f}" for x in table.itertuples() if x.weight]
+    return forecaster, "; ".join(weights)
+
+
+ARCHITECTURES = ("auto", "patchtst", "nhits", "nbeats", "tide", "rlinear", "deepar", "tft")
 MODELS = {
     "seasonal_naive": seasonal_naive,
     "naive": naive,
+    "select": selected,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},
     **{
         f"{name}+calendar": functools.partial(by_default, name, calendar=True)

@@ -24,6 +24,7 @@ _HOMES = {
     "forecasting.forecaster": ("Forecaster",),
     "forecasting.presets": (),
     "forecasting.scale": (),
+    "forecasting.selection": ("select",),
     "forecasting.tuning": (),
     "heads": (),
     "layers": ("CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"),
@@ -45,5 +46,5 @@ __getattr__, __dir__, __all__ = names_of(__name__, _HOMES)
 @wrapt.when_imported("keras")
 def _register(_):
     """Make our classes known to `keras.saving.load_model` as soon as there is a Keras."""
-    for room in ("layers", "heads", "decoding.generation", "text.metrics"):
+    for room in ("layers", "heads", "decoding.generation", "models.ensemble", "text.metrics"):
         importlib.import_module(f"kerastrans.{room}")

@@ -17,6 +17,7 @@ from kerastrans.models.contract import check_contract
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SHORT = ("pad", "refuse")
+AUTO = "auto"  # the model that `fit` chooses, see `kerastrans.forecasting.defaults`
 _PASSED_TO_FIT = {
     "learning_rate": "optimizer=keras.optimizers.Adam(learning_rate)",
     "lr": "optimizer=keras.optimizers.Adam(learning_rate)",
@@ -99,6 +100,8 @@ class Config:
     @property
     def builder_arguments(self):
         """Names of what the function that builds the model takes."""
+        if self.model == AUTO:
+            return (*SIZES, "head")
         builder = registry.info(self.model).builder if self.architecture else self.model
         return tuple(inspect.signature(builder).parameters)
 
@@ -110,7 +113,7 @@ class Config:
         if self.head is None:
             if "head" not in self.builder_arguments:
                 return heads.get("point")
-            draws = self.architecture and self.architecture in registry.names("autoregressive")
+            draws = self.architecture in registry.names("autoregressive")
             return heads.get("student_t" if draws else "quantiles")
         return heads.get(self.head)
 
@@ -150,17 +153,14 @@ class Config:
                 raise ValueError(f"a model that is built takes no hyperparameters, got {names}.")
             # Static covariates come with `fit`: an input for them will be filled.
             names = [tensor.name for tensor in getattr(self.model, "inputs", None) or ()]
-            kinds = {
-                "past": self.past,
-                "future": self.future or self.calendar,
-                "static": "static_covariates" in names,
-            }
-            check_contract(
-                self.model,
-                self.context_length,
-                self.prediction_length,
-                covariates=[kind for kind, columns in kinds.items() if columns],
-            )
+            kinds = {"past": self.past, "future": self.future or self.calendar}
+            kinds["static"] = "static_covariates" in names
+            kinds = [kind for kind, columns in kinds.items() if columns]
+            sizes = self.context_length, self.prediction_length
+            check_contract(self.model, *sizes, covariates=kinds)
+        elif self.model == AUTO:
+            if self.hyperparameters:
+                raise ValueError(f"model='auto' takes no {sorted(self.hyperparameters)}: name one.")
         elif isinstance(self.model, str):
             registry.check_hyperparameters(self.model, self.hyperparameters)
             points = isinstance(self.resolved_head, heads.PointHead)

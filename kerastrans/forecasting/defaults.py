@@ -6,9 +6,12 @@ import numpy as np
 
 from kerastrans.data.frames import ID
 from kerastrans.data.seasons import seasons_of
+from kerastrans.forecasting.config import AUTO
 
+LONG = 2000  # rows that train a model of many weights
 LONGEST = 512  # steps of a context that is chosen
 HELD_OUT = 64  # forecasts that do not overlap, of all series together, end the training
+VALIDATING = 1000  # windows, about, that the held-out loss is the mean of
 SHARE = 0.1  # of a series, at most, is held out; a whole forecast at least
 
 
@@ -36,21 +39,31 @@ def held_out_steps(frame, prediction_length):
     return prediction_length * max(1, min(forecasts, int(SHARE * typical / prediction_length)))
 
 
-def with_context(config, panel, held_out):
-    """The config with a context for the series of a panel, where it has none.
+def thinned(series, cuts, most=VALIDATING):
+    """About `most` windows, every second, third ... of them; all where they are fewer."""
+    each = -(-len(cuts) // most) or 1
+    return series[::each], cuts[::each]
 
-    Two of the longest season that is found four times in the rows of the median series that train,
-    at least three forecasts and at most 512 steps, and no more than these rows have beside one
-    forecast.
+
+def resolved(config, panel, held_out):
+    """The config with an architecture and a context for the series of a panel.
+
+    The model "auto" is PatchTST for series whose median has 2,000 rows that train, or else TiDE,
+    with the calendar where the frequency has one. The context is two of the longest season that is
+    found four times in these rows, at least three forecasts and at most 512 steps, and no more than
+    these rows have beside one forecast.
 
     Args:
         config: `Config`.
         panel: `Panel`.
         held_out: int, last steps of each series that do not train.
     """
+    rows = int(np.median(panel.cuts - panel.begins)) - held_out
+    if config.model == AUTO:
+        name = "patchtst" if rows >= LONG else "tide"
+        config = replace(config, model=name, calendar=bool(panel.clock.calendar_names))
     if config.context_length is not None:
         return config
-    rows = int(np.median(panel.cuts - panel.begins)) - held_out
     seasons = [season for season in seasons_of(panel.clock.freq) if 4 * season <= rows]
     wanted = max([2 * season for season in seasons] + [3 * config.prediction_length])
     context_length = max(1, min(wanted, LONGEST, rows - config.prediction_length))

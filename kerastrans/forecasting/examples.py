@@ -13,6 +13,7 @@ from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
 from kerastrans.data.sampling import window_weights
 from kerastrans.decoding.graph import history_input, takes_missing
+from kerastrans.forecasting.defaults import thinned
 from kerastrans.forecasting.reading import report_faults
 from kerastrans.forecasting.stored import written
 
@@ -107,8 +108,7 @@ class Examples:
         held_out, pad = self.validation_size, self.config.short == "pad"
         training, validating = training_cuts(panel, *size, self.stride, held_out=held_out, pad=pad)
         if self.most_validating is not None:
-            each = -(-len(validating[0]) // self.most_validating) or 1
-            validating = tuple(x[::each] for x in validating)
+            validating = thinned(*validating, self.most_validating)
         parts = training, validating
         made = []
         for (series, cuts), sampling in zip(parts, (self.sampling, "windows"), strict=True):

@@ -22,7 +22,9 @@ class Forecaster(Predicted, Evaluated, Stored):
     needs no training.
 
     Args:
-        model: Name of an architecture, see `kerastrans.zoo.names`; a functional Keras model of the
+        model: Name of an architecture, see `kerastrans.zoo.names`; by default "auto", with which
+            `fit` chooses one, and the calendar, by the lengths and the frequency of the series, see
+            `kerastrans.forecasting.defaults`. Or a functional Keras model of the
             same inputs and outputs; or a function `(context_length, prediction_length,
             num_channels, **hyperparameters)` that builds one.
         context_length: int, steps of history. By default `fit` chooses it by the frequency and the
@@ -69,7 +71,7 @@ class Forecaster(Predicted, Evaluated, Stored):
 
     def __init__(
         self,
-        model,
+        model="auto",
         context_length=None,
         prediction_length=None,
         *,

@@ -10,7 +10,7 @@ from kerastrans.data.frames import ID
 from kerastrans.data.panel import read_panel
 from kerastrans.data.partitions import list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
-from kerastrans.forecasting.defaults import with_context
+from kerastrans.forecasting.defaults import resolved
 from kerastrans.utils.validation import NoSeriesError
 
 
@@ -43,7 +43,7 @@ class Reader:
         if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
             report_faults(panel.faults, 0, stacklevel=4)
         channels = None if ID in frame.columns else tuple(panel.names[0])
-        config = with_context(config, panel, held_out)
+        config = resolved(config, panel, held_out)
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
     @classmethod

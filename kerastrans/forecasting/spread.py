@@ -9,7 +9,7 @@ from kerastrans.utils.keras_internals import forget_functions
 
 LEVELS = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
 WIDEST = 5.0  # the largest factor, and 1 over the smallest
-FEW = 10  # forecasts: of as many a factor below 1 counts half
+FEW = {"wider": 1, "narrower": 10}  # forecasts: of as many a factor counts half
 
 
 def fit_spread(config, fitted, windows):
@@ -18,8 +18,8 @@ def fit_spread(config, fitted, windows):
     A network that has seen its training windows often is surer of them than of others, so that its
     intervals are too narrow. One number, by which all distances from the median are multiplied,
     makes the quantile loss of these windows least. It is a part of the head, and so of the file,
-    of an export and of the service. A number below 1, for which few windows are weak evidence, is
-    drawn towards 1.
+    of an export and of the service. It is drawn towards 1 where there are few windows, whose
+    errors are alike, and a number below 1 more so: that a network is too sure is the rule.
 
     Args:
         config: `Config`.
@@ -31,11 +31,9 @@ def fit_spread(config, fitted, windows):
     head = heads.of(fitted.model)
     forecasts = forecast_windows(config, fitted, windows)
     factor = best_factor(head, forecasts.parameters, forecasts.targets, forecasts.scale)
-    if factor < 1:
-        blocks = windows.cuts // config.prediction_length
-        count = len(np.unique(np.stack([windows.series, blocks]), axis=1).T)
-        factor **= count / (count + FEW)
-    head.spread *= factor
+    blocks = windows.cuts // config.prediction_length
+    count = len(np.unique(np.stack([windows.series, blocks]), axis=1).T)
+    head.spread *= factor ** (count / (count + FEW["wider" if factor > 1 else "narrower"]))
     forget_functions(fitted.model)
 
 

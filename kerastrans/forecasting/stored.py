@@ -11,6 +11,7 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.utils.files import load_model, new_folder, read_json
+from kerastrans.utils.model_files import without_optimizer
 from kerastrans.utils.random import seeded
 
 FORMAT = 2  # of forecaster.json; files of format 1 have no number
@@ -65,7 +66,7 @@ class Stored:
                 del arguments[name]
         content = {"format": FORMAT, "config": written(arguments), "fitted": fitted.to_dict()}
         text = json.dumps(content, indent=2) + "\n"
-        model = fitted.model if optimizer else _without_optimizer(fitted.model)
+        model = fitted.model if optimizer else without_optimizer(fitted.model)
         with new_folder(path) as folder:
             model.save(folder / NAMES[0])
             (folder / NAMES[1]).write_text(text)
@@ -185,10 +186,3 @@ def _fresh(model, seed):
     if model.compiled:
         fresh.compile_from_config(model.get_compile_config())
     return fresh
-
-
-def _without_optimizer(model):
-    """The same model, not compiled."""
-    bare = type(model).from_config(model.get_config())
-    bare.set_weights(model.get_weights())
-    return bare

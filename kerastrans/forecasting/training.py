@@ -9,6 +9,7 @@ from kerastrans import heads
 from kerastrans.data.sampling import SAMPLINGS
 from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.checkpoint import Checkpoint
+from kerastrans.forecasting.defaults import VALIDATING
 from kerastrans.forecasting.examples import Examples
 from kerastrans.forecasting.fitted import BATCH, Fitted
 from kerastrans.forecasting.patience import Patience
@@ -20,7 +21,6 @@ from kerastrans.utils.validation import check_choice, check_positive_integers
 EPOCHS = 100  # at most
 STEPS = 250  # of an epoch, at most: also of much data the loss is looked at often
 PATIENT = 100  # steps without a better loss, at least, but 3 to 10 epochs
-VALIDATING = 1000  # windows that it is the mean of, about
 
 
 class DivergedError(ValueError):

@@ -33,9 +33,8 @@ def univariate(config, fitted):
     return replace(fitted, model=model, channels=None, intervals=None, trained={})
 
 
-def to_long(frame, config):
-    """A wide frame as a long one, each channel a series of its own."""
-    covariates = [*config.past, *config.future]
+def to_long(frame, covariates):
+    """A wide frame as a long one, each channel that is no covariate a series of its own."""
     channels = [name for name in frame.columns if name not in covariates]
     wide = frame.rename_axis(TIME).reset_index()
     return wide.melt([TIME, *covariates], channels, ID, TARGET)
@@ -49,5 +48,5 @@ def adapted(config, fitted, frame):
     """
     if fitted.channels is None or set(fitted.channels) & set(frame.columns):
         return fitted, frame
-    long = frame if ID in frame.columns else to_long(frame, config)
+    long = frame if ID in frame.columns else to_long(frame, [*config.past, *config.future])
     return univariate(config, fitted), long

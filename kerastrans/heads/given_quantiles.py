@@ -20,7 +20,7 @@ class GivenQuantiles(QuantileHead):
         inputs: `(batch, prediction_length, num_channels, len(levels))`.
 
     Returns:
-        The same tensor.
+        The same tensor, its distances from the middle quantile times `spread`.
 
     Example:
         >>> import numpy as np
@@ -30,4 +30,10 @@ class GivenQuantiles(QuantileHead):
     """
 
     def call(self, inputs):
-        return inputs
+        if self.spread == 1:
+            return inputs
+        middle = inputs[..., self.middle : self.middle + 1]
+        return middle + self.spread * (inputs - middle)
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape

@@ -1,4 +1,4 @@
-"""What a `.keras` file declares, checked before memory is given to it."""
+"""What a `.keras` file declares, checked before memory is given to it; what goes into one."""
 
 import io
 import json
@@ -90,3 +90,10 @@ def _compare(stored, model):
     held = sum(map(math.prod, stored.values()))
     if needed > 2 * held + SPARE:
         raise ValueError(f"{CONFIG} describes {needed} weights, {WEIGHTS} holds {held} numbers")
+
+
+def without_optimizer(model):
+    """The same model with the same weights, not compiled."""
+    bare = type(model).from_config(model.get_config())
+    bare.set_weights(model.get_weights())
+    return bare

@@ -80,7 +80,8 @@ def test_a_failed_fit_chooses_no_context():
     assert forecaster.config.context_length is None
 
 
-def test_training_ends_where_the_held_out_steps_stop_improving():
+def test_training_ends_where_the_held_out_steps_stop_improving(monkeypatch):
+    monkeypatch.setattr("kerastrans.forecasting.training.fit_spread", lambda *_: None)
     frame = wave(400)
     forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
     losses = forecaster.history.history["val_loss"]
@@ -170,3 +171,23 @@ def test_progress_is_a_line_an_epoch(capsys):
     assert lines[-1].endswith("the end")
     Forecaster("nlinear", 14, 7).fit(wave(200), verbose=0)
     assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("freq", "length", "name", "calendar"),
+    [("h", 2500, "patchtst", True), ("h", 300, "tide", True), ("YS", 60, "tide", False)],
+)
+def test_the_model_is_chosen_by_the_length_and_the_calendar_by_the_frequency(
+    freq, length, name, calendar
+):
+    forecaster = Forecaster(prediction_length=4)
+    assert repr(forecaster) == "Forecaster('auto', None, 4)"
+    forecaster.fit(wave(length, freq=freq), epochs=1, steps_per_epoch=1, verbose=0)
+    assert (forecaster.config.model, forecaster.config.calendar) == (name, calendar)
+    assert forecaster.clone().config.model == "auto"
+    assert len(forecaster.predict(wave(length, freq=freq))) == 4
+
+
+def test_auto_takes_no_hyperparameters():
+    with pytest.raises(ValueError, match=r"model='auto' takes no \['d_model'\]: name one"):
+        Forecaster(prediction_length=4, d_model=8)

@@ -1,0 +1,174 @@
+"""`kerastrans.select`: candidates, their greedy mean, and what leaves the process."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kerastrans
+from kerastrans.forecasting import candidates, selection
+from kerastrans.forecasting.greedy import greedy_weights
+from kerastrans.forecasting.selected import Selected
+
+HORIZON = 6
+
+
+def weekly(length=150, names="ab"):
+    """Weekly waves with a covariate that is known ahead."""
+    rng = np.random.default_rng(0)
+    times = pd.date_range("2024-01-01", periods=length, freq="D")
+    parts = []
+    for number, name in enumerate(names):
+        price = rng.integers(0, 2, length).astype(float)
+        wave = np.sin(2 * np.pi * np.arange(length) / 7 + number)
+        y = 10 * (number + 1) + 3 * wave + 4 * price + rng.normal(0, 0.3, length)
+        parts.append(pd.DataFrame({"unique_id": name, "ds": times, "y": y, "price": price}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """Two trained candidates alone, each for a few epochs."""
+    monkeypatch.setattr(selection, "TRAINED", (("rlinear", False, 0), ("nlinear", True, 1)))
+    monkeypatch.setattr("kerastrans.forecasting.training.EPOCHS", 12)
+
+
+@given(
+    st.lists(st.lists(st.floats(-9, 9), min_size=4, max_size=4), min_size=1, max_size=4),
+    st.lists(st.floats(-9, 9), min_size=4, max_size=4),
+)
+def test_the_mean_is_never_worse_than_its_best_member(forecasts, target):
+    forecasts = [np.array(forecast) for forecast in forecasts]
+    losses = [np.abs(forecast - target).mean() for forecast in forecasts]
+    weights, loss = greedy_weights(forecasts, lambda x: np.abs(x - target).mean())
+    assert weights.sum() == pytest.approx(1)
+    assert (weights >= 0).all()
+    assert loss <= min(losses)
+    mean = sum(weight * forecast for weight, forecast in zip(weights, forecasts, strict=True))
+    assert np.abs(mean - target).mean() == pytest.approx(loss, abs=1e-12)
+
+
+def test_a_forecast_that_is_not_finite_is_not_chosen():
+    forecasts = [np.array([np.nan, 1.0]), np.array([3.0, 3.0])]
+    weights, _ = greedy_weights(forecasts, lambda x: np.abs(x).mean())
+    assert weights.tolist() == [0, 1]
+
+
+def test_it_selects_forecasts_saves_and_reloads(two, tmp_path, capsys):
+    frame = weekly()
+    known = frame[frame["ds"] < frame["ds"].max() - pd.Timedelta(days=HORIZON - 1)]
+    future = frame.drop(columns="y").merge(known[["unique_id", "ds"]], how="left", indicator=True)
+    future = future[future.pop("_merge") == "left_only"]
+    selected = kerastrans.select(known, HORIZON, future=["price"], time_limit=1e6)
+    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+        "seasonal_naive",
+        "rlinear",
+        "nlinear+calendar (seed 1)",
+    ]
+    table = selected.leaderboard.set_index("model")
+    assert table["loss"].idxmin() == "ensemble"
+    assert table.loc["seasonal_naive", "skill"] == 0
+    assert table["weight"].sum() == pytest.approx(1)
+    rows = selected.predict(known, future=future)
+    truth = frame.merge(rows, on=["unique_id", "ds"])
+    assert len(truth) == 2 * HORIZON
+    assert (truth["ensemble"] - truth["y"]).abs().mean() < 2
+    selected.save(tmp_path / "saved")
+    loaded = Selected.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.predict(known, future=future), rows)
+    pd.testing.assert_frame_equal(loaded.leaderboard, selected.leaderboard)
+    backtest = loaded.backtest(frame, windows=1)
+    both = backtest.merge(rows, on=["unique_id", "ds"])
+    np.testing.assert_allclose(both["ensemble_x"], both["ensemble_y"], rtol=1e-6)
+
+
+@pytest.mark.tensorflow
+def test_an_export_forecasts_what_it_forecasts(two, tmp_path):
+    import tensorflow as tf
+
+    frame = weekly().drop(columns="price")
+    selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
+    selected.export(tmp_path / "exported")
+    context = selected.config.context_length
+    histories = np.stack(
+        [part["y"].to_numpy()[-context:] for _, part in frame.groupby("unique_id")]
+    )
+    inputs = {"history": histories[..., None].astype("float32")}
+    for tensor in selected.model.inputs:
+        if tensor.name == "future_covariates":
+            panel = selected.reader.panel(frame)
+            times = panel.numbers(0, panel.cuts[0]) + np.arange(-context, HORIZON)
+            waves = panel.clock.calendar(times).astype("float32")
+            inputs[tensor.name] = np.stack([waves] * 2)
+    outputs = tf.saved_model.load(str(tmp_path / "exported")).signatures["serving_default"](
+        **{name: tf.constant(value) for name, value in inputs.items()}
+    )
+    rows = selected.predict(frame)
+    found = outputs["forecast"].numpy()[..., 0].ravel()
+    np.testing.assert_allclose(found, rows["ensemble"], rtol=1e-4)
+
+
+def test_without_time_the_seasonal_naive_forecast_is_returned_with_intervals(capsys):
+    frame = weekly().drop(columns="price")
+    selected = kerastrans.select(frame, HORIZON, time_limit=1e-6)
+    assert "this is the seasonal naive forecast" in capsys.readouterr().out
+    assert selected.leaderboard["model"].tolist() == ["seasonal_naive", "ensemble"]
+    rows = selected.predict(frame)
+    week_before = frame.groupby("unique_id")["y"].apply(lambda y: y.iloc[-7:-1]).to_numpy()
+    np.testing.assert_allclose(rows["ensemble"], week_before, atol=1)
+    assert (rows["ensemble-hi-80"] - rows["ensemble-lo-80"]).between(0.1, 20).all()
+
+
+def test_the_naive_quantiles_cover(capsys):
+    frame = weekly(400, "abcdef").drop(columns="price")
+    train = frame[frame["ds"] < "2024-12-01"]
+    rows = candidates.naive(train, HORIZON, "D").backtest(frame, windows=10)
+    inside = rows["y"].between(rows["seasonal_naive-lo-80"], rows["seasonal_naive-hi-80"])
+    assert inside.mean() == pytest.approx(0.8, abs=0.06)
+
+
+def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
+    frame = weekly().drop(columns="price")
+    whole = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
+    train, count = candidates.trained, []
+
+    def interrupted(*args, **kwargs):
+        count.append(args[0][0])
+        if len(count) == 2:
+            raise KeyboardInterrupt
+        return train(*args, **kwargs)
+
+    monkeypatch.setattr(selection, "trained", interrupted)
+    options = {"time_limit": 1e6, "verbose": False, "folder": tmp_path / "kept"}
+    with pytest.raises(KeyboardInterrupt):
+        kerastrans.select(frame, HORIZON, **options)
+    resumed = kerastrans.select(frame, HORIZON, **options)
+    assert count == ["rlinear", "nlinear", "nlinear"]
+    pd.testing.assert_frame_equal(
+        resumed.leaderboard.drop(columns="seconds"), whole.leaderboard.drop(columns="seconds")
+    )
+    pd.testing.assert_frame_equal(resumed.predict(frame), whole.predict(frame), rtol=1e-5)
+    with pytest.raises(ValueError, match="holds a selection with other prediction_length, seed"):
+        kerastrans.select(frame, HORIZON + 1, **options, seed=4)
+
+
+def test_channels_of_a_wide_frame_are_series(two):
+    long = weekly().drop(columns="price")
+    wide = long.pivot(index="ds", columns="unique_id", values="y")
+    selected = kerastrans.select(wide, HORIZON, time_limit=1e6, verbose=False)
+    again = kerastrans.select(long, HORIZON, time_limit=1e6, verbose=False)
+    pd.testing.assert_frame_equal(selected.predict(long), again.predict(long))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"time_limit": 0}, "time_limit must be seconds above 0, got 0"),
+        ({"prediction_length": 0}, "prediction_length must be an integer of at least 1"),
+        ({"prediction_length": 200}, "the longest series has 150 steps, too few to hold 200"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        kerastrans.select(weekly(), **{"prediction_length": HORIZON, **arguments})
