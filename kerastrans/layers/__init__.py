@@ -5,6 +5,7 @@ import keras  # noqa: F401  first, so that `kerastrans._register` finds no modul
 from kerastrans.layers.attention import CachedMultiHeadAttention
 from kerastrans.layers.auto_correlation import AutoCorrelation
 from kerastrans.layers.basis import BasisExpansion
+from kerastrans.layers.continued_attention import ContinuedAttention
 from kerastrans.layers.decomposition import SeriesDecomposition
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.fourier import FourierBlock
@@ -12,6 +13,7 @@ from kerastrans.layers.fourier_attention import FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
@@ -33,6 +35,7 @@ __all__ = [
     "BasisExpansion",
     "CachedMultiHeadAttention",
     "ChannelSegmentEmbedding",
+    "ContinuedAttention",
     "Dropout",
     "FourierBlock",
     "FourierCrossAttention",
@@ -40,6 +43,7 @@ __all__ = [
     "GlobalToken",
     "InterpretableMultiHeadAttention",
     "LearntPositionalEncoding",
+    "LinearInterpolation",
     "MissingHistory",
     "PaddingMask",
     "Patching",

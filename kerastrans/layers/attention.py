@@ -29,6 +29,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
         dropout: float in [0, 1), applied to the attention weights.
         causal: bool, whether position t sees only positions 0..t (self-attention alone).
         kernel_initializer: of the four projections, as in `keras.layers.Dense`.
+        use_bias: bool, whether the four projections have biases.
 
     Call arguments:
         query: `(batch, query, d_model)`.

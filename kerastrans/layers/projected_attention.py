@@ -22,6 +22,7 @@ class ProjectedAttention(keras.layers.Layer):
         dropout=0.0,
         causal=False,
         kernel_initializer="glorot_uniform",
+        use_bias=True,
         **kwargs,
     ):
         check_positive_integers(num_heads=num_heads, key_dim=key_dim)
@@ -32,6 +33,7 @@ class ProjectedAttention(keras.layers.Layer):
         self.dropout = dropout
         self.causal = causal
         self.kernel_initializer = kernel_initializer
+        self.use_bias = use_bias
         width = num_heads * key_dim
         self.query_dense = self._dense(width, "query")
         self.key_dense = self._dense(width, "key")
@@ -58,7 +60,11 @@ class ProjectedAttention(keras.layers.Layer):
             # One instance would give all projections the same weights.
             initializer = type(initializer).from_config(initializer.get_config())
         return keras.layers.Dense(
-            units, kernel_initializer=initializer, dtype=self.dtype_policy, name=name
+            units,
+            kernel_initializer=initializer,
+            use_bias=self.use_bias,
+            dtype=self.dtype_policy,
+            name=name,
         )
 
     def _queries(self, query):
@@ -106,6 +112,7 @@ class ProjectedAttention(keras.layers.Layer):
             "kernel_initializer": keras.initializers.serialize(
                 keras.initializers.get(self.kernel_initializer)
             ),
+            "use_bias": self.use_bias,
         }
 
 
