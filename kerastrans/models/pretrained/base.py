@@ -45,6 +45,10 @@ class PretrainedModel:
         """
         raise NotImplementedError
 
+    def last_part(self, row):
+        """What of a series `(time,)` is read."""
+        return row[-self.max_context :]
+
     def padded_length(self, length):
         """The steps to which a history of `length` steps is padded: few sizes, each compiled once.
 
@@ -137,7 +141,7 @@ class PretrainedModel:
         check_positive_integers(prediction_length=prediction_length)
         levels = as_levels(quantile_levels)
         tasks = as_tasks(series)
-        rows = [row[-self.max_context :] for task in tasks for row in task]
+        rows = [self.last_part(row) for task in tasks for row in task]
         length = self.padded_length(max(map(len, rows)))
         padded = np.stack([left_padded(row, length) for row in rows])
         run = self._compiled(length, prediction_length)
