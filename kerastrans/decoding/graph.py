@@ -4,7 +4,8 @@ import keras
 
 from kerastrans.utils.keras_internals import call_arguments, calls, op_name
 
-PASS_ON = ("GetItem", "Reshape", "Concatenate", "Add", "Subtract")  # operations, not layers
+# Operations, not layers.
+PASS_ON = ("GetItem", "Reshape", "Transpose", "Tile", "Concatenate", "Add", "Subtract")
 
 
 def arguments(node, tensors):
@@ -55,8 +56,8 @@ def history_input(model):
 def takes_missing(model):
     """Whether a model's history may hold NaN for missing values: all that reads it says so.
 
-    A layer says so by an attribute `takes_missing`. Slices, new shapes and sums pass a NaN on, and
-    a model inside the model is looked into.
+    A layer says so by an attribute `takes_missing`. Slices, new shapes, copies and sums pass a NaN
+    on, and a model inside the model is looked into.
     """
     history, consumers = {id(history_input(model))}, []
     for node in calls(model):

@@ -12,9 +12,12 @@ from kerastrans.layers.fourier import FourierBlock
 from kerastrans.layers.fourier_attention import FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
+from kerastrans.layers.grid_attention import GridAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.missing_history import MissingHistory
+from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
@@ -41,10 +44,13 @@ __all__ = [
     "FourierCrossAttention",
     "FutureClock",
     "GlobalToken",
+    "GridAttention",
     "InterpretableMultiHeadAttention",
+    "LastTokens",
     "LearntPositionalEncoding",
     "LinearInterpolation",
     "MissingHistory",
+    "ObservedNormalization",
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",

@@ -100,7 +100,8 @@ class ProjectedAttention(keras.layers.Layer):
         """Every head's share `(B, H, T, D)` as the layer's output `(B, T, d_model)`."""
         batch, _, length, _ = ops.shape(attended)
         attended = ops.transpose(attended, (0, 2, 1, 3))
-        return self.output_dense(ops.reshape(attended, (batch, length, -1)))
+        width = self.num_heads * self.key_dim
+        return self.output_dense(ops.reshape(attended, (batch, length, width)))
 
     def get_config(self):
         return {

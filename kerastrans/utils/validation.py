@@ -40,6 +40,14 @@ def check_non_negative(**values):
             raise ValueError(f"{name} must be a number of at least 0, got {value!r}.")
 
 
+def check_positive(**values):
+    """Raise ValueError for the first value that is not a finite number above 0."""
+    check_non_negative(**values)
+    for name, value in values.items():
+        if value == 0:
+            raise ValueError(f"{name} must be above 0, got {value!r}.")
+
+
 def check_valid_lengths(lengths, steps):
     """Raise ValueError unless every valid length is from 1 to the steps there are."""
     for row, length in enumerate(lengths):

@@ -12,6 +12,7 @@ from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
 ROWS = 256  # forecast at once
+EXTRAS = ("past_covariates", "future_covariates", "cross_learning")
 DECILES = tuple(k / 10 for k in range(1, 10))
 
 
@@ -133,11 +134,7 @@ class PretrainedModel:
             ValueError: No series, one without a step or with an infinite value, a level outside
                 (0, 1), or what the model cannot take.
         """
-        given = {"past_covariates": past_covariates, "future_covariates": future_covariates}
-        given["cross_learning"] = cross_learning
-        for name, value in given.items():
-            if value:
-                raise ValueError(f"{self.network.name} takes no {name}: each series is on its own.")
+        refuse_extras(self.network.name, past_covariates, future_covariates, cross_learning)
         check_positive_integers(prediction_length=prediction_length)
         levels = as_levels(quantile_levels)
         tasks = as_tasks(series)
@@ -160,6 +157,13 @@ class PretrainedModel:
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
     def _compiled(self, length, prediction_length):
         return compile_inference(self.build(length, prediction_length))
+
+
+def refuse_extras(name, *values):
+    """Raise ValueError for an argument of `forecast` that a model of single series cannot take."""
+    for extra, value in zip(EXTRAS, values, strict=True):
+        if value:
+            raise ValueError(f"{name} takes no {extra}: each series is on its own.")
 
 
 def as_levels(levels=None):

@@ -6,7 +6,8 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from kerastrans.models.pretrained.base import PretrainedModel, few_sizes
+from kerastrans.layers import ObservedNormalization
+from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import (
     assign,
     read_section,
@@ -16,7 +17,7 @@ from kerastrans.models.pretrained.checkpoint import (
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import (
     empirical_quantiles,
-    location_and_scale,
+    few_patches,
     padded_to_patches,
     rescaled,
 )
@@ -114,27 +115,24 @@ class ChronosBolt(PretrainedModel):
             blocks.append(block)
         return ops.concatenate(blocks, axis=1)[:, :prediction_length]
 
-    def native(self, history, observed=None):
+    def native(self, history, visible=None):
         """The forecast of the native horizon, `(batch, horizon, len(levels))`.
 
         Args:
             history: `(batch, context_length)`, NaN where missing.
-            observed: boolean, of the same shape: what the network sees; by default all that is not
-                missing. What it does not see still enters location and scale.
+            visible: boolean, of the same shape, what is shown to the network, see
+                `kerastrans.layers.ObservedNormalization`.
         """
-        if observed is None:
-            observed = ops.logical_not(ops.isnan(history))
-        history, observed = history[:, -self.max_context :], observed[:, -self.max_context :]
-        location, scale = location_and_scale(history)
-        scaled = ops.where(observed, (history - location) / scale, 0.0)
+        history = history[:, -self.max_context :]
+        visible = None if visible is None else visible[:, -self.max_context :]
+        scaled, seen, location, scale = ObservedNormalization()(history, visible)
         values = padded_to_patches(scaled, self.patch_length)
-        seen = padded_to_patches(ops.cast(observed, values.dtype), self.patch_length)
+        seen = padded_to_patches(seen, self.patch_length)
         patches = ops.concatenate([values, seen], axis=-1)
         return rescaled(self.network([patches, ops.any(seen > 0, axis=-1)]), location, scale)
 
     def padded_length(self, length):
-        most = math.ceil(self.max_context / self.patch_length)
-        return min(few_sizes(math.ceil(length / self.patch_length)), most) * self.patch_length
+        return few_patches(length, self.patch_length, self.max_context)
 
     def off_grid(self, quantiles, levels):
         """Interpolated as if the levels were evenly spaced with a step from 0 to the first.

@@ -16,7 +16,7 @@ class KeyedLayers:
         >>> import keras
         >>> layer = KeyedLayers()
         >>> x = layer("encoder.wi", keras.layers.Dense, 4, use_bias=False)(keras.Input((3,)))
-        >>> {key: target[0].shape for key, target in layer.layout().items()}
+        >>> {key: tuple(target[0].shape) for key, target in layer.layout().items()}
         {'encoder.wi.weight': (3, 4)}
     """
 
@@ -24,9 +24,10 @@ class KeyedLayers:
         self._layers = {}
 
     def __call__(self, key, kind, *args, **kwargs):
-        """A new layer `kind(*args, **kwargs)`, named after its key."""
-        # Torch takes no dots in the names of its parameters.
-        self._layers[key] = kind(*args, **kwargs, name=key.replace(".", "_"))
+        """The layer of a key: `kind(*args, **kwargs)` when it is first asked for."""
+        if key not in self._layers:
+            # Torch takes no dots in the names of its parameters.
+            self._layers[key] = kind(*args, **kwargs, name=key.replace(".", "_"))
         return self._layers[key]
 
     def layout(self):
@@ -55,6 +56,7 @@ def _layout(key, layer):
     weights = {
         layers.RMSNormalization: "scale",
         layers.Embedding: "embeddings",
+        layers.ReversibleEmbedding: "embeddings",
         RelativePositionBias: "table",
     }
     return {f"{key}.weight": getattr(layer, weights[type(layer)])}

@@ -1,33 +1,32 @@
-"""The way into a pretrained network and out of it: location and scale, patches, paths."""
+"""The way into a pretrained network and out of it: scales, patches, quantiles of paths."""
 
 import numpy as np
 from keras import ops
+from keras.backend import standardize_dtype
+
+from kerastrans.models.pretrained.base import few_sizes
 
 
-def location_and_scale(history, smallest=1e-5):
-    """Mean and standard deviation of the observed steps, each `(..., 1)`.
+def arcsinh(x):
+    """As `ops.arcsinh`, to an absolute 1e-7, of operators that ONNX and LiteRT have too."""
+    size = ops.abs(x)
+    most = ops.maximum(size, 1)  # divided by it, a square cannot overflow
+    root = most * ops.sqrt(ops.square(1 / most) + ops.square(size / most))
+    return ops.sign(x) * ops.log(size + root)
 
-    Args:
-        history: `(..., time)`, NaN where missing.
-        smallest: float, the scale of a constant series. A series without any observed step has
-            location 0 and scale 1.
-    """
-    observed = ops.logical_not(ops.isnan(history))
-    count = ops.sum(ops.cast(observed, history.dtype), axis=-1, keepdims=True)
-    divisor = ops.maximum(count, 1)
-    location = ops.sum(ops.where(observed, history, 0.0), axis=-1, keepdims=True) / divisor
-    squares = ops.where(observed, ops.square(history - location), 0.0)
-    scale = ops.sqrt(ops.sum(squares, axis=-1, keepdims=True) / divisor)
-    scale = ops.where(scale > 0, scale, smallest)
-    return location, ops.where(count > 0, scale, 1.0)
+
+def sinh(x):
+    """As `ops.sinh`, to an absolute 1e-7 near 0, of operators that ONNX and LiteRT have too."""
+    return (ops.exp(x) - ops.exp(-x)) / 2
 
 
 def rescaled(scaled, location, scale):
-    """Values `(batch, ..., n)` in the units of their series; location and scale `(batch, 1)`."""
-    sizes = (-1,) + (1,) * (len(scaled.shape) - 1)
+    """Values `(*rows, ...)` in the units of their series; location and scale `(*rows, 1)`."""
+    for _ in range(len(scaled.shape) - len(location.shape)):
+        location, scale = ops.expand_dims(location, -1), ops.expand_dims(scale, -1)
     # The location comes first: Keras 3.15 on TensorFlow takes a second summand (n, 1, 1) for a
     # bias of the last axis where that has n values too.
-    return ops.reshape(location, sizes) + scaled * ops.reshape(scale, sizes)
+    return location + scaled * scale
 
 
 def padded_to_patches(values, patch_length):
@@ -39,11 +38,45 @@ def padded_to_patches(values, patch_length):
     return ops.reshape(values, (*sizes, values.shape[-1] // patch_length, patch_length))
 
 
+def few_patches(length, patch_length, max_context):
+    """The steps to fill a history up to: whole patches, and few sizes, see `base.few_sizes`."""
+    most = -(-max_context // patch_length)
+    return min(few_sizes(-(-length // patch_length)), most) * patch_length
+
+
 def empirical_quantiles(samples, levels):
     """Quantiles of samples on the last axis, `(..., len(levels))`, interpolated linearly."""
     places = np.asarray(levels) * (samples.shape[-1] - 1)
+    shares = (places % 1).astype(standardize_dtype(samples.dtype))
     low = np.floor(places).astype("int32")
     high = np.minimum(low + 1, samples.shape[-1] - 1)
     ordered = ops.sort(samples, axis=-1)
     below, above = ops.take(ordered, low, axis=-1), ops.take(ordered, high, axis=-1)
-    return below + (above - below) * (places - low).astype(samples.dtype)
+    return below + (above - below) * shares
+
+
+def weighted_quantiles(samples, weights, levels):
+    """Quantiles of weighted samples on the last axis, `(..., len(levels))`.
+
+    Linear between the cumulated weights of the samples in order, constant before the first.
+
+    Args:
+        samples: `(..., num_samples)`.
+        weights: NumPy `(num_samples,)`, above 0, whose sum is 1.
+        levels: probabilities.
+    """
+    order = ops.argsort(samples, axis=-1)
+    ordered = ops.take_along_axis(samples, order, axis=-1)
+    weights = weights.astype(standardize_dtype(samples.dtype))
+    reached = ops.cumsum(ops.take(weights, order), axis=-1)
+    first, last = ordered[..., :1], ordered[..., -1:]
+    quantiles = []
+    for level in levels:
+        below = reached <= level
+        # Both rise along the axis, so that the neighbours of a level are a maximum and a minimum.
+        low = ops.max(ops.where(below, ordered, first), axis=-1)
+        high = ops.min(ops.where(below, last, ordered), axis=-1)
+        start = ops.max(ops.where(below, reached, 0.0), axis=-1)
+        end = ops.min(ops.where(below, 1.0, reached), axis=-1)
+        quantiles.append(low + (high - low) * (level - start) / (end - start))
+    return ops.stack(quantiles, axis=-1)

@@ -29,6 +29,46 @@ CHRONOS_BOLT = {
 }
 
 
+CHRONOS_T5 = {
+    **T5,
+    "architectures": ["T5ForConditionalGeneration"],
+    "vocab_size": 24,
+    "chronos_config": {
+        "context_length": 20,
+        "prediction_length": 4,
+        "model_type": "seq2seq",
+        "tokenizer_class": "MeanScaleUniformBins",
+        "tokenizer_kwargs": {"low_limit": -4.0, "high_limit": 4.0},
+        "n_tokens": 24,
+        "n_special_tokens": 2,
+        "pad_token_id": 0,
+        "eos_token_id": 1,
+        "use_eos_token": True,
+        "num_samples": 6,
+        "temperature": 1.0,
+        "top_k": 5,
+        "top_p": 1.0,
+    },
+}
+DECILES = [k / 10 for k in range(1, 10)]
+CHRONOS_2 = {
+    "architectures": ["Chronos2Model"],
+    **{name: T5[name] for name in ("d_model", "d_ff", "num_heads", "num_layers")},
+    "d_kv": 4,
+    "chronos_config": {
+        "context_length": 24,
+        "input_patch_size": 4,
+        "input_patch_stride": 4,
+        "output_patch_size": 4,
+        "max_output_patches": 2,
+        "quantiles": [0.01, *DECILES, 0.99],
+        "time_encoding_scale": 20,
+        "use_arcsinh": True,
+        "use_reg_token": True,
+    },
+}
+
+
 def write(folder, config, tensors):
     """A folder as it is published."""
     (folder / "config.json").write_text(json.dumps(config))
@@ -36,7 +76,7 @@ def write(folder, config, tensors):
     return folder
 
 
-def random_tensors(layout, scale=0.3):
+def random_tensors(layout, scale=0.2):
     """Tensors for all keys of a layout whose weights are at most transposed."""
     rng = np.random.default_rng(0)
     tensors = {}

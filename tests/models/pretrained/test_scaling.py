@@ -1,19 +1,22 @@
 import numpy as np
+import pytest
 from keras import ops
 
+from kerastrans.models.pretrained import scaling
 from kerastrans.models.pretrained.scaling import (
     empirical_quantiles,
-    location_and_scale,
     padded_to_patches,
     rescaled,
+    weighted_quantiles,
 )
 
 
-def test_location_and_scale_are_of_the_observed_steps():
-    history = np.array([[1.0, np.nan, 3.0], [2.0, 2.0, 2.0], [np.nan] * 3], "float32")
-    location, scale = map(ops.convert_to_numpy, location_and_scale(history))
-    np.testing.assert_allclose(location[:, 0], [2.0, 2.0, 0.0])
-    np.testing.assert_allclose(scale[:, 0], [1.0, 1e-5, 1.0])
+@pytest.mark.parametrize("name", ["arcsinh", "sinh"])
+def test_hyperbolic_functions_are_those_of_numpy(name):
+    sizes = np.array([0, 1e-30, 1e-6, 0.1, 1, 10, 80] + [1e15, 1e25] * (name == "arcsinh"))
+    values = np.concatenate([sizes, -sizes]).astype("float32")
+    found = ops.convert_to_numpy(getattr(scaling, name)(values))
+    np.testing.assert_allclose(found, getattr(np, name)(values), rtol=3e-6, atol=2e-7)
 
 
 def test_scaled_values_come_back_row_by_row():
@@ -36,3 +39,10 @@ def test_empirical_quantiles_are_those_of_numpy():
     found = ops.convert_to_numpy(empirical_quantiles(samples, levels))
     expected = np.moveaxis(np.quantile(samples, levels, axis=-1), 0, -1)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_weighted_quantiles_are_linear_between_cumulated_weights():
+    samples = np.array([[[30.0, 10.0, 20.0]], [[3.0, 1.0, 2.0]]], "float32")
+    weights = np.array([0.5, 0.3, 0.2])  # in order: 0.3, 0.5 and 1.0 are reached
+    found = ops.convert_to_numpy(weighted_quantiles(samples, weights, (0.1, 0.4, 0.75)))
+    np.testing.assert_allclose(found[:, 0], [[10, 15, 25], [1, 1.5, 2.5]], rtol=1e-5)

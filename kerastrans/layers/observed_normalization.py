@@ -1,0 +1,64 @@
+"""Windows in units of their own observed values."""
+
+import keras
+from keras import ops
+
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_positive
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class ObservedNormalization(keras.layers.Layer):
+    """Subtracts the mean of a window's observed values and divides by their standard deviation.
+
+    A window that is constant is divided by `epsilon` instead, and one without any observed value
+    has mean 0 and deviation 1.
+
+    Args:
+        epsilon: float above 0.
+        **kwargs: more arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: `(..., time)`, NaN where missing.
+        visible: boolean of the same shape: values that are shown; by default all that are not
+            missing. A value that is not shown still enters mean and deviation.
+
+    Returns:
+        Normalised values, 0 where not shown, and 1 where they are shown, each `(..., time)`; mean
+        and deviation, each `(..., 1)`.
+
+    Example:
+        >>> from keras import ops
+        >>> window = ops.convert_to_tensor([[1.0, float("nan"), 3.0]])
+        >>> [ops.convert_to_numpy(x).tolist() for x in ObservedNormalization()(window)]
+        [[[-1.0, 0.0, 1.0]], [[1.0, 0.0, 1.0]], [[2.0]], [[1.0]]]
+
+    Source: Ansari et al. (2024), Chronos-Bolt.
+    """
+
+    takes_missing = True
+
+    def __init__(self, epsilon=1e-5, **kwargs):
+        check_positive(epsilon=epsilon)
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.epsilon = epsilon
+
+    def call(self, inputs, visible=None):
+        observed = ops.logical_not(ops.isnan(inputs))
+        count = ops.sum(ops.cast(observed, inputs.dtype), axis=-1, keepdims=True)
+        divisor = ops.maximum(count, 1)
+        mean = ops.sum(ops.where(observed, inputs, 0.0), axis=-1, keepdims=True) / divisor
+        distances = ops.where(observed, inputs - mean, 0.0)
+        deviation = ops.sqrt(ops.sum(ops.square(distances), axis=-1, keepdims=True) / divisor)
+        deviation = ops.where(deviation > 0, deviation, self.epsilon)
+        deviation = ops.where(count > 0, deviation, 1.0)
+        visible = observed if visible is None else visible
+        values = ops.where(visible, distances / deviation, 0.0)
+        return values, ops.cast(visible, values.dtype), mean, deviation
+
+    def compute_output_shape(self, inputs_shape, visible_shape=None):
+        one = (*inputs_shape[:-1], 1)
+        return tuple(inputs_shape), tuple(inputs_shape), one, one
+
+    def get_config(self):
+        return {**super().get_config(), "epsilon": self.epsilon}

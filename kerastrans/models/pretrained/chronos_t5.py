@@ -1,0 +1,168 @@
+"""Chronos-T5: a language model of binned values that draws forecasts (Ansari et al., 2024)."""
+
+import functools
+
+import numpy as np
+
+from kerastrans.models.pretrained.base import (
+    DECILES,
+    PretrainedModel,
+    as_levels,
+    as_tasks,
+    few_sizes,
+    left_padded,
+    refuse_extras,
+)
+from kerastrans.models.pretrained.checkpoint import assign
+from kerastrans.models.pretrained.chronos_t5_network import build_networks, read_configuration
+from kerastrans.models.pretrained.value_tokens import ValueTokens
+from kerastrans.utils.backend import compile_by_name
+from kerastrans.utils.validation import check_positive_integers
+
+ARCHITECTURE = "T5ForConditionalGeneration"
+TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+SERIES = 16  # drawn at once
+
+
+def reads(config):
+    """Whether a configuration is one of Chronos-T5."""
+    return ARCHITECTURE in (config.get("architectures") or ()) and "chronos_config" in config
+
+
+def load(config, tensors):
+    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    own, t5 = read_configuration(config)
+    parts, layout = build_networks(t5)
+    assign(tensors, layout, ignored=TIED)
+    return ChronosT5(parts, own, t5["decoder_start_token_id"])
+
+
+class ChronosT5(PretrainedModel):
+    """Chronos-T5 with its published weights, see `PretrainedModel`.
+
+    It draws paths token by token, from the likeliest tokens at each step; quantiles and mean are of
+    these paths. Past the trained horizon the median of the paths becomes history. All series are
+    drawn with the same random numbers, so that none depends on its neighbours. There is no
+    functional model of it: `build` is refused.
+
+    Attributes:
+        num_samples: int, paths that are drawn.
+        seed: int, of the random numbers.
+
+    Source: Ansari et al. (2024), "Chronos: Learning the language of time series", TMLR.
+    """
+
+    def __init__(self, parts, own, start):
+        super().__init__(parts["decoder"], DECILES, own["context_length"])
+        self.horizon = own["prediction_length"]
+        self.num_samples = own["num_samples"]
+        self.seed = 0
+        self.top_k = own["top_k"]
+        self.temperature = own["temperature"]
+        self.start = start
+        self.end = own["eos_token_id"]
+        limits = (own["tokenizer_kwargs"]["low_limit"], own["tokenizer_kwargs"]["high_limit"])
+        end = self.end if own.get("use_eos_token", True) else None
+        sizes = (own["n_tokens"], own["n_special_tokens"])
+        self.values = ValueTokens(*limits, *sizes, own["pad_token_id"], end)
+        self._run = {name: compile_by_name(part) for name, part in parts.items()}
+
+    def build(self, context_length, prediction_length, num_channels=1):
+        raise ValueError("chronos_t5 draws its forecasts: it has no functional model.")
+
+    def forecast(
+        self,
+        series,
+        prediction_length,
+        quantile_levels=None,
+        past_covariates=None,
+        future_covariates=None,
+        cross_learning=False,
+    ):
+        """Forecasts of series of any lengths from drawn paths, see `PretrainedModel.forecast`."""
+        refuse_extras(self.network.name, past_covariates, future_covariates, cross_learning)
+        check_positive_integers(prediction_length=prediction_length)
+        levels = as_levels(quantile_levels)
+        tasks = as_tasks(series)
+        rows = [row[-self.max_context :] for task in tasks for row in task]
+        length = self.padded_length(max(map(len, rows)))
+        history = np.stack([left_padded(row, length) for row in rows])
+        batches = np.array_split(history, -(-len(history) // SERIES))
+        paths = np.concatenate([self.sample(batch, prediction_length) for batch in batches])
+        parts = np.split(paths, np.cumsum([len(task) for task in tasks])[:-1])
+        return [
+            {
+                "quantiles": np.moveaxis(np.quantile(part, levels, axis=1), 0, -1),
+                "mean": part.mean(axis=1),
+            }
+            for part in parts
+        ]
+
+    def padded_length(self, length):
+        return min(few_sizes(length), self.max_context)
+
+    def sample(self, history, prediction_length):
+        """Paths `(batch, num_samples, prediction_length)` of histories `(batch, time)`."""
+        generator = np.random.default_rng(self.seed)
+        blocks, done = [], 0
+        while done < prediction_length:
+            steps = min(self.horizon, prediction_length - done)
+            uniform = generator.random((self.num_samples, steps))
+            tokens, visible, scale = self.encode(history)
+            drawn = self.generate(tokens, visible, steps, functools.partial(self._draw, uniform))
+            paths = self.values.decode(drawn.reshape(-1, self.num_samples, steps), scale)
+            blocks.append(paths)
+            done += steps
+            # Of an even number the lower of the middle two, as in the authors' code.
+            middle = np.sort(paths, axis=1)[:, (self.num_samples - 1) // 2]
+            history = np.concatenate([history, middle], axis=1)
+        return np.concatenate(blocks, axis=-1)
+
+    def encode(self, history):
+        """Tokens, mask and scale of the last part of histories, see `ValueTokens.encode`."""
+        return self.values.encode(history[:, -self.max_context :])
+
+    def memory(self, tokens, visible):
+        """The encoder's states `(batch, time, d_model)`."""
+        return self._run["encoder"](tokens=tokens, visible=visible)
+
+    def states(self, tokens, memory, visible):
+        """The decoder's states `(batch, time, d_model)` of the tokens so far, the start first."""
+        return self._run["decoder"](tokens=tokens, memory=memory, visible=visible)
+
+    def logits(self, states):
+        """Logits `(batch, time, vocab_size)` of states."""
+        return self._run["head"](states=states)
+
+    def generate(self, tokens, visible, steps, choose, copies=None):
+        """Tokens `(batch * copies, steps)`, each chosen after those before it.
+
+        Args:
+            tokens: `(batch, time)`, the history.
+            visible: boolean `(batch, time)`.
+            steps: int.
+            choose: from logits `(batch * copies, vocab_size)`, those of the end at minus infinity,
+                and the number of the step to tokens.
+            copies: int, rows of each history; by default `num_samples`.
+        """
+        copies = copies or self.num_samples
+        memory = np.repeat(self.memory(tokens, visible), copies, axis=0)
+        visible = np.repeat(visible, copies, axis=0)
+        found = np.full((len(memory), steps + 1), self.start, "int32")
+        for i in range(steps):
+            states = self.states(found[:, :steps], memory, visible)[:, i : i + 1]
+            logits = self.logits(states)[:, 0]
+            logits[:, self.end] = -np.inf
+            found[:, i + 1] = choose(logits, i)
+        return found[:, 1:]
+
+    def _draw(self, uniform, logits, step):
+        """A token a row of the likeliest, by uniform numbers `(num_samples, steps)` in [0, 1)."""
+        count = min(self.top_k, logits.shape[-1])
+        likeliest = np.argsort(-logits, axis=-1, kind="stable")[:, :count]
+        chosen = np.take_along_axis(logits, likeliest, axis=-1).astype("float64")
+        weights = np.exp((chosen - chosen[:, :1]) / self.temperature)
+        reached = np.cumsum(weights, axis=-1)
+        places = np.tile(uniform[:, step], len(logits) // len(uniform)) * reached[:, -1]
+        index = np.minimum((reached <= places[:, None]).sum(axis=-1), count - 1)
+        return np.take_along_axis(likeliest, index[:, None], axis=-1)[:, 0]

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from keras import ops
+
+from kerastrans.layers import GridAttention, LastTokens
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(2, 3, 5, 4)).astype("float32")
+SEEN = np.ones((2, 3, 5), bool)
+
+
+def changes(layer, where):
+    """Whether each token's result changes with the token at `where`."""
+    moved = X.copy()
+    moved[where] += 1
+    difference = np.abs(ops.convert_to_numpy(layer(X, SEEN) - layer(moved, SEEN)))
+    return difference.max(axis=-1) > 1e-6
+
+
+def test_along_time_only_the_tokens_of_a_series_meet():
+    changed = changes(GridAttention(2, 4, axis="time"), (0, 1, 2))
+    assert changed[0, 1].all()
+    assert changed.sum() == 5
+
+
+def test_along_the_series_only_the_tokens_of_a_time_meet():
+    changed = changes(GridAttention(2, 3, axis="series"), (0, 1, 2))
+    assert changed[0, :, 2].all()
+    assert changed.sum() == 3
+
+
+def test_the_order_of_the_series_does_not_matter():
+    layer = GridAttention(2, 3, axis="series")
+    turned = ops.convert_to_numpy(layer(X[:, ::-1].copy(), SEEN))
+    np.testing.assert_allclose(turned[:, ::-1], layer(X, SEEN), rtol=1e-4, atol=1e-5)
+
+
+def test_along_time_it_is_the_distance_that_counts():
+    layer = GridAttention(2, 4, axis="time")
+    hidden = np.concatenate([np.zeros((2, 3, 2), bool), SEEN], axis=2)
+    later = np.concatenate([X[:, :, :2], X], axis=2)
+    np.testing.assert_allclose(layer(later, hidden)[:, :, 2:], layer(X, SEEN), rtol=1e-4, atol=1e-5)
+    assert np.abs(layer(X[:, :, ::-1].copy(), SEEN)[:, :, ::-1] - layer(X, SEEN)).max() > 1e-3
+
+
+@pytest.mark.parametrize("axis", ["time", "series"])
+def test_hidden_tokens_are_not_seen(axis):
+    layer = GridAttention(2, 4, axis=axis)
+    seen = SEEN.copy()
+    seen[:, 1, 2] = False
+    moved = X.copy()
+    moved[:, 1, 2] += 1
+    one, other = (ops.convert_to_numpy(layer(x, seen))[seen] for x in (X, moved))
+    np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+
+def test_it_is_read_back_and_refuses():
+    layer = GridAttention(2, 4, axis="time", theta=100.0)
+    assert GridAttention.from_config(layer.get_config()).theta == 100.0
+    with pytest.raises(ValueError, match="axis"):
+        GridAttention(2, 4, axis="batch")
+    with pytest.raises(ValueError, match="key_dim"):
+        GridAttention(2, 3)
+
+
+def test_the_last_tokens_are_as_many_as_of_the_other():
+    np.testing.assert_array_equal(LastTokens()(X, X[:, :, :2, :1]), X[:, :, -2:])

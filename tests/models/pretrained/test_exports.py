@@ -1,0 +1,55 @@
+"""Pretrained models forecast the same without kerastrans, past their native horizon too."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from kerastrans.export import export_litert, export_onnx, export_savedmodel
+from kerastrans.export.savedmodel import run_savedmodel
+from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
+
+from .checkpoints import CHRONOS_2, CHRONOS_BOLT, random_tensors
+
+pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]
+
+
+def bolt():
+    tensors = random_tensors(chronos_bolt.build_network(CHRONOS_BOLT)[1])
+    return chronos_bolt.load(CHRONOS_BOLT, tensors)
+
+
+def second():
+    own, core = chronos_2_network.read_own(CHRONOS_2), chronos_2_network.read_core(CHRONOS_2)
+    tensors = random_tensors(chronos_2_network.build_network(core, own)[1])
+    return chronos_2.load(CHRONOS_2, tensors)
+
+
+def run_onnx(path, history):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    return onnxruntime.InferenceSession(path).run(["forecast"], {"history": history})[0]
+
+
+def run_litert(path, history):
+    interpreter = pytest.importorskip("ai_edge_litert.interpreter")
+    runner = interpreter.Interpreter(model_path=str(path)).get_signature_runner()
+    return runner(history=history)["forecast"]
+
+
+EXPORTS = {
+    "model": (export_savedmodel, run_savedmodel),
+    "model.onnx": (export_onnx, run_onnx),
+    "model.tflite": (lambda *files: export_litert(*files, batch_size=2), run_litert),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize("make", [bolt, second])
+def test_an_export_forecasts_the_same(make, name, tmp_path):
+    model = make().build(13, 11, num_channels=2)
+    history = np.random.default_rng(0).normal(3, 2, (2, 13, 2)).astype("float32")
+    history[0, [1, 5], 0] = np.nan
+    quantiles = ops.convert_to_numpy(model(history))
+    expected = quantiles[..., quantiles.shape[-1] // 2]  # the median is the middle one
+    write, run = EXPORTS[name]
+    write(model, tmp_path / name)
+    np.testing.assert_allclose(run(tmp_path / name, history), expected, rtol=1e-4, atol=1e-4)
