@@ -21,7 +21,11 @@ from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
-from kerastrans.layers.positional_encoding import LearntPositionalEncoding, PositionalEncoding
+from kerastrans.layers.positional_encoding import (
+    EndPositionalEncoding,
+    LearntPositionalEncoding,
+    PositionalEncoding,
+)
 from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
 from kerastrans.layers.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent_decoder import RecurrentDecoder
@@ -40,6 +44,7 @@ __all__ = [
     "ChannelSegmentEmbedding",
     "ContinuedAttention",
     "Dropout",
+    "EndPositionalEncoding",
     "FourierBlock",
     "FourierCrossAttention",
     "FutureClock",
