@@ -18,6 +18,7 @@ from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.observed_normalization import ObservedNormalization
+from kerastrans.layers.padded_normalization import PaddedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
@@ -56,6 +57,7 @@ __all__ = [
     "LinearInterpolation",
     "MissingHistory",
     "ObservedNormalization",
+    "PaddedNormalization",
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",

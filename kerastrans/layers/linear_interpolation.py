@@ -20,12 +20,14 @@ class LinearInterpolation(keras.layers.Layer):
         inputs: `(batch, time)`, NaN where missing.
 
     Returns:
-        `(batch, time)`, with no NaN.
+        The filled series, and 1 from the first known step on, 0 before, each `(batch, time)`.
 
     Example:
         >>> import numpy as np
+        >>> from keras import ops
         >>> nan = np.nan
-        >>> LinearInterpolation()(np.array([[nan, 1.0, nan, nan, 4.0, nan]])).numpy().tolist()
+        >>> filled, begun = LinearInterpolation()(np.array([[nan, 1.0, nan, nan, 4.0, nan]]))
+        >>> ops.convert_to_numpy(filled).tolist()
         [[1.0, 1.0, 2.0, 3.0, 4.0, 4.0]]
     """
 
@@ -49,10 +51,10 @@ class LinearInterpolation(keras.layers.Layer):
         share = (steps - before) / ops.maximum(after - before, 1.0)
         between = left + share * (right - left)
         filled = ops.where(before < 0, right, ops.where(after >= length, left, between))
-        return ops.where(known, values, filled)
+        return ops.where(known, values, filled), ops.cast(before >= 0, self.compute_dtype)
 
     def compute_output_shape(self, inputs_shape):
-        return inputs_shape
+        return inputs_shape, inputs_shape
 
 
 def _running_maximum(x):

@@ -6,7 +6,12 @@ import keras
 import numpy as np
 from keras import layers, ops
 
-from kerastrans.layers import CachedMultiHeadAttention, Dropout, EndPositionalEncoding
+from kerastrans.layers import (
+    CachedMultiHeadAttention,
+    Dropout,
+    EndPositionalEncoding,
+    PaddedNormalization,
+)
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, linear, read_sizes, refuse_others
 from kerastrans.models.pretrained.scaling import (
@@ -202,16 +207,13 @@ class PatchTSTFM(PretrainedModel):
                 f"{self.least} are forecast."
             )
         history = history[:, -(context_length - horizon) :]
-        exists = ops.logical_not(ops.isinf(history))
-        given = ops.logical_and(exists, ops.logical_not(ops.isnan(history)))
-        values, location, scale = _scaled(history, given)
+        x, known, begun, location, scale = PaddedNormalization(SMALLEST)(history)
         future = [(0, 0), (0, horizon)]
-        values = padded_to_patches(ops.pad(values, future), d_patch)
-        given = ops.cast(given, values.dtype)
-        given = padded_to_patches(ops.pad(given, future), d_patch)
-        exists = ops.pad(ops.cast(exists, values.dtype), future, constant_values=1)
-        share = ops.mean(padded_to_patches(exists, d_patch), axis=-1)
-        tokens = ops.concatenate([values, given], axis=-1)
+        values = padded_to_patches(ops.pad(arcsinh(x), future), d_patch)
+        known = padded_to_patches(ops.pad(known, future), d_patch)
+        begun = ops.pad(begun, future, constant_values=1)
+        share = ops.mean(padded_to_patches(begun, d_patch), axis=-1)
+        tokens = ops.concatenate([values, known], axis=-1)
         x = self.network([tokens, share >= 1 - HIDDEN_SHARE])
         x = ops.reshape(x, (-1, values.shape[1] * d_patch, len(self.levels)))
         x = x[:, x.shape[1] - horizon :][:, :prediction_length]
@@ -226,14 +228,3 @@ class PatchTSTFM(PretrainedModel):
 
     def padded_length(self, length):
         return few_patches(length, self.config["d_patch"], self.config["context_length"])
-
-
-def _scaled(history, given):
-    """The arcsinh of a window in units of its given values, 0 elsewhere; location and scale."""
-    count = ops.maximum(ops.sum(ops.cast(given, history.dtype), axis=-1, keepdims=True), 1)
-    zero = ops.zeros_like(history)
-    location = ops.sum(ops.where(given, history, zero), axis=-1, keepdims=True) / count
-    distances = ops.where(given, history - location, zero)
-    scale = ops.sqrt(ops.sum(ops.square(distances), axis=-1, keepdims=True) / count)
-    scale = ops.where(scale > SMALLEST, scale, ops.ones_like(scale))
-    return arcsinh(distances / scale), location, scale

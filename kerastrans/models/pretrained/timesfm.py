@@ -177,9 +177,7 @@ class TimesFM(PretrainedModel):
 
     def _window(self, history):
         """The steps that are read, in whole patches, and where they count: from the first known."""
-        known = ops.logical_not(ops.isnan(history))
-        values = LinearInterpolation()(history)
-        observed = ops.cast(ops.cumsum(ops.cast(known, values.dtype), axis=-1) > 0, values.dtype)
+        values, observed = LinearInterpolation()(history)
         values, observed = values[:, -self.max_context :], observed[:, -self.max_context :]
         missing = -values.shape[-1] % self.sizes.patch_length
         widths = [(0, 0), (missing, 0)]

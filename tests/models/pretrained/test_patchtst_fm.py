@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 
 from kerastrans import heads
+from kerastrans.decoding.graph import takes_missing
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained import patchtst_fm
 
@@ -63,6 +64,7 @@ def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
     quantiles = keras.ops.convert_to_numpy(functional(history))
     np.testing.assert_allclose(quantiles[0].swapaxes(0, 1), expected, rtol=1e-4, atol=1e-3)
     assert heads.of(functional).levels == model.levels
+    assert takes_missing(functional)
 
     functional.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")

@@ -6,6 +6,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from kerastrans import heads
+from kerastrans.decoding.graph import takes_missing
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained import timesfm, timesfm_config, timesfm_network
 
@@ -117,6 +118,7 @@ def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
     quantiles = keras.ops.convert_to_numpy(functional(history))
     np.testing.assert_allclose(quantiles[0].swapaxes(0, 1), expected, rtol=1e-4, atol=1e-4)
     assert heads.of(functional).levels == model.levels
+    assert takes_missing(functional)
 
     functional.save(tmp_path / "model.keras")
     loaded = keras.saving.load_model(tmp_path / "model.keras")
@@ -175,10 +177,15 @@ def test_options_do_what_they_say(model, plain, series):
     assert (np.diff(quantiles(plain)) < 0).any()
     assert (np.diff(quantiles(plain.with_options(fix_quantile_crossing=True))) >= 0).all()
     assert (np.diff(quantiles(model)) >= 0).all()
-    positive = [np.abs(series[0][:30]) % 0.5]
-    assert model.forecast(positive, SHORT)[0]["quantiles"].min() == 0
-    free = model.with_options(infer_is_positive=False)
-    assert free.forecast(positive, SHORT)[0]["quantiles"].min() < 0
+    rows = np.abs(np.random.default_rng(2).normal(size=(20, 30)))
+    clamped, free = (
+        model.with_options(infer_is_positive=positive).forecast([rows], SHORT, model.levels)[0][
+            "quantiles"
+        ]
+        for positive in (True, False)
+    )
+    assert free.min() < 0
+    np.testing.assert_allclose(clamped, np.maximum(free, 0), rtol=1e-5)
 
 
 def test_the_scale_of_a_series_is_that_of_its_forecast(model, series):

@@ -2,7 +2,12 @@ import numpy as np
 import pytest
 from keras import ops
 
-from kerastrans.layers import ContinuedAttention, LinearInterpolation
+from kerastrans.layers import (
+    ContinuedAttention,
+    EndPositionalEncoding,
+    LinearInterpolation,
+    PaddedNormalization,
+)
 from kerastrans.layers.rotary import rotate
 
 from ..conftest import to_numpy
@@ -26,7 +31,8 @@ def test_missing_steps_are_on_the_line_between_their_neighbours():
     values = rng.normal(size=(4, 13)).astype("float32")
     values[rng.random(values.shape) < 0.5] = np.nan
     values[3] = np.nan
-    filled = to_numpy(LinearInterpolation()(values))
+    filled, begun = (to_numpy(x) for x in LinearInterpolation()(values))
+    np.testing.assert_array_equal(begun, np.cumsum(~np.isnan(values), axis=1) > 0)
     for row, found in zip(values[:3], filled, strict=False):
         known = np.flatnonzero(~np.isnan(row))
         np.testing.assert_allclose(found, np.interp(np.arange(13), known, row[known]), rtol=1e-5)
@@ -57,3 +63,24 @@ def test_attention_continued_is_attention_at_once():
 def test_the_halves_of_a_head_are_pairs():
     with pytest.raises(ValueError, match="key_dim must be even"):
         ContinuedAttention(num_heads=2, key_dim=3)
+
+
+def test_a_short_sequence_has_the_last_positions():
+    layer = EndPositionalEncoding(max_len=5, dim=2)
+    layer.build((None, None, 2))
+    layer.embeddings.assign(np.arange(10.0).reshape(5, 2))
+    found = to_numpy(layer(np.zeros((1, 3, 2), "float32")))
+    np.testing.assert_array_equal(found[0], np.arange(4.0, 10).reshape(3, 2))
+    with pytest.raises(ValueError, match="max_len=5"):
+        layer(np.zeros((1, 6, 2), "float32"))
+    with pytest.raises(ValueError, match="step by step"):
+        layer.decode(np.zeros((1, 1, 2), "float32"), index=0)
+
+
+def test_what_is_before_a_series_is_not_missing():
+    window = np.array([[np.inf, 2.0, np.nan, 6.0], [np.inf, 3.0, 3.0, np.nan]], "float32")
+    values, known, begun, mean, divisor = (to_numpy(x) for x in PaddedNormalization()(window))
+    np.testing.assert_allclose(values, [[0, -1, 0, 1], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(known, [[0, 1, 0, 1], [0, 1, 1, 0]])
+    np.testing.assert_array_equal(begun, [[0, 1, 1, 1], [0, 1, 1, 1]])
+    np.testing.assert_allclose([mean[:, 0], divisor[:, 0]], [[4, 3], [2, 1]])
