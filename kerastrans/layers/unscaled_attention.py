@@ -11,9 +11,9 @@ from kerastrans.layers.projected_attention import ProjectedAttention
 class UnscaledAttention(ProjectedAttention):
     """Multi-head attention whose scores are not divided by the root of the heads' width.
 
-    Its projections have no biases. The scores take a bias by position from outside, which several
-    layers can share. Arguments as `CachedMultiHeadAttention`; a query whose every key is hidden
-    attends to nothing. The layer cannot be decoded step by step.
+    The scores take a bias by position from outside, which several layers can share. Arguments as
+    `CachedMultiHeadAttention`, but that the projections have no biases by default; a query whose
+    every key is hidden attends to nothing. The layer cannot be decoded step by step.
 
     Call arguments:
         query: `(batch, query, d_model)`.
@@ -38,6 +38,9 @@ class UnscaledAttention(ProjectedAttention):
     makes the scale a matter of how the weights start.
     """
 
+    def __init__(self, num_heads, key_dim, dropout=0.0, **kwargs):
+        super().__init__(num_heads, key_dim, dropout, **{"use_bias": False, **kwargs})
+
     def build(self, query_shape, memory_shape=None, position_bias_shape=None):
         super().build(query_shape, memory_shape)
 
@@ -56,7 +59,3 @@ class UnscaledAttention(ProjectedAttention):
 
     def _queries(self, query):
         return self._split_heads(self.query_dense(query))
-
-    def _dense(self, units, name):
-        layer = super()._dense(units, name)
-        return keras.layers.Dense.from_config({**layer.get_config(), "use_bias": False})

@@ -5,6 +5,12 @@ from keras import layers
 from kerastrans.layers import RelativePositionBias, UnscaledAttention
 from kerastrans.models.pretrained.checkpoint import linear
 
+INITIALIZERS = {
+    layers.Dense: "kernel_initializer",
+    layers.Embedding: "embeddings_initializer",
+    UnscaledAttention: "kernel_initializer",
+}
+
 
 class KeyedLayers:
     """Makes layers, each under the key that it has in a checkpoint, and keeps them by it.
@@ -26,8 +32,10 @@ class KeyedLayers:
     def __call__(self, key, kind, *args, **kwargs):
         """The layer of a key: `kind(*args, **kwargs)` when it is first asked for."""
         if key not in self._layers:
+            # To draw weights that the checkpoint's replace took JAX 6 s of 10.
+            zeros = {name: "zeros" for part, name in INITIALIZERS.items() if issubclass(kind, part)}
             # Torch takes no dots in the names of its parameters.
-            self._layers[key] = kind(*args, **kwargs, name=key.replace(".", "_"))
+            self._layers[key] = kind(*args, **{**zeros, **kwargs}, name=key.replace(".", "_"))
         return self._layers[key]
 
     def layout(self):

@@ -26,7 +26,7 @@ if not cases.folders():
     pytest.skip(f"no parity cases in {cases.ROOT}", allow_module_level=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("folder", cases.folders(), ids=lambda folder: folder.name)
 def test_outputs_are_those_of_the_reference(folder, dtype):
     if dtype == "float64" and keras.backend.backend() == "jax":
