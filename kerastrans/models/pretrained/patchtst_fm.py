@@ -30,6 +30,7 @@ SIZES = ("context_length", "prediction_length", "d_patch", "d_model", "n_head", 
 SIZES += ("num_quantile", "pretrain_mask_cont")
 DROPOUT = 0.1  # of the published code, not of its configuration
 WIDENING = 4  # of the feed-forward networks
+ZEROS = {"kernel_initializer": "zeros"}  # to draw what is replaced takes longer than to read it
 SMALLEST = 1e-5  # deviations up to it are not divided by
 HIDDEN_SHARE = 0.9  # of a patch: with more padding the whole patch is padding
 
@@ -106,6 +107,7 @@ def build_network(config):
 
 def _bypassed(x, hidden, units, name, **options):
     """A network of one hidden layer with a linear way past it."""
+    options |= ZEROS
     y = layers.Dense(hidden, activation="sigmoid", name=f"{name}_layer1", **options)(x)
     y = layers.Dense(units, name=f"{name}_layer2", **options)(y)
     return y + layers.Dense(units, name=f"{name}_residual", **options)(x)
@@ -116,14 +118,14 @@ def _block(x, visible, config, name):
 
     def attention(x):
         layer = CachedMultiHeadAttention(
-            num_heads, d_model // num_heads, DROPOUT, name=f"{name}_attention"
+            num_heads, d_model // num_heads, DROPOUT, **ZEROS, name=f"{name}_attention"
         )
         return layer(x, padding_mask=visible)
 
     def feed_forward(x):
-        x = layers.Dense(WIDENING * d_model, name=f"{name}_expand")(x)
+        x = layers.Dense(WIDENING * d_model, **ZEROS, name=f"{name}_expand")(x)
         x = Dropout(DROPOUT)(_gelu(x))
-        return layers.Dense(d_model, name=f"{name}_contract")(x)
+        return layers.Dense(d_model, **ZEROS, name=f"{name}_contract")(x)
 
     norm = "pre" if config["norm_first"] else "post"
     x = add_norm(x, attention, DROPOUT, norm=norm, name=f"{name}_attention")

@@ -10,6 +10,8 @@ from kerastrans.layers import ContinuedAttention
 from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.utils.precision import full_precision
 
+# To draw what the checkpoint's weights replace takes longer than to read them.
+ZEROS = {"kernel_initializer": "zeros"}
 NORMS = ("pre_attention", "post_attention", "pre_ffn", "post_ffn")
 
 
@@ -118,7 +120,7 @@ def build_network(sizes):
 
 def bypassed(x, units, block, name, dtype=None):
     """A network of one hidden layer with a linear way past it."""
-    options = {"use_bias": block.use_bias, "dtype": dtype}
+    options = {"use_bias": block.use_bias, "dtype": dtype, **ZEROS}
     hidden = layers.Dense(
         block.hidden, activation=block.activation, **options, name=f"{name}_hidden"
     )(x)
@@ -138,14 +140,16 @@ def _block(x, positions, past, sizes, name):
         sizes.theta,
         sizes.epsilon,
         sizes.attention_bias,
+        **ZEROS,
         name=f"{name}_attention",
     )
     y, keys, values = attention(before(x), positions, *past)
     x = x + after(y)
-    y = layers.Dense(
-        sizes.ff_dim, activation=sizes.activation, use_bias=sizes.use_bias, name=f"{name}_expand"
-    )(before_ffn(x))
-    y = layers.Dense(sizes.d_model, use_bias=sizes.use_bias, name=f"{name}_contract")(y)
+    options = {"use_bias": sizes.use_bias, **ZEROS}
+    y = layers.Dense(sizes.ff_dim, activation=sizes.activation, **options, name=f"{name}_expand")(
+        before_ffn(x)
+    )
+    y = layers.Dense(sizes.d_model, **options, name=f"{name}_contract")(y)
     return x + after_ffn(y), keys, values
 
 
