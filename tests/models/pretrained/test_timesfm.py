@@ -49,6 +49,10 @@ HORIZON, SHORT = 11, 5  # into the second block of eight, and within the first
 
 @pytest.fixture(scope="module")
 def tensors():
+    return weights()
+
+
+def weights():
     sizes, _ = timesfm_config.read_transformers(TRANSFORMERS)
     network = timesfm_network.build_network(sizes)
     layout = timesfm_network.layout(network, sizes.num_layers, timesfm_network.TRANSFORMERS)
