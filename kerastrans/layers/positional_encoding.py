@@ -140,10 +140,11 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         ValueError: As `LearntPositionalEncoding`.
 
     Example:
+        >>> import numpy as np
         >>> from keras import ops
         >>> layer = EndPositionalEncoding(max_len=3, dim=1)
         >>> layer.build((None, None, 1))
-        >>> layer.embeddings.assign([[1.0], [2.0], [3.0]])
+        >>> layer.set_weights([np.array([[1.0], [2.0], [3.0]])])
         >>> ops.convert_to_numpy(layer(ops.zeros((1, 2, 1)))).tolist()
         [[[2.0], [3.0]]]
 
