@@ -5,6 +5,7 @@ import keras  # noqa: F401  first, so that `kerastrans._register` finds no modul
 from kerastrans.layers.attention import CachedMultiHeadAttention
 from kerastrans.layers.auto_correlation import AutoCorrelation
 from kerastrans.layers.basis import BasisExpansion
+from kerastrans.layers.continued_attention import ContinuedAttention
 from kerastrans.layers.decomposition import SeriesDecomposition
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.fourier import FourierBlock
@@ -14,12 +15,18 @@ from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.grid_attention import GridAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
 from kerastrans.layers.last_tokens import LastTokens
+from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.observed_normalization import ObservedNormalization
+from kerastrans.layers.padded_normalization import PaddedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
-from kerastrans.layers.positional_encoding import LearntPositionalEncoding, PositionalEncoding
+from kerastrans.layers.positional_encoding import (
+    EndPositionalEncoding,
+    LearntPositionalEncoding,
+    PositionalEncoding,
+)
 from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
 from kerastrans.layers.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent_decoder import RecurrentDecoder
@@ -36,7 +43,9 @@ __all__ = [
     "BasisExpansion",
     "CachedMultiHeadAttention",
     "ChannelSegmentEmbedding",
+    "ContinuedAttention",
     "Dropout",
+    "EndPositionalEncoding",
     "FourierBlock",
     "FourierCrossAttention",
     "FutureClock",
@@ -45,8 +54,10 @@ __all__ = [
     "InterpretableMultiHeadAttention",
     "LastTokens",
     "LearntPositionalEncoding",
+    "LinearInterpolation",
     "MissingHistory",
     "ObservedNormalization",
+    "PaddedNormalization",
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",

@@ -122,3 +122,42 @@ class LearntPositionalEncoding(_Positional):
 
     def encode(self, positions):
         return ops.take(self.embeddings, positions, axis=0)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class EndPositionalEncoding(LearntPositionalEncoding):
+    """Learnt positional encoding that counts from the end: the last position has the last vector.
+
+    Args as for `LearntPositionalEncoding`.
+
+    Call arguments:
+        inputs: `(batch, length, dim)`.
+
+    Returns:
+        `(batch, length, dim)`.
+
+    Raises:
+        ValueError: As `LearntPositionalEncoding`.
+
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> layer = EndPositionalEncoding(max_len=3, dim=1)
+        >>> layer.build((None, None, 1))
+        >>> layer.set_weights([np.array([[1.0], [2.0], [3.0]])])
+        >>> ops.convert_to_numpy(layer(ops.zeros((1, 2, 1)))).tolist()
+        [[[2.0], [3.0]]]
+
+    Source: PatchTST-FM (IBM, 2026), where a short history fills the end of the context.
+    """
+
+    def call(self, inputs):
+        self.check_length(inputs.shape[1] or 0)
+        positions = (
+            self.max_len - ops.shape(inputs)[1] + ops.arange(ops.shape(inputs)[1], dtype="int32")
+        )
+        return inputs + ops.cast(self.encode(positions), inputs.dtype)
+
+    def decode(self, inputs, *, index):
+        """Refused: what comes next would move all that has been."""
+        raise ValueError(f"{self.name} counts from the end: it cannot be decoded step by step.")

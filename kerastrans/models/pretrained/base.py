@@ -29,6 +29,8 @@ class PretrainedModel:
         max_context: int, the longest history that it reads, in steps.
     """
 
+    padding = np.nan  # what `forecast` puts before a series that is shorter than others
+
     def __init__(self, network, levels, max_context):
         self.network = network
         self.levels = check_levels(levels)
@@ -45,6 +47,10 @@ class PretrainedModel:
             `(batch, prediction_length, len(levels))`.
         """
         raise NotImplementedError
+
+    def last_part(self, row):
+        """What of a series `(time,)` is read."""
+        return row[-self.max_context :]
 
     def padded_length(self, length):
         """The steps to which a history of `length` steps is padded: few sizes, each compiled once.
@@ -134,9 +140,9 @@ class PretrainedModel:
         check_positive_integers(prediction_length=prediction_length)
         levels = as_levels(quantile_levels)
         tasks = as_tasks(series)
-        rows = [row[-self.max_context :] for task in tasks for row in task]
+        rows = [self.last_part(row) for task in tasks for row in task]
         length = self.padded_length(max(map(len, rows)))
-        padded = np.stack([left_padded(row, length) for row in rows])
+        padded = np.stack([left_padded(row, length, self.padding) for row in rows])
         run = self._compiled(length, prediction_length)
         batches = np.array_split(padded, -(-len(padded) // ROWS))
         found = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
@@ -195,9 +201,9 @@ def as_tasks(series):
     return [np.atleast_2d(task) for task in tasks]
 
 
-def left_padded(values, length):
+def left_padded(values, length, padding=np.nan):
     """The last `length` steps, after as many missing ones as are lacking; time is the last axis."""
     values = values[..., -length:]
     missing = length - values.shape[-1]
     widths = [(0, 0)] * (values.ndim - 1) + [(missing, 0)]
-    return np.pad(values, widths, constant_values=np.nan)
+    return np.pad(values, widths, constant_values=padding)

@@ -8,6 +8,7 @@ from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from kerastrans.export.savedmodel import run_savedmodel
 from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
 
+from . import test_patchtst_fm, test_timesfm
 from .checkpoints import CHRONOS_2, CHRONOS_BOLT, random_tensors
 
 pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]
@@ -22,6 +23,15 @@ def second():
     own, core = chronos_2_network.read_own(CHRONOS_2), chronos_2_network.read_core(CHRONOS_2)
     tensors = random_tensors(chronos_2_network.build_network(core, own)[1])
     return chronos_2.load(CHRONOS_2, tensors)
+
+
+def times():
+    return test_timesfm.timesfm.load(test_timesfm.TRANSFORMERS, test_timesfm.weights())
+
+
+def patches():
+    config = test_patchtst_fm.CONFIG
+    return test_patchtst_fm.patchtst_fm.load(config, test_patchtst_fm.weights(config))
 
 
 def run_onnx(path, history):
@@ -43,7 +53,7 @@ EXPORTS = {
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-@pytest.mark.parametrize("make", [bolt, second])
+@pytest.mark.parametrize("make", [bolt, second, times, patches])
 def test_an_export_forecasts_the_same(make, name, tmp_path):
     model = make().build(13, 11, num_channels=2)
     history = np.random.default_rng(0).normal(3, 2, (2, 13, 2)).astype("float32")

@@ -16,6 +16,9 @@ from tests.models.pretrained import cases
 # In units of each row's largest absolute value, by the name of the file of a port.
 TOLERANCE = {"float32": {}, "float64": {}}
 DEFAULT = {"float32": 1e-4, "float64": 1e-9}
+OWN = 4  # times what the reference run in float32 is off the one in float64
+# TimesFM's package rounds what it interpolates to the float32 of a series, also in float64.
+MISSING = {"float32": {}, "float64": {"timesfm": 1e-6}}
 # What a port leaves out: (folder, case) -> why.
 LEFT_OUT = {}
 
@@ -33,7 +36,8 @@ def test_outputs_are_those_of_the_reference(folder, dtype):
     model = pretrained.load(folder)
     port = type(model).__module__.rpartition(".")[2]
     call = importlib.import_module(f"tests.models.pretrained.calls_{port}").call
-    tolerance = TOLERANCE[dtype].get(port, DEFAULT[dtype])
+    whole = TOLERANCE[dtype].get(port, DEFAULT[dtype])
+    with_gaps = MISSING[dtype].get(port, whole)
     suffix = cases.IN_FLOAT64 if dtype == "float64" else ""
     faults = {}
     for name, arrays in cases.read(folder).items():
@@ -45,9 +49,13 @@ def test_outputs_are_those_of_the_reference(folder, dtype):
             for key, value in arrays.items()
             if key not in outputs and not key.endswith(cases.IN_FLOAT64)
         }
+        has_gaps = any(np.isnan(array).any() for array in inputs.values())
+        tolerance = with_gaps if has_gaps else whole
         found = call(model, inputs)
         for key in outputs:
             error = cases.row_error(np.asarray(found[key]), arrays[f"{key}{suffix}"])
-            if error > tolerance:
+            # What the reference itself loses to float32 is nobody's fault, in a mean of 1e4 say.
+            lost = cases.row_error(arrays[key], arrays[f"{key}{cases.IN_FLOAT64}"])
+            if error > (max(tolerance, OWN * lost) if dtype == "float32" else tolerance):
                 faults[f"{name}.{key}"] = error
     assert not faults

@@ -1,0 +1,112 @@
+"""PatchTST-FM's network, and where its weights are in the published checkpoint."""
+
+import math
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+from kerastrans.layers import CachedMultiHeadAttention, Dropout, EndPositionalEncoding
+from kerastrans.models.pretrained.checkpoint import linear
+from kerastrans.models.sublayers import add_norm
+from kerastrans.utils.precision import full_precision
+
+DROPOUT = 0.1  # of the published code, not of its configuration
+WIDENING = 4  # of the feed-forward networks
+ZEROS = {"kernel_initializer": "zeros"}  # to draw what is replaced takes longer than to read it
+
+
+def build_network(config):
+    """From patches of scaled values, each before its mask, to scaled quantiles of every patch.
+
+    Args:
+        config: dict, see `kerastrans.models.pretrained.patchtst_fm.read`.
+
+    Returns:
+        Functional Keras model of "patches" `(batch, patches, 2 * d_patch)` and "visible", a boolean
+        `(batch, patches)`, to `(batch, patches, d_patch, num_quantile)`. The last patch is at the
+        end of the context that was trained, however many there are.
+    """
+    d_patch, d_model, count = (config[name] for name in ("d_patch", "d_model", "num_quantile"))
+    patches = keras.Input((None, 2 * d_patch), name="patches")
+    visible = keras.Input((None,), dtype="bool", name="visible")
+    x = _bypassed(patches, d_model, d_model, "in_layer")
+    positions = config["context_length"] // d_patch
+    x = EndPositionalEncoding(positions, d_model, name="positions")(x)
+    for i in range(config["n_layer"]):
+        x = _block(x, visible, config, f"block_{i}")
+    if config["prehead_norm"]:
+        x = layers.LayerNormalization(epsilon=1e-6, name="prehead_norm")(x)
+    x = _bypassed(x, d_model, d_patch * (count + 1), "out_layer", dtype=full_precision())
+    x = layers.Reshape((-1, count + 1, d_patch))(x)
+    # Where they begin, and the distances from each to the next.
+    x = x[:, :, :1] + ops.cumsum(ops.softplus(x[:, :, 1:]) / count, axis=2)
+    return keras.Model([patches, visible], ops.transpose(x, (0, 1, 3, 2)), name="patchtst_fm")
+
+
+def _bypassed(x, hidden, units, name, **options):
+    """A network of one hidden layer with a linear way past it."""
+    options |= ZEROS
+    y = layers.Dense(hidden, activation="sigmoid", name=f"{name}_layer1", **options)(x)
+    y = layers.Dense(units, name=f"{name}_layer2", **options)(y)
+    return y + layers.Dense(units, name=f"{name}_residual", **options)(x)
+
+
+def _block(x, visible, config, name):
+    d_model, num_heads = config["d_model"], config["n_head"]
+
+    def attention(x):
+        layer = CachedMultiHeadAttention(
+            num_heads, d_model // num_heads, DROPOUT, **ZEROS, name=f"{name}_attention"
+        )
+        return layer(x, padding_mask=visible)
+
+    def feed_forward(x):
+        x = layers.Dense(WIDENING * d_model, **ZEROS, name=f"{name}_expand")(x)
+        x = Dropout(DROPOUT)(_gelu(x))
+        return layers.Dense(d_model, **ZEROS, name=f"{name}_contract")(x)
+
+    norm = "pre" if config["norm_first"] else "post"
+    x = add_norm(x, attention, DROPOUT, norm=norm, name=f"{name}_attention")
+    return add_norm(x, feed_forward, DROPOUT, norm=norm, name=f"{name}_ffn")
+
+
+def _gelu(x):
+    """By tanh, as it was trained; that of Keras on TensorFlow has rounded factors in float64."""
+    return 0.5 * x * (1 + ops.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def layout(network, config):
+    """Where the network's weights are in a checkpoint, as `checkpoint.assign` takes it."""
+    layer = network.get_layer
+    found = {"backbone.pos_embed.embedding.weight": layer("positions").embeddings}
+    for part in ("in_layer", "out_layer"):
+        for name in ("layer1", "layer2", "residual"):
+            found |= linear(f"backbone.{part}.{name}", layer(f"{part}_{name}"))
+    if config["prehead_norm"]:
+        found |= _norm("backbone.prehead_norm", layer("prehead_norm"))
+    for i in range(config["n_layer"]):
+        key, name = f"backbone.blocks.{i}", f"block_{i}"
+        attention = layer(f"{name}_attention")
+        found |= linear(f"{key}.attn.proj", attention.output_dense)
+        found |= linear(f"{key}.mlp.layers.0", layer(f"{name}_expand"))
+        found |= linear(f"{key}.mlp.layers.4", layer(f"{name}_contract"))
+        found |= _norm(f"{key}.norm1", layer(f"{name}_attention_norm"))
+        found |= _norm(f"{key}.norm2", layer(f"{name}_ffn_norm"))
+        projections = (attention.query_dense, attention.key_dense, attention.value_dense)
+        width = config["d_model"]
+        rows = [slice(width), slice(width, 2 * width), slice(2 * width, None)]
+        parts = list(zip(projections, rows, strict=True))
+        found[f"{key}.attn.qkv.weight"] = [
+            (dense.kernel, lambda fused, part=part: np.transpose(fused[part]))
+            for dense, part in parts
+        ]
+        if config["qkv_bias"]:  # without them those of the layers are zero, as they begin
+            found[f"{key}.attn.qkv.bias"] = [
+                (dense.bias, lambda fused, part=part: fused[part]) for dense, part in parts
+            ]
+    return found
+
+
+def _norm(key, layer):
+    return {f"{key}.weight": layer.gamma, f"{key}.bias": layer.beta}

@@ -1,0 +1,195 @@
+"""TimesFM 2.5: a decoder over patches, which forecasts several at once (Das et al., 2024)."""
+
+import dataclasses
+import math
+
+import numpy as np
+from keras import ops
+
+from kerastrans.layers import LinearInterpolation
+from kerastrans.models.pretrained import timesfm_network
+from kerastrans.models.pretrained.base import PretrainedModel, few_sizes
+from kerastrans.models.pretrained.checkpoint import assign
+from kerastrans.models.pretrained.scaling import rescaled
+from kerastrans.models.pretrained.timesfm_config import FIELDS, read_original, read_transformers
+from kerastrans.models.pretrained.timesfm_decoding import (
+    beside,
+    decode,
+    divisor,
+    uncrossed,
+    unflipped,
+)
+from kerastrans.utils.validation import check_positive_integers
+
+ARCHITECTURE, MODEL_TYPE = "TimesFm2_5ModelForPrediction", "timesfm2_5"
+TELLING = "tokenizer.hidden_layer.weight"  # a key of the original package's weights
+
+
+def reads(config):
+    """Whether a configuration is one of TimesFM 2.5.
+
+    The original package keeps its sizes in its code: a configuration may lack all of them.
+    """
+    return _is_of_transformers(config) or config.keys() <= FIELDS
+
+
+def load(config, tensors):
+    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    if _is_of_transformers(config):
+        sizes, reach = read_transformers(config)
+        switches = ("force_flip_invariance", "infer_is_positive", "use_continuous_quantile_head")
+        options = {name: bool(config[name]) for name in switches if name in config}
+        options["max_context"] = reach
+        keys = timesfm_network.TRANSFORMERS
+    elif TELLING not in tensors:
+        raise ValueError(
+            f"the configuration names no architecture, the weights have no {TELLING!r}."
+        )
+    else:
+        sizes, reach = read_original(config)
+        options = {"max_context": max(reach - sizes.spread_length, sizes.patch_length)}
+        keys = timesfm_network.ORIGINAL
+    network = timesfm_network.build_network(sizes)
+    assign(tensors, timesfm_network.layout(network, sizes.num_layers, keys))
+    return TimesFM(network, sizes, Options(**options))
+
+
+def _is_of_transformers(config):
+    named = config.get("architectures") or ()
+    return ARCHITECTURE in named or config.get("model_type") == MODEL_TYPE
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    """How a forecast is made with given weights; the names are those of the authors' package.
+
+    Attributes:
+        max_context: int, the longest history that is read, in steps; whole patches. Shorter ones
+            are normalised as if zeros came before them.
+        normalize_inputs: bool, whether the whole history is normalised before the patches are.
+        use_continuous_quantile_head: bool, whether the spread about the median comes from the
+            quantile head, for no more steps than that has, or from the head of the median.
+        force_flip_invariance: bool, whether the history is forecast upside down too, at twice the
+            cost, and both forecasts are averaged.
+        infer_is_positive: bool, whether a history without negative values has a forecast without.
+        fix_quantile_crossing: bool, whether quantiles that cross are moved to those nearer to the
+            median.
+    """
+
+    max_context: int
+    normalize_inputs: bool = True
+    use_continuous_quantile_head: bool = True
+    force_flip_invariance: bool = True
+    infer_is_positive: bool = True
+    fix_quantile_crossing: bool = True
+
+
+class TimesFM(PretrainedModel):
+    """TimesFM 2.5 with its published weights, see `PretrainedModel`.
+
+    Each patch of a history is normalised by all that was observed up to its end. The last one
+    forecasts `output_length` steps; a longer forecast appends their median to the history and goes
+    on from the keys and values that attention has kept.
+
+    Missing steps at the start of a history do not count. Others are interpolated linearly.
+
+    Args:
+        network: see `kerastrans.models.pretrained.timesfm_network.build_network`.
+        sizes: `kerastrans.models.pretrained.timesfm_config.Sizes`.
+        options: `Options`.
+
+    Source: Das et al. (2024), "A decoder-only foundation model for time-series forecasting", ICML,
+    in version 2.5 of the authors' package (2025).
+    """
+
+    def __init__(self, network, sizes, options):
+        check_positive_integers(max_context=options.max_context)
+        patches = math.ceil(options.max_context / sizes.patch_length)
+        super().__init__(network, sizes.levels, patches * sizes.patch_length)
+        self.sizes = sizes
+        self.options = options
+
+    def with_options(self, **options):
+        """Another model of the same weights, with other `Options` by their names.
+
+        Raises:
+            TypeError: An unknown option.
+            ValueError: `max_context` below 1.
+        """
+        return TimesFM(self.network, self.sizes, dataclasses.replace(self.options, **options))
+
+    def quantiles(self, history, prediction_length):
+        return self.channels(history, prediction_length)[..., 1:]
+
+    def channels(self, history, prediction_length):
+        """The forecast of the mean, then the quantiles: `(batch, prediction_length, 1 + levels)`.
+
+        The point forecast is the median, as in the published packages, not the first channel.
+
+        Args:
+            history: `(batch, context_length)`, NaN where missing.
+            prediction_length: int.
+
+        Raises:
+            ValueError: The horizon is beyond the quantile head's.
+        """
+        options, sizes = self.options, self.sizes
+        if options.use_continuous_quantile_head and prediction_length > sizes.spread_length:
+            raise ValueError(
+                f"the quantile head forecasts up to {sizes.spread_length} steps, got "
+                f"prediction_length={prediction_length}: "
+                "with_options(use_continuous_quantile_head=False) goes on without it."
+            )
+        values, observed = self._window(history)
+        location, scale = self._location_and_scale(values)
+        x = (values - location) / divisor(scale)
+        if options.force_flip_invariance:
+            x, observed = beside(x, -x), beside(observed, observed)
+        x, spread = decode(self.network, sizes, x, observed, prediction_length)
+        if options.force_flip_invariance:
+            x, spread = unflipped(x), unflipped(spread)
+        x = x[:, :prediction_length]
+        if options.use_continuous_quantile_head:
+            spread = spread[:, :prediction_length]
+            median = slice(sizes.median, sizes.median + 1)
+            about = x[..., median] - spread[..., median]
+            x = ops.concatenate([x[..., :1], about + spread[..., 1:]], axis=-1)
+        if options.fix_quantile_crossing:
+            x = uncrossed(x, sizes.median)
+        x = rescaled(x, location, scale)
+        if options.infer_is_positive:
+            is_positive = ops.all(values >= 0, axis=-1)[:, None, None]
+            x = ops.where(is_positive, ops.maximum(x, 0), x)
+        return x
+
+    def point(self, quantiles):
+        return quantiles[..., self.sizes.median - 1]
+
+    def last_part(self, row):
+        """What of a series is read: if it begins with a gap, from the last known step before."""
+        start = max(len(row) - self.max_context, 0)
+        known = np.flatnonzero(~np.isnan(row[: start + 1]))
+        return row[known[-1] if len(known) else start :]
+
+    def padded_length(self, length):
+        patches = few_sizes(math.ceil(length / self.sizes.patch_length))
+        return patches * self.sizes.patch_length
+
+    def _window(self, history):
+        """The steps that are read, in whole patches, and where they count: from the first known."""
+        values, observed = LinearInterpolation()(history)
+        values, observed = values[:, -self.max_context :], observed[:, -self.max_context :]
+        missing = -values.shape[-1] % self.sizes.patch_length
+        widths = [(0, 0), (missing, 0)]
+        return ops.pad(values * observed, widths), ops.pad(observed, widths)
+
+    def _location_and_scale(self, values):
+        """Of the whole history, `(batch, 1)`: with zeros before it up to `max_context` steps."""
+        if not self.options.normalize_inputs:
+            nothing = ops.zeros_like(values[:, :1])
+            return nothing, nothing + 1
+        before = self.max_context - values.shape[-1]
+        mean = ops.sum(values, axis=-1, keepdims=True) / self.max_context
+        squares = ops.sum(ops.square(values - mean), axis=-1, keepdims=True)
+        squares = squares + before * ops.square(mean)
+        return mean, ops.sqrt(squares / max(self.max_context - 1, 1))

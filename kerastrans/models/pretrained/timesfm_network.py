@@ -1,0 +1,196 @@
+"""TimesFM 2.5's network, and where its weights are in either published checkpoint."""
+
+from typing import NamedTuple
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+from kerastrans.layers import ContinuedAttention
+from kerastrans.models.pretrained.checkpoint import linear
+from kerastrans.utils.precision import full_precision
+
+# To draw what the checkpoint's weights replace takes longer than to read them.
+ZEROS = {"kernel_initializer": "zeros"}
+NORMS = ("pre_attention", "post_attention", "pre_ffn", "post_ffn")
+
+
+class Keys(NamedTuple):
+    """What the parts of the network are called in a checkpoint."""
+
+    tokenizer: str
+    point: str
+    spread: str
+    hidden: str  # within each of these three
+    block: str
+    norms: tuple  # within a block, in the order of `NORMS`
+    norm: str  # the weight of a normalisation
+    expand: str
+    contract: str
+    attention: str
+    projections: tuple  # within the attention, one matrix for all three or one for each
+    out: str
+    query_norm: str
+    key_norm: str
+    scale: str
+
+
+ORIGINAL = Keys(
+    tokenizer="tokenizer",
+    point="output_projection_point",
+    spread="output_projection_quantiles",
+    hidden="hidden_layer",
+    block="stacked_xf",
+    norms=("pre_attn_ln", "post_attn_ln", "pre_ff_ln", "post_ff_ln"),
+    norm="scale",
+    expand="ff0",
+    contract="ff1",
+    attention="attn",
+    projections=("qkv_proj",),
+    out="out",
+    query_norm="query_ln",
+    key_norm="key_ln",
+    scale="per_dim_scale.per_dim_scale",
+)
+TRANSFORMERS = Keys(
+    tokenizer="model.input_ff_layer",
+    point="output_projection_point",
+    spread="output_projection_quantiles",
+    hidden="input_layer",
+    block="model.layers",
+    norms=(
+        "input_layernorm",
+        "post_attention_layernorm",
+        "pre_feedforward_layernorm",
+        "post_feedforward_layernorm",
+    ),
+    norm="weight",
+    expand="mlp.ff0",
+    contract="mlp.ff1",
+    attention="self_attn",
+    projections=("q_proj", "k_proj", "v_proj"),
+    out="o_proj",
+    query_norm="q_norm",
+    key_norm="k_norm",
+    scale="scaling",
+)
+
+
+def build_network(sizes):
+    """From tokens, and what attention keeps of earlier ones, to the forecast of the last.
+
+    Args:
+        sizes: `kerastrans.models.pretrained.timesfm_config.Sizes`.
+
+    Returns:
+        Functional Keras model of "tokens" `(batch, time, 2 * patch_length)`, "positions"
+        `(batch, time)`, "past_positions" `(batch, past)`, "past_keys" and "past_values"
+        `(batch, num_layers, num_heads, past, key_dim)`. A negative position hides a token. It
+        returns the forecast `(batch, output_length * channels)` and the quantile head
+        `(batch, spread_length * channels)` of the last token, and the keys and values of all.
+
+    Source: the authors' package, version 2.5, which continues Das et al. (2024), figure 1.
+    """
+    tokens = keras.Input((None, 2 * sizes.patch_length), name="tokens")
+    positions = keras.Input((None,), name="positions")
+    past_positions = keras.Input((None,), name="past_positions")
+    cache = (sizes.num_layers, sizes.num_heads, None, sizes.key_dim)
+    past_keys, past_values = (
+        keras.Input(cache, name="past_keys"),
+        keras.Input(cache, name="past_values"),
+    )
+    x = bypassed(tokens, sizes.d_model, sizes.tokenizer, "tokenizer")
+    keys, values = [], []
+    for i in range(sizes.num_layers):
+        past = (past_positions, past_keys[:, i], past_values[:, i])
+        x, new_keys, new_values = _block(x, positions, past, sizes, f"block_{i}")
+        keys.append(new_keys)
+        values.append(new_values)
+    last = x[:, -1]
+    channels = 1 + len(sizes.levels)
+    exact = full_precision()
+    point = bypassed(last, sizes.output_length * channels, sizes.point, "point", exact)
+    spread = bypassed(last, sizes.spread_length * channels, sizes.spread, "spread", exact)
+    return keras.Model(
+        [tokens, positions, past_positions, past_keys, past_values],
+        [point, spread, ops.stack(keys, axis=1), ops.stack(values, axis=1)],
+        name="timesfm",
+    )
+
+
+def bypassed(x, units, block, name, dtype=None):
+    """A network of one hidden layer with a linear way past it."""
+    options = {"use_bias": block.use_bias, "dtype": dtype, **ZEROS}
+    hidden = layers.Dense(
+        block.hidden, activation=block.activation, **options, name=f"{name}_hidden"
+    )(x)
+    y = layers.Dense(units, **options, name=f"{name}_output")(hidden)
+    return y + layers.Dense(units, **options, name=f"{name}_residual")(x)
+
+
+def _block(x, positions, past, sizes, name):
+    """Attention and a feed-forward network, each normalised before and after."""
+    before, after, before_ffn, after_ffn = (
+        layers.RMSNormalization(epsilon=sizes.epsilon, name=f"{name}_{norm}") for norm in NORMS
+    )
+    attention = ContinuedAttention(
+        sizes.num_heads,
+        sizes.key_dim,
+        sizes.dropout,
+        sizes.theta,
+        sizes.epsilon,
+        sizes.attention_bias,
+        **ZEROS,
+        name=f"{name}_attention",
+    )
+    y, keys, values = attention(before(x), positions, *past)
+    x = x + after(y)
+    options = {"use_bias": sizes.use_bias, **ZEROS}
+    y = layers.Dense(sizes.ff_dim, activation=sizes.activation, **options, name=f"{name}_expand")(
+        before_ffn(x)
+    )
+    y = layers.Dense(sizes.d_model, **options, name=f"{name}_contract")(y)
+    return x + after_ffn(y), keys, values
+
+
+def layout(network, num_layers, keys):
+    """Where the network's weights are in a checkpoint, as `checkpoint.assign` takes it."""
+    found = {}
+    for part in ("tokenizer", "point", "spread"):
+        key = getattr(keys, part)
+        found |= linear(f"{key}.{keys.hidden}", network.get_layer(f"{part}_hidden"))
+        found |= linear(f"{key}.output_layer", network.get_layer(f"{part}_output"))
+        found |= linear(f"{key}.residual_layer", network.get_layer(f"{part}_residual"))
+    for i in range(num_layers):
+        key = f"{keys.block}.{i}"
+        for name, norm in zip(keys.norms, NORMS, strict=True):
+            found[f"{key}.{name}.{keys.norm}"] = network.get_layer(f"block_{i}_{norm}").scale
+        found |= linear(f"{key}.{keys.expand}", network.get_layer(f"block_{i}_expand"))
+        found |= linear(f"{key}.{keys.contract}", network.get_layer(f"block_{i}_contract"))
+        attention = network.get_layer(f"block_{i}_attention")
+        found |= _attention(f"{key}.{keys.attention}", attention, keys)
+    return found
+
+
+def _attention(key, layer, keys):
+    projections = (layer.query_dense, layer.key_dense, layer.value_dense)
+    found = {
+        f"{key}.{keys.query_norm}.{keys.norm}": layer.query_norm.scale,
+        f"{key}.{keys.key_norm}.{keys.norm}": layer.key_norm.scale,
+        f"{key}.{keys.scale}": layer.scale,
+        **linear(f"{key}.{keys.out}", layer.output_dense),
+    }
+    if len(keys.projections) == len(projections):
+        for name, dense in zip(keys.projections, projections, strict=True):
+            found |= linear(f"{key}.{name}", dense)
+    else:  # one matrix: queries, keys and values one below the other
+        width = layer.num_heads * layer.key_dim
+        found[f"{key}.{keys.projections[0]}.weight"] = [
+            (dense.kernel, lambda fused, rows=rows: np.transpose(fused[rows]))
+            for dense, rows in zip(
+                projections,
+                (slice(width), slice(width, 2 * width), slice(2 * width, None)),
+                strict=True,
+            )
+        ]
+    return found
