@@ -5,7 +5,10 @@ import keras  # noqa: F401  first, so that `kerastrans._register` finds no modul
 from kerastrans.layers.attention import CachedMultiHeadAttention
 from kerastrans.layers.auto_correlation import AutoCorrelation
 from kerastrans.layers.basis import BasisExpansion
+from kerastrans.layers.causal_convolution import CausalDepthwiseConvolution
 from kerastrans.layers.decomposition import SeriesDecomposition
+from kerastrans.layers.dilation_condition import DilationCondition
+from kerastrans.layers.dominant_periods import DominantPeriods
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.fourier import FourierBlock
 from kerastrans.layers.fourier_attention import FourierCrossAttention
@@ -19,8 +22,10 @@ from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
+from kerastrans.layers.phases import PhaseEncoding, SeasonalFill
 from kerastrans.layers.positional_encoding import LearntPositionalEncoding, PositionalEncoding
 from kerastrans.layers.prob_sparse_attention import ProbSparseAttention
+from kerastrans.layers.recency import Recency
 from kerastrans.layers.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent_forecaster import RecurrentForecaster
@@ -35,7 +40,10 @@ __all__ = [
     "AutoCorrelation",
     "BasisExpansion",
     "CachedMultiHeadAttention",
+    "CausalDepthwiseConvolution",
     "ChannelSegmentEmbedding",
+    "DilationCondition",
+    "DominantPeriods",
     "Dropout",
     "FourierBlock",
     "FourierCrossAttention",
@@ -50,14 +58,17 @@ __all__ = [
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",
+    "PhaseEncoding",
     "PositionalEncoding",
     "ProbSparseAttention",
+    "Recency",
     "RecurrentCycle",
     "RecurrentDecoder",
     "RecurrentForecaster",
     "RelativePositionBias",
     "ResidualAttention",
     "ReversibleInstanceNormalization",
+    "SeasonalFill",
     "SeriesDecomposition",
     "UnscaledAttention",
     "ValueEmbedding",
