@@ -17,6 +17,7 @@ from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.grid_attention import GridAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
 from kerastrans.layers.last_tokens import LastTokens
+from kerastrans.layers.legendre import LegendreExpansion
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
@@ -33,6 +34,7 @@ from kerastrans.layers.relative_position_bias import RelativePositionBias
 from kerastrans.layers.residual_attention import ResidualAttention
 from kerastrans.layers.reversible_normalization import ReversibleInstanceNormalization
 from kerastrans.layers.segment_embedding import ChannelSegmentEmbedding
+from kerastrans.layers.state_space import StateSpace
 from kerastrans.layers.unscaled_attention import UnscaledAttention
 from kerastrans.layers.value_embedding import ValueEmbedding
 
@@ -53,6 +55,7 @@ __all__ = [
     "InterpretableMultiHeadAttention",
     "LastTokens",
     "LearntPositionalEncoding",
+    "LegendreExpansion",
     "MissingHistory",
     "ObservedNormalization",
     "PaddingMask",
@@ -70,6 +73,7 @@ __all__ = [
     "ReversibleInstanceNormalization",
     "SeasonalFill",
     "SeriesDecomposition",
+    "StateSpace",
     "UnscaledAttention",
     "ValueEmbedding",
 ]

@@ -27,7 +27,10 @@ class PretrainedModel:
         network: Keras model, from the tokens of a window to the raw forecast.
         levels: tuple of float, the quantiles that were trained.
         max_context: int, the longest history that it reads, in steps.
+        padding: float, what short histories are filled up with on the left.
     """
+
+    padding = np.nan
 
     def __init__(self, network, levels, max_context):
         self.network = network
@@ -49,7 +52,7 @@ class PretrainedModel:
     def padded_length(self, length):
         """The steps to which a history of `length` steps is padded: few sizes, each compiled once.
 
-        What is padded on the left is missing.
+        What is padded on the left is `padding`.
         """
         raise NotImplementedError
 
@@ -136,7 +139,7 @@ class PretrainedModel:
         tasks = as_tasks(series)
         rows = [row[-self.max_context :] for task in tasks for row in task]
         length = self.padded_length(max(map(len, rows)))
-        padded = np.stack([left_padded(row, length) for row in rows])
+        padded = np.stack([left_padded(row, length, self.padding) for row in rows])
         run = self._compiled(length, prediction_length)
         batches = np.array_split(padded, -(-len(padded) // ROWS))
         found = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
@@ -195,9 +198,9 @@ def as_tasks(series):
     return [np.atleast_2d(task) for task in tasks]
 
 
-def left_padded(values, length):
-    """The last `length` steps, after as many missing ones as are lacking; time is the last axis."""
+def left_padded(values, length, padding=np.nan):
+    """The last `length` steps, after as many fillings as are lacking; time is the last axis."""
     values = values[..., -length:]
     missing = length - values.shape[-1]
     widths = [(0, 0)] * (values.ndim - 1) + [(missing, 0)]
-    return np.pad(values, widths, constant_values=np.nan)
+    return np.pad(values, widths, constant_values=padding)
