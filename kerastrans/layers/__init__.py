@@ -15,11 +15,13 @@ from kerastrans.layers.fourier_attention import FourierCrossAttention
 from kerastrans.layers.future_clock import FutureClock
 from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.grid_attention import GridAttention
+from kerastrans.layers.grouped_attention import GroupedQueryAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
 from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.legendre import LegendreExpansion
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.observed_normalization import ObservedNormalization
+from kerastrans.layers.observed_values import ObservedValues
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
 from kerastrans.layers.periodic_convolution import PeriodicConvolution
@@ -37,6 +39,7 @@ from kerastrans.layers.segment_embedding import ChannelSegmentEmbedding
 from kerastrans.layers.state_space import StateSpace
 from kerastrans.layers.unscaled_attention import UnscaledAttention
 from kerastrans.layers.value_embedding import ValueEmbedding
+from kerastrans.layers.weighted_residual import WeightedResidual
 
 __all__ = [
     "AutoCorrelation",
@@ -52,12 +55,14 @@ __all__ = [
     "FutureClock",
     "GlobalToken",
     "GridAttention",
+    "GroupedQueryAttention",
     "InterpretableMultiHeadAttention",
     "LastTokens",
     "LearntPositionalEncoding",
     "LegendreExpansion",
     "MissingHistory",
     "ObservedNormalization",
+    "ObservedValues",
     "PaddingMask",
     "Patching",
     "PeriodicConvolution",
@@ -76,4 +81,5 @@ __all__ = [
     "StateSpace",
     "UnscaledAttention",
     "ValueEmbedding",
+    "WeightedResidual",
 ]

@@ -26,7 +26,7 @@ class PhaseEncoding(keras.layers.Layer):
 
     Example:
         >>> import numpy as np
-        >>> PhaseEncoding(length=10)(np.array([[4.0, 0.0]])).shape
+        >>> tuple(PhaseEncoding(length=10)(np.array([[4.0, 0.0]])).shape)
         (1, 10, 4)
 
     Source: the `tinycast` and `fracast` packages (2026).

@@ -5,7 +5,7 @@ import importlib
 from kerastrans.models.pretrained.checkpoint import read_checkpoint
 
 # The files of this folder that read a checkpoint, in the order in which they are asked.
-PORTS = ("chronos_bolt", "chronos_2", "chronos_t5", "flowstate", "fracast")
+PORTS = ("chronos_bolt", "chronos_2", "chronos_t5", "flowstate", "fracast", "toto")
 
 
 def load(folder):

@@ -4,12 +4,12 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.layers import LegendreExpansion
+from kerastrans.layers import LegendreExpansion, ObservedValues
 from kerastrans.models.pretrained.base import PretrainedModel, few_sizes
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
 from kerastrans.models.pretrained.flowstate_stack import KINDS, FlowStateStack
 from kerastrans.models.pretrained.keyed import KeyedLayers
-from kerastrans.models.pretrained.scaling import empirical_quantiles
+from kerastrans.models.pretrained.scaling import empirical_quantiles, rescaled
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -97,10 +97,7 @@ class FlowState(PretrainedModel):
         )
         history = history[:, -(self.max_context - beyond) :]
         last = history.shape[1] - 1
-        present = ops.cast(ops.logical_not(ops.isinf(history)), history.dtype)
-        observed = ops.isfinite(history)
-        values = ops.where(observed, history, ops.zeros_like(history))
-        observed = ops.cast(observed, values.dtype)
+        values, observed, present = ObservedValues()(history)
         location, scale = _causal_scale(values, observed)
         values = (values - location) / scale * observed
         horizon = [[0, 0], [0, beyond]]
@@ -108,7 +105,7 @@ class FlowState(PretrainedModel):
         present = ops.pad(present, horizon, constant_values=1)
         x = self._patches(x, present[..., None], prediction_length, last)
         x = empirical_quantiles(ops.transpose(x, (0, 2, 1)), self.levels)
-        return x * scale[:, last:, None] + location[:, last:, None]
+        return rescaled(x, location[:, last:], scale[:, last:])
 
     def _patches(self, x, present, prediction_length, last):
         """Outputs `(batch, quantiles, prediction_length)`, one patch after another."""

@@ -6,6 +6,7 @@ Source: the `fracast` package (ztxtech, 2026), which shares its periods and phas
 import numpy as np
 from keras import ops
 
+from kerastrans.layers import ObservedValues
 from kerastrans.models.pretrained.base import PretrainedModel, as_tasks
 from kerastrans.models.pretrained.checkpoint import (
     assign,
@@ -14,6 +15,7 @@ from kerastrans.models.pretrained.checkpoint import (
     refuse_others,
 )
 from kerastrans.models.pretrained.fracast_network import FracastLayers, build_network
+from kerastrans.models.pretrained.scaling import rescaled
 
 MIN_OBSERVED = 8  # values of a series
 SMALLEST_RANGE = 1e-5  # by which a series is divided
@@ -91,25 +93,24 @@ class Fracast(PretrainedModel):
         return super().forecast(series, *args, **kwargs)
 
     def quantiles(self, history, prediction_length):
-        observed = ~ops.isnan(history)
-        values = ops.where(observed, history, ops.zeros_like(history))
+        values, observed, _ = ObservedValues()(history)
         blocks = []
         while len(blocks) * self.horizon < prediction_length:
             blocks.append(self._block(values, observed))
             median = blocks[-1][..., self.middle]
             values = ops.concatenate([values, median], axis=1)
-            observed = ops.concatenate([observed, ops.ones_like(median, dtype="bool")], axis=1)
+            observed = ops.concatenate([observed, ops.ones_like(median)], axis=1)
         return ops.concatenate(blocks, axis=1)[:, :prediction_length]
 
     def _block(self, values, observed):
         """The forecast `(batch, horizon, levels)` of a window, in its units."""
         values, observed = (x[:, -self.max_context :] for x in (values, observed))
-        any_observed = ops.any(observed, axis=1, keepdims=True)
-        lowest = ops.min(ops.where(observed, values, np.inf), axis=1, keepdims=True)
-        highest = ops.max(ops.where(observed, values, -np.inf), axis=1, keepdims=True)
-        lowest = ops.where(any_observed, lowest, ops.zeros_like(lowest))
+        # What is missing has the largest distance from what it is compared with.
+        far = ops.max(ops.abs(values), axis=1, keepdims=True) * (1 - observed)
+        lowest = ops.min(values + 2 * far, axis=1, keepdims=True)
+        highest = ops.max(values - 2 * far, axis=1, keepdims=True)
         width = ops.maximum(highest - lowest, SMALLEST_RANGE)
-        x = ops.where(observed, (values - lowest) / width, ops.zeros_like(values))
+        x = (values - lowest) / width * observed
         missing = [[0, 0], [self.max_context - values.shape[1], 0]]
-        x = self.network([ops.pad(x, missing), ops.pad(ops.cast(observed, x.dtype), missing)])
-        return x * width[..., None] + lowest[..., None]
+        x = self.network([ops.pad(x, missing), ops.pad(observed, missing)])
+        return rescaled(x, lowest, width)

@@ -8,7 +8,14 @@ from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from kerastrans.export.savedmodel import run_savedmodel
 from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
 
-from .checkpoints import CHRONOS_2, CHRONOS_BOLT, random_tensors
+from .checkpoints import (
+    CHRONOS_2,
+    CHRONOS_BOLT,
+    random_flowstate,
+    random_fracast,
+    random_tensors,
+    random_toto,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]
 
@@ -43,7 +50,7 @@ EXPORTS = {
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-@pytest.mark.parametrize("make", [bolt, second])
+@pytest.mark.parametrize("make", [bolt, second, random_flowstate, random_fracast, random_toto])
 def test_an_export_forecasts_the_same(make, name, tmp_path):
     model = make().build(13, 11, num_channels=2)
     history = np.random.default_rng(0).normal(3, 2, (2, 13, 2)).astype("float32")

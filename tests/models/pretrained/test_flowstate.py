@@ -6,25 +6,16 @@ import pytest
 
 from kerastrans.layers.state_space import recurrence
 from kerastrans.models.pretrained import flowstate
-from kerastrans.models.pretrained.flowstate_stack import KINDS, FlowStateStack
-from kerastrans.models.pretrained.keyed import KeyedLayers
 
-CONFIG = {
-    "architectures": ["FlowStateForPrediction"],
-    "context_length": 40,
-    "embedding_feature_dim": 6,
-    "encoder_num_layers": 2,
-    "encoder_state_dim": 4,
-    "decoder_patch_len": 4,
-    "decoder_dim": 5,
-    "quantiles": [0.1, 0.5, 0.9],
-}
+from .checkpoints import FLOWSTATE as CONFIG
+from .checkpoints import random_flowstate
+
 LEVELS = CONFIG["quantiles"]
 
 
 @pytest.fixture
 def model():
-    return flowstate.FlowState(FlowStateStack(KeyedLayers(KINDS), CONFIG), CONFIG, 1.0)
+    return random_flowstate()
 
 
 @pytest.fixture

@@ -13,20 +13,17 @@ from kerastrans.layers import DominantPeriods, SeasonalFill
 from kerastrans.layers.dominant_periods import _power
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained import fracast
-from kerastrans.models.pretrained.fracast_network import FracastLayers, build_network
+
+from .checkpoints import random_fracast
 
 FOLDER = presets.FOLDER / "fracast_0"
 CONFIG = json.loads((FOLDER / "config.json").read_text())
-SMALL = {
-    **fracast.read(CONFIG["model"]),
-    **{"W": 40, "d_model": 8, "n_stages": 3, "horizon": 6, "head_d_ff": 4, "periodic_topk": 2},
-}
 STEPS = 9  # to forecast: more than the horizon
 
 
 @pytest.fixture
 def model():
-    return fracast.Fracast(build_network(FracastLayers(), SMALL), SMALL)
+    return random_fracast()
 
 
 @pytest.fixture
