@@ -1,7 +1,7 @@
 """What the Transformer's blocks are made of: feed-forward networks, residuals, normalisation."""
 
 import keras
-from keras import layers
+from keras import layers, ops
 
 from kerastrans.layers.dropout import Dropout
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
@@ -52,6 +52,29 @@ def position_wise_ffn(
     x = layers.Dense(ff_dim, activation=activation, **initial, name=f"{name}_ffn_expand")(inputs)
     x = Dropout(dropout, name=f"{name}_ffn_inner_dropout")(x)
     return layers.Dense(output_dim, **initial, name=f"{name}_ffn_contract")(x)
+
+
+def swiglu(inputs, up, down):
+    """A gated feed-forward network: half of a wider projection gates the other half.
+
+    Args:
+        inputs: `(batch, time, d_model)`.
+        up: from them to `(batch, time, 2 * ff_dim)`, the gate first: a layer, or a function.
+        down: from `(batch, time, ff_dim)` back.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Example:
+        >>> import keras
+        >>> up, down = keras.layers.Dense(64), keras.layers.Dense(8)
+        >>> swiglu(keras.Input((10, 8)), up, down).shape
+        (None, 10, 8)
+
+    Source: Shazeer (2020), "GLU variants improve Transformer", equation 6.
+    """
+    gate, values = ops.split(up(inputs), 2, axis=-1)
+    return down(ops.silu(gate) * values)
 
 
 def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):

@@ -5,7 +5,16 @@ import importlib
 from kerastrans.models.pretrained.checkpoint import read_checkpoint
 
 # The files of this folder that read a checkpoint, in the order in which they are asked.
-PORTS = ("chronos_bolt", "chronos_2", "chronos_t5", "timesfm", "patchtst_fm")
+PORTS = (
+    "chronos_bolt",
+    "chronos_2",
+    "chronos_t5",
+    "timesfm",
+    "patchtst_fm",
+    "flowstate",
+    "fracast",
+    "toto",
+)
 
 
 def load(folder):

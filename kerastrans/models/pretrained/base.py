@@ -8,12 +8,11 @@ from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.quantile import CLOSE
+from kerastrans.models.pretrained.arguments import as_levels, as_tasks, left_padded, refuse_extras
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
 ROWS = 256  # forecast at once
-EXTRAS = ("past_covariates", "future_covariates", "cross_learning")
-DECILES = tuple(k / 10 for k in range(1, 10))
 
 
 class PretrainedModel:
@@ -27,9 +26,10 @@ class PretrainedModel:
         network: Keras model, from the tokens of a window to the raw forecast.
         levels: tuple of float, the quantiles that were trained.
         max_context: int, the longest history that it reads, in steps.
+        padding: float, what short histories are filled up with on the left.
     """
 
-    padding = np.nan  # what `forecast` puts before a series that is shorter than others
+    padding = np.nan
 
     def __init__(self, network, levels, max_context):
         self.network = network
@@ -55,7 +55,7 @@ class PretrainedModel:
     def padded_length(self, length):
         """The steps to which a history of `length` steps is padded: few sizes, each compiled once.
 
-        What is padded on the left is missing.
+        What is padded on the left is `padding`.
         """
         raise NotImplementedError
 
@@ -159,51 +159,3 @@ class PretrainedModel:
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
     def _compiled(self, length, prediction_length):
         return compile_inference(self.build(length, prediction_length))
-
-
-def refuse_extras(name, *values):
-    """Raise ValueError for an argument of `forecast` that a model of single series cannot take."""
-    for extra, value in zip(EXTRAS, values, strict=True):
-        if value:
-            raise ValueError(f"{name} takes no {extra}: each series is on its own.")
-
-
-def as_levels(levels=None):
-    """Probabilities in the order in which they are asked for; by default 0.1, 0.2 ... 0.9."""
-    levels = DECILES if levels is None else tuple(map(float, levels))
-    check_levels(sorted(set(levels)))
-    return levels
-
-
-def few_sizes(count):
-    """The next of few sizes that is at least `count`: at most a quarter more, four an octave."""
-    step = 2 ** max(0, count.bit_length() - 3)
-    return -(-count // step) * step
-
-
-def as_tasks(series):
-    """Arrays `(variates, time)` of the compute dtype, one a series, checked.
-
-    Raises:
-        ValueError: No series, or one that is not as it should be; its number is told.
-    """
-    tasks = [np.asarray(values, keras.config.floatx()) for values in series]
-    if not tasks:
-        raise ValueError("there is no series to forecast.")
-    for number, task in enumerate(tasks):
-        if task.ndim not in (1, 2) or task.size == 0:
-            raise ValueError(
-                f"series {number} must be (time,) or (variates, time) with at least one step, got "
-                f"shape {task.shape}."
-            )
-        if np.isinf(task).any():
-            raise ValueError(f"series {number} holds an infinite value.")
-    return [np.atleast_2d(task) for task in tasks]
-
-
-def left_padded(values, length, padding=np.nan):
-    """The last `length` steps, after as many missing ones as are lacking; time is the last axis."""
-    values = values[..., -length:]
-    missing = length - values.shape[-1]
-    widths = [(0, 0)] * (values.ndim - 1) + [(missing, 0)]
-    return np.pad(values, widths, constant_values=padding)

@@ -4,7 +4,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, GridAttention, LastTokens
-from kerastrans.models.pretrained.base import DECILES
+from kerastrans.models.pretrained.arguments import DECILES
 from kerastrans.models.pretrained.checkpoint import read_section, read_sizes, refuse_others
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.t5 import feed_forward, normalised, read_t5, residual_block

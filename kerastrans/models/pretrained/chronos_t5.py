@@ -4,15 +4,15 @@ import functools
 
 import numpy as np
 
-from kerastrans.models.pretrained.base import (
+from kerastrans.models.pretrained.arguments import (
     DECILES,
-    PretrainedModel,
     as_levels,
     as_tasks,
     few_sizes,
     left_padded,
     refuse_extras,
 )
+from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
 from kerastrans.models.pretrained.chronos_t5_network import build_networks, read_configuration
 from kerastrans.models.pretrained.value_tokens import ValueTokens

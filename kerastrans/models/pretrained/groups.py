@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from kerastrans.models.pretrained.base import as_tasks, left_padded
+from kerastrans.models.pretrained.arguments import as_tasks, left_padded
 
 
 @dataclasses.dataclass
@@ -71,15 +71,24 @@ def joined(tasks, most):
     return [_join(group) for group in groups]
 
 
-def alike(tasks, most):
-    """Pairs of sizes and numbers of tasks that have them, at most about `most` rows at a time."""
+def alike(tasks, lengths, most):
+    """What tasks have in common, and their numbers, at most about `most` rows at a time.
+
+    Args:
+        tasks: list of `Task`.
+        lengths: list of int, to which their histories are padded.
+        most: int.
+
+    Yields:
+        `(length, variates, past, future)`, and a list of numbers of tasks.
+    """
     numbers = {}
-    for number, task in enumerate(tasks):
-        numbers.setdefault(task.sizes, []).append(number)
-    for sizes, members in numbers.items():
-        step = max(1, most // sum(sizes))
+    for number, (task, length) in enumerate(zip(tasks, lengths, strict=True)):
+        numbers.setdefault((length, *task.sizes), []).append(number)
+    for common, members in numbers.items():
+        step = max(1, most // sum(common[1:]))
         for first in range(0, len(members), step):
-            yield sizes, members[first : first + step]
+            yield common, members[first : first + step]
 
 
 def stacked(tasks, length, max_context):

@@ -18,6 +18,10 @@ class KeyedLayers:
     A network that is made of these layers knows where its weights come from: `layout` tells it,
     once all have been called.
 
+    Args:
+        kinds: dict from a class of layers that only one architecture has to a function of a key and
+            a layer, which returns its part of the layout.
+
     Example:
         >>> import keras
         >>> layer = KeyedLayers()
@@ -26,8 +30,9 @@ class KeyedLayers:
         {'encoder.wi.weight': (3, 4)}
     """
 
-    def __init__(self):
+    def __init__(self, kinds=None):
         self._layers = {}
+        self._kinds = kinds or {}
 
     def __call__(self, key, kind, *args, **kwargs):
         """The layer of a key: `kind(*args, **kwargs)` when it is first asked for."""
@@ -42,7 +47,7 @@ class KeyedLayers:
         """Where the weights come from, as `checkpoint.assign` takes it."""
         layout = {}
         for key, layer in self._layers.items():
-            layout.update(_layout(key, layer))
+            layout.update(self._kinds.get(type(layer), _layout)(key, layer))
         return layout
 
 

@@ -8,7 +8,8 @@ from keras import ops
 
 from kerastrans.layers import LinearInterpolation
 from kerastrans.models.pretrained import timesfm_network
-from kerastrans.models.pretrained.base import PretrainedModel, few_sizes
+from kerastrans.models.pretrained.arguments import few_sizes
+from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
 from kerastrans.models.pretrained.scaling import rescaled
 from kerastrans.models.pretrained.timesfm_config import FIELDS, read_original, read_transformers

@@ -5,6 +5,13 @@ import json
 import numpy as np
 from safetensors.numpy import save_file
 
+from kerastrans.forecasting import presets
+from kerastrans.models.pretrained import flowstate, fracast, toto
+from kerastrans.models.pretrained.flowstate_stack import KINDS, FlowStateStack
+from kerastrans.models.pretrained.fracast_network import FracastLayers, build_network
+from kerastrans.models.pretrained.keyed import KeyedLayers
+from kerastrans.models.pretrained.toto_stack import TotoStack, toto_layers
+
 T5 = {
     "architectures": ["ChronosBoltModelForForecasting"],
     "d_model": 12,
@@ -67,6 +74,59 @@ CHRONOS_2 = {
         "use_reg_token": True,
     },
 }
+
+
+FRACAST = {
+    **fracast.read(json.loads((presets.FOLDER / "fracast_0" / "config.json").read_text())["model"]),
+    **{"W": 40, "d_model": 8, "n_stages": 3, "horizon": 6, "head_d_ff": 4, "periodic_topk": 2},
+}
+FLOWSTATE = {
+    "architectures": ["FlowStateForPrediction"],
+    "context_length": 40,
+    "embedding_feature_dim": 6,
+    "encoder_num_layers": 2,
+    "encoder_state_dim": 4,
+    "decoder_patch_len": 4,
+    "decoder_dim": 5,
+    "quantiles": [0.1, 0.5, 0.9],
+}
+TOTO = {
+    "attn_bias": True,
+    "d_ff": 12,
+    "d_model": 8,
+    "layer_group_size": 2,
+    "num_groups": 1,
+    "num_heads": 2,
+    "num_layers": 2,
+    "num_variate_layers_per_group": 1,
+    "patch_size": 4,
+    "per_dim_scale": True,
+    "qk_norm": False,
+    "use_xpos": True,
+    "variate_layer_first": False,
+}
+
+
+def random_fracast():
+    return _drawn(fracast.Fracast(build_network(FracastLayers(), FRACAST), FRACAST))
+
+
+def random_flowstate():
+    stack = FlowStateStack(KeyedLayers(KINDS), FLOWSTATE)
+    return _drawn(flowstate.FlowState(stack, FLOWSTATE, 1.0))
+
+
+def random_toto():
+    config = toto.read(TOTO)
+    return _drawn(toto.Toto(TotoStack(toto_layers(config), config), config))
+
+
+def _drawn(model, scale=0.3):
+    """The same model, with all weights moved at random."""
+    rng = np.random.default_rng(0)
+    for weight in model.network.weights:
+        weight.assign(weight + rng.normal(0, scale, weight.shape).astype("float32"))
+    return model
 
 
 def write(folder, config, tensors):

@@ -9,7 +9,14 @@ from kerastrans.export.savedmodel import run_savedmodel
 from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
 
 from . import test_patchtst_fm, test_timesfm
-from .checkpoints import CHRONOS_2, CHRONOS_BOLT, random_tensors
+from .checkpoints import (
+    CHRONOS_2,
+    CHRONOS_BOLT,
+    random_flowstate,
+    random_fracast,
+    random_tensors,
+    random_toto,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]
 
@@ -53,7 +60,9 @@ EXPORTS = {
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-@pytest.mark.parametrize("make", [bolt, second, times, patches])
+@pytest.mark.parametrize(
+    "make", [bolt, second, times, patches, random_flowstate, random_fracast, random_toto]
+)
 def test_an_export_forecasts_the_same(make, name, tmp_path):
     model = make().build(13, 11, num_channels=2)
     history = np.random.default_rng(0).normal(3, 2, (2, 13, 2)).astype("float32")

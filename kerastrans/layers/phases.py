@@ -1,0 +1,123 @@
+"""Layers that know the periods of each series."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.utils.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class PhaseEncoding(keras.layers.Layer):
+    """Sine and cosine of where each step is in each period.
+
+    Args:
+        length: int, steps.
+        harmonics: int, multiples of each period's frequency.
+
+    Call arguments:
+        periods: `(batch, count)` whole steps; those of a period 0 are zero.
+
+    Returns:
+        `(batch, length, 2 * count * harmonics)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Example:
+        >>> import numpy as np
+        >>> tuple(PhaseEncoding(length=10)(np.array([[4.0, 0.0]])).shape)
+        (1, 10, 4)
+
+    Source: the `tinycast` and `fracast` packages (2026).
+    """
+
+    def __init__(self, length, harmonics=1, **kwargs):
+        check_positive_integers(length=length, harmonics=harmonics)
+        super().__init__(**kwargs)
+        self.length = length
+        self.harmonics = harmonics
+
+    def call(self, periods):
+        periods = periods[:, None, :, None]
+        steps = np.arange(self.length)[:, None, None] * np.arange(1, self.harmonics + 1)
+        steps = ops.convert_to_tensor(steps[None], dtype=periods.dtype)
+        # The remainder first: the sine of a large angle has lost digits.
+        angles = 2 * np.pi * _phase(steps, periods)
+        waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
+        waves = ops.where(periods[..., None] > 0, waves, ops.zeros_like(waves))
+        return ops.reshape(waves, (-1, *self.compute_output_shape(periods.shape[::2])[1:]))
+
+    def compute_output_shape(self, periods_shape):
+        return (periods_shape[0], self.length, 2 * periods_shape[1] * self.harmonics)
+
+    def get_config(self):
+        return {**super().get_config(), "length": self.length, "harmonics": self.harmonics}
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class SeasonalFill(keras.layers.Layer):
+    """The mean of what was observed at the same phase of the first period, for each future step.
+
+    A phase that was never observed has the mean of all.
+
+    Args:
+        steps: int, of the future.
+        bins: int, into which a period's phases are sorted.
+
+    Call arguments:
+        values: `(batch, time)`.
+        observed: `(batch, time)`, 1 where there is a value and 0 elsewhere.
+        periods: `(batch, count)` whole steps, of which the first is used.
+
+    Returns:
+        `(batch, steps)`.
+
+    Raises:
+        ValueError: a size below 1.
+
+    Example:
+        >>> import numpy as np
+        >>> values = np.tile([1.0, 2.0, 3.0], 4)[None]
+        >>> fill = SeasonalFill(steps=3)(values, np.ones((1, 12)), np.array([[3.0]]))
+        >>> [round(float(value)) for value in fill[0]]
+        [1, 2, 3]
+
+    Source: the `tinycast` and `fracast` packages (2026).
+    """
+
+    def __init__(self, steps, bins=16, **kwargs):
+        check_positive_integers(steps=steps, bins=bins)
+        super().__init__(**kwargs)
+        self.steps = steps
+        self.bins = bins
+
+    def call(self, values, observed, periods):
+        length = values.shape[1]
+        period = periods[:, :1]
+        weights = self._bins(0, length, period) * observed[..., None]
+        number = ops.sum(weights, axis=1)
+        means = ops.einsum("blp,bl->bp", weights, values) / ops.maximum(number, 1)
+        total = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
+        mean = ops.sum(values * observed, axis=1, keepdims=True) / total
+        means = ops.where(number > 0, means, mean)
+        return ops.einsum("bsp,bp->bs", self._bins(length, self.steps, period), means)
+
+    def _bins(self, start, steps, period):
+        """One-hot `(batch, steps, bins)`: the bin of each step's phase."""
+        steps = ops.convert_to_tensor(np.arange(start, start + steps)[None], dtype=period.dtype)
+        numbers = ops.floor(_phase(steps, period) * self.bins)
+        numbers = ops.minimum(ops.cast(numbers, "int32"), self.bins - 1)
+        return ops.one_hot(numbers, self.bins, dtype=period.dtype)
+
+    def compute_output_shape(self, values_shape, observed_shape, periods_shape):
+        return (values_shape[0], self.steps)
+
+    def get_config(self):
+        return {**super().get_config(), "steps": self.steps, "bins": self.bins}
+
+
+def _phase(steps, period):
+    """Which part of its period a step is at, in [0, 1)."""
+    period = ops.maximum(period, 1)
+    return ops.mod(steps, period) / period

@@ -1,0 +1,65 @@
+"""How far each step is from the end of the history."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.utils.validation import check_positive_integers
+
+DECAYS = (0.5, 2.0, 8.0)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class Recency(keras.layers.Layer):
+    """Appends to each step how far it is from the end of the history, in five bounded features.
+
+    The distance in units of the history's length, negative in the past; its signed logarithm; and
+    its decays at three rates.
+
+    Args:
+        context_length: int, steps of the history.
+        start: int, position of the first step: 0 for the history, `context_length` for the future.
+
+    Call arguments:
+        inputs: `(batch, time, features)`.
+
+    Returns:
+        `(batch, time, features + 5)`.
+
+    Raises:
+        ValueError: `context_length` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(Recency(context_length=10)(ops.ones((4, 10, 2))))
+        (4, 10, 7)
+
+    Source: the `tinycast` and `fracast` packages (2026).
+    """
+
+    def __init__(self, context_length, start=0, **kwargs):
+        check_positive_integers(context_length=context_length)
+        super().__init__(**kwargs)
+        self.context_length = context_length
+        self.start = start
+
+    def call(self, inputs):
+        steps = self.start + np.arange(inputs.shape[1])
+        distance = (steps - (self.context_length - 1)) / self.context_length
+        size = np.abs(distance)
+        logarithm = np.sign(distance) * np.log1p(size) / np.log(2)
+        decays = [np.exp(-decay * size) for decay in DECAYS]
+        features = np.stack([distance, logarithm, *decays], axis=-1)
+        features = ops.convert_to_tensor(features[None], dtype=inputs.dtype)
+        shape = (ops.shape(inputs)[0], *features.shape[1:])
+        return ops.concatenate([inputs, ops.broadcast_to(features, shape)], axis=-1)
+
+    def compute_output_shape(self, inputs_shape):
+        return (*inputs_shape[:-1], inputs_shape[-1] + 2 + len(DECAYS))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "context_length": self.context_length,
+            "start": self.start,
+        }

@@ -1,0 +1,168 @@
+"""A linear state space: a recurrence that is computed in parallel."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.utils.validation import check_positive_integers
+
+CHUNK = 32  # steps that one matrix product takes; the states between chunks are few
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class StateSpace(keras.layers.Layer):
+    """Diagonal complex state space `s' = A s + B x`, `y = C s + D x`, at any sampling rate.
+
+    Args:
+        state_dim: int, complex states, each of which decays and turns by itself.
+
+    Call arguments:
+        inputs: `(batch, time, d_model)`.
+        scale: float, length of a step in units of those that were trained.
+        positions: tuple of int, whose outputs are wanted; by default all.
+
+    Returns:
+        `(batch, time, d_model)`, or `(batch, len(positions), d_model)`.
+
+    Raises:
+        ValueError: `state_dim` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(StateSpace(state_dim=8)(ops.ones((4, 10, 16))))
+        (4, 10, 16)
+
+    Source: Smith et al. (2023), "Simplified state space layers for sequence modeling", section 3.
+    """
+
+    def __init__(self, state_dim, **kwargs):
+        check_positive_integers(state_dim=state_dim)
+        super().__init__(**kwargs)
+        self.state_dim = state_dim
+
+    def build(self, inputs_shape):
+        width, states = inputs_shape[-1], self.state_dim
+        uniform = keras.initializers.RandomUniform(np.log(0.001), np.log(0.1))
+        self.log_decay = self._weight((states,), "zeros", "log_decay")
+        self.frequency = self._weight((states,), "random_normal", "frequency")
+        self.log_step = self._weight((states,), uniform, "log_step")
+        for part in ("real", "imaginary"):
+            for name, shape in (("input", (width, states)), ("output", (states, width))):
+                weight = self._weight(shape, "glorot_uniform", f"{name}_{part}")
+                setattr(self, f"{name}_{part}", weight)
+        self.skip = self._weight((width,), "ones", "skip")
+
+    def _weight(self, shape, initializer, name):
+        return self.add_weight(shape=shape, initializer=initializer, name=name)
+
+    def call(self, inputs, scale=1.0, positions=None):
+        step = ops.exp(self.log_step) * scale
+        rate = -ops.exp(self.log_decay)  # the eigenvalue is rate + i frequency
+        decay, angle = rate * step, self.frequency * step
+        kernel = self._input_kernel(rate, decay, angle)
+        driven = ops.split(ops.matmul(inputs, kernel), 2, axis=-1)
+        states = ops.concatenate(recurrence(*driven, decay, angle), axis=-1)
+        if positions is not None:
+            inputs, states = (ops.take(x, positions, axis=1) for x in (inputs, states))
+        kernel = ops.concatenate([self.output_real, -self.output_imaginary], axis=0)
+        return ops.matmul(states, kernel) + self.skip * inputs
+
+    def _input_kernel(self, rate, decay, angle):
+        """B for steps of this length, `(exp(A step) - 1) / A * B`: real part, imaginary part."""
+        # exp - 1 without its cancellation
+        real = ops.expm1(decay) * ops.cos(angle) - 2 * ops.square(ops.sin(angle / 2))
+        imaginary = ops.exp(decay) * ops.sin(angle)
+        square = ops.square(rate) + ops.square(self.frequency)
+        real, imaginary = (
+            (real * rate + imaginary * self.frequency) / square,
+            (imaginary * rate - real * self.frequency) / square,
+        )
+        return ops.concatenate(
+            _product(self.input_real, self.input_imaginary, real, imaginary), axis=-1
+        )
+
+    def compute_output_spec(self, inputs, scale=1.0, positions=None):
+        length = inputs.shape[1] if positions is None else len(positions)
+        return keras.KerasTensor((inputs.shape[0], length, inputs.shape[2]), self.compute_dtype)
+
+    def get_config(self):
+        return {**super().get_config(), "state_dim": self.state_dim}
+
+
+def recurrence(real, imaginary, decay, angle):
+    """States `s[t] = exp(decay + i angle) s[t - 1] + x[t]`, all times at once.
+
+    Within a chunk of steps they are one matrix product; from chunk to chunk they are passed on in
+    passes that double their reach. No power of a state exceeds one, so that nothing overflows, and
+    there is no Fourier transform, whose rounding the largest values share with the smallest.
+
+    Args:
+        real: `(batch, time, states)`, real part of the inputs.
+        imaginary: the same for the imaginary part.
+        decay: `(states,)`, negative.
+        angle: `(states,)`.
+
+    Returns:
+        The real and the imaginary part of the states, each `(batch, time, states)`.
+    """
+    length, width = real.shape[1:]
+    size = min(CHUNK, length)
+    chunks = -(-length // size)
+    shape = (-1, chunks, size, width)
+    missing = [[0, 0], [0, chunks * size - length], [0, 0]]
+    parts = [ops.reshape(ops.pad(x, missing), shape) for x in (real, imaginary)]
+    x = ops.concatenate(parts, axis=2)  # (batch, chunks, 2 * size, states)
+    x = ops.einsum("bkjs,ijs->bkis", x, _chunk_matrix(decay, angle, size))
+    real, imaginary = ops.split(x, 2, axis=2)
+    if chunks > 1:
+        before = _before(real[:, :, -1], imaginary[:, :, -1], decay * size, angle * size)
+        powers = _powers(decay, angle, np.arange(1, size + 1))
+        carried = _product(*(x[:, :, None] for x in before), *powers)
+        real, imaginary = real + carried[0], imaginary + carried[1]
+    return tuple(ops.reshape(x, (-1, chunks * size, width))[:, :length] for x in (real, imaginary))
+
+
+def _before(real, imaginary, decay, angle):
+    """The state before each chunk, from what each `(batch, chunks, states)` adds by itself."""
+    chunks, reach = real.shape[1], 1
+    while reach < chunks:
+        shift = [[0, 0], [reach, 0], [0, 0]]
+        past = (ops.pad(x[:, :-reach], shift) for x in (real, imaginary))
+        added = _product(*past, *_powers(decay, angle, np.array([reach])))
+        real, imaginary = real + added[0], imaginary + added[1]
+        reach *= 2
+    return tuple(ops.pad(x[:, :-1], [[0, 0], [1, 0], [0, 0]]) for x in (real, imaginary))
+
+
+def _chunk_matrix(decay, angle, size):
+    """What each step of a chunk leaves in each later one, `(2 * size, 2 * size, states)`.
+
+    The first half of either axis is the real part, the second the imaginary one.
+    """
+    powers = _powers(decay, angle, np.arange(size))
+    steps = np.arange(size)
+    distance = steps[:, None] - steps
+    places = np.where(distance < 0, size, distance)  # the last row: a later step leaves nothing
+    real, imaginary = (ops.take(ops.pad(x, [[0, 1], [0, 0]]), places, axis=0) for x in powers)
+    return ops.concatenate(
+        [
+            ops.concatenate([real, -imaginary], axis=1),
+            ops.concatenate([imaginary, real], axis=1),
+        ],
+        axis=0,
+    )
+
+
+def _powers(decay, angle, steps):
+    """Real and imaginary part `(len(steps), states)` of `exp((decay + i angle) steps)`."""
+    steps = ops.convert_to_tensor(steps[:, None], dtype=decay.dtype)
+    size = ops.exp(decay * steps)
+    return size * ops.cos(angle * steps), size * ops.sin(angle * steps)
+
+
+def _product(real, imaginary, other_real, other_imaginary):
+    """Complex product, in parts."""
+    return (
+        real * other_real - imaginary * other_imaginary,
+        real * other_imaginary + imaginary * other_real,
+    )

@@ -1,0 +1,36 @@
+"""A residual connection with a weight."""
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class WeightedResidual(keras.layers.Layer):
+    """Adds what a sublayer returns to what it was given, in shares whose squares add up to one.
+
+    The shares are `tau` to 1, so that the sum of two independent inputs of variance one has
+    variance one. `tau` is a weight that is not trained.
+
+    Call arguments:
+        inputs: `(..., d_model)`, of the sublayer.
+        skip: the same shape, what it was given.
+
+    Returns:
+        `(..., d_model)`.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(WeightedResidual()(ops.ones((4, 10, 16)), ops.ones((4, 10, 16))))
+        (4, 10, 16)
+
+    Source: Blake et al. (2024), "u-muP: the unit-scaled maximal update parametrization", section 4.
+    """
+
+    def build(self, inputs_shape, skip_shape):
+        self.tau = self.add_weight(shape=(), initializer="ones", trainable=False, name="tau")
+
+    def call(self, inputs, skip):
+        return (self.tau * inputs + skip) * ops.rsqrt(1 + ops.square(self.tau))
+
+    def compute_output_shape(self, inputs_shape, skip_shape):
+        return inputs_shape

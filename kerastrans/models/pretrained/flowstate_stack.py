@@ -1,0 +1,74 @@
+"""The layers of FlowState: state spaces, each with a gate and a normalisation."""
+
+import numpy as np
+from keras import layers, ops
+
+from kerastrans.layers import StateSpace
+from kerastrans.utils.precision import full_precision
+
+
+class FlowStateStack:
+    """The layers that all sampling rates share.
+
+    Args:
+        layer: `KeyedLayers` to make them of.
+        config: dict, the checked configuration.
+    """
+
+    def __init__(self, layer, config):
+        width = config["embedding_feature_dim"]
+        self.embed = layer("model.embed.embed", layers.Dense, width)
+        self.blocks = []
+        for i in range(config["encoder_num_layers"]):
+            key = f"model.encoder.layers.{i}"
+            state_space = layer(f"{key}.ssm", StateSpace, config["encoder_state_dim"])
+            gate = layer(f"{key}.out", layers.Dense, width, activation="sigmoid")
+            norm = layer(f"{key}.norm", layers.LayerNormalization, epsilon=1e-5)
+            self.blocks.append((state_space, gate, norm))
+        size = len(config["quantiles"]) * config["decoder_dim"]
+        self.decode = layer("model.decoder.lin", layers.Dense, size, dtype=full_precision())
+
+    def __call__(self, steps, positions, scale, present=None):
+        """Coefficients of the forecasts from some positions.
+
+        Args:
+            steps: `(batch, time, 2)`, values and whether they are missing.
+            positions: tuple of int.
+            scale: float, length of a step.
+            present: `(batch, time, 1)`, 0 where a step is to leave no trace.
+
+        Returns:
+            `(batch, len(positions), quantiles * decoder_dim)`.
+        """
+        x = self.embed(steps)
+        for state_space, gate, norm in self.blocks:
+            wanted = positions if norm is self.blocks[-1][-1] else None
+            y = state_space(x if present is None else x * present, scale=scale, positions=wanted)
+            y = ops.selu(y)
+            y = norm(y * gate(y))
+            x = y + (x if wanted is None else ops.take(x, wanted, axis=1))
+        return self.decode(x)
+
+
+def _state_space_layout(key, layer):
+    layout = {
+        f"{key}.log_Lambda_real": layer.log_decay,
+        f"{key}.Lambda_imag": layer.frequency,
+        f"{key}.log_Delta": layer.log_step,
+        f"{key}.D": layer.skip,
+    }
+    for part, weights in (
+        ("B_tilde_r", layer.input_real),
+        ("B_tilde_i", layer.input_imaginary),
+        ("C_tilde_r", layer.output_real),
+        ("C_tilde_i", layer.output_imaginary),
+    ):
+        layout[f"{key}.{part}"] = (weights, np.transpose)
+    return layout
+
+
+def _norm_layout(key, layer):
+    return {f"{key}.weight": layer.gamma, f"{key}.bias": layer.beta}
+
+
+KINDS = {StateSpace: _state_space_layout, layers.LayerNormalization: _norm_layout}

@@ -1,0 +1,117 @@
+"""Fracast-0: one causal filter over a ladder of dilations, in 85,001 parameters.
+
+Source: the `fracast` package (ztxtech, 2026), which shares its periods and phases with `tinycast`.
+"""
+
+import numpy as np
+from keras import ops
+
+from kerastrans.layers import ObservedValues
+from kerastrans.models.pretrained.arguments import as_tasks
+from kerastrans.models.pretrained.base import PretrainedModel
+from kerastrans.models.pretrained.checkpoint import (
+    assign,
+    read_section,
+    read_sizes,
+    refuse_others,
+)
+from kerastrans.models.pretrained.fracast_network import FracastLayers, build_network
+from kerastrans.models.pretrained.scaling import rescaled
+
+MIN_OBSERVED = 8  # values of a series
+SMALLEST_RANGE = 1e-5  # by which a series is divided
+DEFAULTS = {"head_future_conv_layers": 6, "head_future_conv_seed": 128, "head_phase_bins": 16}
+SIZES = (
+    *DEFAULTS,
+    *("W", "d_model", "horizon", "kernel_size", "n_stages", "dilation_base", "scale_cond_dim"),
+    *("periodic_topk", "periodic_min_period", "periodic_harmonics"),
+    *("head_d_ff", "head_layers", "head_fc_layers", "head_fc_kernel"),
+)
+# The switches of the published model; others are not built.
+BUILT = {
+    "causal": True,
+    "context_norm": "robust",
+    "head_future_conv": True,
+    "head_kind": "gather",
+    "head_output_mode": "direct",
+    "head_seasonal_fill_mode": "phase_mean",
+    "level_affine": False,
+    "periodic_phase": True,
+    "recency_encoding": True,
+    "scale_cond": "film",
+    "separable_conv": True,
+    "share_stages": True,
+}
+
+
+def reads(config):
+    """Whether a configuration is one of Fracast."""
+    model = config.get("model")
+    return isinstance(model, dict) and model.get("family") == "fracast"
+
+
+def load(config, tensors):
+    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    refuse_others(config.get("pyramid", {}), ratios=([],))
+    config = read(read_section(config, "model"))
+    layer = FracastLayers()
+    network = build_network(layer, config)
+    assign(tensors, layer.layout())
+    return Fracast(network, config)
+
+
+def read(config):
+    """The checked configuration, with what it may leave out."""
+    config = {**DEFAULTS, **config}
+    refuse_others(config, **{name: (value,) for name, value in BUILT.items()})
+    read_sizes(config, *SIZES)
+    refuse_others(config, level_widths=([config["W"]],))
+    return config
+
+
+class Fracast(PretrainedModel):
+    """Fracast-0: each series on its own, with at least eight values observed.
+
+    The window is brought to [0, 1] by its smallest and largest value. Past the network's horizon
+    its median is taken as observed and the window moves on.
+    """
+
+    def __init__(self, network, config):
+        super().__init__(network, config["quantiles"], config["W"])
+        self.horizon = config["horizon"]
+        self.middle = int(np.argmin(np.abs(np.subtract(self.levels, 0.5))))
+
+    def padded_length(self, length):
+        return self.max_context
+
+    def forecast(self, series, *args, **kwargs):
+        for number, task in enumerate(as_tasks(series)):
+            if np.isfinite(task[:, -self.max_context :]).sum(axis=1).min() < MIN_OBSERVED:
+                raise ValueError(
+                    f"series {number} has fewer than {MIN_OBSERVED} observed values among its "
+                    f"last {self.max_context} steps, {self.network.name} wants as many."
+                )
+        return super().forecast(series, *args, **kwargs)
+
+    def quantiles(self, history, prediction_length):
+        values, observed, _ = ObservedValues()(history)
+        blocks = []
+        while len(blocks) * self.horizon < prediction_length:
+            blocks.append(self._block(values, observed))
+            median = blocks[-1][..., self.middle]
+            values = ops.concatenate([values, median], axis=1)
+            observed = ops.concatenate([observed, ops.ones_like(median)], axis=1)
+        return ops.concatenate(blocks, axis=1)[:, :prediction_length]
+
+    def _block(self, values, observed):
+        """The forecast `(batch, horizon, levels)` of a window, in its units."""
+        values, observed = (x[:, -self.max_context :] for x in (values, observed))
+        # What is missing has the largest distance from what it is compared with.
+        far = ops.max(ops.abs(values), axis=1, keepdims=True) * (1 - observed)
+        lowest = ops.min(values + 2 * far, axis=1, keepdims=True)
+        highest = ops.max(values - 2 * far, axis=1, keepdims=True)
+        width = ops.maximum(highest - lowest, SMALLEST_RANGE)
+        x = (values - lowest) / width * observed
+        missing = [[0, 0], [self.max_context - values.shape[1], 0]]
+        x = self.network([ops.pad(x, missing), ops.pad(observed, missing)])
+        return rescaled(x, lowest, width)

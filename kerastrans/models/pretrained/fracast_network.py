@@ -1,0 +1,130 @@
+"""The network of Fracast-0: a filter shared by all dilations, and a head that runs on from it."""
+
+import keras
+import numpy as np
+from keras import layers, ops
+
+from kerastrans.layers import (
+    CausalDepthwiseConvolution,
+    DilationCondition,
+    DominantPeriods,
+    LearntPositionalEncoding,
+    PhaseEncoding,
+    Recency,
+    SeasonalFill,
+)
+from kerastrans.models.pretrained.checkpoint import linear
+from kerastrans.models.pretrained.keyed import KeyedLayers
+from kerastrans.models.sublayers import swiglu
+from kerastrans.utils.precision import full_precision
+
+
+class FracastLayers(KeyedLayers):
+    """The kinds of layers that the network is made of, by their keys."""
+
+    def __init__(self):
+        super().__init__(
+            {
+                CausalDepthwiseConvolution: _filter_layout,
+                DilationCondition: lambda key, layer: linear(key, layer.dense),
+                LearntPositionalEncoding: lambda key, layer: {key: layer.embeddings},
+            }
+        )
+
+    def dense(self, key, units):
+        """A linear layer."""
+        return self(key, layers.Dense, units)
+
+    def norm(self, key):
+        """A normalisation whose epsilon is the smallest of the dtype, PyTorch's default."""
+        return self(key, layers.RMSNormalization, epsilon=float(np.finfo(full_precision()).eps))
+
+    def gated(self, key, width, hidden):
+        """A gated network over the features, a function."""
+        up, down = self.dense(f"{key}.up", 2 * hidden), self.dense(f"{key}.down", width)
+        return lambda x: swiglu(x, up, down)
+
+    def block(self, key, config):
+        """A filter over time and a gated network over features, a function of any dilation."""
+        width = config["d_model"]
+        convolution = self(key, CausalDepthwiseConvolution, config["kernel_size"])
+        mix = self.dense(f"{key}.pw", width)
+        gated = self.gated(f"{key}.ffn", width, int(width * config["ffn_mult"]))
+        first, second = self.norm(f"{key}.norm1"), self.norm(f"{key}.norm2")
+
+        def apply(x, dilation):
+            x = first(x + mix(convolution(x, dilation=dilation)))
+            return second(x + gated(x))
+
+        return apply
+
+
+def build_network(layer, config):
+    """From a window in [0, 1] to quantiles in the same units.
+
+    Args:
+        layer: `FracastLayers` to make it of.
+        config: dict, the checked configuration.
+
+    Returns:
+        Functional Keras model of "values" and "observed", 1 where there is a value, both
+        `(batch, W)`, to `(batch, horizon, quantiles)`.
+    """
+    length, horizon, width = config["W"], config["horizon"], config["d_model"]
+    exact = {"dtype": full_precision()}
+    values = keras.Input((length,), name="values")
+    observed = keras.Input((length,), name="observed")
+    search = (config["periodic_topk"], config["periodic_min_period"], config["periodic_alpha"])
+    periods = DominantPeriods(*search, **exact)(values, observed)
+    phases = PhaseEncoding(length, config["periodic_harmonics"], **exact)(periods)
+    fill = SeasonalFill(horizon, config["head_phase_bins"], **exact)(values, observed, periods)
+
+    x = Recency(length)(ops.stack([values, observed], axis=-1))
+    x = layer.dense("core.in_proj", width)(x) + layer.dense("core.periodic.proj", width)(phases)
+    block = layer.block("core.block", config)
+    condition = layer("core.scale.to_gb", DilationCondition, max(1, config["scale_cond_dim"] // 2))
+    for stage in range(config["n_stages"]):
+        dilation = config["dilation_base"] ** stage
+        x = block(condition(x, dilation=dilation), dilation)
+    x = layer.norm("core.norm")(x)
+
+    steps = _horizon(layer, config, x) + _continuation(layer, config, x, fill)
+    quantiles = layer.dense("head.out_proj", len(config["quantiles"]))(steps)
+    return keras.Model([values, observed], quantiles, name="fracast")
+
+
+def _horizon(layer, config, x):
+    """What each future step makes of the encoded window's mean and its last step."""
+    length, horizon, width = config["W"], config["horizon"], config["d_model"]
+    summary = ops.concatenate([ops.mean(x, axis=1), x[:, -1]], axis=-1)
+    x = Recency(length, start=length)(layers.RepeatVector(horizon)(summary))
+    x = ops.concatenate([x[..., 2 * width :], x[..., : 2 * width]], axis=-1)
+    x = layer.dense("head.summary_proj", width)(x)
+    x = layer("head.queries", LearntPositionalEncoding, horizon, width)(x)
+    for i in range(config["head_layers"]):
+        gated = layer.gated(f"head.decoder_ffns.{i}", width, config["head_d_ff"])
+        x = layer.norm(f"head.decoder_norms.{i}")(x + gated(x))
+    for i in range(config["head_fc_layers"]):
+        key = f"head.fc_blocks.{i}"
+        convolution = layer(key, CausalDepthwiseConvolution, config["head_fc_kernel"])
+        x = layer.norm(f"{key}.norm")(x + convolution(x, dilation=2**i))
+    return x
+
+
+def _continuation(layer, config, x, fill):
+    """What a second filter finds that runs on from the encoded window over the seasonal fill."""
+    length, horizon, width = config["W"], config["horizon"], config["d_model"]
+    future = Recency(length, start=length)(fill[..., None])
+    future = layer.dense("head.future_conv.in_proj", width)(future)
+    x = ops.concatenate([x[:, -config["head_future_conv_seed"] :], future], axis=1)
+    block = layer.block("head.future_conv.block", config)
+    for stage in range(config["head_future_conv_layers"]):
+        x = block(x, config["dilation_base"] ** stage)
+    return layer.dense("head.future_conv.out_proj", width)(x[:, -horizon:])
+
+
+def _filter_layout(key, layer):
+    return {
+        f"{key}.dw_weight": (layer.kernel, lambda x: x[:, 0].T),
+        f"{key}.dw_bias": layer.bias,
+    }

@@ -1,0 +1,112 @@
+"""What pretrained models share that forecast the variates of a series with its covariates."""
+
+import functools
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.models.covariates import covariate_inputs
+from kerastrans.models.pretrained.arguments import as_levels
+from kerastrans.models.pretrained.base import ROWS, PretrainedModel
+from kerastrans.models.pretrained.groups import alike, joined, read_tasks, stacked
+from kerastrans.utils.backend import compile_by_name
+from kerastrans.utils.validation import check_positive_integers
+
+
+class GroupedModel(PretrainedModel):
+    """A published network whose rows inform each other: variates of a series, and covariates."""
+
+    def quantiles(self, history, prediction_length, known=None):
+        """The forecast of groups, on tensors, as a part of a model's graph.
+
+        Args:
+            history: `(batch, rows, time)`, NaN where missing: the variates of each series, past
+                covariates, and the past of those that are known ahead.
+            prediction_length: int.
+            known: `(batch, columns, prediction_length)`, the future of the last rows.
+
+        Returns:
+            `(batch, rows, prediction_length, len(levels))`, at least of the rows of the series.
+        """
+        raise NotImplementedError
+
+    def padded_length(self, length):
+        """As `PretrainedModel.padded_length`, for a history of at most `max_context` steps."""
+        raise NotImplementedError
+
+    def build(self, context_length, prediction_length, num_channels=1, covariates=None):
+        """A functional Keras model of one group of channels and covariates, see `PretrainedModel`.
+
+        Args:
+            context_length: int, steps of history.
+            prediction_length: int, steps to forecast.
+            num_channels: int, forecast together.
+            covariates: dict of "past" and "future", a tuple with a 0 for each column, as in
+                `kerastrans.models.covariates.covariate_inputs`.
+
+        Returns:
+            A model of `(batch, context_length, num_channels)` or, with covariates, of a dict with
+            "past_covariates" and "future_covariates" too, to
+            `(batch, prediction_length, num_channels, len(levels))`.
+
+        Raises:
+            ValueError: A size below 1, or covariates that are static or categories.
+        """
+        sizes = {"context_length": context_length, "prediction_length": prediction_length}
+        check_positive_integers(**sizes, num_channels=num_channels)
+        covariates = {kind: columns for kind, columns in (covariates or {}).items() if columns}
+        name = self.network.name
+        if "static" in covariates or any(map(any, covariates.values())):
+            raise ValueError(f"{name} takes no static covariates and no categories: only numbers.")
+        inputs = {"history": keras.Input((context_length, num_channels), name="history")}
+        inputs |= covariate_inputs(context_length, prediction_length, covariates)
+        rows = {kind: ops.transpose(x, (0, 2, 1)) for kind, x in inputs.items()}
+        known = rows.get("future_covariates")
+        past = [x[..., :context_length] for x in rows.values()]
+        history = past[0] if len(past) == 1 else ops.concatenate(past, axis=1)
+        known = None if known is None else known[..., context_length:]
+        x = self.quantiles(history, prediction_length, known)[:, :num_channels]
+        forecast = GivenQuantiles(self.levels)(ops.transpose(x, (0, 2, 1, 3)))
+        inputs = inputs if len(inputs) > 1 else inputs["history"]
+        return keras.Model(inputs, forecast, name=name)
+
+    def forecast(
+        self,
+        series,
+        prediction_length,
+        quantile_levels=None,
+        past_covariates=None,
+        future_covariates=None,
+        cross_learning=False,
+    ):
+        """Forecasts of series of any lengths, see `PretrainedModel.forecast`.
+
+        The variates of a series and its covariates inform each other; with `cross_learning` all
+        series do, about 256 rows at a time. A covariate in `future_covariates` has its past, of the
+        length of the series, under the same name in `past_covariates`.
+        """
+        check_positive_integers(prediction_length=prediction_length)
+        levels = as_levels(quantile_levels)
+        tasks = read_tasks(series, prediction_length, past_covariates, future_covariates)
+        groups = joined(tasks, ROWS) if cross_learning else tasks
+        lengths = self.padded_lengths([group.target.shape[-1] for group in groups])
+        found = [None] * len(groups)
+        for (length, *sizes), numbers in alike(groups, lengths, ROWS):
+            run = self._compiled(length, prediction_length, *sizes)
+            inputs = stacked([groups[number] for number in numbers], length, self.max_context)
+            for number, quantiles in zip(numbers, run(**inputs), strict=True):
+                found[number] = np.swapaxes(quantiles, 0, 1)
+        rows = np.split(np.concatenate(found), np.cumsum([len(task.target) for task in tasks])[:-1])
+        return [{"quantiles": self.at_levels(x, levels), "mean": self.point(x)} for x in rows]
+
+    def padded_lengths(self, lengths):
+        """The length to which each history is padded; here one for all, that of the longest."""
+        longest = self.padded_length(min(self.max_context, max(lengths)))
+        return [longest] * len(lengths)
+
+    @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
+    def _compiled(self, length, prediction_length, num_channels, past, future):
+        covariates = {"past": (0,) * past, "future": (0,) * future}
+        return compile_by_name(self.build(length, prediction_length, num_channels, covariates))

@@ -1,0 +1,96 @@
+"""How Toto 2.0 goes through a horizon: block by block, each after the medians of those before."""
+
+from keras import ops
+
+from kerastrans.layers import ObservedValues
+from kerastrans.models.pretrained.scaling import arcsinh, sinh
+from kerastrans.models.pretrained.toto_scaling import filled_to_the_end, patch_scales
+
+
+def decode(model, history, prediction_length, known=None):
+    """The forecast of histories, see `GroupedModel.quantiles`."""
+    patch = model.patch_length
+    variates = history.shape[1] - (0 if known is None else known.shape[1])
+    count = -(-prediction_length // patch)
+    block = min(count, (model.block_length or count * patch) // patch)
+    before, after = -history.shape[2] % patch, count * patch - prediction_length
+    values, observed = _observed(history[:, :variates], before)
+    values = filled_to_the_end(values, observed, patch)
+    # The last patch counts as observed, as in training.
+    observed = ops.pad(observed[..., :-patch], _at_end(patch), constant_values=1)
+    values, shift = _centered(values, observed)
+    if known is not None:
+        known = ops.concatenate([history[:, variates:], known], axis=-1)
+        known = _observed(known, before, after)
+        known = (_centered(*known)[0], known[1])
+    context, done, past, valid, bounds, blocks = values.shape[2] // patch, 0, None, None, None, []
+    while done < count:
+        size = min(block, count - done)
+        x = _with_horizon(values, observed, size * patch, known)
+        mean, scale = patch_scales(*x, patch, model.min_observed)
+        patches, weights = (ops.reshape(part, (-1, *mean.shape[1:], patch)) for part in x)
+        scaled = arcsinh((patches - mean[..., None]) / scale[..., None]) * weights
+        if valid is None:
+            valid = ops.max(weights[:, :, :context], axis=-1)
+            bounds = _bounds(values, observed, scale[:, :variates, context - 1], model.limit)
+        missing = 1 - weights
+        first = 0
+        if done:  # what was forecast last is read again, as if all of it had been observed
+            first = context + done - block
+            missing = ops.pad(missing[:, :, context + done :], _at_start(block))
+        tokens = ops.concatenate([scaled[:, :, first:], missing], axis=-1)
+        every = ops.pad(valid, _at_end(done + size), constant_values=1) > 0
+        x, seen = model.stack(tokens, every, size, first, past)
+        past = [cache and [part[:, :, : context + done] for part in cache] for cache in seen]
+        where = slice(context + done, None)
+        x = mean[:, :, where, None, None] + sinh(x) * scale[:, :, where, None, None]
+        x = ops.reshape(x[:, :variates], (-1, variates, size * patch, x.shape[-1]))
+        if bounds is not None:
+            x = ops.minimum(ops.maximum(x, bounds[0]), bounds[1])
+        blocks.append(ops.sort(x, axis=-1))
+        median = blocks[-1][..., x.shape[-1] // 2]
+        values = ops.concatenate([values, median], axis=-1)
+        observed = ops.concatenate([observed, ops.ones_like(median)], axis=-1)
+        done += size
+    return shift[..., None] + ops.concatenate(blocks, axis=2)[:, :, :prediction_length]
+
+
+def _observed(values, before, after=0):
+    """Values, zero where missing, and 1 where there is one, filled up to whole patches."""
+    values, observed, _ = ObservedValues()(values)
+    widths = [[0, 0], [0, 0], [before, after]]
+    return ops.pad(values, widths), ops.pad(observed, widths)
+
+
+def _centered(values, observed):
+    """Values less the mean of those observed, `(batch, variates, 1)`, so that float32 is enough."""
+    number = ops.maximum(ops.sum(observed, axis=-1, keepdims=True), 1)
+    mean = ops.sum(values * observed, axis=-1, keepdims=True) / number
+    return (values - mean) * observed, mean
+
+
+def _with_horizon(values, observed, steps, known):
+    """Values and where they are observed, with missing ones ahead and with what is known."""
+    parts = [ops.pad(x, _at_end(steps)) for x in (values, observed)]
+    if known is None:
+        return parts
+    end = parts[0].shape[-1]
+    return [ops.concatenate([x, y[..., :end]], axis=1) for x, y in zip(parts, known, strict=True)]
+
+
+def _bounds(values, observed, scale, limit):
+    """What a forecast is held to, `(batch, variates, 1, 1)`: so many scales from what was seen."""
+    if limit is None:
+        return None
+    values = ops.where(observed > 0, values, values[..., -1:])  # the last step is observed
+    room = limit * scale
+    bounds = (ops.min(values, axis=-1) - room, ops.max(values, axis=-1) + room)
+    return [bound[..., None, None] for bound in bounds]
+
+
+def _at_end(steps):
+    return [[0, 0], [0, 0], [0, steps]]
+
+
+def _at_start(steps):
+    return [[0, 0], [0, 0], [steps, 0], [0, 0]]
