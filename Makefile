@@ -33,12 +33,14 @@ test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_windows.py \
 		tests/utils/test_precision.py tests/models/test_covariates.py \
 		tests/forecasting/test_checkpoint.py
+	KERAS_BACKEND=jax $(PYTEST) tests/models/pretrained/test_parity.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
 	$(BIN)/python -m pip install -qq "$(TORCH)"
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
+	KERAS_BACKEND=torch $(PYTEST) tests/models/pretrained/test_parity.py -k float32
 
 # The presets of saved_models/ that are missing; PRESETS=name trains one anew.
 presets: $(INSTALLED)

@@ -32,12 +32,21 @@ LEFT_OUT = {
 # Weights that are not beside their cases: they come with the package.
 SHIPPED = {"fracast-0": presets.FOLDER / "fracast_0"}
 
+QUICK = ("chronos-bolt", "patchtst-fm")  # of the others the cases take 3 to 30 s each folder
+
 if not cases.folders():
     pytest.skip(f"no parity cases in {cases.ROOT}", allow_module_level=True)
 
 
+def folders():
+    """The folders with cases, by name; all but the quick ones are slow."""
+    for folder in cases.folders():
+        marks = () if folder.name in QUICK else pytest.mark.slow
+        yield pytest.param(folder, id=folder.name, marks=marks)
+
+
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("folder", cases.folders(), ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", folders())
 def test_outputs_are_those_of_the_reference(folder, dtype):
     if dtype == "float64" and keras.backend.backend() == "jax":
         pytest.skip("JAX computes in float32 unless its whole process is told otherwise")
