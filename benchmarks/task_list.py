@@ -37,6 +37,11 @@ class Task:
     dataset: str
     future: tuple = ()
 
+    @property
+    def is_dated(self):
+        """Whether the time stamps are real: M4, M3 and tourism come without."""
+        return self.benchmark == "fev-bench"
+
     def load(self):
         """The long frame, all of it."""
         return _LOADERS.get(self.benchmark, _load_long)(self)

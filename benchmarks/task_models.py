@@ -18,6 +18,8 @@ def naive(task, train, seed, **options):
 
 def by_default(name, task, train, seed, time_limit=900, **options):
     """An architecture with nothing chosen by hand; covariates where the task has them."""
+    if not task.is_dated:
+        options["calendar"] = False
     forecaster = Forecaster(
         name, prediction_length=task.horizon, future=task.future, seed=seed, **options
     )

@@ -49,7 +49,7 @@ class Config:
     fill: str | None = None
     past: tuple = ()
     future: tuple = ()
-    calendar: bool = False
+    calendar: bool | None = None
     short: str = "pad"
     num_samples: int = 100
     seed: int = 0
@@ -66,6 +66,9 @@ class Config:
             check_positive_integers(context_length=self.context_length)
         check_choice("short", self.short, SHORT)
         check_choice("fill", self.fill, FILLS)
+        check_choice("calendar", self.calendar, (None, False, True))
+        if self.calendar is None and self.model != AUTO:
+            object.__setattr__(self, "calendar", False)
         if not isinstance(self.scaler, WindowScaler):
             object.__setattr__(self, "scaler", WindowScaler(self.scaler))
         for kind in ("past", "future"):

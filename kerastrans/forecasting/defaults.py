@@ -61,7 +61,8 @@ def resolved(config, panel, held_out):
     rows = int(np.median(panel.cuts - panel.begins)) - held_out
     if config.model == AUTO:
         name = "patchtst" if rows >= LONG else "tide"
-        config = replace(config, model=name, calendar=bool(panel.clock.calendar_names))
+        knows = bool(panel.clock.calendar_names) if config.calendar is None else config.calendar
+        config = replace(config, model=name, calendar=knows)
     if config.context_length is not None:
         return config
     seasons = [season for season in seasons_of(panel.clock.freq) if 4 * season <= rows]

@@ -24,9 +24,9 @@ class Forecaster(Predicted, Evaluated, Stored):
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`; by default "auto", with which
             `fit` chooses one, and the calendar, by the lengths and the frequency of the series, see
-            `kerastrans.forecasting.defaults`. Or a functional Keras model of the
-            same inputs and outputs; or a function `(context_length, prediction_length,
-            num_channels, **hyperparameters)` that builds one.
+            `kerastrans.forecasting.defaults`. Or a functional Keras model of the same inputs and
+            outputs, or a function `(context_length, prediction_length, num_channels,
+            **hyperparameters)` that builds one.
         context_length: int, steps of history. By default `fit` chooses it by the frequency and the
             lengths of the series, see `kerastrans.forecasting.defaults`; a built model has its own.
         prediction_length: int, steps to forecast.
@@ -44,7 +44,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         future: Names of columns that are also known for the steps to forecast. The effect of a
             covariate is in units of each window's scale; in those of the series, and the same for
             all, where `scaler` is None, see `kerastrans.models.covariates.regress`.
-        calendar: bool, whether hour, weekday and so on, as the frequency has them, are covariates.
+        calendar: bool, whether hour, weekday ... are covariates; by default for "auto" alone.
         short: "pad" to forecast series shorter than the context, "refuse" to leave them out.
         num_samples: int, draws of each forecast of an autoregressive model (DeepAR).
         seed: int, of the weights, the order of windows and the samples.
@@ -82,7 +82,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         fill=None,
         past=(),
         future=(),
-        calendar=False,
+        calendar=None,
         short="pad",
         num_samples=100,
         seed=0,
