@@ -31,6 +31,7 @@ def report(ours, published):
 
     rows = pd.concat([as_published(ours, published), published.assign(is_ours=False)])
     rows = rows[rows["task"].isin(ours["task"])]
+    rows = rows.drop_duplicates(["task", "model", "metric"])  # of the naive ours, which is equal
     rows["benchmark"] = rows["task"].map(lambda name: TASKS[name].benchmark)
     parts = []
     for benchmark, metrics in METRICS.items():
