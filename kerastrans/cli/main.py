@@ -5,9 +5,9 @@ import os
 import sys
 import warnings
 
-from kerastrans.cli import catalog, deploy, forecast, generate, train
+from kerastrans.cli import catalog, deploy, forecast, generate, select, train
 
-COMMANDS = (train, forecast, generate, deploy, catalog)
+COMMANDS = (train, select, forecast, generate, deploy, catalog)
 
 
 def main(arguments=None):

@@ -31,56 +31,46 @@ def check_folders(output, resume=False):
 
 
 def make_run(
-    forecaster,
+    train_on,
     series,
     output,
     *,
+    prediction_length,
     title,
     static=None,
     test_size=None,
     levels=None,
     resume=False,
-    quiet=False,
-    **kwargs,
 ):
     """Train a forecaster, test it once on the end of each series, and write the folder.
 
     Args:
-        forecaster: `Forecaster`, not trained.
+        train_on: function `(frame, folder)` that returns a trained `Forecaster`; in the folder is
+            what an interrupted run left.
         series: `kerastrans.cli.split.Series`.
         output: Path, folder to write: what `Forecaster.save` writes, report.txt, report.json,
             history.csv and forecast.png.
+        prediction_length: int, steps to forecast.
         title: str, of the report.
         static: DataFrame of static covariates, or None.
         test_size: int, last steps of each series, which do not train; None for a fifth at most.
         levels: percents of the intervals, or None.
         resume: bool, whether to continue an interrupted run.
-        quiet: bool, whether to print nothing while it trains.
-        **kwargs: of `Forecaster.fit`.
+
+    Returns:
+        The trained `Forecaster`.
 
     Raises:
         ValueError: bad data or settings; nothing is left then that blocks the next run.
     """
     from kerastrans.cli.report import write_report
 
-    if levels and forecaster.config.resolved_head.interval_levels == ():
-        raise ValueError(
-            f"levels={levels} need intervals, a point forecast has none: choose another head."
-        )
-    train, origins = series.split(forecaster.prediction_length, test_size)
+    train, origins = series.split(prediction_length, test_size)
     training = training_folder(output)
     training.mkdir(parents=True, exist_ok=resume)
     try:
         started = time.perf_counter()
-        forecaster.fit(
-            train,
-            static=static,
-            freq=series.freq,
-            checkpoint=training,
-            verbose=0,
-            callbacks=[] if quiet else [_progress()],
-            **kwargs,
-        )
+        forecaster = train_on(train, training)
         seconds = time.perf_counter() - started
         backtest = forecaster.backtest(series.frame, windows=origins, static=static, levels=levels)
         done = training / "done"
@@ -97,6 +87,30 @@ def make_run(
         raise
     shutil.rmtree(training)
     print(f"{text}\nwritten to {output}")
+    return forecaster
+
+
+def fitting(forecaster, series, *, static=None, levels=None, quiet=False, **kwargs):
+    """The function that `make_run` takes, of a forecaster that is not trained.
+
+    Args:
+        forecaster: `Forecaster`.
+        series: `kerastrans.cli.split.Series`.
+        static: DataFrame of static covariates, or None.
+        levels: percents of the intervals that the run will ask for, or None.
+        quiet: bool, whether to print nothing while it trains.
+        **kwargs: of `Forecaster.fit`.
+
+    Raises:
+        ValueError: intervals of a point forecast.
+    """
+    if levels and forecaster.config.resolved_head.interval_levels == ():
+        raise ValueError(
+            f"levels={levels} need intervals, a point forecast has none: choose another head."
+        )
+    callbacks = [] if quiet else [_progress()]
+    own = {"static": static, "freq": series.freq, "verbose": 0, "callbacks": callbacks}
+    return lambda frame, folder: forecaster.fit(frame, checkpoint=folder, **own, **kwargs)
 
 
 def _progress():

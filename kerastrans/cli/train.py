@@ -48,7 +48,7 @@ def add_commands(add):
 
 def run_train(options):
     """Read the data, then import Keras, then train."""
-    from kerastrans.cli.run import check_folders, make_run
+    from kerastrans.cli.run import check_folders, fitting, make_run
     from kerastrans.cli.split import Series
     from kerastrans.models import registry
 
@@ -73,15 +73,18 @@ def run_train(options):
 
         precision.use(settings["precision"])
     rate = settings.get("learning_rate")
+    forecaster = make_forecaster(model, rate, **series.sizes | arguments | hyperparameters)
+    levels = given(options, LEVELS)
     make_run(
-        make_forecaster(model, rate, **series.sizes | arguments | hyperparameters),
+        fitting(forecaster, series, static=static, **levels, **given(options, FIT, QUIET)),
         series,
         options.output,
+        prediction_length=forecaster.prediction_length,
         title=f"{model} on {options.data}",
         static=static,
         test_size=settings.get("test_size"),
         resume=options.resume,
-        **given(options, FIT, LEVELS, QUIET),
+        **levels,
     )
 
 
@@ -109,7 +112,7 @@ def make_forecaster(model, learning_rate=None, **kwargs):
 def run_demo(options):
     """Train on hourly flights, export, and forecast in a process without kerastrans."""
     from kerastrans import datasets
-    from kerastrans.cli.run import check_folders, make_run
+    from kerastrans.cli.run import check_folders, fitting, make_run
     from kerastrans.cli.split import Series
 
     folder = options.output or next_folder(Path("saved_models"), "demo")
@@ -123,12 +126,11 @@ def run_demo(options):
 
     forecaster = make_forecaster(MODEL, **series.sizes)
     make_run(
-        forecaster,
+        fitting(forecaster, series, **given(options, QUIET), **DEMO),
         series,
         folder,
+        prediction_length=forecaster.prediction_length,
         title=f"{MODEL} on nyc_departures",
-        **given(options, QUIET),
-        **DEMO,
     )
     forecaster.export(folder / "savedmodel")
     predicted = forecaster.predict(frame)

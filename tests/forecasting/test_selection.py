@@ -113,7 +113,7 @@ def test_without_time_the_seasonal_naive_forecast_is_returned_with_intervals(cap
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e-6)
     assert "this is the seasonal naive forecast" in capsys.readouterr().out
-    assert selected.leaderboard["model"].tolist() == ["seasonal_naive", "ensemble"]
+    assert set(selected.leaderboard["model"]) == {"seasonal_naive", "ensemble"}
     rows = selected.predict(frame)
     week_before = frame.groupby("unique_id")["y"].apply(lambda y: y.iloc[-7:-1]).to_numpy()
     np.testing.assert_allclose(rows["ensemble"], week_before, atol=1)
