@@ -31,7 +31,8 @@ def report(ours, published):
 
     rows = pd.concat([as_published(ours, published), published.assign(is_ours=False)])
     rows = rows[rows["task"].isin(ours["task"])]
-    rows = rows.drop_duplicates(["task", "model", "metric"])  # of the naive ours, which is equal
+    # Of the naive forecasts ours, which are equal; they have no intervals.
+    rows = rows.dropna(subset="value").drop_duplicates(["task", "model", "metric"])
     rows["benchmark"] = rows["task"].map(lambda name: TASKS[name].benchmark)
     parts = []
     for benchmark, metrics in METRICS.items():
