@@ -67,8 +67,6 @@ class Config:
         check_choice("short", self.short, SHORT)
         check_choice("fill", self.fill, FILLS)
         check_choice("calendar", self.calendar, (None, False, True))
-        if self.calendar is None and self.model != AUTO:
-            object.__setattr__(self, "calendar", False)
         if not isinstance(self.scaler, WindowScaler):
             object.__setattr__(self, "scaler", WindowScaler(self.scaler))
         for kind in ("past", "future"):

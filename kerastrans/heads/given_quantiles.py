@@ -24,9 +24,9 @@ class GivenQuantiles(QuantileHead):
 
     Example:
         >>> import numpy as np
-        >>> head = GivenQuantiles([0.1, 0.5, 0.9])
-        >>> head(np.array([[[[1.0, 2.0, 4.0]]]])).shape
-        (1, 1, 1, 3)
+        >>> head = GivenQuantiles([0.1, 0.5, 0.9], spread=2.0)
+        >>> np.asarray(head(np.array([[[[1.0, 2.0, 4.0]]]]))).ravel().tolist()
+        [0.0, 2.0, 6.0]
     """
 
     def call(self, inputs):
