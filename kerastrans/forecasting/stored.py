@@ -1,7 +1,7 @@
 """The part of a Forecaster that leaves the process: config, files, exports."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import keras
@@ -38,12 +38,29 @@ class Stored:
     def clone(self):
         """A forecaster with the same arguments that is not trained.
 
-        A model that came built is built anew, with new weights.
+        A model that came built is built anew, with new weights. One with published weights keeps
+        them, and forecasts at once.
+
+        Raises:
+            ValueError: The published weights are gone, since `fit` has trained them.
         """
         arguments = self._given.arguments()
+        if self.card is not None:
+            return self._with_published_weights(arguments)
         if self.config.is_built:
             arguments["model"] = _fresh(self.config.model, self.config.seed)
         return type(self)(**arguments)
+
+    def _with_published_weights(self, arguments):
+        if self.fitted.trained:
+            raise ValueError(
+                f"fit has trained the weights of {self.alias} further: read the published ones "
+                "again by kerastrans.from_pretrained."
+            )
+        model = arguments["model"] = without_optimizer(self.fitted.model)
+        clone = type(self)(**arguments)
+        clone.fitted = replace(self.fitted, model=model)
+        return clone
 
     def save(self, path, *, optimizer=True):
         """Write the forecaster to a new folder: model.keras and forecaster.json.
@@ -135,7 +152,7 @@ class Stored:
         facts = {
             "architecture": self.config.architecture,
             "channels": list(fitted.channels or ["y"]),
-            "frequency": fitted.clock.freq,
+            "frequency": fitted.freq,
         }
         if any(covariates.values()):
             facts["covariates"] = covariates
