@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import keras
 from keras import layers
@@ -97,6 +98,20 @@ def settled(fitted, model):
     for layer, adapted in zip(_dense_layers(merged), _dense_layers(model), strict=True):
         layer.kernel.assign(adapted.kernel)
     return merged
+
+
+def published(fitted):
+    """The state with a copy of its model, whose weights are still the published ones.
+
+    Raises:
+        ValueError: They are not, since `fit` has trained them.
+    """
+    if fitted.trained:
+        raise ValueError(
+            f"fit has trained the weights of {fitted.card['name']} further: read the published "
+            "ones again by kerastrans.from_pretrained."
+        )
+    return replace(fitted, model=without_optimizer(fitted.model))
 
 
 def kept_facts(fitted):

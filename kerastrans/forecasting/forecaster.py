@@ -2,6 +2,7 @@
 
 import contextlib
 
+from kerastrans.data.partitions import first_frame
 from kerastrans.forecasting import defaults, training
 from kerastrans.forecasting.building import build_for
 from kerastrans.forecasting.config import Config
@@ -9,7 +10,7 @@ from kerastrans.forecasting.evaluated import Evaluated
 from kerastrans.forecasting.fine_tuning import kept_facts, settled, trainee
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.predicted import Predicted
-from kerastrans.forecasting.reading import first_frame, open_training
+from kerastrans.forecasting.reading import open_training
 from kerastrans.forecasting.stored import Stored
 from kerastrans.utils.distribution import distribute as distributed
 

@@ -8,7 +8,7 @@ import numpy as np
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import ID, is_wide, to_long
 from kerastrans.data.panel import read_panel
-from kerastrans.data.partitions import list_partitions, read_partition
+from kerastrans.data.partitions import first_frame, list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.defaults import resolved
 from kerastrans.utils.validation import NoSeriesError
@@ -43,7 +43,8 @@ class Reader:
         panel = first.panel(frame, static, freq=freq, held_out=held_out)
         if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
             report_faults(panel.faults, 0, stacklevel=4)
-        channels = tuple(panel.names[0]) if is_wide(frame) and len(panel) == 1 else None
+        is_long = ID in frame.columns or first._separates(frame)
+        channels = None if is_long else tuple(panel.names[0])
         config = resolved(config, panel, held_out)
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
@@ -61,8 +62,7 @@ class Reader:
         """
         if self.clock is None:
             clock = self.panel(first_frame(frame), static, freq=freq).clock
-            parts = self.config, clock, self.covariates, self.channels, self.num_channels
-            return Reader(*parts)
+            return Reader(self.config, clock, self.covariates, self.channels, self.num_channels)
         if freq not in (None, self.clock.freq):
             raise ValueError(f"trained on frequency {self.clock.freq!r}, freq={freq!r} is another.")
         return self
@@ -88,7 +88,7 @@ class Reader:
         """
         if self.channels is not None:
             frame = self._columns(frame)
-        elif self.num_channels == 1 and is_wide(frame):
+        elif self._separates(frame):
             frame, future = self._apart(frame, future)
         panel = read_panel(
             frame,
@@ -113,15 +113,18 @@ class Reader:
             raise ValueError(f"trained on the columns {wanted}; {missing} are missing.")
         return frame[wanted]
 
+    def _separates(self, frame):
+        """Whether the channels of a frame are series of their own, for a model of one channel."""
+        if self.channels is not None or self.num_channels != 1 or not is_wide(frame):
+            return False
+        return len(frame.columns.difference([*self.config.past, *self.config.future])) > 1
+
     def _apart(self, frame, future):
-        """Wide frames of several channels as long ones, for a model of one channel."""
-        covariates = [*self.config.past, *self.config.future]
-        channels = [name for name in frame.columns if name not in covariates]
-        if len(channels) < 2:
-            return frame, future
-        if future is not None and is_wide(future):
-            future = to_long(future, self.config.future, channels)
-        return to_long(frame, covariates), future
+        """Wide frames as long ones."""
+        long = to_long(frame, [*self.config.past, *self.config.future])
+        if is_wide(future):
+            future = to_long(future, self.config.future, long[ID].unique())
+        return long, future
 
     def _without_short(self, panel):
         lengths, needed = panel.cuts - panel.begins, self.config.context_length
@@ -163,17 +166,10 @@ class Partitions:
         return self.reader.panel(read_partition(self.files[number]), self.static)
 
 
-def first_frame(frame):
-    """The frame itself, or the first of a folder of Parquet files."""
-    if isinstance(frame, str | Path):
-        return read_partition(list_partitions(frame)[0])
-    return frame
-
-
 def open_training(config, fitted, frame, static, freq, held_out):
     """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`.
 
-    A fitted state has its reader, and a clock only where it was trained.
+    A fitted state has a reader.
     """
     if fitted is not None:
         reader = Reader.like(config, fitted).timed(frame, static, freq)

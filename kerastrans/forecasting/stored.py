@@ -1,7 +1,7 @@
 """The part of a Forecaster that leaves the process: config, files, exports."""
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import keras
@@ -9,6 +9,7 @@ import keras
 from kerastrans import heads
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export
+from kerastrans.forecasting.fine_tuning import published
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.utils.files import load_model, new_folder, read_json
 from kerastrans.utils.model_files import without_optimizer
@@ -46,21 +47,13 @@ class Stored:
         """
         arguments = self._given.arguments()
         if self.card is not None:
-            return self._with_published_weights(arguments)
+            fitted = published(self.fitted)
+            clone = type(self)(**{**arguments, "model": fitted.model})
+            clone.fitted = fitted
+            return clone
         if self.config.is_built:
             arguments["model"] = _fresh(self.config.model, self.config.seed)
         return type(self)(**arguments)
-
-    def _with_published_weights(self, arguments):
-        if self.fitted.trained:
-            raise ValueError(
-                f"fit has trained the weights of {self.alias} further: read the published ones "
-                "again by kerastrans.from_pretrained."
-            )
-        model = arguments["model"] = without_optimizer(self.fitted.model)
-        clone = type(self)(**arguments)
-        clone.fitted = replace(self.fitted, model=model)
-        return clone
 
     def save(self, path, *, optimizer=True):
         """Write the forecaster to a new folder: model.keras and forecaster.json.

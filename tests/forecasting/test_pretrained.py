@@ -1,4 +1,7 @@
 import json
+import re
+import shutil
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -7,6 +10,7 @@ import pytest
 
 import kerastrans
 from kerastrans import Forecaster
+from kerastrans.export.savedmodel import run_savedmodel
 from kerastrans.forecasting.fine_tuning import head_layers, settled, trainee
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
@@ -224,6 +228,47 @@ def test_chronos_2_forecasts_too(tmp_path):
         [x["mean"][0] for x in chronos_2.load(CHRONOS_2, tensors).forecast(series, STEPS)]
     )
     np.testing.assert_allclose(forecaster.predict(frame)["second"], expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_an_export_forecasts_the_same(folder, tmp_path):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
+    forecaster.export(tmp_path / "model")
+    history = np.random.default_rng(0).normal(5, 2, (2, 16, 1)).astype("float32")
+    history[0, :3] = np.nan
+    expected = forecaster.forecast_histories({"history": history})["forecast"]
+    np.testing.assert_allclose(
+        run_savedmodel(tmp_path / "model", history), expected, rtol=1e-4, atol=1e-4
+    )
+
+
+def test_a_forecaster_with_a_future_covariate_takes_wide_frames():
+    times = pd.date_range("2024-01-01", periods=60, freq="D")
+    frame = wide_frame(60).assign(price=np.arange(60) % 3)
+    long = frame.rename_axis("ds").reset_index().assign(unique_id="y")
+    forecaster = Forecaster("nlinear", 12, STEPS, future=["price"])
+    forecaster.fit(long[["unique_id", "ds", "y", "price"]], epochs=1, verbose=0)
+    ahead = pd.date_range(times[-1], periods=STEPS + 1, freq="D")[1:]
+    future = pd.DataFrame({"price": np.ones(STEPS)}, ahead)
+    found = forecaster.predict(frame, future=future)
+    expected = forecaster.predict(frame[["z", "price"]], future=future)
+    rows = found[found["unique_id"] == "z"].reset_index(drop=True)
+    assert found["unique_id"].unique().tolist() == ["y", "z"]
+    pd.testing.assert_frame_equal(rows, expected, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_guide_runs(folder, tmp_path, monkeypatch):
+    guide = (Path(__file__).parents[2] / "docs" / "pretrained.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    assert len(blocks) == 4
+    shutil.copytree(folder, tmp_path / "chronos-bolt-small")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["forecaster"].fitted.trainable == "lora"
 
 
 @pytest.mark.parametrize(
