@@ -23,6 +23,7 @@ _HOMES = {
     "forecasting.conformal": (),
     "forecasting.forecaster": ("Forecaster",),
     "forecasting.presets": (),
+    "forecasting.pretrained": ("from_pretrained",),
     "forecasting.scale": (),
     "forecasting.selection": ("select",),
     "forecasting.tuning": (),

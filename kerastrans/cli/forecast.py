@@ -67,6 +67,6 @@ def run_backtest(options):
     from kerastrans.cli.report import compare, describe
     from kerastrans.evaluation import plotting
 
-    table, verdict = compare(rows, forecaster.alias, frame, forecaster.fitted.clock.freq)
+    table, verdict = compare(rows, forecaster.alias, frame, forecaster.fitted.freq)
     print(f"{describe(table)}\n\n{verdict}")
     write_table(rows, options.output, options.plot, lambda: plotting.plot_fan(rows, frame))

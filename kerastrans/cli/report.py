@@ -55,13 +55,13 @@ def write_report(folder, forecaster, frame, train, backtest, title, seconds):
         The text of report.txt.
     """
     fitted, alias = forecaster.fitted, forecaster.alias
-    table, verdict = compare(backtest, alias, frame, fitted.clock.freq, train)
+    table, verdict = compare(backtest, alias, frame, fitted.freq, train)
     report = {
         "title": title,
         "settings": forecaster.get_config() if forecaster.config.architecture else alias,
         "data": {
             "series": int(backtest[ID].nunique()),
-            "frequency": fitted.clock.freq,
+            "frequency": fitted.freq,
             "origins": int(backtest.groupby(ID)["cutoff"].nunique().max()),
             "first_origin": str(backtest["cutoff"].min()),
             "last": str(backtest["ds"].max()),

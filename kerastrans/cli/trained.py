@@ -39,7 +39,8 @@ def read_facts(trained):
     try:
         columns = [stored["covariates"][kind] for kind in ("past", "future")]
         covariates = [column["name"] for kind in columns for column in kind]
-        return {"covariates": covariates, "freq": stored["clock"]["freq"]}
+        clock = stored["clock"]
+        return {"covariates": covariates, "freq": clock and clock["freq"]}
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}.") from None
 

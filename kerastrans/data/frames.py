@@ -116,7 +116,7 @@ def read_columns(frame, covariates, future=None):
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"expected a DataFrame, got {type(frame).__name__}.")
-    wide = ID not in frame.columns and isinstance(frame.index, pd.DatetimeIndex)
+    wide = is_wide(frame)
     if wide:
         channels = [c for c in frame.columns if c not in covariates]
     else:
@@ -136,6 +136,37 @@ def read_columns(frame, covariates, future=None):
         raise ValueError(f"column {ID!r} has no value in row {int(np.argmin(codes))}.")
     times = read_times(frame[TIME])
     return times, codes.astype("int64"), np.asarray(names, object)[:, None], values, frame
+
+
+def is_wide(frame):
+    """Whether a frame has dates as its index and a column for each channel."""
+    if not isinstance(frame, pd.DataFrame) or ID in frame.columns:
+        return False
+    return isinstance(frame.index, pd.DatetimeIndex)
+
+
+def to_long(frame, covariates, channels=None):
+    """A wide frame as a long one, each channel a series of its own.
+
+    Args:
+        frame: wide.
+        covariates: names of columns that are no channels; each series has them.
+        channels: names of the channels; by default all other columns. Those that the frame lacks,
+            as one of the future does, have no values.
+
+    Example:
+        >>> dates = pd.DatetimeIndex(["2024-01-01", "2024-01-02"])
+        >>> to_long(pd.DataFrame({"a": [1, 2], "b": [3, 4]}, dates), ())["y"].tolist()
+        [1, 2, 3, 4]
+    """
+    if channels is None:
+        channels = [name for name in frame.columns if name not in covariates]
+    shared = frame[list(covariates)].rename_axis(TIME).reset_index()
+    parts = []
+    for name in channels:
+        values = {TARGET: frame[name].to_numpy()} if name in frame.columns else {}
+        parts.append(shared.assign(**{ID: name, **values}))
+    return pd.concat(parts, ignore_index=True) if parts else shared
 
 
 def _check_long(frame):

@@ -48,6 +48,13 @@ def read_partition(path):
         raise ValueError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 
 
+def first_frame(frame):
+    """The frame itself, or the first of a folder of Parquet files."""
+    if isinstance(frame, str | Path):
+        return read_partition(list_partitions(frame)[0])
+    return frame
+
+
 def stream_batches(files, windows, batch_size, shuffle, seed, epoch=0):
     """Batches for `fit`, without end, of which no more than one file's windows are in memory.
 

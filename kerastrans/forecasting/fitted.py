@@ -16,6 +16,7 @@ from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
 BATCH = 256  # windows forecast at once
+LATER = ("chosen_by", "trainable", "lora_rank", "card")  # files of earlier versions lack them
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Fitted:
 
     Attributes:
         model: Keras model.
-        clock: `Clock` of the training data.
+        clock: `Clock` of the training data; None for a model that reads series of any frequency.
         covariates: `Covariates`, how their columns become numbers.
         channels: tuple of the columns of a wide frame, None for long ones.
         trained: dict of series -> the clock's number of the step after its last training row.
@@ -32,16 +33,28 @@ class Fitted:
         chosen_by: dict of series -> the clock's number of the step after the last row that chose
             when the training stopped.
         history: of `keras.Model.fit`, or None; it is not saved.
+        trainable: what training changes: "all" weights, "lora" or "head", see
+            `kerastrans.from_pretrained`.
+        lora_rank: int, of "lora".
+        card: dict of where published weights come from; None of other models.
     """
 
     model: keras.Model
-    clock: Clock
+    clock: Clock | None
     covariates: Covariates
     channels: tuple | None = None
     trained: dict = field(default_factory=dict)
     intervals: ConformalIntervals | None = None
     chosen_by: dict = field(default_factory=dict)
     history: object = None
+    trainable: str = "all"
+    lora_rank: int = 8
+    card: dict | None = None
+
+    @property
+    def freq(self):
+        """Frequency of the training data, None for a model of any frequency."""
+        return self.clock and self.clock.freq
 
     @property
     def decodes(self):
@@ -107,12 +120,15 @@ class Fitted:
     def to_dict(self):
         """JSON-ready, but for the model; `from_dict` reads it."""
         return {
-            "clock": asdict(self.clock),
+            "clock": self.clock and asdict(self.clock),
             "covariates": self.covariates.to_dict(),
             "channels": self.channels and list(self.channels),
             "trained": self.trained,
             "intervals": self.intervals and self.intervals.to_dict(),
             "chosen_by": self.chosen_by,
+            "trainable": self.trainable,
+            "lora_rank": self.lora_rank,
+            "card": self.card,
         }
 
     @classmethod
@@ -120,12 +136,12 @@ class Fitted:
         """The state of this model from what `to_dict` returned."""
         return cls(
             model,
-            Clock(**stored["clock"]),
+            stored["clock"] and Clock(**stored["clock"]),
             Covariates.from_dict(stored["covariates"]),
             stored["channels"] and tuple(stored["channels"]),
             stored["trained"],
             stored["intervals"] and ConformalIntervals.from_dict(stored["intervals"]),
-            stored.get("chosen_by", {}),  # files of earlier versions do not know
+            **{name: stored[name] for name in LATER if name in stored},
         )
 
 

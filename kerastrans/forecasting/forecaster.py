@@ -2,13 +2,15 @@
 
 import contextlib
 
+from kerastrans.data.partitions import first_frame
 from kerastrans.forecasting import defaults, training
 from kerastrans.forecasting.building import build_for
 from kerastrans.forecasting.config import Config
 from kerastrans.forecasting.evaluated import Evaluated
+from kerastrans.forecasting.fine_tuning import kept_facts, settled, trainee
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.predicted import Predicted
-from kerastrans.forecasting.reading import first_frame, open_training
+from kerastrans.forecasting.reading import open_training
 from kerastrans.forecasting.stored import Stored
 from kerastrans.utils.distribution import distribute as distributed
 
@@ -174,27 +176,22 @@ class Forecaster(Predicted, Evaluated, Stored):
         held_out = validation_size or 0
         if validation_size is None and epochs is None:
             held_out = defaults.held_out_steps(first_frame(frame), config.prediction_length)
-        if self.fitted is None:
-            reader, panels = open_training(config, frame, static, freq, held_out)
-            config = reader.config
-        else:
-            if freq not in (None, self.fitted.clock.freq):
-                known = self.fitted.clock.freq
-                raise ValueError(f"trained on frequency {known!r}, freq={freq!r} is another.")
-            reader = self.reader
-            panels = reader.open(frame, static)
+        reader, panels = open_training(config, self.fitted, frame, static, freq, held_out)
+        config = reader.config
         context = distributed(distribute) if distribute else contextlib.nullcontext()
         with context:
-            model = self.fitted.model if self.fitted else build_for(config, reader)
+            model = trainee(config, self.fitted) if self.fitted else build_for(config, reader)
             options |= {"checkpoint": checkpoint, **kwargs}
             examples, history = training.train(config, model, panels, held_out, **options)
         self._report(examples)
+        model = settled(self.fitted, model)
         if epochs is None and history is not None:
             training.measure_spread(config, reader, model, examples)
         has_chosen = epochs is None or bool(kwargs.get("callbacks"))
         seen = training.rows_seen(self.fitted, examples, history, has_chosen=has_chosen)
         self.config = config
+        kept = kept_facts(self.fitted)
         self.fitted = Fitted(
-            model, reader.clock, reader.covariates, reader.channels, history=history, **seen
+            model, reader.clock, reader.covariates, reader.channels, history=history, **seen, **kept
         )
         return self

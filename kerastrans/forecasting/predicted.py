@@ -49,6 +49,11 @@ class Predicted:
         """What `keras.Model.fit` returned, None for a forecaster that was loaded."""
         return self.fitted and self.fitted.history
 
+    @property
+    def card(self):
+        """Dict of where published weights come from; None of a model without."""
+        return self.fitted and self.fitted.card
+
     def predict(self, frame, *, future=None, static=None, levels=None):
         """Forecast what comes after each series.
 
@@ -75,7 +80,7 @@ class Predicted:
             RuntimeError: Not trained.
             ValueError: Bad frames; levels that there are none of.
         """
-        fitted, frame = adapted(self.config, self._trained(), frame)
+        fitted = adapted(self.config, self._trained(), frame)
         levels = fitted.levels(levels)
         reader = Reader.like(self.config, fitted)
         panel = reader.with_future(reader.panel(frame, static, future))

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.frames import ID
+from kerastrans.data.frames import ID, is_wide, to_long
 from kerastrans.data.panel import read_panel
-from kerastrans.data.partitions import list_partitions, read_partition
+from kerastrans.data.partitions import first_frame, list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.defaults import resolved
 from kerastrans.utils.validation import NoSeriesError
@@ -38,11 +38,13 @@ class Reader:
         of each series are those that do not train.
         """
         covariates = Covariates.named(static, past=config.past, future=config.future)
-        first = cls(config, None, covariates, None)
+        built = history_input(config.model).shape[-1] if config.is_built else None
+        first = cls(config, None, covariates, None, built)
         panel = first.panel(frame, static, freq=freq, held_out=held_out)
         if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
             report_faults(panel.faults, 0, stacklevel=4)
-        channels = None if ID in frame.columns else tuple(panel.names[0])
+        is_long = ID in frame.columns or first._separates(frame)
+        channels = None if is_long else tuple(panel.names[0])
         config = resolved(config, panel, held_out)
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
@@ -51,6 +53,19 @@ class Reader:
         """The reader of a fitted state."""
         num_channels = history_input(fitted.model).shape[-1]
         return cls(config, fitted.clock, fitted.covariates, fitted.channels, num_channels)
+
+    def timed(self, frame, static, freq=None):
+        """The reader with the clock of this frame, where it has none.
+
+        Raises:
+            ValueError: `freq` is not that of the training data.
+        """
+        if self.clock is None:
+            clock = self.panel(first_frame(frame), static, freq=freq).clock
+            return Reader(self.config, clock, self.covariates, self.channels, self.num_channels)
+        if freq not in (None, self.clock.freq):
+            raise ValueError(f"trained on frequency {self.clock.freq!r}, freq={freq!r} is another.")
+        return self
 
     def open(self, frame, static):
         """The panels of training data: a frame's one, or those of a folder's files.
@@ -73,6 +88,8 @@ class Reader:
         """
         if self.channels is not None:
             frame = self._columns(frame)
+        elif self._separates(frame):
+            frame, future = self._apart(frame, future)
         panel = read_panel(
             frame,
             clock=self.clock,
@@ -95,6 +112,19 @@ class Reader:
         if missing:
             raise ValueError(f"trained on the columns {wanted}; {missing} are missing.")
         return frame[wanted]
+
+    def _separates(self, frame):
+        """Whether the channels of a frame are series of their own, for a model of one channel."""
+        if self.channels is not None or self.num_channels != 1 or not is_wide(frame):
+            return False
+        return len(frame.columns.difference([*self.config.past, *self.config.future])) > 1
+
+    def _apart(self, frame, future):
+        """Wide frames as long ones."""
+        long = to_long(frame, [*self.config.past, *self.config.future])
+        if is_wide(future):
+            future = to_long(future, self.config.future, long[ID].unique())
+        return long, future
 
     def _without_short(self, panel):
         lengths, needed = panel.cuts - panel.begins, self.config.context_length
@@ -136,15 +166,14 @@ class Partitions:
         return self.reader.panel(read_partition(self.files[number]), self.static)
 
 
-def first_frame(frame):
-    """The frame itself, or the first of a folder of Parquet files."""
-    if isinstance(frame, str | Path):
-        return read_partition(list_partitions(frame)[0])
-    return frame
+def open_training(config, fitted, frame, static, freq, held_out):
+    """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`.
 
-
-def open_training(config, frame, static, freq, held_out):
-    """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`."""
+    A fitted state has a reader.
+    """
+    if fitted is not None:
+        reader = Reader.like(config, fitted).timed(frame, static, freq)
+        return reader, reader.open(frame, static)
     reader, panel = Reader.of(config, first_frame(frame), static, freq, held_out)
     is_folder = isinstance(frame, str | Path)
     return reader, Partitions(list_partitions(frame), reader, static) if is_folder else [panel]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME, to_long
 from kerastrans.data.panel import read_panel
 from kerastrans.data.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
@@ -18,7 +18,6 @@ from kerastrans.forecasting.greedy import greedy_weights
 from kerastrans.forecasting.kept import Kept
 from kerastrans.forecasting.selected import ensemble_of
 from kerastrans.forecasting.training import DivergedError
-from kerastrans.forecasting.univariate import to_long
 from kerastrans.utils.validation import check_positive_integers
 
 INTERVALS = (95, 80, 50)  # whose bounds, with the median, are the levels of every candidate

@@ -9,6 +9,7 @@ import keras
 from kerastrans import heads
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export
+from kerastrans.forecasting.fine_tuning import published
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.utils.files import load_model, new_folder, read_json
 from kerastrans.utils.model_files import without_optimizer
@@ -38,9 +39,18 @@ class Stored:
     def clone(self):
         """A forecaster with the same arguments that is not trained.
 
-        A model that came built is built anew, with new weights.
+        A model that came built is built anew, with new weights. One with published weights keeps
+        them, and forecasts at once.
+
+        Raises:
+            ValueError: The published weights are gone, since `fit` has trained them.
         """
         arguments = self._given.arguments()
+        if self.card is not None:
+            fitted = published(self.fitted)
+            clone = type(self)(**{**arguments, "model": fitted.model})
+            clone.fitted = fitted
+            return clone
         if self.config.is_built:
             arguments["model"] = _fresh(self.config.model, self.config.seed)
         return type(self)(**arguments)
@@ -135,7 +145,7 @@ class Stored:
         facts = {
             "architecture": self.config.architecture,
             "channels": list(fitted.channels or ["y"]),
-            "frequency": fitted.clock.freq,
+            "frequency": fitted.freq,
         }
         if any(covariates.values()):
             facts["covariates"] = covariates

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 from kerastrans import heads
-from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.forecasting.building import build_for
 from kerastrans.forecasting.reading import Reader
 from kerastrans.models import registry
@@ -33,20 +32,12 @@ def univariate(config, fitted):
     return replace(fitted, model=model, channels=None, intervals=None, trained={})
 
 
-def to_long(frame, covariates):
-    """A wide frame as a long one, each channel that is no covariate a series of its own."""
-    channels = [name for name in frame.columns if name not in covariates]
-    wide = frame.rename_axis(TIME).reset_index()
-    return wide.melt([TIME, *covariates], channels, ID, TARGET)
-
-
 def adapted(config, fitted, frame):
-    """The state and the frame with which to forecast a frame of other columns.
+    """The state with which to forecast a frame of other columns.
 
     A long frame, or a wide one that has none of the columns of the training data, is forecast
     series by series.
     """
     if fitted.channels is None or set(fitted.channels) & set(frame.columns):
-        return fitted, frame
-    long = frame if ID in frame.columns else to_long(frame, [*config.past, *config.future])
-    return univariate(config, fitted), long
+        return fitted
+    return univariate(config, fitted)

@@ -271,9 +271,15 @@ def test_a_series_that_has_gone_silent_is_left_out(trained, frame):
         assert set(trained.predict(silent)["unique_id"]) == {"a", "b"}
     backtest = trained.backtest(silent, windows=1, step=1)
     assert backtest.loc[backtest["unique_id"] == "c", "y"].isna().all()
-    two = pd.DataFrame(np.ones((40, 2)), pd.date_range("2024", periods=40, freq="D"), ["p", "q"])
-    with pytest.raises(ValueError, match=r"the model has 1 channel\(s\), the frame 2"):
-        trained.predict(two)
+
+
+def test_a_model_of_one_channel_forecasts_each_column_and_one_of_two_takes_no_single_ones(trained):
+    times = pd.date_range("2024", periods=40, freq="D")
+    two = pd.DataFrame(np.ones((40, 2)), times, ["p", "q"])
+    assert trained.predict(two)["unique_id"].unique().tolist() == ["p", "q"]
+    built = Forecaster(zoo.build("nlinear", 14, HORIZON, 2), prediction_length=HORIZON)
+    with pytest.raises(ValueError, match=r"the model has 2 channel\(s\), the frame 1"):
+        built.fit(two[["p"]], epochs=1)
 
 
 def test_counts_are_forecast_as_counts():

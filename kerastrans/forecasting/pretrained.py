@@ -1,0 +1,82 @@
+"""Published weights as a forecaster that needs no training, and can be trained further."""
+
+import keras
+
+from kerastrans.data.covariates import Covariates
+from kerastrans.forecasting.fine_tuning import TRAINABLE, count_trainable
+from kerastrans.forecasting.fitted import Fitted
+from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.models.pretrained import load
+from kerastrans.models.pretrained.cards import summary
+from kerastrans.models.pretrained.hub import locate
+from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
+
+CONTEXT = 512  # steps, where the model reads as many and no other number is given
+FIXED = ("model", "head", "scaler", "fill")  # what the published model decides
+
+
+def from_pretrained(
+    source,
+    prediction_length,
+    context_length=None,
+    *,
+    trainable="all",
+    lora_rank=8,
+    revision=None,
+    verbose=True,
+    **options,
+):
+    """A `Forecaster` with published weights: it forecasts at once, without `fit`.
+
+    It reads frames of any frequency, long or wide, and forecasts each series, or each column of a
+    wide frame, by itself; of a series longer than the context it reads the last part. `fit` trains
+    the weights further, from then on at the frequency of these data.
+
+    Args:
+        source: Folder with a checkpoint as it was published, `config.json` and
+            `model.safetensors`; or its name on the Hugging Face hub, such as
+            "amazon/chronos-bolt-small", which needs `pip install "kerastrans[hub]"`, and is
+            downloaded once.
+        prediction_length: int, steps to forecast.
+        context_length: int, steps of history; by default 512, or as many as the model reads.
+        trainable: What `fit` trains: "all" weights; "lora", adapters of `lora_rank` beside each
+            dense layer, which are added to the weights in the end; or "head", the layers after the
+            last attention.
+        lora_rank: int, of the adapters.
+        revision: str, commit, branch or tag on the hub; the newest by default. The commit that was
+            read is in the forecaster's `card`, beside licence, source and checksum.
+        verbose: bool, whether the card is printed in one line.
+        **options: More arguments of `Forecaster`. The optimizer is by default Adam with a rate of
+            1e-4 and gradients clipped to a norm of 1; the alias is the name of the folder.
+
+    Raises:
+        FileNotFoundError: No such folder or file; no such name, or no network and no copy of it.
+        ImportError: A name, and no `huggingface_hub`.
+        ValueError: Weights whose licence forbids commercial use.
+        ValueError: A checkpoint that is damaged or of no known model, see
+            `kerastrans.models.pretrained.load`.
+        ValueError: A size below 1, or a context longer than the model reads.
+        ValueError: An option that the published model decides.
+    """
+    check_choice("trainable", trainable, TRAINABLE)
+    check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
+    for name in sorted(set(FIXED) & set(options)):
+        raise ValueError(f"from_pretrained takes no {name!r}: the published model decides it.")
+    folder, card = locate(source, revision)
+    pretrained = load(folder)
+    longest = pretrained.max_context
+    if context_length is None:
+        context_length = min(CONTEXT, longest)
+    check_positive_integers(context_length=context_length)
+    check_at_most(context_length=context_length, **{"the longest that it reads": longest})
+    model = pretrained.build(context_length, prediction_length, 1)
+    card["parameters"] = model.count_params()
+    card["trainable_parameters"] = count_trainable(model, trainable, lora_rank)
+    options = {"optimizer": keras.optimizers.Adam(1e-4, clipnorm=1.0), **options}
+    options.setdefault("alias", card["name"].rpartition("/")[2])
+    forecaster = Forecaster(model, context_length, prediction_length, scaler=None, **options)
+    tuning = {"trainable": trainable, "lora_rank": lora_rank}
+    forecaster.fitted = Fitted(model, None, Covariates(), **tuning, card=card)
+    if verbose:
+        print(summary(card))
+    return forecaster

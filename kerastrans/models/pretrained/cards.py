@@ -1,0 +1,87 @@
+"""What is known of published weights: their licence, their source, what they were trained on."""
+
+import functools
+import re
+import tomllib
+from fnmatch import fnmatch
+from importlib.resources import files
+from pathlib import Path
+
+from kerastrans.utils.validation import suggest
+
+UNKNOWN = "not published"
+FORBIDDING = re.compile(r"non-?commercial|(^|-)nc(-|$)|research-only", re.IGNORECASE)
+MAX_README = 2**20  # characters
+
+
+def known_names():
+    """Names on the hub of which a card is known."""
+    return sorted(name for family in _cards()["known"] for name in family["sizes"])
+
+
+def card_of(name):
+    """The card of a name on the hub: a dict of "licence", "source", "trained_on" and "size".
+
+    What is not known is "not published".
+
+    Raises:
+        ValueError: Weights whose licence forbids their use here.
+
+    Example:
+        >>> card_of("amazon/chronos-bolt-small")["licence"]
+        'Apache-2.0'
+    """
+    for family in _cards()["refused"]:
+        if any(fnmatch(name.lower(), pattern.lower()) for pattern in family["names"]):
+            raise ValueError(f"{name} is not loaded: it is under {family['licence']}.")
+    card = dict.fromkeys(("licence", "source", "trained_on", "size"), UNKNOWN)
+    for family in _cards()["known"]:
+        if name in family["sizes"]:
+            stated = {key: value for key, value in family.items() if key != "sizes"}
+            card |= {**stated, "size": family["sizes"][name]}
+    return card
+
+
+def read_licence(folder, name):
+    """The licence that a folder's README.md states in its head, or None.
+
+    Raises:
+        ValueError: It forbids commercial use.
+    """
+    path = Path(folder) / "README.md"
+    if not path.is_file():
+        return None
+    with path.open(encoding="utf-8", errors="replace") as file:
+        head = re.match(r"---\s*\n(.*?)\n---", file.read(MAX_README), re.DOTALL)
+    lines = head[1].splitlines() if head else []
+    pairs = (line.partition(":") for line in lines)
+    stated = {key: value.strip(" '\"") for key, _, value in pairs}
+    licence = stated.get("license_name") or stated.get("license") or None
+    if licence and FORBIDDING.search(licence):
+        raise ValueError(
+            f"{name} is not loaded: its README.md states the licence {licence}, which forbids "
+            "commercial use."
+        )
+    return licence
+
+
+def suggestion(source):
+    """What to say of a source that is nowhere: the nearest known name, or all of them."""
+    short = {name.rpartition("/")[2]: name for name in reversed(known_names())}
+    return f"did you mean {short[source]!r}?" if source in short else suggest(source, known_names())
+
+
+def summary(card):
+    """A card in one line."""
+    revision = f" at {card['revision'][:8]}" if "revision" in card else ""
+    return (
+        f"{card['name']}{revision}: licence {card['licence']}; {card['parameters']:,} parameters, "
+        f"{card['trainable_parameters']:,} of them trained by fit; source {card['source']}; "
+        f"trained on: {card['trained_on']}."
+    )
+
+
+@functools.cache
+def _cards():
+    text = files(__package__).joinpath("cards.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)

@@ -1,0 +1,205 @@
+import hashlib
+import http.server
+import json
+import shutil
+import threading
+
+import pytest
+
+import kerastrans
+from kerastrans.models.pretrained import cards, chronos_bolt, hub
+
+from .checkpoints import CHRONOS_BOLT, random_tensors, write
+
+huggingface_hub = pytest.importorskip("huggingface_hub")
+
+COMMIT, OLDER = "c" * 40, "a" * 40
+NAME = "somebody/tiny-bolt"
+FILES = ("config.json", "model.safetensors", "README.md", "pytorch_model.bin")
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    """The hub's routes for one model; every path that is asked for is kept."""
+
+    folder, paths = None, []
+
+    def do_GET(self):
+        self.paths.append(self.path)
+        path = self.path.partition("?")[0]
+        for kind, answer in (("revision", self.facts), ("tree", self.tree)):
+            if path.startswith(f"/api/models/{NAME}/{kind}/"):
+                revision = path.rpartition("/")[2]
+                commit = OLDER if revision in ("v1", OLDER) else COMMIT
+                known = revision in ("main", "v1", COMMIT, OLDER)
+                return self.json(answer(commit)) if known else self.missing("RevisionNotFound")
+        resolved = path.startswith(f"/{NAME}/resolve/") and self.folder / path.rpartition("/")[2]
+        if resolved and resolved.is_file():
+            content = resolved.read_bytes()
+            etag = f'"{hashlib.sha256(content).hexdigest()}"'
+            return self.send(content, {"ETag": etag, "X-Repo-Commit": path.split("/")[4]})
+        return self.missing("RepoNotFound")
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def facts(self, commit):
+        return {"id": NAME, "sha": commit, "siblings": [{"rfilename": x} for x in FILES]}
+
+    def tree(self, commit):
+        sizes = {x: (self.folder / x).stat().st_size for x in FILES}
+        return [{"type": "file", "path": x, "size": n, "oid": "0" * 40} for x, n in sizes.items()]
+
+    def json(self, content):
+        self.send(json.dumps(content).encode(), {"Content-Type": "application/json"})
+
+    def missing(self, code):
+        self.send(b"{}", {"X-Error-Code": code}, 404)
+
+    def send(self, content, headers, status=200):
+        self.send_response(status)
+        for name, value in {**headers, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    tensors = random_tensors(chronos_bolt.build_network(CHRONOS_BOLT)[1])
+    return write(tmp_path_factory.mktemp("published"), CHRONOS_BOLT, tensors)
+
+
+@pytest.fixture
+def server(checkpoint, tmp_path, monkeypatch):
+    """A loopback hub with one model, and an empty cache."""
+    site = shutil.copytree(checkpoint, tmp_path / "site")
+    (site / "README.md").write_text("---\nlicense: mit\ntags:\n- forecasting\n---\n# Tiny\n")
+    (site / "pytorch_model.bin").write_bytes(b"a pickle")
+    handler = type("Handler", (Hub,), {"folder": site, "paths": []})
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
+        threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{httpd.server_port}")
+        yield handler
+        httpd.shutdown()
+
+
+def test_a_name_is_downloaded_with_its_commit_and_checksum(server, checkpoint):
+    folder, card = hub.locate(NAME)
+    weights = (checkpoint / "model.safetensors").read_bytes()
+    assert (folder / "model.safetensors").read_bytes() == weights
+    assert card["sha256"] == hashlib.sha256(weights).hexdigest()
+    assert (card["revision"], card["licence"]) == (COMMIT, "mit")
+    assert card["trained_on"] == "not published"
+    assert not any("pytorch_model.bin" in path for path in server.paths)  # no pickle is fetched
+
+
+def test_a_name_becomes_a_forecaster_whose_card_is_shown(server, capsys, tmp_path):
+    forecaster = kerastrans.from_pretrained(NAME, 3)
+    line = capsys.readouterr().out
+    assert line.startswith(f"{NAME} at {COMMIT[:8]}: licence mit; ")
+    assert line.count("\n") == 1
+    assert forecaster.alias == "tiny-bolt"
+    assert forecaster.card["revision"] == COMMIT
+    forecaster.save(tmp_path / "saved")
+    assert kerastrans.Forecaster.load(tmp_path / "saved").card == forecaster.card
+    kerastrans.from_pretrained(NAME, 3, verbose=False)
+    assert not capsys.readouterr().out
+
+
+def test_a_revision_is_obeyed(server):
+    assert hub.locate(NAME, "v1")[1]["revision"] == OLDER
+    assert hub.locate(NAME, OLDER)[1]["revision"] == OLDER
+    with pytest.raises(FileNotFoundError, match=r"cannot be read from the hub.*404"):
+        hub.locate(NAME, "v2")
+
+
+def test_without_a_network_the_cache_is_read(server, monkeypatch):
+    downloaded, card = hub.locate(NAME)
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    folder, again = hub.locate(NAME)
+    assert (folder, again) == (downloaded, card)
+
+
+def test_no_network_and_no_cache_is_one_line(server, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    with pytest.raises(FileNotFoundError, match="cannot be read from the hub or its") as error:
+        hub.locate(NAME)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_name_is_one_line(server):
+    with pytest.raises(FileNotFoundError, match=r"nobody/nothing is no folder, and it cannot"):
+        hub.locate("nobody/nothing")
+
+
+def test_a_licence_that_forbids_is_seen_before_the_weights_are_fetched(server):
+    (server.folder / "README.md").write_text("---\nlicense: cc-by-nc-sa-4.0\n---\n")
+    with pytest.raises(ValueError, match=r"states the licence cc-by-nc-sa-4\.0, which forbids"):
+        hub.locate(NAME)
+    assert not any("model.safetensors" in path for path in server.paths)
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
+    with pytest.raises(ImportError, match=r'pip install "kerastrans\[hub\]"'):
+        hub.locate(NAME)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("google/timesfm-3.0-pytorch", "TimesFM Non-Commercial License"),
+        ("Salesforce/moirai-2.0-R-small", "CC-BY-NC-4.0"),
+        ("NX-AI/TiRex", "NXAI Community License"),
+        ("ibm-research/flowstate", "research alone"),
+    ],
+)
+def test_weights_that_may_not_be_used_are_refused_by_name(name, reason):
+    with pytest.raises(ValueError, match=f"{name} is not loaded: it is under .*{reason}"):
+        hub.locate(name)
+
+
+def test_a_folder_needs_no_hub(checkpoint, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
+    folder, card = hub.locate(checkpoint)
+    assert (folder, card["name"], card["licence"]) == (checkpoint, checkpoint.name, "not published")
+    with pytest.raises(ValueError, match="a folder has no revision, got revision='v1'"):
+        hub.locate(checkpoint, "v1")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "license: other\nlicense_name: timesfm-non-commercial-license-v1.0",
+        "license: 'cc-by-nc-4.0'",
+    ],
+)
+def test_a_folder_with_a_licence_that_forbids_is_refused(head, tmp_path):
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
+    with pytest.raises(ValueError, match="forbids commercial use"):
+        hub.locate(tmp_path)
+
+
+@pytest.mark.parametrize("licence", ["apache-2.0", "mit", "cdla-permissive-2.0", "bsd-3-clause"])
+def test_other_licences_are_told(licence, tmp_path):
+    (tmp_path / "README.md").write_text(f"---\nlicense: {licence}\n---\n")
+    assert hub.locate(tmp_path)[1]["licence"] == licence
+
+
+def test_a_name_without_its_owner_is_completed():
+    with pytest.raises(FileNotFoundError, match="did you mean 'amazon/chronos-bolt-small'"):
+        hub.locate("chronos-bolt-small")
+
+
+def test_every_card_is_whole():
+    assert len(cards.known_names()) >= 12
+    for name in cards.known_names():
+        card = cards.card_of(name)
+        assert hub.NAME.fullmatch(name)
+        assert card.keys() == {"licence", "source", "trained_on", "size"}
+        assert card["licence"] == "Apache-2.0"
+        assert "arXiv:" in card["source"]
