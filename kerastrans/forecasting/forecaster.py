@@ -11,6 +11,7 @@ from kerastrans.forecasting.fine_tuning import kept_facts, settled, trainee
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.predicted import Predicted
 from kerastrans.forecasting.reading import open_training
+from kerastrans.forecasting.spread import measure_spread
 from kerastrans.forecasting.stored import Stored
 from kerastrans.utils.distribution import distribute as distributed
 
@@ -186,7 +187,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         self._report(examples)
         model = settled(self.fitted, model)
         if epochs is None and history is not None:
-            training.measure_spread(config, reader, model, examples)
+            measure_spread(config, reader, model, examples)
         has_chosen = epochs is None or bool(kwargs.get("callbacks"))
         seen = training.rows_seen(self.fitted, examples, history, has_chosen=has_chosen)
         self.config = config

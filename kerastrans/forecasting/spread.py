@@ -4,12 +4,23 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from kerastrans import heads
+from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.predicting import forecast_windows
 from kerastrans.utils.keras_internals import forget_functions
 
 LEVELS = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
 WIDEST = 5.0  # the largest factor, and 1 over the smallest
 FEW = {"wider": 1, "narrower": 10}  # forecasts: of as many a factor counts half
+
+
+def measure_spread(config, reader, model, examples):
+    """Fit the spread of a model's head to the part that was held out, see `fit_spread`."""
+    head = heads.of(model)
+    fitted = Fitted(model, reader.clock, reader.covariates, reader.channels)
+    if examples.validation_size and head.num_spreads and not fitted.decodes:
+        windows = examples.windows(0)[1]  # of a folder: the first file's
+        if len(windows):
+            fit_spread(config, fitted, windows)
 
 
 def fit_spread(config, fitted, windows):

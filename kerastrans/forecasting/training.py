@@ -5,16 +5,14 @@ import contextlib
 import keras
 import numpy as np
 
-from kerastrans import heads
 from kerastrans.data.sampling import SAMPLINGS
 from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.checkpoint import Checkpoint
 from kerastrans.forecasting.defaults import VALIDATING
 from kerastrans.forecasting.examples import Examples
-from kerastrans.forecasting.fitted import BATCH, Fitted
+from kerastrans.forecasting.fitted import BATCH
 from kerastrans.forecasting.patience import Patience
 from kerastrans.forecasting.progress import Progress
-from kerastrans.forecasting.spread import fit_spread
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 # Where the held-out part of each series ends the training:
@@ -93,16 +91,6 @@ def train(
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}
         checkpoint = Checkpoint(checkpoint, examples.facts() | settings)
     return examples, fit_model(examples, batch_size, epochs, time_limit, checkpoint, **kwargs)
-
-
-def measure_spread(config, reader, model, examples):
-    """Fit the spread of a model's head to the part that was held out, see `fit_spread`."""
-    head = heads.of(model)
-    fitted = Fitted(model, reader.clock, reader.covariates, reader.channels)
-    if examples.validation_size and head.num_spreads and not fitted.decodes:
-        windows = examples.windows(0)[1]  # of a folder: the first file's
-        if len(windows):
-            fit_spread(config, fitted, windows)
 
 
 def rows_seen(fitted, examples, history, *, has_chosen):

@@ -65,12 +65,6 @@ def compile_inference(model):
     return run
 
 
-def compile_by_name(model):
-    """As `compile_inference`, a function of arrays by the names of the inputs; more are left."""
-    run, names = compile_inference(model), [tensor.name for tensor in model.inputs]
-    return lambda **arrays: run(*(arrays[name] for name in names))
-
-
 def processes():
     """Number of this process among those that train together, and how many they are."""
     if keras.backend.backend() != "jax":

@@ -81,7 +81,7 @@ def test_a_failed_fit_chooses_no_context():
 
 
 def test_training_ends_where_the_held_out_steps_stop_improving(monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.training.fit_spread", lambda *_: None)
+    monkeypatch.setattr("kerastrans.forecasting.spread.fit_spread", lambda *_: None)
     frame = wave(400)
     forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
     losses = forecaster.history.history["val_loss"]

@@ -1,8 +1,9 @@
-"""What a call on arrays is given: series, levels and horizons, checked and of few sizes."""
+"""What a call on arrays is given, checked and of few sizes, and how the model is called with it."""
 
 import keras
 import numpy as np
 
+from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_levels
 
 DECILES = tuple(k / 10 for k in range(1, 10))
@@ -55,3 +56,9 @@ def left_padded(values, length, padding=np.nan):
     missing = length - values.shape[-1]
     widths = [(0, 0)] * (values.ndim - 1) + [(missing, 0)]
     return np.pad(values, widths, constant_values=padding)
+
+
+def compile_by_name(model):
+    """As `compile_inference`, a function of arrays by the names of the inputs; more are left."""
+    run, names = compile_inference(model), [tensor.name for tensor in model.inputs]
+    return lambda **arrays: run(*(arrays[name] for name in names))

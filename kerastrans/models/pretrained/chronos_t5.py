@@ -8,6 +8,7 @@ from kerastrans.models.pretrained.arguments import (
     DECILES,
     as_levels,
     as_tasks,
+    compile_by_name,
     few_sizes,
     left_padded,
     refuse_extras,
@@ -16,7 +17,6 @@ from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
 from kerastrans.models.pretrained.chronos_t5_network import build_networks, read_configuration
 from kerastrans.models.pretrained.value_tokens import ValueTokens
-from kerastrans.utils.backend import compile_by_name
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = "T5ForConditionalGeneration"

@@ -8,10 +8,9 @@ from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.models.covariates import covariate_inputs
-from kerastrans.models.pretrained.arguments import as_levels
+from kerastrans.models.pretrained.arguments import as_levels, compile_by_name
 from kerastrans.models.pretrained.base import ROWS, PretrainedModel
 from kerastrans.models.pretrained.groups import alike, joined, read_tasks, stacked
-from kerastrans.utils.backend import compile_by_name
 from kerastrans.utils.validation import check_positive_integers
 
 
