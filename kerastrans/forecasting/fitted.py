@@ -16,7 +16,8 @@ from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
 BATCH = 256  # windows forecast at once
-LATER = ("chosen_by", "trainable", "lora_rank", "card")  # files of earlier versions lack them
+# Files of earlier versions lack these.
+LATER = ("chosen_by", "given_freq", "trainable", "lora_rank", "card")
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Fitted:
         chosen_by: dict of series -> the clock's number of the step after the last row that chose
             when the training stopped.
         history: of `keras.Model.fit`, or None; it is not saved.
+        given_freq: frequency to read frames by where there is no clock; None to infer it.
         trainable: what training changes: "all" weights, "lora" or "head", see
             `kerastrans.from_pretrained`.
         lora_rank: int, of "lora".
@@ -47,14 +49,15 @@ class Fitted:
     intervals: ConformalIntervals | None = None
     chosen_by: dict = field(default_factory=dict)
     history: object = None
+    given_freq: str | None = None
     trainable: str = "all"
     lora_rank: int = 8
     card: dict | None = None
 
     @property
     def freq(self):
-        """Frequency of the training data, None for a model of any frequency."""
-        return self.clock and self.clock.freq
+        """Frequency of the training data, or the given one; None for a model of any frequency."""
+        return self.clock.freq if self.clock else self.given_freq
 
     @property
     def decodes(self):
@@ -126,6 +129,7 @@ class Fitted:
             "trained": self.trained,
             "intervals": self.intervals and self.intervals.to_dict(),
             "chosen_by": self.chosen_by,
+            "given_freq": self.given_freq,
             "trainable": self.trainable,
             "lora_rank": self.lora_rank,
             "card": self.card,

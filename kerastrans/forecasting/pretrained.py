@@ -3,6 +3,7 @@
 import keras
 
 from kerastrans.data.covariates import Covariates
+from kerastrans.data.frequency import offset_of
 from kerastrans.forecasting.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.forecaster import Forecaster
@@ -22,6 +23,7 @@ def from_pretrained(
     *,
     trainable="all",
     lora_rank=8,
+    freq=None,
     revision=None,
     verbose=True,
     **options,
@@ -43,6 +45,7 @@ def from_pretrained(
             dense layer, which are added to the weights in the end; or "head", the layers after the
             last attention.
         lora_rank: int, of the adapters.
+        freq: str, pandas frequency of the frames, where their time stamps do not tell it.
         revision: str, commit, branch or tag on the hub; the newest by default. The commit that was
             read is in the forecaster's `card`, beside licence, source and checksum.
         verbose: bool, whether the card is printed in one line.
@@ -56,7 +59,7 @@ def from_pretrained(
         ValueError: A checkpoint that is damaged or of no known model, see
             `kerastrans.models.pretrained.load`.
         ValueError: A size below 1, or a context longer than the model reads.
-        ValueError: An option that the published model decides.
+        ValueError: Not a frequency. An option that the published model decides.
     """
     check_choice("trainable", trainable, TRAINABLE)
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
@@ -70,13 +73,15 @@ def from_pretrained(
     check_positive_integers(context_length=context_length)
     check_at_most(context_length=context_length, **{"the longest that it reads": longest})
     model = pretrained.build(context_length, prediction_length, 1)
+    if freq is not None:
+        offset_of(freq)  # raises
     card["parameters"] = model.count_params()
     card["trainable_parameters"] = count_trainable(model, trainable, lora_rank)
     options = {"optimizer": keras.optimizers.Adam(1e-4, clipnorm=1.0), **options}
     options.setdefault("alias", card["name"].rpartition("/")[2])
     forecaster = Forecaster(model, context_length, prediction_length, scaler=None, **options)
     tuning = {"trainable": trainable, "lora_rank": lora_rank}
-    forecaster.fitted = Fitted(model, None, Covariates(), **tuning, card=card)
+    forecaster.fitted = Fitted(model, None, Covariates(), given_freq=freq, **tuning, card=card)
     if verbose:
         print(summary(card))
     return forecaster

@@ -21,14 +21,16 @@ class Reader:
         config: `Config`.
         clock, covariates, channels: as in `Fitted`; a clock of None is read off the next frame.
         num_channels: int, of the model; None where it is not built.
+        freq: str, frequency of a frame where there is no clock; None to infer it.
     """
 
-    def __init__(self, config, clock, covariates, channels, num_channels=None):
+    def __init__(self, config, clock, covariates, channels, num_channels=None, freq=None):
         self.config = config
         self.clock = clock
         self.covariates = covariates
         self.channels = channels
         self.num_channels = num_channels
+        self.freq = freq
 
     @classmethod
     def of(cls, config, frame, static, freq, held_out=0):
@@ -52,7 +54,8 @@ class Reader:
     def like(cls, config, fitted):
         """The reader of a fitted state."""
         num_channels = history_input(fitted.model).shape[-1]
-        return cls(config, fitted.clock, fitted.covariates, fitted.channels, num_channels)
+        parts = fitted.clock, fitted.covariates, fitted.channels
+        return cls(config, *parts, num_channels, fitted.given_freq)
 
     def timed(self, frame, static, freq=None):
         """The reader with the clock of this frame, where it has none.
@@ -61,7 +64,7 @@ class Reader:
             ValueError: `freq` is not that of the training data.
         """
         if self.clock is None:
-            clock = self.panel(first_frame(frame), static, freq=freq).clock
+            clock = self.panel(first_frame(frame), static, freq=freq or self.freq).clock
             return Reader(self.config, clock, self.covariates, self.channels, self.num_channels)
         if freq not in (None, self.clock.freq):
             raise ValueError(f"trained on frequency {self.clock.freq!r}, freq={freq!r} is another.")
@@ -96,7 +99,7 @@ class Reader:
             covariates=self.covariates,
             static=static,
             future=future,
-            **kwargs,
+            **{"freq": self.freq, **kwargs},
         )
         if self.num_channels not in (None, panel.num_channels):
             raise ValueError(

@@ -81,6 +81,18 @@ def test_each_frame_has_a_frequency_of_its_own(folder):
         assert forecaster.predict(frame)["ds"][:STEPS].tolist() == expected.tolist()
 
 
+def test_a_frequency_that_the_time_stamps_do_not_tell_is_given(folder, tmp_path):
+    frame = long_frame("MS", lengths=(2, 1))
+    with pytest.raises(ValueError, match="cannot tell the frequency"):
+        kerastrans.from_pretrained(folder, STEPS).predict(frame)
+    forecaster = kerastrans.from_pretrained(folder, STEPS, freq="MS")
+    forecaster.save(tmp_path / "saved")
+    for each in (forecaster, Forecaster.load(tmp_path / "saved"), forecaster.clone()):
+        assert each.predict(frame)["ds"].dt.month.tolist() == [3, 4, 5, 6, 7, 2, 3, 4, 5, 6]
+    with pytest.raises(ValueError, match="freq must be a pandas frequency"):
+        kerastrans.from_pretrained(folder, STEPS, freq="monthly")
+
+
 def test_columns_of_a_wide_frame_are_series_of_their_own(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS)
     wide = wide_frame()

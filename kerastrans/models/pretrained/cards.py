@@ -1,5 +1,6 @@
 """What is known of published weights: their licence, their source, what they were trained on."""
 
+import difflib
 import functools
 import re
 import tomllib
@@ -7,9 +8,8 @@ from fnmatch import fnmatch
 from importlib.resources import files
 from pathlib import Path
 
-from kerastrans.utils.validation import suggest
-
 UNKNOWN = "not published"
+EXAMPLE = "amazon/chronos-bolt-small"
 FORBIDDING = re.compile(r"non-?commercial|(^|-)nc(-|$)|research-only", re.IGNORECASE)
 MAX_README = 2**20  # characters
 
@@ -66,9 +66,10 @@ def read_licence(folder, name):
 
 
 def suggestion(source):
-    """What to say of a source that is nowhere: the nearest known name, or all of them."""
+    """What to say of a source that is nowhere: the nearest known name, or what a name is like."""
     short = {name.rpartition("/")[2]: name for name in reversed(known_names())}
-    return f"did you mean {short[source]!r}?" if source in short else suggest(source, known_names())
+    near = difflib.get_close_matches(str(source).rpartition("/")[2].lower(), short, n=1)
+    return f"did you mean {short[near[0]]!r}?" if near else f"give one such as {EXAMPLE!r}."
 
 
 def summary(card):

@@ -190,9 +190,17 @@ def test_other_licences_are_told(licence, tmp_path):
     assert hub.locate(tmp_path)[1]["licence"] == licence
 
 
-def test_a_name_without_its_owner_is_completed():
-    with pytest.raises(FileNotFoundError, match="did you mean 'amazon/chronos-bolt-small'"):
-        hub.locate("chronos-bolt-small")
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("chronos-bolt-small", r"did you mean 'amazon/chronos-bolt-small'\?"),
+        ("Chronos-bold-mini", r"did you mean 'amazon/chronos-bolt-mini'\?"),
+        ("/there/is/none", "/there/is/none is no folder and no name on the hub: give one such as"),
+    ],
+)
+def test_a_name_without_its_owner_is_completed(source, message):
+    with pytest.raises(FileNotFoundError, match=message):
+        hub.locate(source)
 
 
 def test_every_card_is_whole():
