@@ -83,6 +83,7 @@ def test_it_selects_forecasts_saves_and_reloads(two, tmp_path, capsys):
     np.testing.assert_allclose(both["ensemble_x"], both["ensemble_y"], rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow
 def test_an_export_forecasts_what_it_forecasts(two, tmp_path):
     import tensorflow as tf
@@ -128,6 +129,7 @@ def test_the_naive_quantiles_cover(capsys):
     assert inside.mean() == pytest.approx(0.8, abs=0.06)
 
 
+@pytest.mark.slow
 def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     frame = weekly().drop(columns="price")
     whole = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
@@ -153,6 +155,7 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
         kerastrans.select(frame, HORIZON + 1, **options, seed=4)
 
 
+@pytest.mark.slow
 def test_channels_of_a_wide_frame_are_series(two):
     long = weekly().drop(columns="price")
     wide = long.pivot(index="ds", columns="unique_id", values="y")

@@ -84,6 +84,7 @@ def test_a_further_fit_trains_the_network_with_its_spread(overfitted, tmp_path):
     assert overfitted.model.evaluate(x, y, verbose=0) == pytest.approx(wanted, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_points_and_counts_have_no_spread():
     frame = noisy()
     point = Forecaster("nlinear", 12, 6, head="point").fit(frame, verbose=0)

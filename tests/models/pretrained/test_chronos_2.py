@@ -32,6 +32,7 @@ def assert_close(one, other):
             np.testing.assert_allclose(x[key], y[key], rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_functional_model_is_what_forecast_runs(model, tmp_path):
     covariates = {"past": (0,), "future": (0,)}
     functional = model.build(13, ROLLOUT, 1, covariates)
@@ -52,6 +53,7 @@ def test_the_functional_model_is_what_forecast_runs(model, tmp_path):
     np.testing.assert_allclose(again, quantiles, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_forecast_does_not_depend_on_its_neighbours(model):
     given = (PAST, [{name: x[:HORIZON] for name, x in columns.items()} for columns in FUTURE])
     together = model.forecast(SERIES, HORIZON, None, *given)
@@ -91,6 +93,7 @@ def test_with_cross_learning_all_series_are_one_group(model):
     assert_close(crossed, [{key: x[i : i + 1] for key, x in joined.items()} for i in (0, 1)])
 
 
+@pytest.mark.slow
 def test_series_of_unlike_covariates_are_forecast_in_one_call(model):
     mixed = model.forecast(SERIES[:2], HORIZON, None, [{}, PAST[1]])
     assert_close(mixed[:1], model.forecast(SERIES[:1], HORIZON))
