@@ -13,7 +13,6 @@ from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.spread import fit_spread
 from kerastrans.models.ensemble import Member, build_ensemble
-from kerastrans.utils.model_files import without_optimizer
 
 LEADERBOARD = "leaderboard.csv"
 
@@ -57,9 +56,7 @@ def ensemble_of(chosen, columns, frame, static, held_out, leaderboard, seed):
         leaderboard: DataFrame.
         seed: int.
     """
-    members = [
-        Member(without_optimizer(x.model), x.config.scaler, float(weight)) for x, weight in chosen
-    ]
+    members = [Member(x.model, x.config.scaler, float(weight)) for x, weight in chosen]
     model = build_ensemble(members, LEVELS)
     of_inputs = {tensor.name for tensor in model.inputs}
     kinds = {

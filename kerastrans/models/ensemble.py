@@ -11,6 +11,7 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.models.projections import add
+from kerastrans.utils.model_files import without_optimizer
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class WindowScaling(keras.layers.Layer):
 
 
 def build_ensemble(members, levels, name="ensemble"):
-    """One functional model of the weighted mean of the quantiles of several.
+    """One functional model of the weighted mean of the quantiles of several, which are copied.
 
     Args:
         members: list of `Member`, of one prediction length and number of channels.
@@ -97,7 +98,9 @@ def build_ensemble(members, levels, name="ensemble"):
     }
     context_length = inputs["history"].shape[1]
     parts = []
-    for member in members:
+    for number, member in enumerate(members):
+        # A copy: not compiled, and by a name of its own, of which a model has only one each.
+        model = without_optimizer(member.model, f"{member.model.name}_{number}")
         length = history_input(member.model).shape[1]
         scaling = WindowScaling(
             member.scaler.kind, member.scaler.season, fill=not takes_missing(member.model)
@@ -106,8 +109,10 @@ def build_ensemble(members, levels, name="ensemble"):
         own = {history_input(member.model).name: scaled}
         for tensor in inputs_of(member.model)[1:]:
             own[tensor.name] = _part_of(inputs[tensor.name], tensor.shape)
-        outputs = member.model(own if len(own) > 1 else scaled)
-        moved = outputs * ops.expand_dims(scale, -1) + ops.expand_dims(center, -1)
+        outputs = model(own if len(own) > 1 else scaled)
+        # The centre first: what comes second in a sum, and has one axis above 1, Keras 3.15.1 takes
+        # for a bias on TensorFlow where that axis is as long as another one of the first.
+        moved = ops.expand_dims(center, -1) + outputs * ops.expand_dims(scale, -1)
         parts.append(layers.Rescaling(member.weight)(moved))
     outputs = GivenQuantiles(levels)(add(parts))
     return keras.Model(inputs if len(inputs) > 1 else inputs["history"], outputs, name=name)

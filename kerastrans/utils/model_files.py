@@ -92,8 +92,8 @@ def _compare(stored, model):
         raise ValueError(f"{CONFIG} describes {needed} weights, {WEIGHTS} holds {held} numbers")
 
 
-def without_optimizer(model):
-    """The same model with the same weights, not compiled."""
-    bare = type(model).from_config(model.get_config())
+def without_optimizer(model, name=None):
+    """The same model with the same weights, not compiled; by another name where one is given."""
+    bare = type(model).from_config({**model.get_config(), "name": name or model.name})
     bare.set_weights(model.get_weights())
     return bare

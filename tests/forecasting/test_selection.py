@@ -30,7 +30,7 @@ def weekly(length=150, names="ab"):
 @pytest.fixture
 def two(monkeypatch):
     """Two trained candidates alone, each for a few epochs."""
-    monkeypatch.setattr(selection, "TRAINED", (("rlinear", False, 0), ("nlinear", True, 1)))
+    monkeypatch.setattr(selection, "TRAINED", (("nlinear", False, 0), ("nlinear", True, 1)))
     monkeypatch.setattr("kerastrans.forecasting.training.EPOCHS", 12)
 
 
@@ -63,7 +63,7 @@ def test_it_selects_forecasts_saves_and_reloads(two, tmp_path, capsys):
     selected = kerastrans.select(known, HORIZON, future=["price"], time_limit=1e6)
     assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
         "seasonal_naive",
-        "rlinear",
+        "nlinear",
         "nlinear+calendar (seed 1)",
     ]
     table = selected.leaderboard.set_index("model")
@@ -146,7 +146,7 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         kerastrans.select(frame, HORIZON, **options)
     resumed = kerastrans.select(frame, HORIZON, **options)
-    assert count == ["rlinear", "nlinear", "nlinear"]
+    assert count == ["nlinear", "nlinear", "nlinear"]
     pd.testing.assert_frame_equal(
         resumed.leaderboard.drop(columns="seconds"), whole.leaderboard.drop(columns="seconds")
     )

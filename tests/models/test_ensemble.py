@@ -1,0 +1,60 @@
+"""Several models as one."""
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans import zoo
+from kerastrans.data.scaling import WindowScaler
+from kerastrans.models.ensemble import Member, build_ensemble, with_residuals
+from kerastrans.utils.backend import compile_inference
+
+LEVELS = (0.1, 0.5, 0.9)
+
+
+def member(weight, context_length, prediction_length, kind="standard"):
+    from kerastrans.heads import QuantileHead
+
+    head = QuantileHead(LEVELS, sees_missing=True)
+    model = zoo.build("nlinear", context_length, prediction_length, 1, head=head)
+    random = np.random.default_rng(context_length)
+    model.set_weights([random.normal(0, 0.2, x.shape) for x in model.get_weights()])
+    return Member(model, WindowScaler(kind), weight)
+
+
+@pytest.mark.parametrize("horizon", [1, 3, 8, 12])
+def test_a_forecast_is_the_weighted_mean_and_does_not_depend_on_its_neighbours(horizon):
+    members = [member(0.25, 12, horizon), member(0.75, 7, horizon, None)]
+    run = compile_inference(build_ensemble(members, LEVELS))
+    random = np.random.default_rng(0)
+    # As many windows as steps, levels or steps of the context, in turn.
+    for count in (8, 3, 12, horizon):
+        history = random.normal(50, 9, (count, 12, 1)).astype("float32")
+        history[0, 2] = np.nan
+        found = run(history)
+        alone = np.concatenate([run(row[None]) for row in history])
+        np.testing.assert_allclose(found, alone, rtol=1e-5)
+        wanted = 0
+        for part in members:
+            x = history[:, -part.model.input_shape[1] :].astype("float64")
+            center, scale = part.scaler.statistics(x)
+            outputs = keras.ops.convert_to_numpy(part.model((x - center) / scale))
+            wanted += part.weight * (outputs * scale[..., None] + center[..., None])
+        np.testing.assert_allclose(found, wanted, rtol=1e-4)
+
+
+def test_residuals_are_added_to_points_at_each_step_and_level(tmp_path):
+    points = zoo.build("last_value", 4, 2, 1)
+    residuals = [[-1.0, 0.0, 1.0], [-2.0, 0.5, 3.0]]
+    model = with_residuals(points, residuals, LEVELS)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    history = np.array([[[1.0], [2.0], [3.0], [4.0]]])
+    for each in (model, loaded):
+        found = keras.ops.convert_to_numpy(each(history))[0, :, 0]
+        np.testing.assert_allclose(found, 4 + np.array(residuals))
+
+
+def test_members_have_one_set_of_levels():
+    with pytest.raises(ValueError, match=r"nlinear forecasts no quantiles at \[0.2, 0.5\]"):
+        build_ensemble([member(1.0, 8, 2)], (0.2, 0.5))
