@@ -1,5 +1,7 @@
 """Published weights as a forecaster that needs no training, and can be trained further."""
 
+from pathlib import Path
+
 import keras
 
 from kerastrans.data.covariates import Covariates
@@ -7,11 +9,13 @@ from kerastrans.data.frequency import offset_of
 from kerastrans.forecasting.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.forecasting.presets import FOLDER
 from kerastrans.models.pretrained import load
-from kerastrans.models.pretrained.cards import summary
+from kerastrans.models.pretrained.cards import card_of, summary
 from kerastrans.models.pretrained.hub import locate
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
+SHIPPED = {"fracast_0": "ztxtech/fracast-0"}  # in the package: its name on the hub
 CONTEXT = 512  # steps, where the model reads as many and no other number is given
 FIXED = ("model", "head", "scaler", "fill")  # what the published model decides
 
@@ -35,10 +39,10 @@ def from_pretrained(
     the weights further, from then on at the frequency of these data.
 
     Args:
-        source: Folder with a checkpoint as it was published, `config.json` and
-            `model.safetensors`; or its name on the Hugging Face hub, such as
-            "amazon/chronos-bolt-small", which needs `pip install "kerastrans[hub]"`, and is
-            downloaded once.
+        source: "fracast_0", which comes with the package; a folder with a checkpoint as it was
+            published, `config.json` and `model.safetensors`; or its name on the Hugging Face hub,
+            such as "amazon/chronos-bolt-small", which needs `pip install "kerastrans[hub]"`, and
+            is downloaded once.
         prediction_length: int, steps to forecast.
         context_length: int, steps of history; by default 512, or as many as the model reads.
         trainable: What `fit` trains: "all" weights; "lora", adapters of `lora_rank` beside each
@@ -65,7 +69,11 @@ def from_pretrained(
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
     for name in sorted(set(FIXED) & set(options)):
         raise ValueError(f"from_pretrained takes no {name!r}: the published model decides it.")
-    folder, card = locate(source, revision)
+    if source in SHIPPED and not Path(source).is_dir():
+        folder, card = locate(FOLDER / source, revision)
+        card |= card_of(SHIPPED[source])
+    else:
+        folder, card = locate(source, revision)
     pretrained = load(folder)
     longest = pretrained.max_context
     if context_length is None:

@@ -297,3 +297,13 @@ def test_the_guide_runs(folder, tmp_path, monkeypatch):
 def test_what_cannot_be_is_refused(folder, kwargs, message):
     with pytest.raises(ValueError, match=message):
         kerastrans.from_pretrained(folder, STEPS, **kwargs)
+
+
+def test_what_comes_with_the_package_forecasts_by_its_name(capsys):
+    frame = kerastrans.datasets.load("air_passengers")
+    forecaster = kerastrans.from_pretrained("fracast_0", 12)
+    assert "fracast_0: licence Apache-2.0; 85,001 parameters" in capsys.readouterr().out
+    rows = forecaster.backtest(frame, windows=4)
+    errors = (rows["fracast_0"] - rows["y"]).abs() / rows["y"]
+    assert errors.mean() < 0.15  # the season before is 11 % off
+    assert rows["fracast_0-lo-80"].lt(rows["fracast_0-hi-80"]).all()

@@ -10,6 +10,8 @@ from kerastrans.models.pretrained import flowstate
 from .checkpoints import FLOWSTATE as CONFIG
 from .checkpoints import random_flowstate
 
+pytestmark = pytest.mark.slow  # what all ports share is tested with the others
+
 LEVELS = CONFIG["quantiles"]
 
 

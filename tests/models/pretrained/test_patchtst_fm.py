@@ -9,6 +9,8 @@ from kerastrans.models.pretrained import patchtst_fm
 
 from .checkpoints import random_tensors, write
 
+pytestmark = pytest.mark.slow  # what all ports share is tested with the others
+
 CONFIG = {
     "architectures": ["PatchTSTFMForPrediction"],
     "context_length": 40,

@@ -12,6 +12,8 @@ from kerastrans.models.pretrained import timesfm, timesfm_config, timesfm_networ
 
 from .checkpoints import random_tensors, write
 
+pytestmark = pytest.mark.slow  # what all ports share is tested with the others
+
 TRANSFORMERS = {
     "architectures": ["TimesFm2_5ModelForPrediction"],
     "model_type": "timesfm2_5",
@@ -110,7 +112,6 @@ def assert_close(one, other, tolerance=1e-4):
             np.testing.assert_allclose(x[key], y[key], rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.slow
 def test_both_layouts_are_the_same_model(model, tensors, series):
     other = timesfm.load(ORIGINAL, original(tensors)).with_options(max_context=32)
     assert_close(other.forecast(series, HORIZON), model.forecast(series, HORIZON))
@@ -130,19 +131,16 @@ def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
     np.testing.assert_allclose(loaded(history), quantiles, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.slow
 def test_a_forecast_does_not_depend_on_its_neighbours(model, series):
     together = model.forecast(series, HORIZON)
     assert_close(together, [model.forecast([values], HORIZON)[0] for values in series])
 
 
-@pytest.mark.slow
 def test_of_a_long_series_the_last_part_counts(model, series):
     last = series[0][-model.max_context :]
     assert_close(model.forecast([series[0]], SHORT), model.forecast([last], SHORT))
 
 
-@pytest.mark.slow
 def test_missing_steps_are_left_out_at_the_start_and_interpolated_elsewhere(model, series):
     values, steps = series[1][2:], np.arange(28)
     known = ~np.isnan(values)
@@ -163,7 +161,6 @@ def test_a_gap_that_the_context_cuts_is_drawn_from_before_it(model, series):
     assert_close(model.forecast([values], SHORT), model.forecast([filled], SHORT))
 
 
-@pytest.mark.slow
 def test_a_long_forecast_goes_on_from_the_median_as_if_it_had_been_observed(plain, series):
     values = series[0][-17:]
     once = plain.forecast([values], 8)[0]
@@ -173,7 +170,6 @@ def test_a_long_forecast_goes_on_from_the_median_as_if_it_had_been_observed(plai
     assert_close([{"mean": both["mean"][:, 8:]}], [{"mean": again["mean"]}])
 
 
-@pytest.mark.slow
 def test_options_do_what_they_say(model, plain, series):
     def quantiles(model, factor=1.0):
         return model.forecast([factor * series[0]], SHORT, model.levels)[0]["quantiles"][0]
@@ -204,7 +200,6 @@ def test_the_scale_of_a_series_is_that_of_its_forecast(model, series):
     assert_close(model.forecast([50 + 1e3 * values], SHORT), moved, tolerance=1e-3)
 
 
-@pytest.mark.slow
 def test_weights_can_be_trained_on_a_constant_series(model):
     functional = model.build(8, HORIZON)
     before = [variable.numpy() for variable in functional.trainable_variables]

@@ -10,6 +10,8 @@ from kerastrans.models.pretrained.toto_scaling import filled_to_the_end, patch_s
 from .checkpoints import TOTO as CONFIG
 from .checkpoints import random_toto
 
+pytestmark = pytest.mark.slow  # what all ports share is tested with the others
+
 
 @pytest.fixture
 def model():
@@ -32,7 +34,6 @@ def close(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_path):
     """As it is long, 9 patches, and filled up to 11: xPos measures from a middle that moves."""
     model = model.decoding(block_length=4)
