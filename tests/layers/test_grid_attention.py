@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from keras import ops
 
 from kerastrans.layers import GridAttention, LastTokens
+from tests.conftest import to_numpy
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(2, 3, 5, 4)).astype("float32")
@@ -13,7 +13,7 @@ def changes(layer, where):
     """Whether each token's result changes with the token at `where`."""
     moved = X.copy()
     moved[where] += 1
-    difference = np.abs(ops.convert_to_numpy(layer(X, SEEN) - layer(moved, SEEN)))
+    difference = np.abs(to_numpy(layer(X, SEEN) - layer(moved, SEEN)))
     return difference.max(axis=-1) > 1e-6
 
 
@@ -31,16 +31,19 @@ def test_along_the_series_only_the_tokens_of_a_time_meet():
 
 def test_the_order_of_the_series_does_not_matter():
     layer = GridAttention(2, 3, axis="series")
-    turned = ops.convert_to_numpy(layer(X[:, ::-1].copy(), SEEN))
-    np.testing.assert_allclose(turned[:, ::-1], layer(X, SEEN), rtol=1e-4, atol=1e-5)
+    turned = to_numpy(layer(X[:, ::-1].copy(), SEEN))
+    np.testing.assert_allclose(turned[:, ::-1], to_numpy(layer(X, SEEN)), rtol=1e-4, atol=1e-5)
 
 
 def test_along_time_it_is_the_distance_that_counts():
     layer = GridAttention(2, 4, axis="time")
     hidden = np.concatenate([np.zeros((2, 3, 2), bool), SEEN], axis=2)
     later = np.concatenate([X[:, :, :2], X], axis=2)
-    np.testing.assert_allclose(layer(later, hidden)[:, :, 2:], layer(X, SEEN), rtol=1e-4, atol=1e-5)
-    assert np.abs(layer(X[:, :, ::-1].copy(), SEEN)[:, :, ::-1] - layer(X, SEEN)).max() > 1e-3
+    result = to_numpy(layer(X, SEEN))
+    shifted = to_numpy(layer(later, hidden))[:, :, 2:]
+    np.testing.assert_allclose(shifted, result, rtol=1e-4, atol=1e-5)
+    turned = to_numpy(layer(X[:, :, ::-1].copy(), SEEN))[:, :, ::-1]
+    assert np.abs(turned - result).max() > 1e-3
 
 
 @pytest.mark.parametrize("axis", ["time", "series"])
@@ -50,7 +53,7 @@ def test_hidden_tokens_are_not_seen(axis):
     seen[:, 1, 2] = False
     moved = X.copy()
     moved[:, 1, 2] += 1
-    one, other = (ops.convert_to_numpy(layer(x, seen))[seen] for x in (X, moved))
+    one, other = (to_numpy(layer(x, seen))[seen] for x in (X, moved))
     np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 

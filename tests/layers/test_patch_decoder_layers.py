@@ -18,8 +18,11 @@ def test_turned_features_keep_their_length_and_know_only_distances():
     query, key = rng.normal(size=(2, 1, 1, 1, 6)).astype("float32")
 
     def product(where, other):
-        turned = rotate(query, np.array([[where]])), rotate(key, np.array([[other]]))
-        return float(np.sum(to_numpy(turned[0]) * to_numpy(turned[1])))
+        turned = (
+            to_numpy(rotate(ops.convert_to_tensor(x), np.array([[position]])))
+            for x, position in ((query, where), (key, other))
+        )
+        return float(np.sum(np.prod(list(turned), axis=0)))
 
     assert product(3.0, 3.0) == pytest.approx(float(np.sum(query * key)), rel=1e-5)
     assert product(9.0, 4.0) == pytest.approx(product(-1.0, -6.0), rel=1e-4)

@@ -3,13 +3,14 @@ import numpy as np
 import pytest
 
 from kerastrans.layers import RelativePositionBias, UnscaledAttention
+from tests.conftest import to_numpy
 
 
 def bias(length, **options):
     layer = RelativePositionBias(num_heads=1, **options)
     layer.build((None, length, 4))
     layer.table.assign(np.arange(layer.num_buckets, dtype="float32")[:, None])
-    return np.array(layer(np.zeros((1, length, 4), "float32")))[0, 0].astype(int)
+    return to_numpy(layer(np.zeros((1, length, 4), "float32")))[0, 0].astype(int)
 
 
 def test_near_distances_have_a_bucket_each_and_far_ones_share():
@@ -50,8 +51,9 @@ def test_attention_is_that_of_keras_without_its_scale():
         dense.kernel.assign(kernel.reshape(dense.kernel.shape))
     ours.query_dense.kernel.assign(ours.query_dense.kernel / np.sqrt(3.0))
     padding = np.array([[True] * 5, [True, True, False, False, False]])
-    expected = theirs(x, x, attention_mask=padding[:, None])
-    np.testing.assert_allclose(ours(x, padding_mask=padding), expected, rtol=1e-4, atol=1e-5)
+    expected = to_numpy(theirs(x, x, attention_mask=padding[:, None]))
+    result = to_numpy(ours(x, padding_mask=padding))
+    np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_a_bias_of_the_scores_moves_the_attention():
@@ -59,10 +61,9 @@ def test_a_bias_of_the_scores_moves_the_attention():
     x = np.random.default_rng(0).normal(size=(1, 3, 4)).astype("float32")
     bias = np.full((1, 1, 3, 3), -100.0, "float32")
     bias[..., 1] = 100.0
-    alone = layer(x[:, 1:2])
-    np.testing.assert_allclose(
-        layer(x, position_bias=bias), np.repeat(alone, 3, axis=1), rtol=1e-4, atol=1e-5
-    )
+    alone = to_numpy(layer(x[:, 1:2]))
+    moved = to_numpy(layer(x, position_bias=bias))
+    np.testing.assert_allclose(moved, np.repeat(alone, 3, axis=1), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("layer", [UnscaledAttention(2, 3), RelativePositionBias(2, 8, 16)])
