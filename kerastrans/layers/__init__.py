@@ -18,12 +18,14 @@ from kerastrans.layers.global_token import GlobalToken
 from kerastrans.layers.grid_attention import GridAttention
 from kerastrans.layers.grouped_attention import GroupedQueryAttention
 from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAttention
+from kerastrans.layers.lagged import LagChanges, SamePhase
 from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.legendre import LegendreExpansion
 from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.observed_values import ObservedValues
+from kerastrans.layers.octave_lags import OctaveLags
 from kerastrans.layers.padded_normalization import PaddedNormalization
 from kerastrans.layers.padding_mask import PaddingMask
 from kerastrans.layers.patching import Patching
@@ -66,6 +68,7 @@ __all__ = [
     "GridAttention",
     "GroupedQueryAttention",
     "InterpretableMultiHeadAttention",
+    "LagChanges",
     "LastTokens",
     "LearntPositionalEncoding",
     "LegendreExpansion",
@@ -73,6 +76,7 @@ __all__ = [
     "MissingHistory",
     "ObservedNormalization",
     "ObservedValues",
+    "OctaveLags",
     "PaddedNormalization",
     "PaddingMask",
     "Patching",
@@ -87,6 +91,7 @@ __all__ = [
     "RelativePositionBias",
     "ResidualAttention",
     "ReversibleInstanceNormalization",
+    "SamePhase",
     "SeasonalFill",
     "SeriesDecomposition",
     "StateSpace",

@@ -14,6 +14,7 @@ PORTS = (
     "flowstate",
     "fracast",
     "toto",
+    "zero",
 )
 
 

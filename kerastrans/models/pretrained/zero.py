@@ -1,0 +1,48 @@
+"""kerastrans-zero: a small forecaster of our own, pretrained on made series alone."""
+
+import numpy as np
+from keras import layers, ops
+
+from kerastrans.layers import ObservedNormalization
+from kerastrans.models.pretrained.base import PretrainedModel
+from kerastrans.models.pretrained.checkpoint import assign, read_sizes
+from kerastrans.models.pretrained.scaling import rescaled
+from kerastrans.models.pretrained.zero_network import build_network
+
+ARCHITECTURE = "KerastransZero"
+SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
+
+
+def reads(config):
+    """Whether a configuration is one of kerastrans-zero."""
+    return ARCHITECTURE in (config.get("architectures") or ())
+
+
+def load(config, tensors):
+    """The model of a checkpoint, see `kerastrans.models.pretrained.load`."""
+    read_sizes(config, *SIZES)
+    network = build_network(config)
+    dense = [layer for layer in network.layers if isinstance(layer, layers.Dense)]
+    layout = {f"{x.name}.{part}": getattr(x, part) for x in dense for part in ("kernel", "bias")}
+    assign(tensors, layout)
+    return KerastransZero(network, config["quantiles"], config["context_length"])
+
+
+class KerastransZero(PretrainedModel):
+    """kerastrans-zero, see `PretrainedModel`: any horizon at once, each series on its own.
+
+    The lag of each octave is found at which a window is most like itself. For each future step a
+    small network then chooses among the last values of the same phase, for all of these lags, and
+    adds slopes and quantiles in units of the naive errors at these lags.
+    """
+
+    def padded_length(self, length):
+        return self.max_context
+
+    def quantiles(self, history, prediction_length):
+        values, observed, location, scale = ObservedNormalization()(history[:, -self.max_context :])
+        missing = [[0, 0], [self.max_context - values.shape[1], 0]]
+        values, observed = ops.pad(values, missing), ops.pad(observed, missing)
+        steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
+        steps = ops.zeros_like(values[:, :1]) + steps
+        return rescaled(self.network([values, observed, steps]), location, scale)
