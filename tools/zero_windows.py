@@ -7,6 +7,7 @@ from kerastrans.datasets.synthetic import synthetic_series
 SERIES = 60  # made at once, of one length
 WINDOWS = 5  # cut from each
 POOL = 16  # times as many series are mixed
+SHORT = 100  # steps: as many as yearly to monthly series have
 STEPS = 16  # of the future, of each window
 LAGS = (1, 4, 7, 12, 24, 48, 96, 144, 168)  # of the naive errors
 SMALLEST_UNIT = 0.02
@@ -29,7 +30,8 @@ def draw_windows(batch, context_length, seed):
 
 def make(rng, context_length):
     """Windows of some series that are seen for about as many steps."""
-    span = int(np.exp(rng.uniform(np.log(10), np.log(context_length))))
+    longest = context_length if rng.random() < 0.6 else SHORT
+    span = int(np.exp(rng.uniform(np.log(8), np.log(longest))))
     horizon = int(np.exp(rng.uniform(np.log(4), np.log(min(300, 2 * span + 4)))))
     length = min(int(1.5 * span), context_length) + horizon + 2 * WINDOWS
     series = synthetic_series(SERIES, length, rng, spans=np.full(SERIES, span))

@@ -5,7 +5,7 @@ from pathlib import Path
 from kerastrans.cli.options import DOOR, LEVELS, STATIC, add_options, given
 from kerastrans.cli.outputs import check_outputs, check_picture, write_table
 from kerastrans.cli.reading import read_series, read_static
-from kerastrans.cli.trained import HORIZON, TEXT, load, read_facts
+from kerastrans.cli.trained import DEFAULT, HORIZON, TEXT, load, read_facts
 
 FUTURE = {
     "--future": {
@@ -25,9 +25,11 @@ def add_commands(add):
     forecast = add("forecast", run_forecast, "forecast what comes after each series")
     backtest = add("backtest", run_backtest, "forecast the end of each series, and score it")
     for command in (forecast, backtest):
-        command.add_argument("trained", help=TEXT)
+        command.add_argument(
+            "trained", nargs="?", default=DEFAULT, help=f"{TEXT} (default: %(default)s)"
+        )
         command.add_argument("data", help="name of a dataset, or CSV file, long or wide")
-        command.add_argument("--output", type=Path, required=True, help="CSV file to write")
+        command.add_argument("--output", type=Path, help="CSV file to write")
         command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
     add_options(forecast, HORIZON, FUTURE, LEVELS, DOOR, STATIC)
     add_options(backtest, HORIZON, ORIGINS, LEVELS, DOOR, STATIC)
@@ -43,7 +45,7 @@ def run_forecast(options):
     if hasattr(options, "future"):
         ahead = {"freq": facts["freq"], "with_values": False}
         future = read_series(options.future, options, facts["covariates"], **ahead)
-    forecaster = load(options)
+    forecaster = load(options, frame)
     rows = forecaster.predict(frame, future=future, static=static, **given(options, LEVELS))
 
     def draw():
@@ -61,7 +63,7 @@ def run_backtest(options):
     facts = read_facts(options)
     frame = read_series(options.data, options, facts["covariates"])
     static = read_static(options)
-    forecaster = load(options)
+    forecaster = load(options, frame)
     rows = forecaster.backtest(frame, static=static, **given(options, ORIGINS, LEVELS))
 
     from kerastrans.cli.report import compare, describe

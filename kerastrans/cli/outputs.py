@@ -5,6 +5,7 @@ import contextlib
 from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import check_new
 
+MAX_ROWS = 60  # of a table on the screen
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 
 
@@ -28,14 +29,18 @@ def write_table(frame, path, plot=None, draw=None):
 
     Args:
         frame: DataFrame.
-        path: CSV file.
+        path: CSV file, or None to print the frame.
         plot: picture file, or None.
         draw: function that returns the figure.
     """
     with contextlib.ExitStack() as stack:
-        frame.to_csv(stack.enter_context(new_file(path)), index=False)
+        if path is not None:
+            frame.to_csv(stack.enter_context(new_file(path)), index=False)
         if plot is not None:
             draw().savefig(stack.enter_context(new_file(plot)), dpi=100)
-    print(f"{len(frame)} rows: {path}")
+    if path is None:
+        print(frame.to_string(index=False, max_rows=MAX_ROWS, float_format="{:.6g}".format))
+    else:
+        print(f"{len(frame)} rows: {path}")
     if plot is not None:
         print(f"picture: {plot}")

@@ -7,10 +7,11 @@ from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
 TEXT = "folder that train or Forecaster.save wrote; a preset; published weights such as fracast_0"
+DEFAULT = "kerastrans_zero"
 HORIZON = {
     "--prediction-length": {
         **FORECASTER["--prediction-length"],
-        "help": "steps to forecast, of published weights alone",
+        "help": "steps to forecast, of published weights alone (default: a season of the data)",
     },
 }
 
@@ -26,15 +27,13 @@ def read_facts(options):
 
     Raises:
         ValueError: nothing that was trained, or a damaged file.
-        ValueError: published weights without a number of steps, or a forecaster with one.
+        ValueError: a forecaster with a number of steps, which it has of its own.
     """
     from kerastrans.forecasting.preset_files import opened
 
     trained, steps = options.trained, given(options, HORIZON)
     check_positive_integers(**steps)
     if _is_published(trained):
-        if not steps:
-            raise ValueError(f"{trained} forecasts any number of steps: give --prediction-length.")
         return {"covariates": [], "freq": None}
     if steps:
         raise ValueError(f"{trained} has its own number of steps: leave out --prediction-length.")
@@ -45,17 +44,39 @@ def read_facts(options):
         return _facts_in(folder)
 
 
-def load(options):
-    """The forecaster."""
-    start_keras()
-    if _is_published(options.trained):
-        from kerastrans.forecasting.pretrained import from_pretrained
+def load(options, frame=None):
+    """The forecaster.
 
-        freq = given(options, DOOR).get("freq")
-        return from_pretrained(options.trained, options.prediction_length, freq=freq)
+    Args:
+        options: parsed, see `read_facts`.
+        frame: DataFrame that it is to forecast, if there is one: published weights forecast a
+            season of it where no number of steps was given.
+
+    Raises:
+        ValueError: published weights, and neither a number of steps nor a frame.
+    """
+    if _is_published(options.trained):
+        return _load_published(options, frame)
+    start_keras()
     from kerastrans.forecasting.presets import load_trained
 
     return load_trained(options.trained)
+
+
+def _load_published(options, frame):
+    freq, steps = given(options, DOOR).get("freq"), given(options, HORIZON).get("prediction_length")
+    if steps is None:
+        if frame is None:
+            raise ValueError(
+                f"{options.trained} forecasts any number of steps: give --prediction-length."
+            )
+        from kerastrans.cli.split import Series
+
+        steps = Series.of(frame, freq=freq).sizes["prediction_length"]
+    start_keras()
+    from kerastrans.forecasting.pretrained import from_pretrained
+
+    return from_pretrained(options.trained, steps, freq=freq)
 
 
 def _is_published(trained):

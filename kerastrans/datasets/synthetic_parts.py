@@ -129,7 +129,9 @@ def two_seasons(rng, count, length, spans):
         shorter = wave(rng, number, step % period / period)
         place = step // period % many
         # Some of the shorter seasons differ, as a weekend does, or all are on a slow wave.
-        rests = np.where(place >= many - np.maximum(1, many // 4), rng.uniform(-1, 1, (number, 1)), 1)
+        rests = np.where(
+            place >= many - np.maximum(1, many // 4), rng.uniform(-1, 1, (number, 1)), 1
+        )
         slow = wave(rng, number, step % (period * many) / (period * many))
         is_rest = rng.random((number, 1)) < 0.6
         share = rng.uniform(0.1, 1, (number, 1))

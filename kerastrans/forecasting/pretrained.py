@@ -15,8 +15,8 @@ from kerastrans.models.pretrained.cards import card_of, summary
 from kerastrans.models.pretrained.hub import locate
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
-SHIPPED = {"fracast_0": "ztxtech/fracast-0"}  # in the package: its name on the hub
-CONTEXT = 512  # steps, where the model reads as many and no other number is given
+# What is in the package, by the name of its card.
+SHIPPED = {"fracast_0": "ztxtech/fracast-0", "kerastrans_zero": "kerastrans_zero"}
 FIXED = ("model", "head", "scaler", "fill")  # what the published model decides
 
 
@@ -39,12 +39,13 @@ def from_pretrained(
     the weights further, from then on at the frequency of these data.
 
     Args:
-        source: "fracast_0", which comes with the package; a folder with a checkpoint as it was
-            published, `config.json` and `model.safetensors`; or its name on the Hugging Face hub,
-            such as "amazon/chronos-bolt-small", which needs `pip install "kerastrans[hub]"`, and
-            is downloaded once.
+        source: "kerastrans_zero" or "fracast_0", which come with the package; a folder with a
+            checkpoint as it was published, `config.json` and `model.safetensors`; or its name on
+            the Hugging Face hub, such as "amazon/chronos-bolt-small", which needs
+            `pip install "kerastrans[hub]"`, and is downloaded once.
         prediction_length: int, steps to forecast.
-        context_length: int, steps of history; by default 512, or as many as the model reads.
+        context_length: int, steps of history; by default 512, or as many as the model reads, and
+            1,024 of "kerastrans_zero".
         trainable: What `fit` trains: "all" weights; "lora", adapters of `lora_rank` beside each
             dense layer, which are added to the weights in the end; or "head", the layers after the
             last attention.
@@ -77,7 +78,7 @@ def from_pretrained(
     pretrained = load(folder)
     longest = pretrained.max_context
     if context_length is None:
-        context_length = min(CONTEXT, longest)
+        context_length = min(pretrained.usual_context, longest)
     check_positive_integers(context_length=context_length)
     check_at_most(context_length=context_length, **{"the longest that it reads": longest})
     model = pretrained.build(context_length, prediction_length, 1)

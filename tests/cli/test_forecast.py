@@ -119,15 +119,28 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
 @pytest.mark.slow
 def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path, refuse, capsys):
     command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]
-    assert "forecasts any number of steps: give --prediction-length" in refuse(*command)
     trained = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
     assert "has its own number of steps" in refuse(*trained, "--prediction-length=3")
+    assert "give --prediction-length" in refuse("export", "fracast_0", tmp_path / "f.onnx")
     assert cli.main([*command, "--prediction-length=3"]) == 0
     assert "licence Apache-2.0" in capsys.readouterr().out
     found = pd.read_csv(tmp_path / "f.csv", parse_dates=["ds"])
     expected = kerastrans.from_pretrained("fracast_0", 3, verbose=False).predict(frame)
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
     assert {"fracast_0-lo-80", "fracast_0-hi-80"} <= set(found)
+
+
+@pytest.mark.slow
+def test_data_alone_are_forecast_a_season_ahead_on_the_screen(frame, series, capsys):
+    assert cli.main(["forecast", str(series)]) == 0
+    printed = capsys.readouterr().out
+    rows = [line.split() for line in printed.splitlines() if line.startswith(("   ", " "))]
+    assert "kerastrans_zero-lo-80" in printed
+    expected = kerastrans.from_pretrained("kerastrans_zero", 24, verbose=False).predict(frame)
+    assert len(expected) == 24 * frame.shape[1]
+    last = expected.iloc[-1]
+    assert rows[-1][0] == last["unique_id"]
+    assert float(rows[-1][-1]) == pytest.approx(last.iloc[-1], rel=1e-4)
 
 
 def test_a_port_is_a_port(refuse):

@@ -27,9 +27,11 @@ class PretrainedModel:
         levels: tuple of float, the quantiles that were trained.
         max_context: int, the longest history that it reads, in steps.
         padding: float, what short histories are filled up with on the left.
+        usual_context: int, steps of history where no other number is given and it reads as many.
     """
 
     padding = np.nan
+    usual_context = 512
 
     def __init__(self, network, levels, max_context):
         self.network = network

@@ -36,6 +36,8 @@ class KerastransZero(PretrainedModel):
     adds slopes and quantiles in units of the naive errors at these lags.
     """
 
+    usual_context = 1024
+
     def padded_length(self, length):
         return self.max_context
 

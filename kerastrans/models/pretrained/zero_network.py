@@ -39,8 +39,7 @@ def build_network(config):
 
     # What each lag is like, and what it has to offer to each future step.
     recent, restless = _recent(changes, paired, lags)
-    facts = [lags, correlations, usable, changes, paired, spread, recent, restless]
-    facts = _describe(*facts)
+    facts = _describe(lags, correlations, usable, changes, paired, spread, recent, restless)
     x = layers.Dense(width, name="lag")(facts)[:, None]
     x = x + layers.Dense(width, name="offer")(_offers(past, seen, lags, steps, spread))
     x = x + layers.Dense(width, name="of_summary")(summary)[:, None, None]
@@ -89,9 +88,9 @@ def _summarize(values, observed, width, hidden):
 
 
 def _recent(changes, paired, lags):
-    """Means of the newest changes, `(batch, octaves, decays + 1)`, and of their sizes, a decay each.
+    """Means of the newest changes and of their sizes, `(batch, octaves, decays)` each.
 
-    The last of the former is over one cycle.
+    The former has one more, over the last cycle.
     """
     ages = np.arange(changes.shape[-1])[::-1].copy()
     weights = np.stack([np.exp(-ages / decay) for decay in DECAYS], axis=1)
@@ -138,7 +137,9 @@ def _offers(past, seen, lags, steps, spread):
 def _slopes(values, observed):
     """`(batch, windows)`: slopes a step of the lines through the last steps."""
     ages = np.arange(values.shape[1])[::-1]
-    inside = ops.convert_to_tensor(np.stack([ages < size for size in WINDOWS], axis=1), values.dtype)
+    inside = ops.convert_to_tensor(
+        np.stack([ages < size for size in WINDOWS], axis=1), values.dtype
+    )
     time = ops.convert_to_tensor(-ages / 100, values.dtype)
     number = ops.maximum(ops.matmul(observed, inside), 1)
     middle = ops.matmul(observed * time, inside) / number

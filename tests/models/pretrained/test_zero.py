@@ -1,0 +1,86 @@
+"""kerastrans-zero: what its network promises with any weights, and what the shipped ones do."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import kerastrans
+from kerastrans.forecasting import presets
+from kerastrans.models.pretrained import load, zero
+
+FOLDER = presets.FOLDER / "kerastrans_zero"
+CONFIG = json.loads((FOLDER / "config.json").read_text())
+RNG = np.random.default_rng(0)
+STEPS = 30  # one horizon, compiled once
+SERIES = np.sin(np.arange(90) * 2 * np.pi / 12)[None] * [[1], [3]] + RNG.normal(size=(2, 90)) / 5
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load(FOLDER)
+
+
+def test_the_functional_model_forecasts_the_same_and_reloads(model, tmp_path):
+    built = model.build(90, STEPS, num_channels=2)
+    outputs = keras.ops.convert_to_numpy(built(SERIES.T[None]))[0]
+    forecast = model.forecast([SERIES], STEPS, CONFIG["quantiles"])[0]
+    np.testing.assert_allclose(
+        outputs.transpose(1, 0, 2), forecast["quantiles"], rtol=1e-4, atol=1e-5
+    )
+    assert (np.diff(forecast["quantiles"], axis=-1) >= 0).all()
+    built.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    reloaded = keras.ops.convert_to_numpy(loaded(SERIES.T[None]))[0]
+    np.testing.assert_allclose(reloaded, outputs, rtol=1e-5, atol=1e-6)
+
+
+def test_a_season_goes_on(model):
+    wave = 10 + np.sin(np.arange(240) * 2 * np.pi / 24)
+    mean = model.forecast([wave], STEPS)[0]["mean"][0]
+    np.testing.assert_allclose(
+        mean, 10 + np.sin(np.arange(240, 240 + STEPS) * 2 * np.pi / 24), atol=0.1
+    )
+
+
+def test_a_forecast_moves_with_its_series_and_depends_on_it_alone(model):
+    row = SERIES[0].copy()
+    row[30:34] = np.nan
+    one = model.forecast([row], STEPS)[0]["quantiles"]
+    both = model.forecast([SERIES[1, :40], 1000 * row - 500], STEPS)[1]["quantiles"]
+    np.testing.assert_allclose(both, 1000 * one - 500, rtol=1e-3)
+
+
+def test_a_step_is_the_same_in_a_longer_forecast(model):
+    short, long = (model.forecast([SERIES], steps)[0]["mean"] for steps in (3, STEPS))
+    np.testing.assert_allclose(long[:, :3], short, rtol=1e-4, atol=1e-5)
+
+
+def test_any_series_has_a_finite_forecast(model):
+    rows = [[5.0], [np.nan, np.nan], [1.0, np.nan, 3.0], np.full(30, -2.0), RNG.normal(size=3000)]
+    for forecast in model.forecast(rows, STEPS):
+        assert np.isfinite(forecast["quantiles"]).all()
+    np.testing.assert_allclose(model.forecast([np.full(30, -2.0)], STEPS)[0]["mean"], -2, atol=1e-3)
+
+
+def test_a_forecaster_of_it(tmp_path):
+    frame = kerastrans.datasets.load("air_passengers")
+    forecaster = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+    assert forecaster.config.context_length == 1024
+    assert forecaster.card["licence"] == "Apache-2.0"
+    rows = forecaster.predict(frame)
+    assert {"kerastrans_zero", "kerastrans_zero-lo-95", "kerastrans_zero-hi-80"} <= set(rows)
+    forecaster.save(tmp_path / "f")
+    again = kerastrans.Forecaster.load(tmp_path / "f").predict(frame)
+    np.testing.assert_allclose(again["kerastrans_zero"], rows["kerastrans_zero"], rtol=1e-5)
+
+
+def test_another_checkpoint_is_refused():
+    tensors = load_file(FOLDER / "model.safetensors")
+    with pytest.raises(ValueError, match="lacks 'width'"):
+        zero.load({"quantiles": [0.5], **dict.fromkeys(zero.SIZES[:-2], 8)}, tensors)
+    tensors.pop("lag.kernel")
+    with pytest.raises(ValueError, match=r"lacks 'lag\.kernel'"):
+        zero.load(CONFIG, tensors)
