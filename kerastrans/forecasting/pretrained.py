@@ -82,11 +82,7 @@ def from_pretrained(
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
     for name in sorted(set(FIXED) & set(options)):
         raise ValueError(f"from_pretrained takes no {name!r}: the published model decides it.")
-    if source in SHIPPED and not Path(source).is_dir():
-        folder, card = locate(FOLDER / source, revision)
-        card |= card_of(SHIPPED[source])
-    else:
-        folder, card = locate(source, revision)
+    folder, card = find(source, revision)
     pretrained = load(folder)
     longest = pretrained.max_context
     if context_length is None:
@@ -108,3 +104,11 @@ def from_pretrained(
     if verbose:
         print(summary(card))
     return forecaster
+
+
+def find(source, revision=None):
+    """The folder of published weights and their card, see `from_pretrained`."""
+    if source in SHIPPED and not Path(source).is_dir():
+        folder, card = locate(FOLDER / source, revision)
+        return folder, card | card_of(SHIPPED[source])
+    return locate(source, revision)
