@@ -30,7 +30,7 @@ class Windows:
         decoder: bool, whether it asks for decoder inputs: the last value of the context and all
             targets but the last.
         history: str, what the model calls the input of its history.
-        missing: bool, whether the model takes NaN for a missing value; otherwise it sees 0.
+        missing: names of the inputs that take NaN for a missing value; in others it is 0.
         ends: `(windows,)`, rows before which a series' values set the typical scale of its windows,
             see `series_scales`; each window's cut by default.
         weights: `(windows,)`, how likely each is in shuffled batches, see `make_batches`.
@@ -61,7 +61,7 @@ class Windows:
     position: bool = False
     decoder: bool = False
     history: str = "history"
-    missing: bool = False
+    missing: frozenset = frozenset()
     ends: np.ndarray | None = None
     weights: np.ndarray | None = None
 
@@ -127,8 +127,8 @@ class Windows:
         if self.fill == "last":
             arrays["last"] = last_rows(np.isnan(panel.values), axis=0)
         for kind in KINDS:
-            if getattr(panel, kind).shape[1]:
-                arrays[kind] = np.nan_to_num(getattr(panel, kind))
+            if (rows := getattr(panel, kind)).shape[1]:
+                arrays[kind] = rows if f"{kind}_covariates" in self.missing else np.nan_to_num(rows)
         if self.calendar:
             latest = int((panel.first + panel.ends - panel.begins).max()) + self.prediction_length
             arrays["calendar"] = panel.clock.calendar(np.arange(self._earliest, latest))
@@ -155,7 +155,7 @@ class Windows:
         center, scale = self.scaler.statistics(seen, xp, typical[:, None])
         seen = self._filled(xp, table, seen, rows[:, :past_steps])
         x = (seen - center) / scale
-        if not self.missing:
+        if self.history not in self.missing:
             x = xp.where(xp.isnan(x), 0.0, x)
         x = xp.asarray(x, dtype="float32")
         inputs = {self.history: x}
@@ -182,7 +182,7 @@ class Windows:
         targets = xp.asarray((targets - center) / scale, dtype="float32")
         if self.decoder:
             before = xp.concatenate([x[:, -1:], targets[:, :-1]], axis=1)
-            if not self.missing:
+            if self.history not in self.missing:
                 before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
             inputs = {**inputs, "decoder_inputs": before}
         return inputs, targets

@@ -14,7 +14,7 @@ from kerastrans.decoding.graph import history_input
 from kerastrans.models import registry
 from kerastrans.models.builders import SIZES
 from kerastrans.models.contract import check_contract
-from kerastrans.utils.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_choice, check_columns, check_positive_integers
 
 SHORT = ("pad", "refuse")
 AUTO = "auto"  # the model that `fit` chooses, see `kerastrans.forecasting.defaults`
@@ -70,10 +70,8 @@ class Config:
         if not isinstance(self.scaler, WindowScaler):
             object.__setattr__(self, "scaler", WindowScaler(self.scaler))
         for kind in ("past", "future"):
-            names = getattr(self, kind)
-            if isinstance(names, str):
-                raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
-            object.__setattr__(self, kind, tuple(names))
+            check_columns(**{kind: getattr(self, kind)})
+            object.__setattr__(self, kind, tuple(getattr(self, kind)))
         frozen = {name: _frozen(value) for name, value in self.hyperparameters.items()}
         object.__setattr__(self, "hyperparameters", frozen)
         self._check_columns()

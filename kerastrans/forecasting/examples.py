@@ -12,7 +12,7 @@ from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
 from kerastrans.data.sampling import window_weights
-from kerastrans.decoding.graph import history_input, takes_missing
+from kerastrans.decoding.graph import history_input, missing_inputs
 from kerastrans.forecasting.arguments import written
 from kerastrans.forecasting.defaults import thinned
 from kerastrans.forecasting.reading import report_faults
@@ -33,7 +33,7 @@ def windows_of(config, model, panel, series, cuts, ends=None, weights=None):
         position="position" in names,
         decoder="decoder_inputs" in names,
         history=history_input(model).name,
-        missing=takes_missing(model),
+        missing=missing_inputs(model),
         ends=ends,
         weights=weights,
     )

@@ -112,6 +112,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         )
         self.fitted = None
         self.faults = {}
+        self._told = set()  # names of data sets, see `warn_if_seen`
 
     def fit(
         self,
