@@ -29,7 +29,8 @@ def combine(forecasters, how="median", *, alias="ensemble"):
 
     Raises:
         RuntimeError: A forecaster that is not trained.
-        ValueError: None at all, or forecasters that do not go together.
+        ValueError: No list of forecasters, or an empty one.
+        ValueError: Forecasters that do not go together; what differs is named.
 
     Source: Oreshkin et al. (2020), section 3.4.
 
@@ -44,9 +45,8 @@ def combine(forecasters, how="median", *, alias="ensemble"):
         (12, 7)
     """
     check_choice("how", how, ("median", "mean"))
-    forecasters = list(forecasters)
-    if not forecasters:
-        raise ValueError("forecasters must be at least one trained Forecaster, got none.")
+    if not isinstance(forecasters, list | tuple) or not forecasters:
+        raise ValueError(f"forecasters must be a list of trained ones, got {forecasters!r}.")
     for number, forecaster in enumerate(forecasters):
         _check(forecaster, forecasters[0], number)
     _check_columns(forecasters)
@@ -98,6 +98,8 @@ def _latest(parts):
 
 def _check(forecaster, first, number):
     """Refuse a forecaster that cannot be part of a model, or forecasts otherwise than the first."""
+    if not isinstance(forecaster, Forecaster):
+        raise ValueError(f"forecasters[{number}] must be a Forecaster, got {forecaster!r}.")
     fitted, config = forecaster._trained(), forecaster.config
     where = f"forecasters[{number}] ({forecaster.alias})"
     further = {tensor.name for tensor in inputs_of(fitted.model)[1:]}

@@ -39,7 +39,10 @@ def check_loss(config):
     head = config.resolved_head
     if config.loss is not None:
         head.check_loss(config.loss)
-    kind, error = config.scaler.kind, getattr(loss_of(config, head), "error", None)
+    loss = loss_of(config, head)
+    if config.loss is None and config.is_built and config.model.compiled:
+        loss = config.model.loss
+    kind, error = config.scaler.kind, getattr(loss, "error", None)
     if error in RELATIVE and kind in SHIFTING:
         raise ValueError(
             f"loss {error!r} and scaler={kind!r} exclude each other: it is relative to a size that "

@@ -126,8 +126,11 @@ def test_what_does_not_go_together_is_refused(quantiles, change, message):
 
 
 def test_nothing_and_what_is_not_trained_are_refused(quantiles):
-    with pytest.raises(ValueError, match="at least one trained Forecaster, got none"):
-        kerastrans.combine([])
+    for none in ([], quantiles[0]):
+        with pytest.raises(ValueError, match="forecasters must be a list of trained ones, got"):
+            kerastrans.combine(none)
+    with pytest.raises(ValueError, match=r"forecasters\[0\] must be a Forecaster, got 'nhits'"):
+        kerastrans.combine(["nhits"])
     with pytest.raises(RuntimeError, match="not trained"):
         kerastrans.combine([Forecaster("nlinear", 6, 3)])
     with pytest.raises(ValueError, match="how must be one of 'median', 'mean', got 'mode'"):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans import Forecaster, heads
+from kerastrans import Forecaster, heads, zoo
 from kerastrans.data import WindowScaler
 from tests.data.test_panel import long_frame
 
@@ -32,6 +32,14 @@ def test_a_loss_that_a_scaler_would_change_is_refused(options, message):
     with pytest.raises(ValueError, match=message) as error:
         Forecaster("nlinear", **SIZES | options)
     assert "\n" not in str(error.value)
+
+
+def test_a_compiled_model_is_asked_for_its_loss():
+    model = zoo.build("nlinear", 12, 3, 1)
+    model.compile("adam", heads.PointError("mape"))
+    with pytest.raises(ValueError, match="loss 'mape' and scaler='standard' exclude"):
+        Forecaster(model, prediction_length=3)
+    assert Forecaster(model, prediction_length=3, scaler=None).model is model
 
 
 def expected(loss, season=7):
