@@ -11,6 +11,7 @@ from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.gaps import FILLS
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.losses import check_loss
 from kerastrans.models import registry
 from kerastrans.models.builders import SIZES
 from kerastrans.models.contract import check_contract
@@ -77,7 +78,7 @@ class Config:
         self._check_columns()
         self._check_scaler()
         self._check_model()
-        self._check_loss()
+        check_loss(self)
 
     @property
     def is_built(self):
@@ -180,10 +181,6 @@ class Config:
                 "model must be the name of an architecture, a Keras model or a builder function, "
                 f"got {self.model!r}."
             )
-
-    def _check_loss(self):
-        if self.loss is not None:
-            self.resolved_head.check_loss(self.loss)
 
     def arguments(self):
         """Dict of the constructor's arguments, hyperparameters among them."""

@@ -21,6 +21,7 @@ from kerastrans.layers.interpretable_attention import InterpretableMultiHeadAtte
 from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.legendre import LegendreExpansion
 from kerastrans.layers.linear_interpolation import LinearInterpolation
+from kerastrans.layers.median import Median
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.observed_values import ObservedValues
@@ -70,6 +71,7 @@ __all__ = [
     "LearntPositionalEncoding",
     "LegendreExpansion",
     "LinearInterpolation",
+    "Median",
     "MissingHistory",
     "ObservedNormalization",
     "ObservedValues",
