@@ -1,8 +1,12 @@
 """What forecasts the tasks: by name a function of the task, its training rows and a seed."""
 
 import functools
+import itertools
 
-from kerastrans import Forecaster, select
+import keras
+
+from kerastrans import Forecaster, combine, select
+from kerastrans.data import WindowScaler
 
 
 def seasonal_naive(task, train, seed, **options):
@@ -40,11 +44,66 @@ def selected(task, train, seed, time_limit=900):
     return forecaster, "; ".join(weights)
 
 
+def nbeats_ensemble(task, train, seed, **options):
+    """N-BEATS as in its paper, at a size that two cores bear: the median of twelve networks.
+
+    Each context has a generic and an interpretable one; the losses take turns.
+    """
+    losses = ("mape",) if task.benchmark == "Tourism" else ("smape", "mape", "mase")
+    steps, horizons = STEPS[task.name]
+    members = []
+    for number, (stacks, lookback) in enumerate(itertools.product(STACKS, LOOKBACKS)):
+        loss = losses[(number + number // len(LOOKBACKS)) % len(losses)]
+        rate = keras.optimizers.schedules.PiecewiseConstantDecay(
+            [steps // 3, 2 * steps // 3], [1e-3, 5e-4, 2.5e-4]
+        )
+        member = Forecaster(
+            "nbeats",
+            lookback * task.horizon,
+            task.horizon,
+            head="point",
+            loss=loss,
+            scaler=WindowScaler("mase", task.season) if loss == "mase" else "mean_abs",
+            optimizer=keras.optimizers.Adam(rate, clipnorm=1.0),
+            seed=12 * seed + number,
+            hidden_dim=128,
+            from_last_value=True,
+            **stacks,
+        )
+        member.fit(
+            train,
+            epochs=1,
+            steps_per_epoch=steps,
+            batch_size=256,
+            sampling="series",
+            window_sampling_limit=horizons * task.horizon,
+            verbose=0,
+        )
+        members.append(member)
+    return combine(members), f"median of {len(members)}; {steps} steps, last {horizons} horizons"
+
+
+LOOKBACKS = (2, 3, 4, 5, 6, 7)  # contexts in horizons
+STACKS = (
+    {"stacks": ("generic",) * 6, "num_blocks": 1},
+    {"stacks": ("trend", "seasonality"), "num_blocks": 3},
+)
+# Training steps of each network, and the last horizons of each series that they begin in.
+STEPS = {
+    "m3_yearly": (100, 20),
+    "m3_quarterly": (400, 5),
+    "m3_monthly": (1500, 5),
+    "m3_other": (250, 10),
+    "tourism_yearly": (60, 20),
+    "tourism_quarterly": (200, 10),
+    "tourism_monthly": (1000, 20),
+}
 ARCHITECTURES = ("auto", "patchtst", "nhits", "nbeats", "tide", "rlinear", "deepar", "tft")
 MODELS = {
     "seasonal_naive": seasonal_naive,
     "naive": naive,
     "select": selected,
+    "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},
     **{
         f"{name}+calendar": functools.partial(by_default, name, calendar=True)

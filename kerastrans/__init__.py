@@ -20,6 +20,7 @@ _HOMES = {
     "evaluation.plotting": (),
     "evaluation.report": (),
     "export": ("export_litert", "export_onnx", "export_savedmodel"),
+    "forecasting.combining": ("combine",),
     "forecasting.conformal": (),
     "forecasting.forecaster": ("Forecaster",),
     "forecasting.presets": (),

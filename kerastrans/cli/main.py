@@ -5,9 +5,9 @@ import os
 import sys
 import warnings
 
-from kerastrans.cli import catalog, deploy, forecast, generate, select, train
+from kerastrans.cli import catalog, deploy, forecast, generate, select, train, verify
 
-COMMANDS = (train, select, forecast, generate, deploy, catalog)
+COMMANDS = (train, select, forecast, generate, deploy, catalog, verify)
 
 
 def main(arguments=None):

@@ -84,6 +84,10 @@ FORECASTER = {
         "metavar": "NAME",
         "help": "what is forecast: quantiles, point, normal, student_t ...",
     },
+    "--loss": {
+        "metavar": "NAME",
+        "help": "in place of the head's own: of points smape, mape, mase, mae ...",
+    },
     "--scaler": {
         "type": optional,
         "metavar": "NAME",
@@ -118,6 +122,11 @@ FIT = {
         "type": int,
         "metavar": "STEPS",
         "help": "last steps of each series' training part, held out for the validation loss",
+    },
+    "--window-sampling-limit": {
+        "type": int,
+        "metavar": "STEPS",
+        "help": "last steps of each series in which the forecasts begin that train (default: all)",
     },
 }
 LEVELS = {

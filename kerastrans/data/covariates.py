@@ -54,7 +54,7 @@ class Column:
             return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
             raise ValueError(
-                f"covariate {self.name!r} was numeric in training, got {column.dtype}, such as "
+                f"covariate {self.name!r} is read as numbers, got {column.dtype}, such as "
                 f"{column.iloc[0]!r}."
             )
         values = column.to_numpy("float64", na_value=np.nan)

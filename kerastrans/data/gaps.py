@@ -31,3 +31,22 @@ def last_rows(missing, axis):
     """The place along the axis of the last value that is not missing, 0 before the first one."""
     places = np.arange(missing.shape[axis]).reshape(-1, 1)
     return np.maximum.accumulate(np.where(missing, 0, places), axis=axis)
+
+
+def last_values(xp, values, last, rows):
+    """The last known value of each row of some contexts, NaN where there is none before in it.
+
+    Args:
+        xp: the module that computes: NumPy, or TensorFlow's NumPy.
+        values: `(rows, num_channels)`, of a panel.
+        last: what `last_rows` returns for them.
+        rows: `(batch, context_length)`, 0 before a series begins.
+
+    Returns:
+        `(batch, context_length, num_channels)`.
+    """
+    channels = values.shape[1]
+    last = xp.take(last, rows, axis=0)
+    oldest = xp.min(xp.where(rows > 0, rows, rows[:, -1:]), axis=1)
+    last = xp.where(last < oldest[:, None, None], 0, last)
+    return xp.take(xp.reshape(values, (-1,)), last * channels + np.arange(channels))

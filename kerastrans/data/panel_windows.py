@@ -7,7 +7,7 @@ import numpy as np
 
 from kerastrans.data.batches import make_batches
 from kerastrans.data.covariates import KINDS
-from kerastrans.data.gaps import FILLS, last_rows
+from kerastrans.data.gaps import FILLS, last_rows, last_values
 from kerastrans.data.panel import Panel
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.series_scales import series_scales
@@ -30,10 +30,11 @@ class Windows:
         decoder: bool, whether it asks for decoder inputs: the last value of the context and all
             targets but the last.
         history: str, what the model calls the input of its history.
-        missing: bool, whether the model takes NaN for a missing value; otherwise it sees 0.
+        missing: names of the inputs that take NaN for a missing value; in others it is 0.
         ends: `(windows,)`, rows before which a series' values set the typical scale of its windows,
             see `series_scales`; each window's cut by default.
         weights: `(windows,)`, how likely each is in shuffled batches, see `make_batches`.
+        limits: `(windows,)`, rows from which on the targets are not known; None for all known.
 
     Raises:
         ValueError: a length below 1, an unknown fill, a context that the scaler cannot use.
@@ -61,9 +62,10 @@ class Windows:
     position: bool = False
     decoder: bool = False
     history: str = "history"
-    missing: bool = False
+    missing: frozenset = frozenset()
     ends: np.ndarray | None = None
     weights: np.ndarray | None = None
+    limits: np.ndarray | None = None
 
     def __post_init__(self):
         check_positive_integers(
@@ -121,14 +123,15 @@ class Windows:
             "values": panel.values,
         }
         ends = arrays["cut"] if self.ends is None else self.ends
-        arrays["typical"], arrays["typical_of"] = series_scales(
-            panel, self.scaler, self.series, ends
-        )
+        scales = series_scales(panel, self.scaler, self.series, ends)
+        arrays["typical"], arrays["typical_of"] = scales
+        if self.limits is not None:
+            arrays["limits"] = np.asarray(self.limits, "int64")
         if self.fill == "last":
             arrays["last"] = last_rows(np.isnan(panel.values), axis=0)
         for kind in KINDS:
-            if getattr(panel, kind).shape[1]:
-                arrays[kind] = np.nan_to_num(getattr(panel, kind))
+            if (rows := getattr(panel, kind)).shape[1]:
+                arrays[kind] = rows if f"{kind}_covariates" in self.missing else np.nan_to_num(rows)
         if self.calendar:
             latest = int((panel.first + panel.ends - panel.begins).max()) + self.prediction_length
             arrays["calendar"] = panel.clock.calendar(np.arange(self._earliest, latest))
@@ -144,18 +147,19 @@ class Windows:
         past_steps = self.context_length
         steps = np.arange(-past_steps, self.prediction_length)
         table = dict(zip(self._tables, arrays, strict=True))
-        cut = xp.take(table["cut"], chosen)
-        series = xp.take(table["series"], chosen)
+        cut, series = (xp.take(table[name], chosen) for name in ("cut", "series"))
         begin = xp.take(table["begin"], series)
         needs_future = is_training or "future" in table
         rows = cut[:, None] + (steps if needs_future else steps[:past_steps])
         rows = xp.where(rows < begin[:, None], 0, rows)
+        if "limits" in table:
+            rows = xp.where(rows < xp.take(table["limits"], chosen)[:, None], rows, 0)
         seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
         typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
         center, scale = self.scaler.statistics(seen, xp, typical[:, None])
         seen = self._filled(xp, table, seen, rows[:, :past_steps])
         x = (seen - center) / scale
-        if not self.missing:
+        if self.history not in self.missing:
             x = xp.where(xp.isnan(x), 0.0, x)
         x = xp.asarray(x, dtype="float32")
         inputs = {self.history: x}
@@ -182,7 +186,7 @@ class Windows:
         targets = xp.asarray((targets - center) / scale, dtype="float32")
         if self.decoder:
             before = xp.concatenate([x[:, -1:], targets[:, :-1]], axis=1)
-            if not self.missing:
+            if self.history not in self.missing:
                 before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
             inputs = {**inputs, "decoder_inputs": before}
         return inputs, targets
@@ -193,8 +197,4 @@ class Windows:
             return xp.where(xp.isnan(seen), 0.0, seen)
         if self.fill is None:
             return seen
-        last = xp.take(table["last"], rows, axis=0)  # (batch, context_length, num_channels)
-        oldest = xp.min(xp.where(rows > 0, rows, rows[:, -1:]), axis=1)
-        last = xp.where(last < oldest[:, None, None], 0, last)
-        place = last * self.panel.num_channels + np.arange(self.panel.num_channels)
-        return xp.take(xp.reshape(table["values"], (-1,)), place)
+        return last_values(xp, table["values"], table["last"], rows)

@@ -1,11 +1,42 @@
-"""How often the windows of each series are drawn in training."""
+"""Which windows train, and how often those of each series are drawn."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.series_scales import series_scales
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SAMPLINGS = ("windows", "series", "scale")
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which windows train.
+
+    Attributes:
+        stride: int, steps from one window to the next.
+        kind: which of them are drawn, see `window_weights`.
+        limit: int, last steps of each series in which the forecasts begin, see `training_cuts`;
+            None for all.
+
+    Raises:
+        ValueError: a number that is no positive integer, an unknown kind.
+
+    Example:
+        >>> Sampling(kind="series", limit=36)
+        Sampling(stride=1, kind='series', limit=36)
+    """
+
+    stride: int = 1
+    kind: str = "windows"
+    limit: int | None = None
+
+    def __post_init__(self):
+        limit = 1 if self.limit is None else self.limit
+        check_positive_integers(stride=self.stride, window_sampling_limit=limit)
+        check_choice("sampling", self.kind, SAMPLINGS)
 
 
 def window_weights(sampling, panel, series, ends):

@@ -7,6 +7,7 @@ import numpy as np
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SCALERS = (None, "standard", "mean_abs", "mase")
+SHIFTING = ("standard", "mase")  # kinds after which a zero of the series is no longer zero
 
 
 @dataclass(frozen=True)

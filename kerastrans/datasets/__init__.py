@@ -96,7 +96,8 @@ def load(name):
     Returns:
         Where `info(name).series` is None a wide DataFrame: a DatetimeIndex of known frequency, one
         column a channel. Otherwise a long one: "unique_id", "ds", "y", and a column for each
-        covariate that is known ahead.
+        covariate that is known ahead. Its `attrs["dataset"]` is the name, so that a forecaster with
+        published weights can say that these were trained on it.
 
     Raises:
         ValueError: an unknown name.
@@ -111,4 +112,6 @@ def load(name):
     """
     dataset = info(name)
     paths = [find_dataset_file(**file) for file in dataset.files]
-    return getattr(readers, dataset.reader)(dataset, *paths)
+    frame = getattr(readers, dataset.reader)(dataset, *paths)
+    frame.attrs["dataset"] = name
+    return frame

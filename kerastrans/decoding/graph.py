@@ -53,21 +53,30 @@ def history_input(model):
     return named[0] if named else model.inputs[0]
 
 
-def takes_missing(model):
-    """Whether a model's history may hold NaN for missing values: all that reads it says so.
+def takes_missing(model, symbol=None):
+    """Whether an input of a model may hold NaN for missing values: all that reads it says so.
 
     A layer says so by an attribute `takes_missing`. Slices, new shapes, copies and sums pass a NaN
     on, and a model inside the model is looked into.
+
+    Args:
+        model: functional Keras model.
+        symbol: one of its inputs; the history by default.
     """
-    history, consumers = {id(history_input(model))}, []
+    reached, consumers = {id(history_input(model) if symbol is None else symbol)}, []
     for node in calls(model):
-        if any(id(tensor) in history for tensor in node.input_tensors):
+        if any(id(tensor) in reached for tensor in node.input_tensors):
             is_layer = isinstance(node.operation, keras.layers.Layer)
             if op_name(node.operation) in PASS_ON and not is_layer:
-                history.update(id(tensor) for tensor in node.outputs)
+                reached.update(id(tensor) for tensor in node.outputs)
             else:
                 consumers.append(node.operation)
     return bool(consumers) and all(
         takes_missing(x) if isinstance(x, keras.Model) else getattr(x, "takes_missing", False)
         for x in consumers
     )
+
+
+def missing_inputs(model):
+    """Names of the inputs that may hold NaN for missing values, see `takes_missing`."""
+    return frozenset(x.name for x in model.inputs if takes_missing(model, x))

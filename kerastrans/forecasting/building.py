@@ -3,6 +3,7 @@
 import keras
 
 from kerastrans import heads
+from kerastrans.forecasting.losses import loss_of
 from kerastrans.layers import ReversibleInstanceNormalization
 from kerastrans.models import registry
 from kerastrans.utils.keras_internals import all_layers
@@ -46,8 +47,4 @@ def compile_model(config, model):
     optimizer = keras.optimizers.get(config.optimizer)
     # An optimizer belongs to the weights that it has seen.
     optimizer = type(optimizer).from_config(optimizer.get_config())
-    head = heads.of(model)
-    loss = config.loss or head.loss()
-    if not head.has_parameter_axis and not isinstance(loss, heads.PointError):
-        loss = heads.KnownTargets(loss)
-    model.compile(optimizer, loss)
+    model.compile(optimizer, loss_of(config, heads.of(model)))

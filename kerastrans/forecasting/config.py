@@ -11,10 +11,11 @@ from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.gaps import FILLS
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.losses import check_loss
 from kerastrans.models import registry
 from kerastrans.models.builders import SIZES
 from kerastrans.models.contract import check_contract
-from kerastrans.utils.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_choice, check_columns, check_positive_integers
 
 SHORT = ("pad", "refuse")
 AUTO = "auto"  # the model that `fit` chooses, see `kerastrans.forecasting.defaults`
@@ -70,16 +71,14 @@ class Config:
         if not isinstance(self.scaler, WindowScaler):
             object.__setattr__(self, "scaler", WindowScaler(self.scaler))
         for kind in ("past", "future"):
-            names = getattr(self, kind)
-            if isinstance(names, str):
-                raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
-            object.__setattr__(self, kind, tuple(names))
+            check_columns(**{kind: getattr(self, kind)})
+            object.__setattr__(self, kind, tuple(getattr(self, kind)))
         frozen = {name: _frozen(value) for name, value in self.hyperparameters.items()}
         object.__setattr__(self, "hyperparameters", frozen)
         self._check_columns()
         self._check_scaler()
         self._check_model()
-        self._check_loss()
+        check_loss(self)
 
     @property
     def is_built(self):
@@ -182,10 +181,6 @@ class Config:
                 "model must be the name of an architecture, a Keras model or a builder function, "
                 f"got {self.model!r}."
             )
-
-    def _check_loss(self):
-        if self.loss is not None:
-            self.resolved_head.check_loss(self.loss)
 
     def arguments(self):
         """Dict of the constructor's arguments, hyperparameters among them."""

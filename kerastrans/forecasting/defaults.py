@@ -1,6 +1,6 @@
 """What a forecaster chooses where it is not told: the context, and what is held out."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,8 @@ LONG = 2000  # rows that train a model of many weights
 LONGEST = 512  # steps of a context that is chosen
 HELD_OUT = 64  # forecasts that do not overlap, of all series together, end the training
 VALIDATING = 1000  # windows, about, that the held-out loss is the mean of
+SHORT = 5  # forecasts that a series has at least: three of context, one trains, one ends
+MANY = 50  # series, of which some can be held out
 SHARE = 0.1  # of a series, at most, is held out; a whole forecast at least
 
 
@@ -31,12 +33,54 @@ def held_out_steps(frame, prediction_length):
         >>> held_out_steps(pd.DataFrame({"load": range(2400)}, dates), 24)
         240
     """
-    lengths = frame.groupby(ID).size() if ID in frame.columns else [len(frame)]
+    lengths = _lengths(frame)
     typical = np.median(lengths) if len(lengths) else 0
     if typical <= 2 * prediction_length:
         return 0
     forecasts = -(-HELD_OUT // len(lengths))
     return prediction_length * max(1, min(forecasts, int(SHARE * typical / prediction_length)))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What ends the training, and does not train.
+
+    Attributes:
+        steps: int, the last steps of series, which end the training; 0 for none.
+        share: float, of how many series: of all, or of some, whose other steps do not train
+            either, while the rest train up to their ends.
+    """
+
+    steps: int = 0
+    share: float = 1.0
+
+    @property
+    def of_all(self):
+        """Last steps of each series that do not train."""
+        return self.steps if self.share == 1 else 0
+
+
+def held_out(frame, prediction_length):
+    """What is held out to end the training, a `HeldOut`.
+
+    The end of each series, see `held_out_steps`. Of at least 50 series of which the median has too
+    few steps for a context of three forecasts beside one that trains and one that is held out, some
+    series are held out instead: a fifth, at most 64. The others then train with contexts as long
+    as those that will be forecast from.
+
+    Args:
+        frame: long or wide.
+        prediction_length: int.
+    """
+    lengths = _lengths(frame)
+    is_short = len(lengths) and np.median(lengths) < SHORT * prediction_length
+    if len(lengths) < MANY or not is_short:
+        return HeldOut(held_out_steps(frame, prediction_length))
+    return HeldOut(prediction_length, min(HELD_OUT, len(lengths) // 5) / len(lengths))
+
+
+def _lengths(frame):
+    return frame.groupby(ID).size() if ID in frame.columns else [len(frame)]
 
 
 def thinned(series, cuts, most=VALIDATING):

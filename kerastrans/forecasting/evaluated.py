@@ -7,6 +7,7 @@ import numpy as np
 from kerastrans.data.frames import ID, TIME
 from kerastrans.forecasting import rolling
 from kerastrans.forecasting.conformal import ConformalIntervals
+from kerastrans.forecasting.contamination import warn_if_seen
 from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.fitted import LEVELS
 from kerastrans.forecasting.grouping import groups_of, names_of
@@ -71,6 +72,7 @@ class Evaluated:
             panel = self.reader.panel(frame, static)
         panel = rolling.long_enough(self.config, panel, windows, step)
         self._report(panel)
+        warn_if_seen(self.card, frame, self._told)
         if refit:
             forecasts, fitted = rolling.refit_origins(
                 self, frame, panel, windows, step, train_size, static, kwargs
@@ -142,6 +144,7 @@ class Evaluated:
         check_choice("scale", scale, SCALES)
         panel = rolling.long_enough(self.config, self.reader.panel(frame, static), 1, 1)
         self._report(panel)
+        warn_if_seen(self.card, frame, self._told)
         step = step or rolling.calibration_step(self.config, self.fitted, panel, windows)
         cuts = rolling.origins(panel, self.config.prediction_length, windows, step).ravel()
         series = np.tile(np.arange(len(panel)), windows)

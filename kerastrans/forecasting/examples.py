@@ -1,5 +1,6 @@
 """The windows that train a model, and those that validate it, in batches."""
 
+import functools
 import itertools
 import zlib
 
@@ -12,13 +13,13 @@ from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
 from kerastrans.data.sampling import window_weights
-from kerastrans.decoding.graph import history_input, takes_missing
+from kerastrans.decoding.graph import history_input, missing_inputs
 from kerastrans.forecasting.arguments import written
 from kerastrans.forecasting.defaults import thinned
 from kerastrans.forecasting.reading import report_faults
 
 
-def windows_of(config, model, panel, series, cuts, ends=None, weights=None):
+def windows_of(config, model, panel, series, cuts, ends=None, weights=None, limits=None):
     """`Windows` of a panel as this model takes them."""
     names = {tensor.name for tensor in model.inputs}
     return Windows(
@@ -33,9 +34,10 @@ def windows_of(config, model, panel, series, cuts, ends=None, weights=None):
         position="position" in names,
         decoder="decoder_inputs" in names,
         history=history_input(model).name,
-        missing=takes_missing(model),
+        missing=missing_inputs(model),
         ends=ends,
         weights=weights,
+        limits=limits,
     )
 
 
@@ -52,9 +54,9 @@ class Examples:
         config: `Config`.
         model: Keras model.
         panels: sequence of `Panel`, each read when it is asked for.
-        stride: int, steps from one training window to the next.
-        validation_size: int, last steps of each series that are held out.
-        sampling: which windows are drawn, see `window_weights`.
+        held_out: `HeldOut`.
+        sampling: `Sampling`. Where series are held out, which are short, forecasts begin up to the
+            last step of the others.
         most_validating: int, of more validation windows every second, third ... is taken, so that
             they are at most as many; None for all.
 
@@ -63,35 +65,30 @@ class Examples:
         ValueError: a sampling that would need several files at once.
     """
 
-    def __init__(
-        self,
-        config,
-        model,
-        panels,
-        stride,
-        validation_size,
-        sampling="windows",
-        most_validating=None,
-    ):
-        if sampling != "windows" and len(panels) > 1:
+    def __init__(self, config, model, panels, held_out, sampling, most_validating=None):
+        if sampling.kind != "windows" and len(panels) > 1:
             raise ValueError(
-                f"sampling={sampling!r} and a folder of {len(panels)} files exclude each other: "
-                "windows are drawn from one file at a time."
+                f"sampling={sampling.kind!r} and a folder of {len(panels)} files exclude each "
+                "other: windows are drawn from one file at a time."
             )
         self.config, self.model, self.panels = config, model, panels
-        self.stride, self.validation_size, self.sampling = stride, validation_size, sampling
-        self.most_validating = most_validating
-        self.trained, self.held_out, self.faults, self.counts = {}, {}, {}, []
-        self.num_series = self.longest = self.checksum = 0
+        self.held_out, self.sampling, self.most_validating = held_out, sampling, most_validating
+        self.trained, self.chosen_by, self.faults, self.counts = {}, {}, {}, []
+        self.num_series = self.longest = self.zeros = self.checksum = 0
         for number in range(len(panels)):
             panel = panels[number]
             check_targets(heads.of(model), panel)
             self.faults |= panel.faults
             self.longest = max([self.longest, *(panel.cuts - panel.begins).tolist()])
             ends = panel.numbers(np.arange(len(panel)), panel.cuts)
-            for name, end in zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True):
-                self.trained[name], self.held_out[name] = end - validation_size, end
+            names, validates = map(str, panel.names[:, 0]), self.validates(number, len(panel))
+            for name, end, chooses in zip(names, ends.tolist(), validates, strict=True):
+                if chooses:
+                    self.chosen_by[name] = end
+                if held_out.share == 1 or not chooses:
+                    self.trained[name] = end - held_out.of_all
             self.num_series += len(panel)
+            self.zeros += int((panel.values == 0).sum())
             self.counts.append([len(part) for part in self.windows(number, panel)])
             for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
                 self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
@@ -101,21 +98,47 @@ class Examples:
     def __len__(self):
         return self.num_series
 
+    def validates(self, number, count):
+        """Which of the series of a panel validate, bool `(count,)`."""
+        if self.held_out.share == 1:
+            return np.full(count, self.held_out.steps > 0)
+        order = np.random.default_rng([self.config.seed, number]).permutation(count)
+        return order < np.ceil(self.held_out.share * count)
+
     def windows(self, number, panel=None):
         """Training windows and validation windows of one panel."""
         panel = self.panels[number] if panel is None else panel
-        size = self.config.context_length, self.config.prediction_length
-        held_out, pad = self.validation_size, self.config.short == "pad"
-        training, validating = training_cuts(panel, *size, self.stride, held_out=held_out, pad=pad)
+        cut = functools.partial(
+            training_cuts,
+            panel,
+            self.config.context_length,
+            self.config.prediction_length,
+            self.sampling.stride,
+            pad=self.config.short == "pad",
+        )
+        steps, limit = self.held_out.steps, self.sampling.limit
+        if self.held_out.share == 1:
+            training, validating = cut(held_out=steps, limit=limit)
+        else:
+            chosen = self.validates(number, len(panel))
+            (series, cuts), _ = cut(limit=limit or len(panel.values))
+            training = series[~chosen[series]], cuts[~chosen[series]]
+            _, (series, cuts) = cut(held_out=steps)
+            validating = series[chosen[series]], cuts[chosen[series]]
         if self.most_validating is not None:
             validating = thinned(*validating, self.most_validating)
-        parts = training, validating
-        made = []
-        for (series, cuts), sampling in zip(parts, (self.sampling, "windows"), strict=True):
-            ends = panel.cuts[series] - held_out
-            weights = window_weights(sampling, panel, series, ends)
-            made.append(windows_of(self.config, self.model, panel, series, cuts, ends, weights))
-        return made
+        return self._training(panel, *training), self._validating(panel, *validating)
+
+    def _training(self, panel, series, cuts):
+        ends = panel.cuts[series] - self.held_out.of_all
+        weights = window_weights(self.sampling.kind, panel, series, ends)
+        is_whole = (cuts + self.config.prediction_length <= ends).all()
+        limits = None if is_whole else ends
+        return windows_of(self.config, self.model, panel, series, cuts, ends, weights, limits)
+
+    def _validating(self, panel, series, cuts):
+        ends = panel.cuts[series] - self.held_out.steps
+        return windows_of(self.config, self.model, panel, series, cuts, ends)
 
     def steps(self, part, batch_size):
         """How many batches an epoch of the training (0) or the validation part (1) has."""
@@ -152,9 +175,11 @@ class Examples:
         """What makes these examples what they are, as JSON holds it, see `Checkpoint`."""
         return {
             **written(self.config.arguments() | {"model": self.config.name}),
-            "stride": self.stride,
-            "validation_size": self.validation_size,
-            "sampling": self.sampling,
+            "stride": self.sampling.stride,
+            "validation_size": self.held_out.steps,
+            "validation_share": self.held_out.share,
+            "sampling": self.sampling.kind,
+            "window_sampling_limit": self.sampling.limit,
             "precision": keras.config.dtype_policy().name,
             "data": self.checksum,
         }

@@ -3,6 +3,7 @@
 import contextlib
 
 from kerastrans.data.partitions import first_frame
+from kerastrans.data.sampling import Sampling
 from kerastrans.forecasting import defaults, training
 from kerastrans.forecasting.building import build_for
 from kerastrans.forecasting.config import Config
@@ -26,16 +27,15 @@ class Forecaster(Predicted, Evaluated, Stored):
 
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`; by default "auto", with which
-            `fit` chooses one, and the calendar, by the lengths and the frequency of the series, see
-            `kerastrans.forecasting.defaults`. Or a functional Keras model of the same inputs and
-            outputs, or a function `(context_length, prediction_length, num_channels,
-            **hyperparameters)` that builds one.
+            `fit` chooses one, and the calendar, see `kerastrans.forecasting.defaults`. Or a
+            functional Keras model of the same inputs and outputs, or a function `(context_length,
+            prediction_length, num_channels, **hyperparameters)` that builds one.
         context_length: int, steps of history. By default `fit` chooses it by the frequency and the
             lengths of the series, see `kerastrans.forecasting.defaults`; a built model has its own.
         prediction_length: int, steps to forecast.
         head: What is forecast, see `kerastrans.heads.get`. By default quantiles; Student's t for
             DeepAR, which draws, points without weights, and the head that a built model has.
-        loss: A Keras loss in place of the head's own.
+        loss: In place of the head's own: a Keras loss, or of points a name of `heads.PointError`.
         optimizer: Name or Keras optimizer. A model that is compiled keeps its own loss and
             optimizer where neither is given.
         scaler: How a window is scaled by its context: a `kerastrans.data.WindowScaler` or its
@@ -112,6 +112,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         )
         self.fitted = None
         self.faults = {}
+        self._told = set()  # names of data sets, see `warn_if_seen`
 
     def fit(
         self,
@@ -125,6 +126,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         epochs=None,
         time_limit=900,
         sampling="windows",
+        window_sampling_limit=None,
         distribute=None,
         checkpoint=None,
         **kwargs,
@@ -142,17 +144,20 @@ class Forecaster(Predicted, Evaluated, Stored):
             validation_size: int, last steps of each series that are held out, for `val_loss`.
             stride: int, steps from one training window to the next.
             batch_size: int, windows in a training step.
-            epochs: int. By default the end of each series is held out, at least one forecast and at
-                most a tenth. Where the loss there has not improved for 3 to 10 epochs, of at most
-                250 steps each, training goes back to the best epoch with a lower rate, and the
-                third time ends with it; after 100 epochs at the latest. A given optimizer keeps its
-                rate: training then ends the first time. At last the forecast's spread is scaled by
-                the one number that suits the held-out part best, so that its intervals cover.
+            epochs: int. By default the end of each series is held out, or some of many short ones,
+                see `kerastrans.forecasting.defaults.held_out`. Where the loss there has not
+                improved for 3 to 10 epochs, of at most 250 steps each, training goes back to the
+                best epoch with a lower rate, and the third time ends with it; after 100 epochs at
+                the latest. A given optimizer keeps its rate: training then ends the first time. At
+                last the forecast's spread is scaled by the one number that suits the held-out part
+                best, so that its intervals cover.
             time_limit: float, seconds after which no further epoch begins where `epochs` is not
                 given; None for none.
             sampling: "windows" to train on each window once an epoch; "series" to draw as many, so
                 that every series is as likely as every other; "scale" so that a window is the more
                 likely the larger its series' mean size, see `kerastrans.data.sampling`.
+            window_sampling_limit: int, last steps of each series in which the forecasts begin that
+                train, up to the very last; steps not known yet do not count. None for all.
             distribute: None for one device; "data" or "model" for all there are, see
                 `kerastrans.distribution.distribute`.
             checkpoint: Folder where the state of the training is saved after every epoch. A fit
@@ -170,20 +175,19 @@ class Forecaster(Predicted, Evaluated, Stored):
             ValueError: A folder of several files, of which windows are to be drawn by series.
             RuntimeError: A backend that cannot distribute.
         """
-        options = {"validation_size": validation_size, "stride": stride, "sampling": sampling}
-        options |= {"batch_size": batch_size, "epochs": epochs, "time_limit": time_limit}
-        training.check_options(self.config, **options, kwargs=kwargs)
+        sampling = Sampling(stride, sampling, window_sampling_limit)
+        options = {"validation_size": validation_size, "epochs": epochs, "time_limit": time_limit}
+        training.check_options(self.config, **options, batch_size=batch_size, kwargs=kwargs)
         config = self.config
-        held_out = validation_size or 0
+        held_out = defaults.HeldOut(validation_size or 0)
         if validation_size is None and epochs is None:
-            held_out = defaults.held_out_steps(first_frame(frame), config.prediction_length)
-        reader, panels = open_training(config, self.fitted, frame, static, freq, held_out)
+            held_out = defaults.held_out(first_frame(frame), config.prediction_length)
+        reader, panels = open_training(config, self.fitted, frame, static, freq, held_out.of_all)
         config = reader.config
-        context = distributed(distribute) if distribute else contextlib.nullcontext()
-        with context:
+        with distributed(distribute) if distribute else contextlib.nullcontext():
             model = trainee(config, self.fitted) if self.fitted else build_for(config, reader)
-            options |= {"checkpoint": checkpoint, **kwargs}
-            examples, history = training.train(config, model, panels, held_out, **options)
+            options |= {"batch_size": batch_size, "checkpoint": checkpoint, **kwargs}
+            examples, history = training.train(config, model, panels, held_out, sampling, **options)
         self._report(examples)
         model = settled(self.fitted, model)
         if epochs is None and history is not None:
@@ -191,8 +195,6 @@ class Forecaster(Predicted, Evaluated, Stored):
         has_chosen = epochs is None or bool(kwargs.get("callbacks"))
         seen = training.rows_seen(self.fitted, examples, history, has_chosen=has_chosen)
         self.config = config
-        kept = kept_facts(self.fitted)
-        self.fitted = Fitted(
-            model, reader.clock, reader.covariates, reader.channels, history=history, **seen, **kept
-        )
+        seen |= kept_facts(self.fitted) | {"history": history}
+        self.fitted = Fitted(model, reader.clock, reader.covariates, reader.channels, **seen)
         return self

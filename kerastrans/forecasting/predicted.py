@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 
+from kerastrans.forecasting.contamination import warn_if_seen
 from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.predicting import forecast_arrays, forecast_windows
 from kerastrans.forecasting.reading import Reader, report_faults
@@ -90,6 +91,7 @@ class Predicted:
         why = f"no value in its last {self.config.context_length} steps"
         panel = panel.without(dict.fromkeys(silent, why))
         self._report(panel)
+        warn_if_seen(self.card, frame, self._told)
         windows = windows_of(self.config, fitted.model, panel, np.arange(len(panel)), panel.cuts)
         forecasts = forecast_windows(self.config, fitted, windows)
         forecasts, widths = forecasts.conformal(fitted.intervals, levels, static)

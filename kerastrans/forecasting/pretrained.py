@@ -13,11 +13,16 @@ from kerastrans.forecasting.presets import FOLDER
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.cards import card_of, summary
 from kerastrans.models.pretrained.hub import locate
-from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
+from kerastrans.utils.validation import (
+    check_at_most,
+    check_choice,
+    check_columns,
+    check_positive_integers,
+)
 
 # What is in the package, by the name of its card.
 SHIPPED = {"fracast_0": "ztxtech/fracast-0", "kerastrans_zero": "kerastrans_zero"}
-FIXED = ("model", "head", "scaler", "fill")  # what the published model decides
+FIXED = ("model", "head", "scaler", "fill", "calendar")  # what the published model decides
 
 
 def from_pretrained(
@@ -27,6 +32,8 @@ def from_pretrained(
     *,
     trainable="all",
     lora_rank=8,
+    past=(),
+    future=(),
     freq=None,
     revision=None,
     verbose=True,
@@ -50,6 +57,10 @@ def from_pretrained(
             dense layer, which are added to the weights in the end; or "head", the layers after the
             last attention.
         lora_rank: int, of the adapters.
+        past: Names of columns of numbers that are known for the past, for a model that takes
+            covariates, as Chronos-2 and Toto do. They are read as they are, and normalised by the
+            model; a category is given as columns of 0 and 1. They take part in `fit` too.
+        future: Names of columns that are also known for the steps to forecast.
         freq: str, pandas frequency of the frames, where their time stamps do not tell it.
         revision: str, commit, branch or tag on the hub; the newest by default. The commit that was
             read is in the forecaster's `card`, beside licence, source and checksum.
@@ -64,33 +75,41 @@ def from_pretrained(
         ValueError: A checkpoint that is damaged or of no known model, see
             `kerastrans.models.pretrained.load`.
         ValueError: A size below 1, or a context longer than the model reads.
+        ValueError: Covariates for a model that takes none.
         ValueError: Not a frequency. An option that the published model decides.
     """
     check_choice("trainable", trainable, TRAINABLE)
+    check_columns(past=past, future=future)
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
     for name in sorted(set(FIXED) & set(options)):
         raise ValueError(f"from_pretrained takes no {name!r}: the published model decides it.")
-    if source in SHIPPED and not Path(source).is_dir():
-        folder, card = locate(FOLDER / source, revision)
-        card |= card_of(SHIPPED[source])
-    else:
-        folder, card = locate(source, revision)
+    folder, card = find(source, revision)
     pretrained = load(folder)
     longest = pretrained.max_context
     if context_length is None:
         context_length = min(pretrained.usual_context, longest)
     check_positive_integers(context_length=context_length)
     check_at_most(context_length=context_length, **{"the longest that it reads": longest})
-    model = pretrained.build(context_length, prediction_length, 1)
+    covariates = Covariates.named(past=past, future=future)
+    model = pretrained.build(context_length, prediction_length, 1, covariates.sizes())
     if freq is not None:
         offset_of(freq)  # raises
     card["parameters"] = model.count_params()
     card["trainable_parameters"] = count_trainable(model, trainable, lora_rank)
     options = {"optimizer": keras.optimizers.Adam(1e-4, clipnorm=1.0), **options}
+    options |= {"past": past, "future": future}
     options.setdefault("alias", card["name"].rpartition("/")[2])
     forecaster = Forecaster(model, context_length, prediction_length, scaler=None, **options)
     tuning = {"trainable": trainable, "lora_rank": lora_rank}
-    forecaster.fitted = Fitted(model, None, Covariates(), given_freq=freq, **tuning, card=card)
+    forecaster.fitted = Fitted(model, None, covariates, given_freq=freq, **tuning, card=card)
     if verbose:
         print(summary(card))
     return forecaster
+
+
+def find(source, revision=None):
+    """The folder of published weights and their card, see `from_pretrained`."""
+    if source in SHIPPED and not Path(source).is_dir():
+        folder, card = locate(FOLDER / source, revision)
+        return folder, card | card_of(SHIPPED[source])
+    return locate(source, revision)

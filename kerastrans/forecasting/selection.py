@@ -97,7 +97,7 @@ def select(
     weights, loss = greedy_weights([result.forecasts for result in results], judge.loss)
     leaderboard = _leaderboard(results, weights, loss)
     chosen = [(x.forecaster, w) for x, w in zip(results, weights, strict=True) if w]
-    return ensemble_of(chosen, columns, frame, static, held_out, leaderboard, seed)
+    return ensemble_of(chosen, frame, static, held_out, leaderboard, seed)
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,15 @@ import contextlib
 import keras
 import numpy as np
 
-from kerastrans.data.sampling import SAMPLINGS
 from kerastrans.forecasting.building import compile_model
 from kerastrans.forecasting.checkpoint import Checkpoint
-from kerastrans.forecasting.defaults import VALIDATING
+from kerastrans.forecasting.defaults import VALIDATING, HeldOut
 from kerastrans.forecasting.examples import Examples
 from kerastrans.forecasting.fitted import BATCH
+from kerastrans.forecasting.losses import report_zeros
 from kerastrans.forecasting.patience import Patience
 from kerastrans.forecasting.progress import Progress
-from kerastrans.utils.validation import check_choice, check_positive_integers
+from kerastrans.utils.validation import check_positive_integers
 
 # Where the held-out part of each series ends the training:
 EPOCHS = 100  # at most
@@ -37,14 +37,11 @@ _REPLACED = {
 }
 
 
-def check_options(
-    config, validation_size, stride, batch_size, epochs, time_limit, sampling, kwargs
-):
+def check_options(config, validation_size, batch_size, epochs, time_limit, kwargs):
     """Raise ValueError for arguments of `fit` that it does not take, or that cannot be."""
     for name in sorted(set(kwargs) & set(_REPLACED)):
         raise ValueError(f"fit takes no {name!r}: use {_REPLACED[name]}.")
-    check_positive_integers(stride=stride, batch_size=batch_size)
-    check_choice("sampling", sampling, SAMPLINGS)
+    check_positive_integers(batch_size=batch_size)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be seconds above 0 or None, got {time_limit!r}.")
     if epochs not in (None, 0):
@@ -63,29 +60,29 @@ def train(
     model,
     panels,
     held_out,
+    sampling,
     *,
     validation_size,
-    stride,
     batch_size,
     epochs,
     time_limit,
-    sampling,
     checkpoint=None,
     **kwargs,
 ):
-    """Train a model on some panels, of which the last `held_out` steps of each series validate.
+    """Train a model on some panels, but for what is `held_out`.
 
     Returns:
         `Examples`, and Keras's history; None for a model without weights.
     """
     most = VALIDATING if validation_size is None else None
-    examples = Examples(config, model, panels, stride, held_out, sampling, most)
+    examples = Examples(config, model, panels, held_out, sampling, most)
     if not model.trainable_weights or epochs == 0:
         return examples, None
     parts = [examples.steps(part, batch_size) for part in (0, 1)]
-    if validation_size is None and held_out and not all(parts):
+    if validation_size is None and held_out.steps and not all(parts):
         # No known step can be held out.
-        examples = Examples(config, model, panels, stride, 0, sampling)
+        examples = Examples(config, model, panels, HeldOut(), sampling)
+    report_zeros(model.loss, examples.zeros)
     if checkpoint is not None:
         steps = kwargs.get("steps_per_epoch")
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}
@@ -105,7 +102,7 @@ def rows_seen(fitted, examples, history, *, has_chosen):
     Returns:
         Dict of "trained" and "chosen_by", as in `Fitted`.
     """
-    chosen = examples.held_out if has_chosen and examples.validation_size else {}
+    chosen = examples.chosen_by if has_chosen else {}
     seen = {"trained": examples.trained, "chosen_by": chosen}
     for part, ends in seen.items():
         ends = {} if history is None else ends  # a baseline, or no epoch, trains on nothing
@@ -123,7 +120,7 @@ def fit_model(examples, batch_size, epochs, time_limit, checkpoint=None, **kwarg
         DivergedError: weights that are no longer finite.
         ValueError: a checkpoint of another training.
     """
-    config, model, held_out = examples.config, examples.model, examples.validation_size
+    config, model, held_out = examples.config, examples.model, examples.held_out.steps
     if not examples.steps(0, batch_size):
         raise ValueError(
             f"no window to train on: the longest series has {examples.longest} steps, {held_out} "

@@ -15,11 +15,12 @@ import keras  # first, so that kerastrans._register finds no module half importe
 from kerastrans.heads.base import Head
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.known_targets import KnownTargets
-from kerastrans.heads.losses import CRPS, NegativeLogLikelihood, Pinball, PointError
+from kerastrans.heads.losses import CRPS, NegativeLogLikelihood, Pinball
 from kerastrans.heads.mixture import MixtureHead
 from kerastrans.heads.negative_binomial import NegativeBinomialHead
 from kerastrans.heads.normal import NormalHead
 from kerastrans.heads.point import PointHead
+from kerastrans.heads.point_error import PointError
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.heads.samples import Samples
 from kerastrans.heads.student_t import StudentTHead

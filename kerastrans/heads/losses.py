@@ -3,68 +3,26 @@
 import keras
 from keras import ops
 
-from kerastrans.utils.validation import check_choice, check_levels
+from kerastrans.utils.validation import check_levels
 
 
-class _MaskedLoss(keras.losses.Loss):
-    """Mean of `errors` over the targets that are not NaN."""
+class MaskedLoss(keras.losses.Loss):
+    """Mean of `errors` over the targets that `counts` says: those that are not NaN."""
+
+    def counts(self, y_true):
+        """Which targets have an error, bool."""
+        return ops.isfinite(y_true)
 
     def call(self, y_true, y_pred):
-        known = ops.isfinite(y_true)
+        known = self.counts(y_true)
         weights = ops.cast(known, y_pred.dtype)
         errors = self.errors(ops.where(known, y_true, ops.zeros_like(y_true)), y_pred)
         errors = ops.where(known, errors, ops.zeros_like(errors))
         return errors / ops.maximum(ops.mean(weights), 1e-6)
 
 
-POINT_ERRORS = {
-    "mae": ops.abs,
-    "mse": ops.square,
-    "huber": lambda x: ops.where(ops.abs(x) < 1, 0.5 * ops.square(x), ops.abs(x) - 0.5),
-}
-
-
 @keras.saving.register_keras_serializable(package="kerastrans")
-class PointError(_MaskedLoss):
-    """Mean absolute ("mae"), squared ("mse") or Huber error (delta 1) of the known targets.
-
-    Targets and forecasts are `(batch, prediction_length, num_channels)`; NaN targets are left out.
-
-    Args:
-        error: "mae", "mse" or "huber".
-        name: of the loss.
-        **kwargs: more arguments of `keras.losses.Loss`.
-
-    Raises:
-        ValueError: another error.
-
-    Example:
-        >>> import numpy as np
-        >>> loss = PointError("mse")
-        >>> float(loss(np.array([[[1.0], [np.nan]]]), np.array([[[3.0], [5.0]]])))
-        4.0
-    """
-
-    def __init__(self, error="mae", name="point_error", **kwargs):
-        check_choice("error", error, tuple(POINT_ERRORS))
-        super().__init__(name=name, **kwargs)
-        self.error = error
-
-    def errors(self, y_true, y_pred):
-        """The error of each target."""
-        return POINT_ERRORS[self.error](y_true - y_pred)
-
-    def fits(self, head):
-        """Whether this loss reads the forecasts of `head`."""
-        return not head.has_parameter_axis
-
-    def get_config(self):
-        """The arguments of the constructor."""
-        return {**super().get_config(), "error": self.error}
-
-
-@keras.saving.register_keras_serializable(package="kerastrans")
-class Pinball(_MaskedLoss):
+class Pinball(MaskedLoss):
     """Pinball loss, mean over the levels, of the known targets; twice it approximates the CRPS.
 
     Targets are `(batch, prediction_length, num_channels)`, forecasts have the quantiles as a last
@@ -107,7 +65,7 @@ class Pinball(_MaskedLoss):
         return {**super().get_config(), "levels": list(self.levels)}
 
 
-class _HeadLoss(_MaskedLoss):
+class _HeadLoss(MaskedLoss):
     """A loss that the head itself computes, by the method called `_method`."""
 
     def __init__(self, head, **kwargs):

@@ -4,7 +4,7 @@ import keras
 from keras import layers
 
 from kerastrans.heads.base import Head
-from kerastrans.heads.losses import POINT_ERRORS, PointError
+from kerastrans.heads.point_error import MEDIANS, POINT_ERRORS, PointError
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
@@ -14,11 +14,11 @@ class PointHead(Head):
     """One number for each step and channel: a layer that changes nothing, but knows its loss.
 
     Its forecast is `(batch, prediction_length, num_channels)`: there is no parameter axis. What
-    is forecast follows from the loss: "mae" is least at the median, "mse" at the mean, "huber"
-    between the two.
+    is forecast follows from the loss: "mae" and "mase" are least at the median, "mse" at the mean,
+    "huber" between the two; "mape" is below the median.
 
     Args:
-        loss: "mae", "mse" or "huber", the loss that trains it; NaN targets are left out.
+        loss: the loss that trains it, see `PointError`; NaN targets are left out.
         **kwargs: more arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -49,7 +49,7 @@ class PointHead(Head):
     @property
     def point_is_median(self):
         """Whether the point is the median: the absolute error is least there."""
-        return self.point_loss == "mae"
+        return self.point_loss in MEDIANS
 
     def split(self, x, prediction_length):
         """The values as they are."""
@@ -86,7 +86,7 @@ class PointHead(Head):
         return parameters
 
     def median(self, parameters):
-        """The forecast itself, where the loss is "mae".
+        """The forecast itself, where the loss is "mae" or "mase".
 
         Raises:
             ValueError: another loss, which trains no median.

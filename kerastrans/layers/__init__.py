@@ -22,6 +22,7 @@ from kerastrans.layers.lagged import LagChanges, SamePhase
 from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.legendre import LegendreExpansion
 from kerastrans.layers.linear_interpolation import LinearInterpolation
+from kerastrans.layers.median import Median
 from kerastrans.layers.missing_history import MissingHistory
 from kerastrans.layers.observed_normalization import ObservedNormalization
 from kerastrans.layers.observed_values import ObservedValues
@@ -73,6 +74,7 @@ __all__ = [
     "LearntPositionalEncoding",
     "LegendreExpansion",
     "LinearInterpolation",
+    "Median",
     "MissingHistory",
     "ObservedNormalization",
     "ObservedValues",

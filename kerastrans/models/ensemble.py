@@ -1,4 +1,4 @@
-"""Several models as one: each scales its own context, and their quantiles are averaged."""
+"""Several models as one: each scales its own context, and their forecasts are averaged."""
 
 from dataclasses import dataclass
 
@@ -10,6 +10,7 @@ from kerastrans import heads
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.layers import Median
 from kerastrans.models.projections import add
 from kerastrans.utils.model_files import without_optimizer
 
@@ -20,14 +21,14 @@ class Member:
 
     Attributes:
         model: functional Keras model of "history", and perhaps covariates, whose head is
-            a `kerastrans.heads.QuantileHead`.
+            a `kerastrans.heads.QuantileHead` or a `kerastrans.heads.PointHead`.
         scaler: `WindowScaler` that it was trained with.
-        weight: float, its share.
+        weight: float, its share of a mean; None for a median.
     """
 
     model: keras.Model
     scaler: WindowScaler
-    weight: float
+    weight: float | None = None
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -70,52 +71,66 @@ class WindowScaling(keras.layers.Layer):
         return {**super().get_config(), **own}
 
 
-def build_ensemble(members, levels, name="ensemble"):
-    """One functional model of the weighted mean of the quantiles of several, which are copied.
+def build_ensemble(members, levels=None, name="ensemble"):
+    """One functional model of the forecasts of several, which are copied.
+
+    The weighted mean of their points, or of their quantiles; the median where they have no weights.
 
     Args:
         members: list of `Member`, of one prediction length and number of channels.
-        levels: the levels of their heads.
+        levels: the levels of their heads; None for points.
         name: str, name of the model.
 
     Returns:
         A functional Keras model of the longest history, in the units of the series and NaN where
         missing, and of the covariates that a member takes, to
-        `(batch, prediction_length, num_channels, len(levels))`.
+        `(batch, prediction_length, num_channels)`, and `len(levels)` of quantiles.
 
     Raises:
         ValueError: a member whose head has other levels.
 
-    Source: Vincent (1912), averages of quantiles; Lichtendahl, Grushka-Cockayne, Winkler (2013).
+    Source: Vincent (1912), averages of quantiles; Lichtendahl, Grushka-Cockayne, Winkler (2013);
+    Oreshkin et al. (2020), section 3.4, the median.
     """
+    _check_heads(members, levels)
+    inputs = {name: keras.Input(shape, name=name) for name, shape in _shapes(members).items()}
+    parts = [_forecast_of(member, number, inputs) for number, member in enumerate(members)]
+    if members[0].weight is None:
+        combined = Median(dtype="float32")(parts)
+    else:
+        weighted = zip(parts, members, strict=True)
+        combined = add([layers.Rescaling(member.weight)(part) for part, member in weighted])
+    outputs = heads.PointHead()(combined) if levels is None else GivenQuantiles(levels)(combined)
+    return keras.Model(inputs if len(inputs) > 1 else inputs["history"], outputs, name=name)
+
+
+def _check_heads(members, levels):
     for member in members:
         head = heads.of(member.model)
-        if tuple(getattr(head, "levels", ())) != tuple(levels):
+        if levels is None and not isinstance(head, heads.PointHead):
+            raise ValueError(f"{member.model.name} forecasts no points.")
+        if levels is not None and tuple(getattr(head, "levels", ())) != tuple(levels):
             raise ValueError(f"{member.model.name} forecasts no quantiles at {list(levels)}.")
-    inputs = {
-        tensor.name: keras.Input(tensor.shape[1:], name=tensor.name)
-        for tensor in map(_largest, _by_name(members).values())
-    }
-    context_length = inputs["history"].shape[1]
-    parts = []
-    for number, member in enumerate(members):
-        # A copy: not compiled, and by a name of its own, of which a model has only one each.
-        model = without_optimizer(member.model, f"{member.model.name}_{number}")
-        length = history_input(member.model).shape[1]
-        scaling = WindowScaling(
-            member.scaler.kind, member.scaler.season, fill=not takes_missing(member.model)
-        )
-        scaled, center, scale = scaling(inputs["history"][:, context_length - length :])
-        own = {history_input(member.model).name: scaled}
-        for tensor in inputs_of(member.model)[1:]:
-            own[tensor.name] = _part_of(inputs[tensor.name], tensor.shape)
-        outputs = model(own if len(own) > 1 else scaled)
-        # The centre first: what comes second in a sum, and has one axis above 1, Keras 3.15.1 takes
-        # for a bias on TensorFlow where that axis is as long as another one of the first.
-        moved = ops.expand_dims(center, -1) + outputs * ops.expand_dims(scale, -1)
-        parts.append(layers.Rescaling(member.weight)(moved))
-    outputs = GivenQuantiles(levels)(add(parts))
-    return keras.Model(inputs if len(inputs) > 1 else inputs["history"], outputs, name=name)
+
+
+def _forecast_of(member, number, inputs):
+    """The forecast of a copy of a member, in the units of the series."""
+    # A copy: not compiled, and by a name of its own, of which a model has only one each.
+    model = without_optimizer(member.model, f"{member.model.name}_{number}")
+    length, context_length = history_input(member.model).shape[1], inputs["history"].shape[1]
+    scaling = WindowScaling(
+        member.scaler.kind, member.scaler.season, fill=not takes_missing(member.model)
+    )
+    scaled, center, scale = scaling(inputs["history"][:, context_length - length :])
+    own = {history_input(member.model).name: scaled}
+    for tensor in inputs_of(member.model)[1:]:
+        own[tensor.name] = _part_of(inputs[tensor.name], tensor.shape)
+    outputs = model(own if len(own) > 1 else scaled)
+    if len(outputs.shape) == 4:
+        center, scale = ops.expand_dims(center, -1), ops.expand_dims(scale, -1)
+    # The centre first: what comes second in a sum, and has one axis above 1, Keras 3.15.1 takes
+    # for a bias on TensorFlow where that axis is as long as another one of the first.
+    return center + outputs * scale
 
 
 def with_residuals(model, residuals, levels):
@@ -136,19 +151,17 @@ def with_residuals(model, residuals, levels):
     return keras.Model(inputs, GivenQuantiles(levels)(quantiles), name=model.name)
 
 
-def _by_name(members):
-    """Dict from the name of an input to the tensors of all members that have it."""
-    tensors = {}
+def _shapes(members):
+    """Dict from the name of an input to its shape: of the longest history, and the most columns."""
+    steps, widths = 0, {}
     for member in members:
+        steps = max(steps, history_input(member.model).shape[1])
         for number, tensor in enumerate(inputs_of(member.model)):
-            tensors.setdefault("history" if number == 0 else tensor.name, []).append(tensor)
-    first = tensors.pop("history")
-    return {"history": first, **tensors}
-
-
-def _largest(tensors):
-    """Of inputs of one name the longest and widest."""
-    return max(tensors, key=lambda tensor: tuple(size or 0 for size in tensor.shape))
+            name = tensor.name if number else "history"
+            widths[name] = max(tensor.shape[-1], widths.get(name, 0))
+    lengths = dict.fromkeys(("history", "past_covariates"), (steps,))
+    lengths["future_covariates"] = (steps + members[0].model.output_shape[1],)
+    return {name: (*lengths.get(name, ()), width) for name, width in widths.items()}
 
 
 def _part_of(tensor, shape):

@@ -35,6 +35,7 @@ def build_nbeats_model(
     hidden_dim=512,
     num_layers=4,
     degree=2,
+    from_last_value=False,
     head=None,
     name="nbeats",
 ):
@@ -54,6 +55,8 @@ def build_nbeats_model(
         hidden_dim: int, width of each block's network.
         num_layers: int, depth of each block's network.
         degree: int, of a trend's polynomial.
+        from_last_value: bool, whether the blocks draw the distance to the last known value of each
+            channel, as in the reference code, or the forecast itself, as in the paper.
         head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
         name: str, name of the model.
 
@@ -119,7 +122,8 @@ def build_nbeats_model(
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
-    outputs = window.forecast(x, head, prediction_length)
+    level = window.last_value(prediction_length) if from_last_value else None
+    outputs = window.forecast(x, head, prediction_length, shift=level)
     return keras.Model(window.history, outputs, name=name)
 
 

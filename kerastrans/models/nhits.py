@@ -3,7 +3,7 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import BasisExpansion, Dropout, ReversibleInstanceNormalization
+from kerastrans.layers import BasisExpansion, Dropout
 from kerastrans.models.builders import checked
 from kerastrans.models.projections import add, dense
 from kerastrans.models.window import open_window
@@ -108,18 +108,9 @@ def build_nhits_model(
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
-    level = _last_value(window, prediction_length) if from_last_value else None
+    level = window.last_value(prediction_length) if from_last_value else None
     outputs = window.forecast(x, head, prediction_length, shift=level)
     return keras.Model(window.history, outputs, name=name)
-
-
-def _last_value(window, prediction_length):
-    """Last known value of each channel at every step to come: `(batch, prediction_length, c)`."""
-    normalization = ReversibleInstanceNormalization("last", None, name="last_value")
-    _, statistics = normalization(window.history)
-    # On the scale of what the network sees: the head brings the sum of both back.
-    level = (statistics[:, :1] - window.statistics[:, :1]) / window.statistics[:, 1:]
-    return ops.repeat(level, prediction_length, axis=1)
 
 
 def _max_pool(x, pool_size):

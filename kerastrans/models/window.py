@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import keras
+from keras import ops
 
 from kerastrans.layers import MissingHistory, ReversibleInstanceNormalization
 
@@ -22,6 +23,16 @@ class Window:
     values: keras.KerasTensor
     normalization: ReversibleInstanceNormalization
     statistics: keras.KerasTensor
+
+    def last_value(self, prediction_length):
+        """Last known value of each channel at every step to come, on the scale of `values`.
+
+        `(batch, prediction_length, num_channels)`, for the `shift` of `forecast`.
+        """
+        normalization = ReversibleInstanceNormalization("last", None, name="last_value")
+        _, statistics = normalization(self.history)
+        level = (statistics[:, :1] - self.statistics[:, :1]) / self.statistics[:, 1:]
+        return ops.repeat(level, prediction_length, axis=1)
 
     def forecast(self, x, head, prediction_length, shift=None):
         """The end of the model: a head applied to raw values, see `Head.forecast`."""

@@ -7,7 +7,7 @@ import logging
 import threading
 from pathlib import Path
 
-from kerastrans.decoding.graph import inputs_of
+from kerastrans.decoding.graph import inputs_of, missing_inputs
 from kerastrans.export.forecast import describe
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.hosts import HostCheck
@@ -71,6 +71,7 @@ def create_app(
     # What an autoregressive model decodes from is its own.
     symbols = {"history": history}
     symbols |= {x.name: x for x in further if x.name != "decoder_inputs"}
+    missing = missing_inputs(forecaster.model) | {"history"}
     facts = describe(forecaster.model, symbols, forecaster.prediction_length)
     lock = threading.Lock()  # one thread at a time compiles and runs the model
 
@@ -97,7 +98,8 @@ def create_app(
     @app.post(f"/v1/models/{name}:predict")
     async def predict(request: fastapi.Request):
         body = await read_body(request, "application/json", max_bytes, body_timeout)
-        outputs = await _submit(app.state.batcher, read_instances(body, symbols, max_batch))
+        instances = read_instances(body, symbols, max_batch, missing)
+        outputs = await _submit(app.state.batcher, instances)
         return JSONResponse({"predictions": json_rows(outputs)})
 
     @app.post("/v1/forecast")

@@ -60,13 +60,14 @@ async def read_body(request, content_type, max_bytes, timeout):
     return b"".join(parts)
 
 
-def read_instances(body, symbols, max_batch):
+def read_instances(body, symbols, max_batch, missing=("history",)):
     """The arrays of the instances in a body.
 
     Args:
         body: bytes, JSON: `{"instances": [history, ...]}` or `[{"history": ..., ...}]`.
         symbols: dict from the names of the inputs to their KerasTensors.
         max_batch: int, instances in a body.
+        missing: names of the inputs that take null for a missing value.
 
     Returns:
         Dict of arrays `(batch, ...)`: "history" in float64, null being NaN, the others in the
@@ -91,11 +92,11 @@ def read_instances(body, symbols, max_batch):
         if unknown:
             known = ", ".join(map(repr, symbols))
             raise RequestError(f"instance {number} has {unknown[0]!r}, inputs are {known}.")
-    return {key: _array(instances, key, symbol) for key, symbol in symbols.items()}
+    return {key: _array(instances, key, symbol, key in missing) for key, symbol in symbols.items()}
 
 
-def _array(instances, key, symbol):
-    """One input of all instances as an array; null is NaN in a history and refused elsewhere."""
+def _array(instances, key, symbol, may_miss):
+    """One input of all instances as an array; null is NaN where values may miss, or refused."""
     shape = tuple(symbol.shape[1:])
     rows = []
     for number, instance in enumerate(instances):
@@ -111,7 +112,7 @@ def _array(instances, key, symbol):
             raise RequestError(f"{where} must be an array of numbers {shape}.")
         if row.shape != shape:
             raise RequestError(f"{where} must have shape {shape}, got {row.shape}.")
-        if np.isinf(row).any() or (np.isnan(row).any() and key != "history"):
+        if np.isinf(row).any() or (np.isnan(row).any() and not may_miss):
             raise RequestError(f"{where} must be finite.")
         if np.isnan(row).all():
             raise RequestError(f"{where} has no value.")

@@ -77,6 +77,16 @@ def check_choice(name, value, choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
 
 
+def check_columns(**kinds):
+    """Raise ValueError for the first list of column names that is one name, or has one twice."""
+    for kind, names in kinds.items():
+        if isinstance(names, str):
+            raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
+        for name in names:
+            if list(names).count(name) > 1:
+                raise ValueError(f"{kind} names the column {name!r} twice.")
+
+
 def check_levels(levels):
     """The levels as a tuple of floats; ValueError unless increasing and in (0, 1)."""
     levels = tuple(map(float, levels if isinstance(levels, Iterable) else [levels]))

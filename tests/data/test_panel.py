@@ -175,6 +175,26 @@ def test_training_windows_are_inside_their_series_and_validation_after_them():
     assert (cuts - 10 >= panel.begins[series]).all()
 
 
+def test_a_limit_takes_the_last_origins_of_each_series_up_to_the_last_step_that_trains():
+    panel = read_panel(long_frame([40, 9, 3, 25]))
+    (series, cuts), (val_series, _) = training_cuts(panel, 10, 4, held_out=6, limit=5)
+    ends = panel.cuts - 6
+    np.testing.assert_array_equal(np.bincount(series, minlength=4), [5, 2, 0, 5])
+    assert ((ends[series] - 5 <= cuts) & (cuts < ends[series])).all()
+    assert (cuts > panel.begins[series]).all()
+    whole = training_cuts(panel, 10, 4, held_out=6)[1]
+    np.testing.assert_array_equal(val_series, whole[0])
+    (series, _), _ = training_cuts(panel, 10, 4, pad=False, limit=5)
+    np.testing.assert_array_equal(np.bincount(series, minlength=4), [5, 0, 0, 5])
+
+
+def test_a_window_whose_known_targets_are_all_held_out_does_not_train():
+    frame = long_frame([30])
+    frame.loc[[18, 19], "y"] = np.nan  # the last two steps that train
+    (_, cuts), _ = training_cuts(read_panel(frame), 10, 4, held_out=10, limit=4)
+    np.testing.assert_array_equal(cuts, [17, 18])  # rows begin at 1
+
+
 @pytest.mark.parametrize("held_out", [1, 3])
 def test_a_validation_part_shorter_than_a_forecast_is_refused(held_out):
     panel = read_panel(long_frame([40]))

@@ -162,6 +162,26 @@ def test_nothing_from_the_cut_on_changes_what_a_model_sees(seed, cut, fill):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("future", [(), ("price",)])
+def test_targets_from_a_limit_on_are_not_known_wherever_the_series_is(future):
+    frame = long_frame([20, 15]).assign(price=lambda x: x.index**2.0)
+    panel = read_panel(frame, covariates=Covariates.of(frame, future=future))
+    series, cuts = np.array([0, 0, 1]), panel.cuts[[0, 0, 1]] - [3, 1, 2]
+    ends = panel.cuts[series]
+    whole = Windows(panel, 6, 3, series[:1], cuts[:1], ends=ends[:1])
+    limited = Windows(panel, 6, 3, series, cuts, ends=ends, limits=ends)
+    inputs, targets = next(iter(limited.batches(3)))
+    expected = np.arange(3) >= np.array([3, 1, 2])[:, None]
+    np.testing.assert_array_equal(np.isnan(to_numpy(targets))[..., 0], expected)
+    inputs_of_whole, targets_of_whole = next(iter(whole.batches(1)))
+    np.testing.assert_array_equal(to_numpy(targets)[:1], to_numpy(targets_of_whole))
+    for a, b in zip(*map(keras.tree.flatten, (inputs, inputs_of_whole)), strict=True):
+        np.testing.assert_array_equal(to_numpy(a)[:1], to_numpy(b))
+    if future:  # nor is what would be known ahead of them
+        ahead = to_numpy(inputs["future_covariates"])[:, 6:, 0]
+        np.testing.assert_array_equal(ahead == 0, expected)
+
+
 @pytest.mark.parametrize("fill", FILLS)
 def test_histories_are_filled_as_windows_are(fill):
     frame = long_frame([20])

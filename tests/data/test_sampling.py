@@ -5,7 +5,8 @@ import pytest
 
 from kerastrans import Forecaster, zoo
 from kerastrans.data.panel import read_panel
-from kerastrans.data.sampling import window_weights
+from kerastrans.data.sampling import Sampling, window_weights
+from kerastrans.forecasting.defaults import HeldOut
 from kerastrans.forecasting.examples import Examples
 from tests.conftest import to_numpy
 from tests.data.test_panel import long_frame
@@ -15,7 +16,7 @@ def drawn(sampling, frame, steps=300):
     """The share of each series, told by its level, in the windows of a training."""
     config = Forecaster("nlinear", 6, 3, head="point", scaler=None).config
     model = zoo.build("nlinear", 6, 3, 1)
-    examples = Examples(config, model, [read_panel(frame)], 1, 3, sampling)
+    examples = Examples(config, model, [read_panel(frame)], HeldOut(3), Sampling(kind=sampling))
     batches = iter(examples.batches(0, 32))
     levels = np.concatenate(
         [to_numpy(next(batches)[1]).mean(axis=(1, 2)).round(-2) for _ in range(steps)]
@@ -30,6 +31,18 @@ def test_each_series_is_drawn_as_often_as_its_sampling_says():
     np.testing.assert_allclose(drawn("series", frame), 0.25, atol=0.02)
     sizes = counts * [0.8, 100.0, 200.0, 300.0]
     np.testing.assert_allclose(drawn("scale", frame), sizes / sizes.sum(), atol=0.02)
+
+
+def test_a_limit_trains_on_the_end_of_each_series_and_on_nothing_after():
+    config = Forecaster("nlinear", 6, 3, head="point", scaler=None).config
+    panel = read_panel(long_frame([60, 40]))
+    parts = [config, zoo.build("nlinear", 6, 3, 1), [panel], HeldOut(3)]
+    training, validating = Examples(*parts, Sampling(limit=2)).windows(0)
+    np.testing.assert_array_equal(training.series, [0, 0, 1, 1])
+    np.testing.assert_array_equal(panel.cuts[training.series] - training.cuts, [5, 4, 5, 4])
+    _, targets = next(iter(training.batches(4)))
+    np.testing.assert_array_equal(np.isnan(to_numpy(targets)).sum(axis=(1, 2)), [1, 2, 1, 2])
+    assert np.isfinite(to_numpy(next(iter(validating.batches(2)))[1])).all()
 
 
 def weights_of(sizes, sampling="scale", held_out=0):
@@ -57,6 +70,8 @@ def test_a_series_of_zeros_is_drawn_too(sizes):
 def test_bad_samplings_are_refused(tmp_path):
     pytest.importorskip("pyarrow")
     forecaster = Forecaster("nlinear", 6, 3)
+    with pytest.raises(ValueError, match="window_sampling_limit must be an integer of at least 1"):
+        forecaster.fit(long_frame([30]), window_sampling_limit=0)
     with pytest.raises(ValueError, match=r"sampling must be one of .*, got 'length'"):
         forecaster.fit(long_frame([30]), sampling="length")
     for number in range(2):

@@ -34,6 +34,44 @@ def test_the_end_of_each_series_is_held_out(series, length, steps):
 
 
 @pytest.mark.parametrize(
+    ("series", "length", "expected"),
+    [
+        (500, 59, defaults.HeldOut(12, 64 / 500)),  # less than five forecasts
+        (60, 24, defaults.HeldOut(12, 12 / 60)),
+        (500, 60, defaults.HeldOut(12)),
+        (49, 59, defaults.HeldOut(12)),  # too few to hold some out
+        (49, 20, defaults.HeldOut(0)),
+        (1, 10_000, defaults.HeldOut(64 * 12)),
+    ],
+)
+def test_of_many_short_series_some_are_held_out(series, length, expected):
+    frame = pd.DataFrame({"unique_id": np.repeat(np.arange(series), length)})
+    assert defaults.held_out(frame, 12) == expected
+
+
+def many_short():
+    """Series of 14 years, as half of M3's."""
+    return pd.concat([wave(14, f"w{number:02}", "YS") for number in range(60)])
+
+
+def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast():
+    frame = many_short()
+    forecaster = Forecaster("nlinear", prediction_length=6).fit(frame, time_limit=1e-6, verbose=0)
+    assert forecaster.config.context_length == 8
+    fitted, (ends,) = forecaster.fitted, {*forecaster.fitted.chosen_by.values()}
+    assert len(fitted.chosen_by) == 12  # a fifth
+    assert len(fitted.trained) == 48
+    assert not set(fitted.chosen_by) & set(fitted.trained)
+    assert set(fitted.trained.values()) == {ends}
+    # Other values in what is held out change the loss that ends the training, and no weight.
+    changed = frame.copy()
+    changed.loc[changed["unique_id"].isin(list(fitted.chosen_by)), "y"] **= 2
+    second = forecaster.clone().fit(changed, time_limit=1e-6, verbose=0)
+    assert second.history.history["loss"] == forecaster.history.history["loss"]
+    assert second.history.history["val_loss"] != forecaster.history.history["val_loss"]
+
+
+@pytest.mark.parametrize(
     ("freq", "length", "horizon", "context"),
     [
         ("h", 5_000, 24, 336),  # two weeks

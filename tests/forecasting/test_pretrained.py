@@ -291,7 +291,7 @@ def test_the_guide_runs(folder, tmp_path, monkeypatch):
         ({"trainable": "some"}, "trainable must be one of 'all', 'lora', 'head', got 'some'"),
         ({"lora_rank": 0}, "lora_rank"),
         ({"scaler": "mase"}, "takes no 'scaler': the published model decides it"),
-        ({"calendar": True}, "has no input 'future_covariates'"),
+        ({"calendar": True}, "takes no 'calendar': the published model decides it"),
     ],
 )
 def test_what_cannot_be_is_refused(folder, kwargs, message):

@@ -7,6 +7,7 @@ from kerastrans.layers import (
     ChannelSegmentEmbedding,
     FutureClock,
     GlobalToken,
+    Median,
     RecurrentCycle,
     RecurrentForecaster,
     ValueEmbedding,
@@ -68,3 +69,9 @@ def test_recurrent_forecaster_feeds_its_own_forecasts_back():
     for step in range(4):
         seen = np.concatenate([x, forecast[:, :step]], axis=1)
         np.testing.assert_allclose(to_numpy(one(seen))[:, 0], forecast[:, step], atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 6])
+def test_median_is_that_of_numpy(count):
+    parts = np.random.default_rng(count).normal(size=(count, 3, 4)).astype("float32")
+    np.testing.assert_allclose(to_numpy(Median()(list(parts))), np.median(parts, axis=0), rtol=1e-6)

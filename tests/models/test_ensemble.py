@@ -58,3 +58,19 @@ def test_residuals_are_added_to_points_at_each_step_and_level(tmp_path):
 def test_members_have_one_set_of_levels():
     with pytest.raises(ValueError, match=r"nlinear forecasts no quantiles at \[0.2, 0.5\]"):
         build_ensemble([member(1.0, 8, 2)], (0.2, 0.5))
+    with pytest.raises(ValueError, match="nlinear forecasts no points"):
+        build_ensemble([member(1.0, 8, 2)])
+
+
+@pytest.mark.parametrize("horizon", [1, 3, 8])
+def test_points_are_combined_by_their_median_where_there_are_no_weights(horizon):
+    members = [
+        Member(zoo.build("last_value", length, horizon, 1), WindowScaler(kind))
+        for length, kind in ((8, "standard"), (2, "mean_abs"), (3, None))
+    ]
+    members.append(Member(zoo.build("moving_average", 8, horizon, 1), WindowScaler()))
+    run = compile_inference(build_ensemble(members))
+    history = np.random.default_rng(0).normal(50, 9, (3, 8, 1)).astype("float32")
+    found = run(history)
+    assert found.shape == (3, horizon, 1)
+    np.testing.assert_allclose(found, np.repeat(history[:, -1:], horizon, axis=1), rtol=1e-5)

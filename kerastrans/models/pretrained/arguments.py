@@ -17,6 +17,17 @@ def refuse_extras(name, *values):
             raise ValueError(f"{name} takes no {extra}: each series is on its own.")
 
 
+def refuse_covariates(name, covariates):
+    """Raise ValueError for a kind of covariates with columns; a model of single series takes none.
+
+    Args:
+        name: str, of the model.
+        covariates: None, or a dict of "past" and "future", see `PretrainedModel.build`.
+    """
+    for kind in sorted(kind for kind, columns in (covariates or {}).items() if columns):
+        raise ValueError(f"{name} takes no {kind} covariates: each series is on its own.")
+
+
 def as_levels(levels=None):
     """Probabilities in the order in which they are asked for; by default 0.1, 0.2 ... 0.9."""
     levels = DECILES if levels is None else tuple(map(float, levels))

@@ -8,7 +8,13 @@ from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.quantile import CLOSE
-from kerastrans.models.pretrained.arguments import as_levels, as_tasks, left_padded, refuse_extras
+from kerastrans.models.pretrained.arguments import (
+    as_levels,
+    as_tasks,
+    left_padded,
+    refuse_covariates,
+    refuse_extras,
+)
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
@@ -85,21 +91,23 @@ class PretrainedModel:
         below, above = quantiles[..., right - 1], quantiles[..., right]
         return below + share * (above - below)
 
-    def build(self, context_length, prediction_length, num_channels=1):
+    def build(self, context_length, prediction_length, num_channels=1, covariates=None):
         """A functional Keras model, as those of `kerastrans.zoo`, that shares these weights.
 
         Args:
             context_length: int, steps of history.
             prediction_length: int, steps to forecast.
             num_channels: int, each forecast on its own.
+            covariates: none of them, see `GroupedModel.build` for models that take some.
 
         Returns:
             A model from `(batch, context_length, num_channels)`, NaN where missing, to
             `(batch, prediction_length, num_channels, len(levels))`.
 
         Raises:
-            ValueError: A size below 1.
+            ValueError: A size below 1, or covariates.
         """
+        refuse_covariates(self.network.name, covariates)
         sizes = {"context_length": context_length, "prediction_length": prediction_length}
         check_positive_integers(**sizes, num_channels=num_channels)
         history = keras.Input((context_length, num_channels), name="history")

@@ -22,7 +22,8 @@ def known_names():
 def card_of(name):
     """The card of a name on the hub: a dict of "licence", "source", "trained_on" and "size".
 
-    What is not known is "not published".
+    What is not known is "not published". Where it is known, "seen" lists the names of
+    `kerastrans.datasets` that the weights were trained on, and "seen_source" is who says so.
 
     Raises:
         ValueError: Weights whose licence forbids their use here.

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.layers import ObservedNormalization
+from kerastrans.layers import ObservedNormalization, ObservedValues
 from kerastrans.models.pretrained.arguments import DECILES
 from kerastrans.models.pretrained.scaling import (
     arcsinh,
@@ -97,14 +97,12 @@ class GroupForecast:
         if known is None:
             return unknown, unknown
         count = known.shape[1]
-        known = known[..., :steps]
-        observed = ops.logical_not(ops.isnan(known))
-        values = (known - location[:, -count:]) / scale[:, -count:]
-        values = self._squashed(ops.where(observed, values, 0.0))
+        values, observed, _ = ObservedValues()(known[..., :steps])
+        values = self._squashed((values - location[:, -count:]) / scale[:, -count:]) * observed
         widths = [(0, 0), (0, 0), (0, steps - values.shape[-1])]
         return [
             ops.concatenate([unknown[:, count:], ops.pad(x, widths)], axis=1)
-            for x in (values, ops.cast(observed, values.dtype))
+            for x in (values, observed)
         ]
 
     def _merged(self, samples):
@@ -139,7 +137,8 @@ def _rows(paths):
 def _overwritten(paths, known):
     """Paths whose last series take the values that are known of them."""
     first = paths.shape[2] - known.shape[2]
-    known = ops.where(ops.isnan(known), paths[:, :, first:], known)
+    known, observed, _ = ObservedValues()(known)
+    known = ops.where(observed > 0, known, paths[:, :, first:])
     return ops.concatenate([paths[:, :, :first], known], axis=2)
 
 

@@ -67,7 +67,7 @@ class ChronosT5(PretrainedModel):
         self.values = ValueTokens(*limits, *sizes, own["pad_token_id"], end)
         self._run = {name: compile_by_name(part) for name, part in parts.items()}
 
-    def build(self, context_length, prediction_length, num_channels=1):
+    def build(self, context_length, prediction_length, num_channels=1, covariates=None):
         raise ValueError("chronos_t5 draws its forecasts: it has no functional model.")
 
     def forecast(

@@ -6,7 +6,8 @@ from keras import ops
 
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from kerastrans.export.savedmodel import run_savedmodel
-from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
+from kerastrans.forecasting.presets import FOLDER
+from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt, load
 
 from . import test_patchtst_fm, test_timesfm
 from .checkpoints import (
@@ -41,6 +42,10 @@ def patches():
     return test_patchtst_fm.patchtst_fm.load(config, test_patchtst_fm.weights(config))
 
 
+def zero():
+    return load(FOLDER / "kerastrans_zero")
+
+
 def run_onnx(path, history):
     onnxruntime = pytest.importorskip("onnxruntime")
     return onnxruntime.InferenceSession(path).run(["forecast"], {"history": history})[0]
@@ -61,7 +66,7 @@ EXPORTS = {
 
 @pytest.mark.parametrize("name", EXPORTS)
 @pytest.mark.parametrize(
-    "make", [bolt, second, times, patches, random_flowstate, random_fracast, random_toto]
+    "make", [bolt, second, times, patches, random_flowstate, random_fracast, random_toto, zero]
 )
 def test_an_export_forecasts_the_same(make, name, tmp_path):
     model = make().build(13, 11, num_channels=2)

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 import kerastrans
+from kerastrans import datasets
 from kerastrans.models.pretrained import cards, chronos_bolt, hub
 
 from ...loopback_hub import COMMIT, OLDER, running
@@ -152,6 +153,8 @@ def test_every_card_is_whole():
     for name in cards.known_names():
         card = cards.card_of(name)
         assert hub.NAME.fullmatch(name)
-        assert card.keys() == {"licence", "source", "trained_on", "size"}
+        assert card.keys() - {"seen", "seen_source"} == {"licence", "source", "trained_on", "size"}
+        assert set(card.get("seen", ())) <= set(datasets.names())
+        assert ("seen" in card) == ("seen_source" in card)
         assert card["licence"] == "Apache-2.0"
-        assert re.search(r"arXiv:|package", card["source"])
+        assert re.search(r"arXiv:|package|model card", card["source"])

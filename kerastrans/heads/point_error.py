@@ -1,0 +1,105 @@
+"""The errors of points that train: in the units of the series, or relative to its size."""
+
+import keras
+from keras import ops
+
+from kerastrans.heads.losses import MaskedLoss
+from kerastrans.utils.validation import check_choice
+
+
+def _absolute(y_true, y_pred):
+    return ops.abs(y_true - y_pred)
+
+
+def _squared(y_true, y_pred):
+    return ops.square(y_true - y_pred)
+
+
+def _huber(y_true, y_pred):
+    error = _absolute(y_true, y_pred)
+    return ops.where(error < 1, 0.5 * ops.square(error), error - 0.5)
+
+
+def _symmetric(y_true, y_pred):
+    """Twice the absolute error over the sum of both sizes, which has no gradient of its own.
+
+    With one, a forecast could lower its error by its size alone. A target of 0 has an error of 2,
+    whatever is forecast, and so no gradient either.
+    """
+    error = _absolute(y_true, y_pred)
+    error = ops.where(y_true == 0, ops.stop_gradient(error), error)
+    size = ops.stop_gradient(ops.abs(y_true) + ops.abs(y_pred))
+    return 2 * error / ops.where(size > 0, size, 1.0)
+
+
+def _relative(y_true, y_pred):
+    size = ops.abs(y_true)
+    return _absolute(y_true, y_pred) / ops.where(size > 0, size, 1.0)
+
+
+POINT_ERRORS = {
+    "mae": _absolute,
+    "mse": _squared,
+    "huber": _huber,
+    "smape": _symmetric,
+    "mape": _relative,
+    "mase": _absolute,
+}
+MEDIANS = ("mae", "mase")  # errors that are least at the median
+RELATIVE = ("smape", "mape")  # errors that do not change with the unit, but with the zero
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class PointError(MaskedLoss):
+    """Mean error of the known targets, NaN targets left out.
+
+    Targets and forecasts are `(batch, prediction_length, num_channels)`:
+
+    - "mae", "mse" and "huber" (delta 1) are the absolute, the squared and the Huber error;
+    - "smape" is `2 |y - f| / (|y| + |f|)`, from 0 to 2, whose denominator has no gradient, as in
+      the code of N-BEATS. A target of 0 trains nothing: its error is 2 for any forecast but 0;
+    - "mape" is `|y - f| / |y|`; targets of 0 are left out;
+    - "mase" is the absolute error of series that `WindowScaler("mase", season)` has scaled, which
+      divides by the mean absolute seasonal difference of each window's own context.
+
+    Errors relative to a series' size are the same after a scaler that multiplies, but not after
+    one that shifts, which `kerastrans.Forecaster` refuses.
+
+    Args:
+        error: "mae", "mse", "huber", "smape", "mape" or "mase".
+        name: of the loss.
+        **kwargs: more arguments of `keras.losses.Loss`.
+
+    Raises:
+        ValueError: another error.
+
+    Example:
+        >>> import numpy as np
+        >>> targets, forecasts = np.array([[[1.0], [np.nan]]]), np.array([[[3.0], [5.0]]])
+        >>> [float(PointError(error)(targets, forecasts)) for error in ("mse", "smape", "mape")]
+        [4.0, 1.0, 2.0]
+
+    Source: Oreshkin et al. (2020), section 2, for sMAPE, MAPE and MASE.
+    """
+
+    def __init__(self, error="mae", name="point_error", **kwargs):
+        check_choice("error", error, tuple(POINT_ERRORS))
+        super().__init__(name=name, **kwargs)
+        self.error = error
+
+    def counts(self, y_true):
+        """Which targets have an error: those that are known, and have a size to divide by."""
+        known = super().counts(y_true)
+        return ops.logical_and(known, y_true != 0) if self.error == "mape" else known
+
+    def errors(self, y_true, y_pred):
+        """The error of each target."""
+        return POINT_ERRORS[self.error](y_true, y_pred)
+
+    def fits(self, head):
+        """Whether this loss reads the forecasts of `head`."""
+        return not head.has_parameter_axis
+
+    def get_config(self):
+        """The arguments of the constructor."""
+        return {**super().get_config(), "error": self.error}

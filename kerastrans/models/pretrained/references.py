@@ -1,0 +1,133 @@
+"""How the authors' packages are called, each with the weights of a folder.
+
+A function takes the folder, a list of arrays `(variates, time)` and the horizon, and returns a list
+of arrays `(variates, prediction_length, 9)`, the deciles. None of the packages is a dependency.
+"""
+
+import functools
+import importlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from kerastrans.models.pretrained.arguments import DECILES
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The package that published weights came with.
+
+    Attributes:
+        module: what it is imported as.
+        package: what it is installed as.
+        forecast: see the module.
+    """
+
+    module: str
+    package: str
+    forecast: callable
+
+    def check(self):
+        """Raise ImportError where the package cannot be imported."""
+        try:
+            importlib.import_module(self.module)
+        except ImportError as error:
+            raise ImportError(
+                f"the reference package {self.package} cannot be imported ({error}): pip install "
+                f"{self.package}."
+            ) from None
+
+
+def reference_of(name):
+    """The `Reference` of a port by the name of its file.
+
+    Raises:
+        ValueError: None is known.
+    """
+    if name not in REFERENCES:
+        raise ValueError(
+            f"no reference package is known for {name}, only for {', '.join(REFERENCES)}."
+        )
+    return REFERENCES[name]
+
+
+def _by_rows(forecast):
+    """A function of `(folder, series, steps)` from one of rows `(time,)`, each on its own."""
+
+    @functools.wraps(forecast)
+    def by_task(folder, series, steps):
+        rows = np.stack([*forecast(folder, [row for task in series for row in task], steps)])
+        return np.split(rows, np.cumsum([len(task) for task in series])[:-1])
+
+    return by_task
+
+
+def _chronos(folder, series, steps):
+    """Chronos-2 takes the variates of a series together, Chronos-Bolt rows."""
+    import torch
+    from chronos import BaseChronosPipeline
+
+    pipeline = BaseChronosPipeline.from_pretrained(folder, device_map="cpu", torch_dtype="float32")
+    inputs = [torch.tensor(values) for values in series]
+    levels = list(DECILES)
+    found, _ = pipeline.predict_quantiles(inputs, prediction_length=steps, quantile_levels=levels)
+    return [np.asarray(x) for x in found]
+
+
+def _timesfm(folder, rows, steps):
+    import timesfm
+
+    model = timesfm.TimesFM_2p5_200M_torch.from_pretrained(folder, torch_compile=False)
+    sizes = model.model.config
+    options = timesfm.ForecastConfig(
+        max_context=sizes.context_limit - sizes.output_quantile_len,
+        max_horizon=steps,
+        normalize_inputs=True,
+        use_continuous_quantile_head=True,
+        force_flip_invariance=True,
+        infer_is_positive=True,
+        fix_quantile_crossing=True,
+        per_core_batch_size=len(rows),
+    )
+    model.compile(options)
+    return model.forecast(steps, rows)[1][..., 1:]
+
+
+def _granite(kind, folder, rows, steps, **options):
+    import torch
+
+    model = kind.from_pretrained(folder).eval()
+    with torch.no_grad():
+        for row in rows:
+            outputs = model(torch.tensor(row)[None, :, None], prediction_length=steps, **options)
+            quantiles = np.asarray(outputs.quantile_outputs)[0]  # its channel may be an axis
+            yield quantiles.reshape(quantiles.shape[:2]).T
+
+
+def _flowstate(folder, rows, steps):
+    from tsfm_public.models.flowstate import FlowStateForPrediction as Kind
+
+    return _granite(Kind, folder, rows, steps, scale_factor=1.0, batch_first=True)
+
+
+def _patchtst_fm(folder, rows, steps):
+    from tsfm_public.models.patchtst_fm import PatchTSTFMForPrediction as Kind
+
+    return _granite(Kind, folder, rows, steps, quantile_levels=list(DECILES))
+
+
+def _fracast(folder, rows, steps):
+    from fracast import FracastModel
+
+    model = FracastModel.from_pretrained(folder, weights="fp32")
+    return [model.forecast(row, horizon=steps) for row in rows]
+
+
+REFERENCES = {
+    "chronos_bolt": Reference("chronos", "chronos-forecasting", _by_rows(_chronos)),
+    "chronos_2": Reference("chronos", "chronos-forecasting", _chronos),
+    "timesfm": Reference("timesfm", "timesfm", _by_rows(_timesfm)),
+    "flowstate": Reference("tsfm_public", "granite-tsfm", _by_rows(_flowstate)),
+    "patchtst_fm": Reference("tsfm_public", "granite-tsfm", _by_rows(_patchtst_fm)),
+    "fracast": Reference("fracast", "fracast", _by_rows(_fracast)),
+}

@@ -1,0 +1,102 @@
+"""A stand-in takes the place of a reference package: ours, with or without a fault."""
+
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from kerastrans.cli.main import main
+from kerastrans.models import pretrained
+from kerastrans.models.pretrained import chronos_bolt
+from kerastrans.models.pretrained.verification import verify
+
+from .checkpoints import CHRONOS_BOLT, changed, random_tensors, write
+
+SERIES = [10 + np.sin(np.arange(30.0)), np.array([3.0, np.nan, 5.0, 4.0])]
+DECILES = [k / 10 for k in range(1, 10)]
+BOLT = changed(CHRONOS_BOLT, num_layers=1, quantiles=DECILES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("checkpoints") / "tiny-bolt"
+    path.mkdir()
+    return write(path, BOLT, random_tensors(chronos_bolt.build_network(BOLT)[1]))
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """A function that installs a package `chronos` which changes our quantiles."""
+    model = {}
+
+    def install(change):
+        class Pipeline:
+            @staticmethod
+            def from_pretrained(folder, device_map, torch_dtype):
+                assert (device_map, torch_dtype) == ("cpu", "float32")
+                return SimpleNamespace(predict_quantiles=lambda *x, **y: predict(folder, *x, **y))
+
+        def predict(folder, inputs, prediction_length, quantile_levels):
+            model.setdefault(0, pretrained.load(folder))
+            found = model[0].forecast(inputs, prediction_length, quantile_levels)
+            return change(np.concatenate([x["quantiles"] for x in found])), None
+
+        torch, chronos = ModuleType("torch"), ModuleType("chronos")
+        torch.tensor, chronos.BaseChronosPipeline = np.asarray, Pipeline
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        monkeypatch.setitem(sys.modules, "chronos", chronos)
+
+    return install
+
+
+def test_a_difference_is_relative_to_the_largest_forecast_of_its_row(folder, stand_in):
+    def change(quantiles):
+        quantiles[1, 2, 3] += 1e-3 * np.abs(quantiles[1]).max()
+        return quantiles
+
+    stand_in(change)
+    done = verify(folder, SERIES, 5)
+    assert done.port == "chronos_bolt"
+    assert done.package.startswith("chronos-forecasting")
+    assert done.differences == [0.0, pytest.approx(1e-3, rel=0.01)]
+    assert not done.is_equal
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x: x[:, :-1], r"returns \(1, 4, 9\) for series 0, ours has the shape \(1, 5, 9\)"),
+        (lambda x: x * np.nan, "returns values that are not finite for series 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(folder, stand_in, change, message):
+    stand_in(change)
+    with pytest.raises(ValueError, match=message):
+        verify(folder, SERIES, 5)
+
+
+def test_without_the_package_it_is_named(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "chronos", None)
+    with pytest.raises(ImportError, match="pip install chronos-forecasting"):
+        verify(folder, SERIES, 5)
+
+
+@pytest.mark.slow
+def test_the_command_line_says_equal_or_fails(folder, stand_in, tmp_path, capsys):
+    path = tmp_path / "data.csv"
+    rows = [f"2024-01-{day:02d},{1 + day % 7},{1 + day % 3}" for day in range(1, 29)]
+    path.write_text("date,load,wind\n" + "\n".join(rows))
+    command = ["verify", str(folder), str(path), "--prediction-length", "5"]
+    stand_in(lambda quantiles: quantiles)
+    assert main(command) == 0
+    printed = capsys.readouterr().out
+    assert "2 series" in printed
+    assert "wind: largest difference 0.0e+00" in printed
+    assert "the forecasts are equal: largest of all 0.0e+00, tolerance 1e-04." in printed
+    stand_in(lambda quantiles: 1.01 * quantiles)
+    assert main(command) == 2
+    message = "the forecasts differ: largest of all 9.9e-03, tolerance 1e-04"
+    assert message in capsys.readouterr().err
+    assert main([*command, "--tolerance", "0.02"]) == 0
