@@ -7,6 +7,8 @@ from keras import ops
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
+FAR = 1e30  # no value is there; runtimes that take steps by a product would make NaN of infinity
+
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class LagChanges(keras.layers.Layer):
@@ -109,7 +111,7 @@ class SamePhase(keras.layers.Layer):
 def _take(values, observed, places):
     """What is at each row's places `(batch, ...)`, at most `time` - 1, and where anything is."""
     flat = ops.reshape(ops.maximum(places, 0), (ops.shape(places)[0], -1))
-    marked = ops.where(observed > 0, values, np.inf)  # so that one look finds both
+    marked = ops.where(observed > 0, values, FAR)  # so that one look finds both
     found = ops.reshape(ops.take_along_axis(marked, flat, axis=1), ops.shape(places))
-    is_seen = (places >= 0) & ops.isfinite(found)
+    is_seen = (places >= 0) & (found < FAR)
     return ops.where(is_seen, found, 0.0), ops.cast(is_seen, values.dtype)

@@ -59,8 +59,9 @@ class OctaveLags(keras.layers.Layer):
         rank = ops.where(is_peak, inner, inner - 4)
         rank = ops.where(has_pairs, rank, inner - 8)
         starts = 2 ** np.arange(self.octaves)
-        best = [ops.argmax(rank[:, i - 1 : 2 * i - 1], axis=1) + i for i in starts]
-        best = ops.cast(ops.stack(best, axis=1), "int32")
+        # `top_k` and not `argmax`, for which Keras has TensorFlow look at bits that LiteRT cannot.
+        best = [ops.top_k(rank[:, i - 1 : 2 * i - 1], 1)[1] + int(i) for i in starts]
+        best = ops.cast(ops.concatenate(best, axis=1), "int32")
         found = ops.take_along_axis(inner, best - 1, axis=1)
         usable = ops.take_along_axis(ops.cast(has_pairs, inner.dtype), best - 1, axis=1)
         return ops.cast(best, inner.dtype), ops.clip(found, -1, 1) * usable, usable

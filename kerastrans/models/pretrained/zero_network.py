@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 from keras import layers, ops
+from keras.backend import standardize_dtype
 
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
 from kerastrans.models.pretrained.scaling import arcsinh
@@ -94,7 +95,7 @@ def _recent(changes, paired, lags):
     """
     ages = np.arange(changes.shape[-1])[::-1].copy()
     weights = np.stack([np.exp(-ages / decay) for decay in DECAYS], axis=1)
-    weights = ops.convert_to_tensor(weights, changes.dtype)
+    weights = weights.astype(standardize_dtype(changes.dtype))
     weight = ops.matmul(paired, weights) + 1e-6
     in_cycle = ops.cast(lags[..., None] > ages[None, None], changes.dtype)
     cycle = _mean(changes, paired * in_cycle)[..., None]
@@ -137,10 +138,9 @@ def _offers(past, seen, lags, steps, spread):
 def _slopes(values, observed):
     """`(batch, windows)`: slopes a step of the lines through the last steps."""
     ages = np.arange(values.shape[1])[::-1]
-    inside = ops.convert_to_tensor(
-        np.stack([ages < size for size in WINDOWS], axis=1), values.dtype
-    )
-    time = ops.convert_to_tensor(-ages / 100, values.dtype)
+    dtype = standardize_dtype(values.dtype)
+    inside = np.stack([ages < size for size in WINDOWS], axis=1).astype(dtype)
+    time = (-ages / 100).astype(dtype)
     number = ops.maximum(ops.matmul(observed, inside), 1)
     middle = ops.matmul(observed * time, inside) / number
     mean = ops.matmul(values * observed, inside) / number
