@@ -21,7 +21,7 @@ import pandas as pd
 from task_list import TASKS, split
 from task_models import MODELS
 
-from kerastrans import backtesting
+from kerastrans import backtesting, heads
 
 HERE = Path(__file__).parent
 LEVELS = [20, 40, 60, 80, 95]
@@ -63,7 +63,8 @@ def run(task, model, seed, time_limit, is_validation=False):
     fitted = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        levels = LEVELS if model not in ("naive", "seasonal_naive") else None
+        points = isinstance(heads.of(forecaster.model), heads.PointHead)
+        levels = None if points else LEVELS
         rows = forecaster.backtest(frame, windows=task.windows, step=task.horizon, levels=levels)
     forecast = time.perf_counter()
     scores = score(rows, frame, task)

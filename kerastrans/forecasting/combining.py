@@ -37,12 +37,11 @@ def combine(forecasters, how="median", *, alias="ensemble"):
     Example:
         >>> import kerastrans
         >>> frame = kerastrans.datasets.load("air_passengers")
-        >>> members = [
-        ...     kerastrans.Forecaster("nlinear", context_length, 12).fit(frame, epochs=1, verbose=0)
-        ...     for context_length in (24, 36)
-        ... ]
-        >>> kerastrans.combine(members).predict(frame).shape
-        (12, 7)
+        >>> last = kerastrans.Forecaster("last_value", 1, 12).fit(frame)
+        >>> season = kerastrans.Forecaster("seasonal_naive", 12, 12, season=12).fit(frame)
+        >>> rows = kerastrans.combine([last, season], "mean").predict(frame)
+        >>> list(rows.columns), len(rows)
+        (['unique_id', 'ds', 'ensemble'], 12)
     """
     check_choice("how", how, ("median", "mean"))
     if not isinstance(forecasters, list | tuple) or not forecasters:

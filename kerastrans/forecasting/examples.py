@@ -103,7 +103,7 @@ class Examples:
         if self.held_out.share == 1:
             return np.full(count, self.held_out.steps > 0)
         order = np.random.default_rng([self.config.seed, number]).permutation(count)
-        return order < np.ceil(self.held_out.share * count)
+        return order < round(self.held_out.share * count)
 
     def windows(self, number, panel=None):
         """Training windows and validation windows of one panel."""

@@ -39,9 +39,10 @@ def check_loss(config):
     head = config.resolved_head
     if config.loss is not None:
         head.check_loss(config.loss)
-    loss = loss_of(config, head)
-    if config.loss is None and config.is_built and config.model.compiled:
-        loss = config.model.loss
+    if head.has_parameter_axis:
+        return
+    is_compiled = config.loss is None and config.is_built and config.model.compiled
+    loss = config.model.loss if is_compiled else loss_of(config, head)
     kind, error = config.scaler.kind, getattr(loss, "error", None)
     if error in RELATIVE and kind in SHIFTING:
         raise ValueError(
