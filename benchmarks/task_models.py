@@ -4,7 +4,7 @@ import functools
 
 import keras
 
-from kerastrans import Forecaster, combine, select
+from kerastrans import Forecaster, combine, from_pretrained, select
 from kerastrans.data import WindowScaler
 
 
@@ -41,6 +41,11 @@ def selected(task, train, seed, time_limit=900):
     table = forecaster.leaderboard.dropna(subset="weight")
     weights = [f"{x.model} {x.weight:.2f}" for x in table.itertuples() if x.weight]
     return forecaster, "; ".join(weights)
+
+
+def zero_shot(name, task, train, seed, **options):
+    """Weights that come with the package, without any training."""
+    return from_pretrained(name, task.horizon, verbose=False), ""
 
 
 def nbeats_ensemble(task, train, seed, **options):
@@ -103,6 +108,8 @@ MODELS = {
     "seasonal_naive": seasonal_naive,
     "naive": naive,
     "select": selected,
+    "kerastrans_zero": functools.partial(zero_shot, "kerastrans_zero"),
+    "fracast_0": functools.partial(zero_shot, "fracast_0"),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},
     **{
