@@ -32,8 +32,15 @@ rows = kerastrans.from_pretrained("fracast_0", 24).predict(frame)
 assert len(rows) == 72 and rows["fracast_0"].notna().all()
 """,
 }
-COMMANDS = ("--help", "zoo", "presets", "demo")
-LESSONS = ("01_positional_encoding", "03_masks", "04_copy_task")
+OWN = """
+import numpy as np, pandas as pd
+times = pd.date_range("2024-01-01", periods=600, freq="h", name="date")
+shops = 50 + 20 * np.sin(np.arange(600)[:, None] * np.pi / 12 + [0, 2])
+pd.DataFrame(shops, times, ["north", "south"]).to_csv("my.csv")
+"""
+FORECAST = "forecast fracast_0 my.csv --prediction-length 24 --output next.csv --plot next.png"
+COMMANDS = ("--help", "zoo", "presets", FORECAST, "demo")
+LESSONS = ("01_positional_encoding", "05_forecasting")
 
 
 def main():
@@ -42,10 +49,12 @@ def main():
         python = _environment(Path(parent, "venv"), wheel)
         work = Path(parent, "work")
         work.mkdir()
-        for name, code in USES.items():
+        for name, code in {**USES, "a CSV of one's own": OWN}.items():
             _run(name, [python, "-c", code], work)
         for command in COMMANDS:
-            _run(f"kerastrans {command}", [python.with_name("kerastrans"), command], work)
+            _run(f"kerastrans {command}", [python.with_name("kerastrans"), *command.split()], work)
+        header = (work / "next.csv").read_text().splitlines()[0]
+        assert header == "unique_id,ds,fracast_0,fracast_0-lo-80,fracast_0-hi-80", header
         for lesson in LESSONS:
             text = (NOTEBOOKS / f"{lesson}.py").read_text()
             short = re.sub(r"(epochs=|^EPOCHS = )\d+", r"\g<1>2", text, flags=re.MULTILINE)

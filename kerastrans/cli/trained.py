@@ -1,5 +1,6 @@
 """What commands that forecast are given: a trained forecaster, or published weights."""
 
+import contextlib
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, FORECASTER, given
@@ -36,13 +37,12 @@ def read_facts(options):
         if not steps:
             raise ValueError(f"{trained} forecasts any number of steps: give --prediction-length.")
         return {"covariates": [], "freq": None}
+    folder = Path(trained)
+    with contextlib.nullcontext(folder) if folder.is_dir() else opened(trained) as folder:
+        facts = _facts_in(folder)
     if steps:
         raise ValueError(f"{trained} has its own number of steps: leave out --prediction-length.")
-    folder = Path(trained)
-    if folder.is_dir():
-        return _facts_in(folder)
-    with opened(trained) as folder:
-        return _facts_in(folder)
+    return facts
 
 
 def load(options):
@@ -60,13 +60,12 @@ def load(options):
 
 def _is_published(trained):
     """Whether it is a folder with a checkpoint, or the name of one."""
-    from kerastrans.forecasting.preset_files import FOLDER
-    from kerastrans.models.pretrained.checkpoint import WEIGHTS
+    from kerastrans.forecasting.preset_files import WEIGHTS, published
     from kerastrans.models.pretrained.hub import NAME
 
     if Path(trained).exists():
         return Path(trained, WEIGHTS).is_file()
-    return (FOLDER / trained / WEIGHTS).is_file() or NAME.fullmatch(trained) is not None
+    return trained in published() or NAME.fullmatch(trained) is not None
 
 
 def _facts_in(folder):

@@ -53,7 +53,7 @@ class Predicted:
         return self.fitted and self.fitted.history
 
     @property
-    def card(self) -> dict[str, Any] | None:
+    def card(self) -> Any:
         """Dict of where published weights come from; None of a model without."""
         return self.fitted and self.fitted.card
 

@@ -1,7 +1,7 @@
 """A program as users write it, for the type checker alone: it is never run."""
 
 from pathlib import Path
-from typing import Any, assert_type
+from typing import assert_type
 
 import pandas as pd
 
@@ -22,7 +22,6 @@ assert_type(forecaster.backtest(frame, windows=3), pd.DataFrame)
 assert_type(forecaster.calibrate(frame, windows=8, levels=[80]), Forecaster)
 assert_type(forecaster.export("model.onnx"), Path)
 assert_type(forecaster.clone(), Forecaster)
-assert_type(forecaster.card, dict[str, Any] | None)
 forecaster.save(Path("folder"))
 forecaster.save_to_preset("folder", metrics=backtesting.score(frame).iloc[0], dataset="passengers")
 assert_type(Forecaster.load("folder"), Forecaster)
