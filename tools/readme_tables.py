@@ -38,6 +38,8 @@ def tables():
             "training": speed.training,
             "decoding": speed.decoding,
             "runtimes": speed.runtimes,
+            "imports": speed.imports,
+            "sizes": speed.sizes,
             "serving": speed.served,
         },
     }

@@ -109,6 +109,19 @@ def served():
     )
 
 
+def imports():
+    """Seconds of the processor that imports take."""
+    found = json.loads((RESULTS / "imports.json").read_text())
+    names = ("import keras", "import kerastrans after it", "kerastrans --help")
+    return pd.DataFrame([{name: f"{found[name]:.2f} s" for name in names}])
+
+
+def sizes():
+    """Megabytes that an installation takes."""
+    found = json.loads((RESULTS / "imports.json").read_text())["megabytes"]
+    return pd.DataFrame([{"installed": k, "MB": f"{v:,.0f}"} for k, v in found.items()])
+
+
 def decoding():
     """Milliseconds of cached decoding, and how many times as long the other loops take."""
     rows = pd.read_csv(RESULTS / "generation-cpu-tensorflow.csv")

@@ -73,6 +73,8 @@ def _as_options(text):
     text = text.replace("dayfirst=True", "--dayfirst")  # a flag
     for flag in DOOR:
         text = re.sub(rf"\b{flag[2:].replace('-', '_')}=", f"{flag} ", text)
+    if "has no date column called" in text:
+        text += " Name the one with the dates by --date-column."
     return text.replace(" ,", ",")
 
 

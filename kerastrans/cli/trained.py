@@ -1,5 +1,6 @@
 """What commands that forecast are given: a trained forecaster, or published weights."""
 
+import contextlib
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, FORECASTER, given
@@ -35,13 +36,12 @@ def read_facts(options):
     check_positive_integers(**steps)
     if _is_published(trained):
         return {"covariates": [], "freq": None}
+    folder = Path(trained)
+    with contextlib.nullcontext(folder) if folder.is_dir() else opened(trained) as folder:
+        facts = _facts_in(folder)
     if steps:
         raise ValueError(f"{trained} has its own number of steps: leave out --prediction-length.")
-    folder = Path(trained)
-    if folder.is_dir():
-        return _facts_in(folder)
-    with opened(trained) as folder:
-        return _facts_in(folder)
+    return facts
 
 
 def load(options, frame=None):
@@ -81,13 +81,12 @@ def _load_published(options, frame):
 
 def _is_published(trained):
     """Whether it is a folder with a checkpoint, or the name of one."""
-    from kerastrans.forecasting.preset_files import FOLDER
-    from kerastrans.models.pretrained.checkpoint import WEIGHTS
+    from kerastrans.forecasting.preset_files import WEIGHTS, published
     from kerastrans.models.pretrained.hub import NAME
 
     if Path(trained).exists():
         return Path(trained, WEIGHTS).is_file()
-    return (FOLDER / trained / WEIGHTS).is_file() or NAME.fullmatch(trained) is not None
+    return trained in published() or NAME.fullmatch(trained) is not None
 
 
 def _facts_in(folder):

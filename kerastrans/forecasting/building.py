@@ -48,3 +48,12 @@ def compile_model(config, model):
     # An optimizer belongs to the weights that it has seen.
     optimizer = type(optimizer).from_config(optimizer.get_config())
     model.compile(optimizer, loss_of(config, heads.of(model)))
+
+
+def fresh(model, seed):
+    """A model of the same configuration with new weights, compiled alike."""
+    with seeded(seed):
+        fresh = type(model).from_config(model.get_config())
+    if model.compiled:
+        fresh.compile_from_config(model.get_compile_config())
+    return fresh

@@ -12,6 +12,7 @@ from kerastrans.utils.validation import suggest
 CARD = "card.json"
 README = "README.md"
 CONTENT = ("model.keras", "forecaster.json")
+WEIGHTS = "model.safetensors"  # of published weights, which have no card of ours
 HUB = "hf://"  # before a name on the Hugging Face hub
 _HERE = Path(__file__).parents[1]
 # Installed, the presets lie in the package; in a checkout at the top level, where they are made.
@@ -24,6 +25,11 @@ FOLDER = next(
 def names():
     """Names of the presets that are installed."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
+
+
+def published():
+    """Names of the published weights that come with the package, see `from_pretrained`."""
+    return sorted(path.parent.name for path in FOLDER.glob(f"*/{WEIGHTS}"))
 
 
 @contextlib.contextmanager
@@ -67,9 +73,11 @@ def find(source):
             return folder
     if Path(source, "forecaster.json").is_file():
         raise ValueError(f"{source} is a forecaster, not a preset: read it by `Forecaster.load`.")
+    if source in published():
+        raise ValueError(f"{source} is no preset: read it by `kerastrans.from_pretrained`.")
     if Path(source).is_dir():
         raise ValueError(f"{source} is no preset: it holds no {CARD}.")
-    raise ValueError(f"unknown preset {source!r}: {suggest(source, names())}")
+    raise ValueError(f"unknown preset {source!r}: {suggest(source, [*names(), *published()])}")
 
 
 def hub_name(source):

@@ -110,6 +110,8 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     output = ["--output", tmp_path / "f.csv"]
     assert "holds no trained forecaster" in refuse("forecast", tmp_path, series, *output)
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
+    typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
+    assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)
     (tmp_path / "forecaster.json").write_text('{"fitted": []}')
     assert "is damaged" in refuse("forecast", tmp_path, series, *output)
     frame.drop(columns="b").to_csv(tmp_path / "narrow.csv")
@@ -147,3 +149,10 @@ def test_a_port_is_a_port(refuse):
     for number in ("99999", "-1", "http"):
         line = refuse("serve", "nhits_air_passengers_12", f"--port={number}")
         assert f"expected a port from 0 to 65535, got '{number}'" in line
+
+
+def test_a_date_column_of_another_name_is_to_be_named(tmp_path, refuse):
+    (tmp_path / "data.csv").write_text("Tag,load\n2024-01-01,1\n2024-01-02,2\n")
+    command = ["forecast", "fracast_0", tmp_path / "data.csv", "--prediction-length=3"]
+    line = refuse(*command, "--output", tmp_path / "f.csv")
+    assert line.endswith("['Tag', 'load']. Name the one with the dates by --date-column.")

@@ -110,6 +110,8 @@ def test_a_url_wants_a_checksum():
 def test_bad_presets_are_refused_in_one_line(copied, tmp_path):
     with pytest.raises(ValueError, match="unknown preset 'patchtst_eth1_96': did you mean"):
         zoo.from_preset("patchtst_eth1_96")
+    with pytest.raises(ValueError, match=r"fracast_0 is no preset: read it by `kerastrans\.from_p"):
+        zoo.from_preset("fracast_0")
     with pytest.raises(ValueError, match=r"holds no card\.json"):
         zoo.from_preset(tmp_path)
     model = copied / "model.keras"
