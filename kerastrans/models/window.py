@@ -23,6 +23,10 @@ class Window:
     normalization: ReversibleInstanceNormalization
     statistics: keras.KerasTensor
 
+    def inputs(self, covariates):
+        """What the model is called with: the history, or a dict of it and the `covariates`."""
+        return {"history": self.history, **covariates} if covariates else self.history
+
     def forecast(self, x, head, prediction_length, shift=None):
         """The end of the model: a head applied to raw values, see `Head.forecast`."""
         if head.sees_missing:
