@@ -6,6 +6,8 @@ from kerastrans.layers.attention import CachedMultiHeadAttention
 from kerastrans.layers.auto_correlation import AutoCorrelation
 from kerastrans.layers.basis import BasisExpansion
 from kerastrans.layers.causal_convolution import CausalDepthwiseConvolution
+from kerastrans.layers.centered_covariates import CenteredCovariates
+from kerastrans.layers.channel_embedding import ChannelEmbedding
 from kerastrans.layers.continued_attention import ContinuedAttention
 from kerastrans.layers.decomposition import SeriesDecomposition
 from kerastrans.layers.dilation_condition import DilationCondition
@@ -56,6 +58,8 @@ __all__ = [
     "BasisExpansion",
     "CachedMultiHeadAttention",
     "CausalDepthwiseConvolution",
+    "CenteredCovariates",
+    "ChannelEmbedding",
     "ChannelSegmentEmbedding",
     "ContinuedAttention",
     "DilationCondition",

@@ -1,4 +1,4 @@
-"""Covariates for a model that takes none: a regression before it and after it."""
+"""Covariates: as features of a model, or as a regression around one that takes none."""
 
 import keras
 from keras import layers, ops
@@ -6,7 +6,8 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.graph import history_input
-from kerastrans.models.projections import concatenate, embed_columns
+from kerastrans.layers import CenteredCovariates, ChannelEmbedding
+from kerastrans.models.projections import concatenate, embed_columns, embedding_width
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.types import CovariateSizes
 
@@ -47,6 +48,64 @@ def covariate_inputs(context_length, prediction_length, sizes):
         for kind in KINDS
         if kind in sizes
     }
+
+
+def covariate_columns(window, prediction_length, sizes):
+    """The inputs of covariates, and each column as features of a model that reads a window.
+
+    Where the mean is taken off the window, it is taken off the numbers of past and future too, over
+    the same steps: what a covariate adds to the level of the window is not in what the model sees
+    of it. So does the authors' code of TimeXer with all its series.
+
+    Args:
+        window: `kerastrans.models.window.Window`.
+        prediction_length: int, steps to forecast.
+        sizes: as for `covariate_inputs`; None for no covariates.
+
+    Returns:
+        `(inputs, columns)`: the dict of `covariate_inputs`, and a dict of the kinds in `sizes`,
+        each with a list of one tensor `(batch, steps, features)` a column, or `(batch, features)`
+        if it is static, see `kerastrans.models.projections.embed_columns`.
+
+    Raises:
+        ValueError: A kind is none of "past", "future" and "static".
+
+    Example:
+        >>> from kerastrans.heads import PointHead
+        >>> from kerastrans.models.window import open_window
+        >>> window = open_window(24, 3, PointHead())
+        >>> _, columns = covariate_columns(window, 12, {"future": (0, 7)})
+        >>> [column.shape for column in columns["future"]]
+        [(None, 36, 1), (None, 36, 4)]
+    """
+    sizes = sizes or {}
+    inputs = covariate_inputs(window.history.shape[1], prediction_length, sizes)
+    columns = {}
+    for kind in filter(sizes.get, KINDS):
+        columns[kind] = embed_columns(inputs[f"{kind}_covariates"], sizes[kind])
+        if kind != "static" and window.normalization.center:
+            columns[kind] = [
+                column if size else CenteredCovariates()(column, window.history)
+                for column, size in zip(columns[kind], sizes[kind], strict=True)
+            ]
+    return inputs, columns
+
+
+def channel_features(features, num_channels):
+    """Features of a window as features of each of its channels.
+
+    Of several channels each has a learnt vector as well, the same as if its number were a static
+    category: they may respond to a covariate in different ways.
+
+    Args:
+        features: list of tensors `(batch, features)`.
+        num_channels: int.
+
+    Returns:
+        `(batch, num_channels, features)`.
+    """
+    x = layers.RepeatVector(num_channels)(concatenate(features))
+    return x if num_channels == 1 else ChannelEmbedding(embedding_width(num_channels))(x)
 
 
 def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> keras.Model:

@@ -6,11 +6,10 @@ from keras import layers, ops
 from kerastrans import heads
 from kerastrans.layers import RecurrentDecoder, RecurrentForecaster
 from kerastrans.models.builders import checked
-from kerastrans.models.covariates import covariate_inputs
+from kerastrans.models.covariates import covariate_columns
 from kerastrans.models.projections import (
     concatenate,
     dense,
-    embed_columns,
     fold_channels,
     unfold_channels,
 )
@@ -106,17 +105,13 @@ def build_deepar_model(
         raise ValueError(f"deepar draws from a distribution, got {type(head).__name__}.")
     if "past" in (covariates or {}):
         raise ValueError("deepar takes future and static covariates, not past ones.")
-    extra = covariate_inputs(context_length, prediction_length, covariates or {})
-    columns = []
-    if "future_covariates" in extra:
-        columns += embed_columns(extra["future_covariates"], covariates["future"])
-    if "static_covariates" in extra:
-        repeat = layers.RepeatVector(context_length + prediction_length)
-        columns += map(repeat, embed_columns(extra["static_covariates"], covariates["static"]))
+    extra, columns = covariate_columns(window, prediction_length, covariates)
+    repeat = layers.RepeatVector(context_length + prediction_length)
+    features = columns.get("future", []) + [repeat(x) for x in columns.get("static", [])]
 
     decoder_inputs = keras.Input((None, num_channels), name="decoder_inputs")
     y = ops.divide(decoder_inputs, window.statistics[:, 1:])
-    kwargs = {"covariates": concatenate(columns)} if columns else {}
+    kwargs = {"covariates": concatenate(features)} if features else {}
     y = RecurrentDecoder(units, num_layers, dropout, sees_missing=head.sees_missing)(
         y, window.values, **kwargs
     )

@@ -5,7 +5,8 @@ from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion, Dropout
 from kerastrans.models.builders import checked
-from kerastrans.models.projections import add, dense
+from kerastrans.models.covariates import channel_features, covariate_columns
+from kerastrans.models.projections import add, concatenate, dense
 from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
@@ -15,7 +16,14 @@ ARCHITECTURE = {
     "source": "Challu et al.",
     "year": 2023,
     "summary": "N-BEATS at several rates",
-    "tags": ("mlp", "channel independent", "takes heads"),
+    "tags": (
+        "mlp",
+        "channel independent",
+        "past covariates",
+        "future covariates",
+        "static covariates",
+        "takes heads",
+    ),
 }
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),
@@ -39,12 +47,14 @@ def build_nhits_model(
     dropout=0.0,
     from_last_value=True,
     head=None,
+    covariates=None,
     name="nhits",
 ):
     """Build N-HiTS; all channels share the weights.
 
     Each stack pools the past at its own rate and forecasts a few values of the future, between
     which the forecast is interpolated: the first stacks draw the slow parts, the last the fast.
+    Covariates, of past and future, enter each block pooled at the same rate.
 
     Args:
         context_length: int, steps of history.
@@ -59,16 +69,18 @@ def build_nhits_model(
         from_last_value: bool, whether the stacks draw the distance to the last known value of each
             channel, as in the reference code, or the forecast itself.
         head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: A size is below 1, or too large.
         ValueError: `pool_sizes` and `downsampling` differ in length, or are empty.
         ValueError: A pool is longer than the context.
+        ValueError: A kind of covariates is unknown.
         ValueError: `dropout` is outside [0, 1).
         ValueError: `head` is unknown.
 
@@ -91,10 +103,12 @@ def build_nhits_model(
     dtype = full_precision()
     window = open_window(context_length, num_channels, head)
     residual = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
+    extra, columns = covariate_columns(window, prediction_length, covariates)
     forecasts = []
     for pool_size, rate in zip(pool_sizes, downsampling, strict=True):
+        known = [channel_features(_pooled(columns, pool_size), num_channels)] if extra else []
         for _ in range(num_blocks):
-            x = _max_pool(residual, pool_size)
+            x = concatenate([_max_pool(residual, pool_size), *known])
             for _ in range(num_layers):
                 x = Dropout(dropout)(dense(hidden_dim, activation="relu")(x))
             backcast = dense(context_length, dtype=dtype)(x)
@@ -110,7 +124,14 @@ def build_nhits_model(
     )
     level = window.last_value(prediction_length) if from_last_value else None
     outputs = window.forecast(x, head, prediction_length, shift=level)
-    return keras.Model(window.history, outputs, name=name)
+    return keras.Model(window.inputs(extra), outputs, name=name)
+
+
+def _pooled(columns, pool_size):
+    """Covariates as a list of `(batch, features)`: steps pooled, the static as they are."""
+    steps = [x for kind in columns if kind != "static" for x in columns[kind]]
+    pooled = [_max_pool(ops.transpose(x, (0, 2, 1)), pool_size) for x in steps]
+    return [layers.Flatten()(x) for x in pooled] + columns.get("static", [])
 
 
 def _max_pool(x, pool_size):

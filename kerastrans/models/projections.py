@@ -47,10 +47,15 @@ def embed_columns(inputs, sizes):
     for i, size in enumerate(sizes):
         column = inputs[..., i : i + 1]
         if size:
-            width = min(16, 1 + size // 2)
-            column = layers.Embedding(size, width)(ops.cast(column[..., 0], "int32"))
+            codes = ops.cast(column[..., 0], "int32")
+            column = layers.Embedding(size, embedding_width(size))(codes)
         columns.append(column)
     return columns
+
+
+def embedding_width(size):
+    """Features of an embedding of `size` categories."""
+    return min(16, 1 + size // 2)
 
 
 def concatenate(tensors, axis=-1):

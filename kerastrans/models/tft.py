@@ -128,8 +128,7 @@ def build_tft_model(
     x = _gate(residual_network(x), sequence[:, -prediction_length:], dropout)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = window.forecast(x, head, prediction_length)
-    inputs = {"history": window.history, **extra} if extra else window.history
-    return keras.Model(inputs, outputs, name=name)
+    return keras.Model(window.inputs(extra), outputs, name=name)
 
 
 def _gate(x, residual, dropout):

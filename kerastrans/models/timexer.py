@@ -12,7 +12,8 @@ from kerastrans.layers import (
 )
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.builders import checked
-from kerastrans.models.projections import dense
+from kerastrans.models.covariates import covariate_columns
+from kerastrans.models.projections import concatenate, dense
 from kerastrans.models.sublayers import EPSILON, add_norm, position_wise_ffn
 from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
@@ -23,7 +24,15 @@ ARCHITECTURE = {
     "source": "Wang et al.",
     "year": 2024,
     "summary": "patches that ask channels",
-    "tags": ("attention", "mixes channels", "affine", "takes heads"),
+    "tags": (
+        "attention",
+        "mixes channels",
+        "affine",
+        "past covariates",
+        "future covariates",
+        "static covariates",
+        "takes heads",
+    ),
 }
 SEARCH_SPACE = {
     "d_model": (64, 128, 256),
@@ -46,12 +55,15 @@ def build_timexer_model(
     num_blocks=1,
     dropout=0.1,
     head=None,
+    covariates=None,
     name="timexer",
 ):
     """Build TimeXer: every channel is forecast with all channels as its exogenous ones.
 
     Each channel has a learnt global token. In a long frame all series are channel 0, share its
     token and do not see each other; in a wide frame each column has its own, and sees the others.
+    Each covariate is one more token that the channels' tokens ask: all its steps together, those of
+    the future too where they are known.
 
     Args:
         context_length: int, steps of history.
@@ -64,15 +76,17 @@ def build_timexer_model(
         num_blocks: int, blocks of the encoder.
         dropout: float in [0, 1).
         head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: A size is below 1, or too large.
         ValueError: The context is shorter than a patch.
+        ValueError: A kind of covariates is unknown.
         ValueError: `num_heads` does not divide `d_model`.
         ValueError: `dropout` is outside [0, 1).
         ValueError: `head` is unknown.
@@ -82,8 +96,7 @@ def build_timexer_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Wang et al. (2024), "TimeXer", figure 2 and equations 3-8. The published code adds
-    calendar features as exogenous channels.
+    Source: Wang et al. (2024), "TimeXer", figure 2 and equations 3-8.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
 
@@ -98,7 +111,7 @@ def build_timexer_model(
         )
 
     def ask_channels(x):
-        """Cross-attention of the global tokens, the last of each sequence, to all channels."""
+        """Cross-attention of the global tokens, last in their sequences, to all exogenous ones."""
         tokens = ops.reshape(x[:, -1:], (-1, num_channels, d_model))
         tokens = Dropout(dropout)(attention()(tokens, channels))
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
@@ -106,7 +119,10 @@ def build_timexer_model(
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     channels = dense(d_model, name="channel_embedding")(ops.transpose(window.values, (0, 2, 1)))
-    channels = Dropout(dropout)(channels)  # (batch, channels, d_model)
+    extra, columns = covariate_columns(window, prediction_length, covariates)
+    exogenous = [x for kind in columns for x in columns[kind]]
+    tokens = [layers.Reshape((1, d_model))(dense(d_model)(layers.Flatten()(x))) for x in exogenous]
+    channels = Dropout(dropout)(concatenate([channels, *tokens], axis=1))  # (batch, ..., d_model)
 
     x = Patching(patch_length, patch_length)(window.values)  # (batch, channels, patches, length)
     num_tokens = x.shape[2] + 1
@@ -124,4 +140,4 @@ def build_timexer_model(
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     x = Dropout(dropout, dtype=dtype)(ops.transpose(x, (0, 2, 1)))
     outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return keras.Model(window.inputs(extra), outputs, name=name)

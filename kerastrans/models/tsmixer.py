@@ -5,7 +5,8 @@ from keras import layers
 
 from kerastrans.layers import Dropout
 from kerastrans.models.builders import checked
-from kerastrans.models.projections import time_dense
+from kerastrans.models.covariates import covariate_columns
+from kerastrans.models.projections import concatenate, time_dense
 from kerastrans.models.window import open_window
 from kerastrans.utils.precision import full_precision
 
@@ -14,7 +15,15 @@ ARCHITECTURE = {
     "source": "Chen et al.",
     "year": 2023,
     "summary": "dense over time, then channels",
-    "tags": ("mlp", "mixes channels", "affine", "takes heads"),
+    "tags": (
+        "mlp",
+        "mixes channels",
+        "affine",
+        "past covariates",
+        "future covariates",
+        "static covariates",
+        "takes heads",
+    ),
 }
 SEARCH_SPACE = {
     "num_blocks": (2, 4, 6),
@@ -33,9 +42,14 @@ def build_tsmixer_model(
     num_blocks=2,
     dropout=0.9,
     head=None,
+    covariates=None,
     name="tsmixer",
 ):
     """Build TSMixer: dense layers over time and over channels in turn.
+
+    With covariates it is TSMixer-Ext: the history and the past of the covariates are mapped to the
+    steps of the horizon, joined with the future covariates of these steps and mixed there, `ff_dim`
+    features wide, beside the static ones.
 
     Args:
         context_length: int, steps of history.
@@ -45,14 +59,16 @@ def build_tsmixer_model(
         num_blocks: int, mixing blocks.
         dropout: float in [0, 1).
         head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
         A functional Keras model `(batch, context_length, num_channels)` ->
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: A size is below 1, or too large.
+        ValueError: A kind of covariates is unknown.
         ValueError: `dropout` is outside [0, 1).
         ValueError: `head` is unknown.
 
@@ -61,29 +77,50 @@ def build_tsmixer_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Chen et al. (2023), "TSMixer: An all-MLP architecture", section 4.1; batch
-    normalisation of each step and channel. Weights start, and batches are averaged, as Keras does
-    it by default: so does the authors' code.
+    Source: Chen et al. (2023), "TSMixer: An all-MLP architecture", section 4; batch normalisation
+    of each step and channel. Weights start, and batches are averaged, as Keras does it by default:
+    so does the authors' code.
     """
+    exact = {"dtype": full_precision()}
 
     def normalise(x):
-        x = layers.Flatten()(x)
-        x = layers.BatchNormalization()(x)
-        return layers.Reshape((context_length, num_channels))(x)
+        flat = layers.BatchNormalization()(layers.Flatten()(x))
+        return layers.Reshape(x.shape[1:])(flat)
 
-    def mix_time(x, units, **options):
+    def map_time(x, units, **options):
         return time_dense(x, units, kernel_initializer="glorot_uniform", **options)
+
+    def mix_time(x):
+        y = map_time(normalise(x), x.shape[1], activation="relu")
+        return layers.Add()([x, Dropout(dropout)(y)])
+
+    def mix_features(x, units):
+        y = layers.Dense(ff_dim, activation="relu")(normalise(x))
+        y = layers.Dense(units)(Dropout(dropout)(y))
+        x = x if x.shape[-1] == units else layers.Dense(units)(x)
+        return layers.Add()([x, Dropout(dropout)(y)])
+
+    def align(values, past=(), future=(), static=()):
+        """History and covariates at the steps of the horizon, and the static ones there."""
+        past = [values, *past, *(x[:, :context_length] for x in future)]
+        aligned = [mix_features(map_time(concatenate(past), prediction_length), ff_dim)]
+        if future:
+            ahead = concatenate([x[:, context_length:] for x in future])
+            aligned.append(mix_features(ahead, ff_dim))
+        repeat = layers.RepeatVector(prediction_length)
+        fixed = [repeat(layers.Dense(ff_dim)(concatenate(static)))] if static else []
+        return concatenate(aligned), fixed
 
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", affine=True
     )
-    x = window.values
+    extra, columns = covariate_columns(window, prediction_length, covariates)
+    x, fixed = align(window.values, **columns) if extra else (window.values, [])
     for _ in range(num_blocks):
-        y = mix_time(normalise(x), context_length, activation="relu")
-        x = layers.Add()([x, Dropout(dropout)(y)])
-        y = layers.Dense(ff_dim, activation="relu")(normalise(x))
-        y = layers.Dense(num_channels)(Dropout(dropout)(y))
-        x = layers.Add()([x, Dropout(dropout)(y)])
-    x = mix_time(x, prediction_length * head.size, dtype=full_precision())
+        x = mix_features(concatenate([mix_time(x), *fixed]), ff_dim if extra else num_channels)
+    if extra:
+        x = layers.Dense(num_channels * head.size, **exact)(x)
+    else:
+        x = map_time(x, prediction_length * head.size, **exact)
     outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    return keras.Model(window.inputs(extra), outputs, name=name)

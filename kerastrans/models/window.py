@@ -34,6 +34,10 @@ class Window:
         level = (statistics[:, :1] - self.statistics[:, :1]) / self.statistics[:, 1:]
         return ops.repeat(level, prediction_length, axis=1)
 
+    def inputs(self, covariates):
+        """What the model is called with: the history, or a dict of it and the `covariates`."""
+        return {"history": self.history, **covariates} if covariates else self.history
+
     def forecast(self, x, head, prediction_length, shift=None):
         """The end of the model: a head applied to raw values, see `Head.forecast`."""
         if head.sees_missing:

@@ -95,7 +95,9 @@ def test_names_are_in_the_order_of_families_and_years():
 
 def test_tags_filter_the_names():
     assert zoo.names("autoregressive") == ["deepar"]
-    assert zoo.names(tag="past covariates") == ["tft"]
+    native = ["nbeats", "nhits", "tsmixer", "tft", "timexer"]
+    assert zoo.names(tag="past covariates") == native
+    assert zoo.names(tag="future covariates") == [*native, "deepar"]
     assert zoo.names("convolution") == ["tcn", "timesnet"]
     apart, mixed = zoo.names("channel independent"), zoo.names("mixes channels")
     assert sorted(apart + mixed) == sorted(zoo.names())

@@ -39,6 +39,21 @@ def test_trend_stacks_draw_polynomials():
     assert np.abs(np.diff(forecast, n=2, axis=1)).max() > 1e-4
 
 
+def test_exogenous_stacks_draw_sums_of_the_future_covariates():
+    options = {"hidden_dim": 16, "covariates": {"future": (0, 0)}}
+    model = zoo.build("nbeats", 24, 12, 3, stacks=("exogenous",), **options)
+    known = np.random.default_rng(0).standard_normal((2, 36, 2)).astype("float32")
+    forecast = to_numpy(model({"history": WINDOWS, "future_covariates": known}))
+    for curves, drawn in zip(known[:, 24:], forecast, strict=True):
+        coefficients, *_ = np.linalg.lstsq(curves, drawn, rcond=None)
+        np.testing.assert_allclose(curves @ coefficients, drawn, atol=1e-5)
+        assert np.abs(coefficients).min() > 1e-6
+    convolved = zoo.build("nbeats", 24, 12, 3, stacks=("exogenous_wavenet",), **options)
+    assert len([x for x in convolved.layers if isinstance(x, keras.layers.Conv1D)]) == 3 * 4
+    with pytest.raises(ValueError, match="'exogenous' draws future covariates, and there are none"):
+        zoo.build("nbeats", 24, 12, 3, stacks=("exogenous",), covariates={"past": (0,)})
+
+
 def test_blocks_of_an_interpretable_stack_share_their_weights():
     def count(num_blocks, stacks):
         model = zoo.build("nbeats", 24, 12, 3, stacks=stacks, num_blocks=num_blocks, hidden_dim=8)

@@ -1,0 +1,50 @@
+"""Covariates as departures from what they were in the context."""
+
+import keras
+from keras import ops
+
+from kerastrans.utils.precision import full_precision
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class CenteredCovariates(keras.layers.Layer):
+    """Subtracts from each covariate its mean over the steps of the context with a known value.
+
+    A model that takes the mean off its window sees how far values depart from it; so should it see
+    covariates: else what belongs to their level has to be learnt from how it drifts. A step of the
+    context without a known value, such as one before a series began, becomes 0.
+
+    Args:
+        **kwargs: arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: `(batch, time, columns)`, of the context and perhaps of steps to come.
+        history: `(batch, context_length, num_channels)`, NaN where a value is missing.
+
+    Returns:
+        As the inputs.
+
+    Example:
+        >>> import numpy as np
+        >>> price = np.array([[[9.0], [2.0], [4.0], [5.0]]])
+        >>> history = np.array([[[np.nan], [0.0], [1.0]]])
+        >>> np.asarray(CenteredCovariates()(price, history)).ravel().tolist()
+        [0.0, -1.0, 1.0, 2.0]
+    """
+
+    takes_missing = True
+
+    def __init__(self, **kwargs):
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+
+    def call(self, inputs, history):
+        context_length = history.shape[1]
+        is_known = ops.logical_not(ops.all(ops.isnan(history), axis=2, keepdims=True))
+        known = ops.cast(is_known, inputs.dtype)
+        past, ahead = inputs[:, :context_length], inputs[:, context_length:]
+        count = ops.maximum(ops.sum(known, axis=1, keepdims=True), 1.0)
+        mean = ops.sum(past * known, axis=1, keepdims=True) / count
+        return ops.concatenate([(past - mean) * known, ahead - mean], axis=1)
+
+    def compute_output_shape(self, inputs_shape, history_shape):
+        return inputs_shape

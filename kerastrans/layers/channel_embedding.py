@@ -1,0 +1,53 @@
+"""A learnt vector that says which channel a row of features belongs to."""
+
+import keras
+from keras import ops
+
+from kerastrans.utils.validation import check_positive_integers
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class ChannelEmbedding(keras.layers.Layer):
+    """Appends each channel's own learnt vector to its features.
+
+    Channels that share all other weights can so respond to a covariate in different ways.
+
+    Args:
+        width: int, of the vector.
+
+    Call arguments:
+        inputs: `(batch, num_channels, features)`.
+
+    Returns:
+        `(batch, num_channels, features + width)`.
+
+    Raises:
+        ValueError: `width` below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(ChannelEmbedding(width=2)(ops.ones((4, 3, 16))))
+        (4, 3, 18)
+
+    Source: Das et al. (2023), the embedding of series in the authors' code.
+    """
+
+    def __init__(self, width, **kwargs):
+        check_positive_integers(width=width)
+        super().__init__(**kwargs)
+        self.width = width
+
+    def build(self, inputs_shape):
+        shape = (1, inputs_shape[1], self.width)
+        self.vectors = self.add_weight(shape=shape, initializer="uniform", name="vectors")
+
+    def call(self, inputs):
+        shape = (ops.shape(inputs)[0], *self.vectors.shape[1:])
+        vectors = ops.cast(ops.broadcast_to(self.vectors, shape), inputs.dtype)
+        return ops.concatenate([inputs, vectors], axis=-1)
+
+    def compute_output_shape(self, inputs_shape):
+        return (*inputs_shape[:-1], inputs_shape[-1] + self.width)
+
+    def get_config(self):
+        return {**super().get_config(), "width": self.width}
