@@ -27,6 +27,7 @@ _HOMES = {
     "forecasting.scale": (),
     "forecasting.selection": ("select",),
     "forecasting.tuning": (),
+    "forecasting.upload": ("upload_preset",),
     "heads": (),
     "layers": ("CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"),
     "layers.masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),

@@ -15,6 +15,7 @@ import keras
 
 from kerastrans import Forecaster, datasets, heads, presets
 from kerastrans.data import chronological_split
+from kerastrans.forecasting.model_card import facts_of
 from kerastrans.utils.environment import environment
 
 # context, steps, Forecaster's options, then fit's.
@@ -124,7 +125,8 @@ def make(name):
         },
         split=dict(zip(("train", "validation", "test"), rows, strict=True)),
         settings={
-            **forecaster.config,
+            **facts_of(forecaster)["settings"],
+            "hyperparameters": dict(forecaster.config.hyperparameters),
             **training,
             "learning_rate": rate,
             "quantiles": list(forecaster.fitted.head.levels),

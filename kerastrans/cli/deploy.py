@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kerastrans.cli.options import port
-from kerastrans.cli.trained import TEXT, load, read_facts
+from kerastrans.cli.options import add_options, port
+from kerastrans.cli.trained import HORIZON, TEXT, load, read_facts
 from kerastrans.utils.validation import check_new
 
 
@@ -20,13 +20,15 @@ def add_commands(add):
     serve.add_argument(
         "--port", type=port, default=8501, help="from 0 to 65535 (default: %(default)s)"
     )
+    add_options(export, HORIZON)
+    add_options(serve, HORIZON)
 
 
 def run_export(options):
     """Load the forecaster and write it."""
     check_new(options.output)
-    read_facts(options.trained)
-    load(options.trained).export(options.output)
+    read_facts(options)
+    load(options).export(options.output)
     print(f"written: {options.output}")
 
 
@@ -35,8 +37,8 @@ def run_serve(options):
     from kerastrans.utils.validation import import_extra
 
     import_extra("fastapi", "the service", "serve")
-    read_facts(options.trained)
-    forecaster = load(options.trained)
+    read_facts(options)
+    forecaster = load(options)
     from kerastrans.serving import serve
 
     serve(forecaster, Path(options.trained).name, options.host, options.port)

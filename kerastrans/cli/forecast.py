@@ -5,7 +5,7 @@ from pathlib import Path
 from kerastrans.cli.options import DOOR, LEVELS, STATIC, add_options, given
 from kerastrans.cli.outputs import check_outputs, check_picture, write_table
 from kerastrans.cli.reading import read_series, read_static
-from kerastrans.cli.trained import TEXT, load, read_facts
+from kerastrans.cli.trained import HORIZON, TEXT, load, read_facts
 
 FUTURE = {
     "--future": {
@@ -29,21 +29,21 @@ def add_commands(add):
         command.add_argument("data", help="name of a dataset, or CSV file, long or wide")
         command.add_argument("--output", type=Path, required=True, help="CSV file to write")
         command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
-    add_options(forecast, FUTURE, LEVELS, DOOR, STATIC)
-    add_options(backtest, ORIGINS, LEVELS, DOOR, STATIC)
+    add_options(forecast, HORIZON, FUTURE, LEVELS, DOOR, STATIC)
+    add_options(backtest, HORIZON, ORIGINS, LEVELS, DOOR, STATIC)
 
 
 def run_forecast(options):
     """Read the data, then load the forecaster."""
     check_outputs(options.output)
     check_picture(options.plot)
-    facts = read_facts(options.trained)
+    facts = read_facts(options)
     frame = read_series(options.data, options, facts["covariates"])
     static, future = read_static(options), None
     if hasattr(options, "future"):
         ahead = {"freq": facts["freq"], "with_values": False}
         future = read_series(options.future, options, facts["covariates"], **ahead)
-    forecaster = load(options.trained)
+    forecaster = load(options)
     rows = forecaster.predict(frame, future=future, static=static, **given(options, LEVELS))
 
     def draw():
@@ -58,10 +58,10 @@ def run_backtest(options):
     """As `run_forecast`, from origins in the past, and say how good it was."""
     check_outputs(options.output)
     check_picture(options.plot)
-    facts = read_facts(options.trained)
+    facts = read_facts(options)
     frame = read_series(options.data, options, facts["covariates"])
     static = read_static(options)
-    forecaster = load(options.trained)
+    forecaster = load(options)
     rows = forecaster.backtest(frame, static=static, **given(options, ORIGINS, LEVELS))
 
     from kerastrans.cli.report import compare, describe

@@ -13,9 +13,9 @@ from kerastrans.data.panel_windows import Windows
 from kerastrans.data.partitions import stream_batches
 from kerastrans.data.sampling import window_weights
 from kerastrans.decoding.graph import history_input, takes_missing
+from kerastrans.forecasting.arguments import written
 from kerastrans.forecasting.defaults import thinned
 from kerastrans.forecasting.reading import report_faults
-from kerastrans.forecasting.stored import written
 
 
 def windows_of(config, model, panel, series, cuts, ends=None, weights=None):

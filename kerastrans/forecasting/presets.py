@@ -1,42 +1,37 @@
 """Trained forecasters as folders with a model card and checksums; some come with the package."""
 
-import contextlib
 import json
-import tempfile
 from pathlib import Path
 
 import pandas as pd
-import pooch
 
 from kerastrans import datasets
 from kerastrans.data import chronological_split
-from kerastrans.utils.archives import unpack
-from kerastrans.utils.files import read_json
-from kerastrans.utils.validation import suggest
+from kerastrans.forecasting.model_card import readme
+from kerastrans.forecasting.preset_files import (
+    CARD,
+    CONTENT,
+    FOLDER,
+    README,
+    find,
+    names,
+    opened,
+    sha256,
+)
+from kerastrans.utils.files import new_folder, read_json
+
+__all__ = ["FOLDER", "card", "check", "evaluate", "load", "load_trained", "names", "write"]
 
 FORMAT = 1  # of a preset's folder; a card of another one is refused
-CARD = "card.json"
-CONTENT = ("model.keras", "forecaster.json")
-_HERE = Path(__file__).parents[1]
-# Installed, the presets lie in the package; in a checkout at the top level, where they are made.
-FOLDER = next(
-    (path for path in (_HERE / "saved_models", _HERE.parent / "saved_models") if path.is_dir()),
-    _HERE / "saved_models",
-)
 
 
-def names():
-    """Names of the presets that are installed."""
-    return sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
-
-
-def load(source, checksum=None):
+def load(source, checksum=None, *, revision=None, verbose=True):
     """A trained forecaster, see `kerastrans.zoo.from_preset`."""
     from kerastrans.forecasting.forecaster import (
         Forecaster,  # Keras is imported to load, not to list
     )
 
-    with _folder(str(source), checksum) as folder:
+    with opened(str(source), checksum, revision, verbose) as folder:
         check(folder)
         return Forecaster.load(folder)
 
@@ -56,7 +51,7 @@ def card(source):
     Raises:
         ValueError: an unknown name, a folder that is no preset, or one of another format.
     """
-    path = _find(str(source)) / CARD
+    path = find(str(source)) / CARD
     stored = read_json(path, {"format": int})
     if stored["format"] != FORMAT:
         versions = stored.get("versions")
@@ -126,13 +121,15 @@ def write(forecaster, folder, **facts):
         **facts: of the card: data, split, settings, metrics, command, versions ...
 
     Raises:
-        FileExistsError: `folder` exists. RuntimeError: not trained.
+        FileExistsError: `folder` exists.
+        RuntimeError: not trained.
     """
-    folder = Path(folder)
-    forecaster.save(folder, optimizer=False)
-    checksums = {name: _sha256(folder / name) for name in CONTENT}
-    content = {"format": FORMAT, "name": folder.name, **facts, "sha256": checksums}
-    (folder / CARD).write_text(json.dumps(content, indent=2) + "\n")
+    with new_folder(folder) as unfinished:
+        forecaster.write_files(unfinished, optimizer=False)
+        checksums = {name: sha256(unfinished / name) for name in CONTENT}
+        content = {"format": FORMAT, "name": Path(folder).name, **facts, "sha256": checksums}
+        (unfinished / CARD).write_text(json.dumps(content, indent=2) + "\n")
+        (unfinished / README).write_text(readme(content), encoding="utf-8")
 
 
 def check(folder):
@@ -141,51 +138,9 @@ def check(folder):
     card(folder)
     wanted = read_json(folder / CARD, {"sha256": dict})["sha256"]
     for name in CONTENT:
-        found = _sha256(folder / name) if (folder / name).is_file() else "no file"
+        found = sha256(folder / name) if (folder / name).is_file() else "no file"
         if found != wanted.get(name):
             raise ValueError(
                 f"{folder / name} is not the file that its card names: sha256 {found}, "
                 f"wanted {wanted.get(name)}."
             )
-
-
-@contextlib.contextmanager
-def _folder(source, checksum):
-    """The folder of a preset's name, folder, archive or URL, for as long as it is read."""
-    if "://" in source:
-        if checksum is None:
-            raise ValueError(f"give the sha256 of {source} as checksum: nothing else is loaded.")
-        source = pooch.retrieve(source, f"sha256:{checksum}", path=pooch.os_cache("kerastrans"))
-    if not Path(source).is_file():
-        yield _find(source)
-        return
-    if checksum is not None and checksum != _sha256(source):
-        raise ValueError(f"{source} has sha256 {_sha256(source)}, wanted {checksum}.")
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent, "preset")
-        unpack(source, folder)
-        if (folder / "model.weights.h5").is_file():
-            raise ValueError(
-                f"{source} is a Keras model alone: give a preset, or the folder that "
-                "`Forecaster.save` wrote around it."
-            )
-        cards = sorted(folder.glob(f"**/{CARD}"))
-        if len(cards) != 1:
-            raise ValueError(f"{source} must hold one preset, it holds {len(cards)} {CARD}.")
-        yield cards[0].parent
-
-
-def _find(source):
-    """The folder of an installed preset, or a folder."""
-    for folder in (FOLDER / source, Path(source)):
-        if (folder / CARD).is_file():
-            return folder
-    if Path(source, "forecaster.json").is_file():
-        raise ValueError(f"{source} is a forecaster, not a preset: read it by `Forecaster.load`.")
-    if Path(source).is_dir():
-        raise ValueError(f"{source} is no preset: it holds no {CARD}.")
-    raise ValueError(f"unknown preset {source!r}: {suggest(source, names())}")
-
-
-def _sha256(path):
-    return pooch.file_hash(str(path), alg="sha256")

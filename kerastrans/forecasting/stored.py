@@ -1,16 +1,14 @@
 """The part of a Forecaster that leaves the process: config, files, exports."""
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 
-import keras
-
-from kerastrans import heads
-from kerastrans.data.scaling import WindowScaler
 from kerastrans.export import export
+from kerastrans.forecasting import presets
+from kerastrans.forecasting.arguments import of_format_1, read, written
 from kerastrans.forecasting.fine_tuning import published
 from kerastrans.forecasting.fitted import Fitted
+from kerastrans.forecasting.model_card import facts_of
 from kerastrans.utils.files import load_model, new_folder, read_json
 from kerastrans.utils.model_files import without_optimizer
 from kerastrans.utils.random import seeded
@@ -34,7 +32,7 @@ class Stored:
     @classmethod
     def from_config(cls, config):
         """A forecaster, not trained, of what `get_config` returned."""
-        return cls(**_read(config))
+        return cls(**read(config))
 
     def clone(self):
         """A forecaster with the same arguments that is not trained.
@@ -68,6 +66,43 @@ class Stored:
             RuntimeError: Not trained.
             ValueError: A loss that Keras cannot write.
         """
+        with new_folder(path) as folder:
+            self.write_files(folder, optimizer)
+
+    def save_to_preset(self, folder, *, licence=None, metrics=None, dataset=None):
+        """Write a preset: what `save` writes without the optimizer, checksums, and a model card.
+
+        `kerastrans.zoo.from_preset` reads it back, `kerastrans.upload_preset` publishes it. The
+        card is a README.md with the metadata that the Hugging Face hub reads, to be completed.
+
+        Args:
+            folder: Folder to write, which must not exist; its name is the preset's.
+            licence: str, the hub's name of a licence, such as "apache-2.0"; by default that of the
+                published weights, if the forecaster began with such, or else none is stated.
+            metrics: Mapping from names of scores to numbers, such as a row of
+                `kerastrans.backtesting.score`; those that are not finite are left out.
+            dataset: str, name of the data that `metrics` are of.
+
+        Raises:
+            FileExistsError: `folder` exists.
+            RuntimeError: Not trained.
+            ValueError: Not the name of a licence.
+            ValueError: Scores that are no numbers; one of `metrics` and `dataset` alone.
+
+        Example:
+            >>> import tempfile
+            >>> from kerastrans import zoo
+            >>> forecaster = zoo.from_preset("nhits_air_passengers_12")
+            >>> with tempfile.TemporaryDirectory() as parent:
+            ...     forecaster.save_to_preset(f"{parent}/passengers", licence="apache-2.0")
+            ...     zoo.from_preset(f"{parent}/passengers").prediction_length
+            12
+        """
+        facts = facts_of(self, licence, metrics, dataset)
+        presets.write(self, folder, **facts)
+
+    def write_files(self, folder, optimizer):
+        """Write model.keras and forecaster.json into a folder that is there."""
         fitted = self._trained()
         arguments = self.config.arguments()
         if self.config.architecture is None:  # model.keras holds all that built it
@@ -77,9 +112,8 @@ class Stored:
         content = {"format": FORMAT, "config": written(arguments), "fitted": fitted.to_dict()}
         text = json.dumps(content, indent=2) + "\n"
         model = fitted.model if optimizer else without_optimizer(fitted.model)
-        with new_folder(path) as folder:
-            model.save(folder / NAMES[0])
-            (folder / NAMES[1]).write_text(text)
+        model.save(folder / NAMES[0])
+        (folder / NAMES[1]).write_text(text)
 
     @classmethod
     def load(cls, path):
@@ -101,9 +135,9 @@ class Stored:
         model = load_model(path / NAMES[0])
         try:
             if number == 1:
-                arguments, state = _of_format_1(content, model)
+                arguments, state = of_format_1(content, model)
             else:
-                arguments, state = _read(content["config"]), content["fitted"]
+                arguments, state = read(content["config"]), content["fitted"]
             if arguments["model"] is None:
                 arguments["model"] = model
             loaded = cls(**arguments)
@@ -152,41 +186,6 @@ class Stored:
         if self.config.calendar:
             facts["calendar"] = list(fitted.clock.calendar_names)
         return facts
-
-
-def written(arguments):
-    """Arguments of the constructor as JSON holds them."""
-    written = {**arguments, "scaler": asdict(arguments["scaler"])}
-    written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
-    for name in ("head", "loss", "optimizer"):
-        try:
-            keras.saving.deserialize_keras_object(written[name])
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"{name}={arguments[name]!r} cannot be written: register it with "
-                "keras.saving.register_keras_serializable."
-            ) from None
-    return written
-
-
-def _read(written):
-    """What `written` wrote."""
-    arguments = keras.saving.deserialize_keras_object(written)
-    return {**arguments, "scaler": WindowScaler(**arguments["scaler"])}
-
-
-def _of_format_1(content, model):
-    """Arguments and state out of a forecaster.json of kerastrans 0.1."""
-    config = dict(content["config"])
-    arguments = {
-        **config.pop("hyperparameters"),
-        "model": config.pop("architecture"),
-        "scaler": WindowScaler(**content["scaler"]),
-        **config,
-    }
-    if arguments["model"] is not None:
-        arguments["head"] = heads.of(model)
-    return arguments, {**content, "trained": {}}
 
 
 def _fresh(model, seed):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kerastrans
 from kerastrans import Forecaster
 from kerastrans.cli import main as cli
 
@@ -113,6 +114,20 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     assert "is damaged" in refuse("forecast", tmp_path, series, *output)
     frame.drop(columns="b").to_csv(tmp_path / "narrow.csv")
     assert "['b'] are missing" in refuse("forecast", run_folder, tmp_path / "narrow.csv", *output)
+
+
+@pytest.mark.slow
+def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path, refuse, capsys):
+    command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]
+    assert "forecasts any number of steps: give --prediction-length" in refuse(*command)
+    trained = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
+    assert "has its own number of steps" in refuse(*trained, "--prediction-length=3")
+    assert cli.main([*command, "--prediction-length=3"]) == 0
+    assert "licence Apache-2.0" in capsys.readouterr().out
+    found = pd.read_csv(tmp_path / "f.csv", parse_dates=["ds"])
+    expected = kerastrans.from_pretrained("fracast_0", 3, verbose=False).predict(frame)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert {"fracast_0-lo-80", "fracast_0-hi-80"} <= set(found)
 
 
 def test_a_port_is_a_port(refuse):

@@ -40,7 +40,7 @@ def locate(source, revision=None):
         card = {"name": name, **card}
     elif NAME.fullmatch(name):
         card = {"name": name, **card_of(name)}
-        folder = _download(name, revision, TEXTS)
+        folder = download(name, revision, TEXTS)
         card["revision"] = folder.name
     else:
         raise FileNotFoundError(f"{source} is no folder and no name on the hub: {suggestion(name)}")
@@ -48,14 +48,19 @@ def locate(source, revision=None):
     if card["licence"] == UNKNOWN and licence:
         card["licence"] = licence
     if "revision" in card:
-        folder = _download(name, card["revision"], [*TEXTS, WEIGHTS])
+        folder = download(name, card["revision"], [*TEXTS, WEIGHTS])
     if (folder / WEIGHTS).is_file():
         card["sha256"] = pooch.file_hash(str(folder / WEIGHTS), alg="sha256")
     return folder, card
 
 
-def _download(name, revision, patterns):
-    """The folder in the hub's cache, named after the commit, with the files of these patterns."""
+def download(name, revision, patterns):
+    """The folder in the hub's cache, named after the commit, with the files of these patterns.
+
+    Raises:
+        FileNotFoundError: No such name or revision, or no network and no copy of it.
+        ImportError: No `huggingface_hub`.
+    """
     hub = import_extra("huggingface_hub", f"to download {name}", "hub")
     # The hub reads this variable once, when it is imported.
     options = {"endpoint": os.environ.get("HF_ENDPOINT"), "allow_patterns": patterns}

@@ -1,70 +1,18 @@
 import hashlib
-import http.server
-import json
 import re
 import shutil
-import threading
 
 import pytest
 
 import kerastrans
 from kerastrans.models.pretrained import cards, chronos_bolt, hub
 
+from ...loopback_hub import COMMIT, OLDER, running
 from .checkpoints import CHRONOS_BOLT, random_tensors, write
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 
-COMMIT, OLDER = "c" * 40, "a" * 40
 NAME = "somebody/tiny-bolt"
-FILES = ("config.json", "model.safetensors", "README.md", "pytorch_model.bin")
-
-
-class Hub(http.server.BaseHTTPRequestHandler):
-    """The hub's routes for one model; every path that is asked for is kept."""
-
-    folder, paths = None, []
-
-    def do_GET(self):
-        self.paths.append(self.path)
-        path = self.path.partition("?")[0]
-        for kind, answer in (("revision", self.facts), ("tree", self.tree)):
-            if path.startswith(f"/api/models/{NAME}/{kind}/"):
-                revision = path.rpartition("/")[2]
-                commit = OLDER if revision in ("v1", OLDER) else COMMIT
-                known = revision in ("main", "v1", COMMIT, OLDER)
-                return self.json(answer(commit)) if known else self.missing("RevisionNotFound")
-        resolved = path.startswith(f"/{NAME}/resolve/") and self.folder / path.rpartition("/")[2]
-        if resolved and resolved.is_file():
-            content = resolved.read_bytes()
-            etag = f'"{hashlib.sha256(content).hexdigest()}"'
-            return self.send(content, {"ETag": etag, "X-Repo-Commit": path.split("/")[4]})
-        return self.missing("RepoNotFound")
-
-    do_HEAD = do_GET  # noqa: N815
-
-    def facts(self, commit):
-        return {"id": NAME, "sha": commit, "siblings": [{"rfilename": x} for x in FILES]}
-
-    def tree(self, commit):
-        sizes = {x: (self.folder / x).stat().st_size for x in FILES}
-        return [{"type": "file", "path": x, "size": n, "oid": "0" * 40} for x, n in sizes.items()]
-
-    def json(self, content):
-        self.send(json.dumps(content).encode(), {"Content-Type": "application/json"})
-
-    def missing(self, code):
-        self.send(b"{}", {"X-Error-Code": code}, 404)
-
-    def send(self, content, headers, status=200):
-        self.send_response(status)
-        for name, value in {**headers, "Content-Length": str(len(content))}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(content)
-
-    def log_message(self, *args):
-        pass
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +27,8 @@ def server(checkpoint, tmp_path, monkeypatch):
     site = shutil.copytree(checkpoint, tmp_path / "site")
     (site / "README.md").write_text("---\nlicense: mit\ntags:\n- forecasting\n---\n# Tiny\n")
     (site / "pytorch_model.bin").write_bytes(b"a pickle")
-    handler = type("Handler", (Hub,), {"folder": site, "paths": []})
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "cache"))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
-        threading.Thread(target=httpd.serve_forever, args=(0.01,), daemon=True).start()
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{httpd.server_port}")
+    with running(NAME, site, tmp_path / "cache", monkeypatch) as handler:
         yield handler
-        httpd.shutdown()
 
 
 def test_a_name_is_downloaded_with_its_commit_and_checksum(server, checkpoint):
