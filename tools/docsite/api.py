@@ -96,9 +96,7 @@ def names():
 def public(module):
     """Names that a module or room offers: its `__all__`, or what it defines without underscore."""
     tree = parsed(module_path(module))
-    assigned = {
-        ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)
-    }
+    assigned = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}
     if "__all__" in assigned:
         return ast.literal_eval(assigned["__all__"])
     if (lazy := homes_of(tree)) is not None:

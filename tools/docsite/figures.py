@@ -27,7 +27,7 @@ def graph(entry):
     return (
         f"## Its graph\n\n{LEGEND}\n\n"
         f'<div class="graph" tabindex="0" role="region" aria-label="Graph of {entry.title}" '
-        f'markdown>\n\n![{entry.title} from the history, at the top, to the forecast]'
+        f"markdown>\n\n![{entry.title} from the history, at the top, to the forecast]"
         f"(../images/architectures/{entry.name}-graph.svg)\n\n</div>"
     )
 
@@ -120,4 +120,3 @@ def overview_row(entry):
         "equivariant": entry.equivariance,
         "covariates inside": ", ".join(native),
     }
-
