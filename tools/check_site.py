@@ -2,8 +2,9 @@
 
     make docs docs-accessibility
 
-What axe-core finds by the rules of WCAG 2.1 A and AA (contrast, texts of pictures, names of controls),
-what is loaded from elsewhere, and what is wider than the screen ends it with 1.
+What axe-core finds by the rules of WCAG 2.1 A and AA (contrast, texts of pictures, names of
+controls), what is loaded from elsewhere, and what is wider than the screen ends it with 1. Words
+after it choose the pages with one of them in their addresses.
 """
 
 import functools

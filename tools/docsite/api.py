@@ -66,8 +66,8 @@ def index():
     """All names with the first line of their docstrings."""
     lines = [
         "# Reference",
-        "Every public name, as it is imported. Modules load on first use: `import kerastrans` alone "
-        "loads no Keras.",
+        "Every public name, as it is imported. Modules load on first use: `import kerastrans` "
+        "alone loads no Keras.",
     ]
     for room, found in names().items():
         rows = [
@@ -115,10 +115,10 @@ def home(module, name):
     for file, listed in (homes_of(tree) or {}).items():
         if name in listed:
             return f"{module}.{file}"
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and name in [alias.name for alias in node.names]:
-            if node.module.startswith("kerastrans."):
-                return home(node.module.removeprefix("kerastrans."), name)
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    for node in imports:
+        if node.module.startswith("kerastrans.") and name in [x.name for x in node.names]:
+            return home(node.module.removeprefix("kerastrans."), name)
     return module
 
 

@@ -17,8 +17,8 @@ import report  # noqa: E402 (beside the benchmarks)
 RESULTS = ROOT / "benchmarks" / "results"
 LEGEND = (
     "Drawn from the Keras graph of a small model, 168 steps of 3 channels to 24. Of blocks that "
-    "repeat one is drawn; reshaping and dropout are left out. Yellow: has weights. Below each name: "
-    "the shape of what it returns, without the batch."
+    "repeat one is drawn; reshaping and dropout are left out. Yellow: has weights. Below each "
+    "name: the shape of what it returns, without the batch."
 )
 
 
@@ -89,8 +89,8 @@ def by_one_setting(name):
     former = {"direct_transformer": "transformer"}.get(name, name)
     (row,) = table[table["model"] == former].itertuples()
     return (
-        f"Small, four epochs on ETTh1, 96 steps to 96, one setting for all, seed {row.seed}: an MSE "
-        f"of {row.mse:.3f} and an MAE of {row.mae:.3f} with {row.parameters:,} weights, place "
+        f"Small, four epochs on ETTh1, 96 steps to 96, one setting for all, seed {row.seed}: an "
+        f"MSE of {row.mse:.3f} and an MAE of {row.mae:.3f} with {row.parameters:,} weights, place "
         f"{row.Index + 1} of {len(table)} by MSE ({row.date}, "
         f"`python benchmarks/architectures.py --models {name}`, "
         "[all of them](../benchmarks.md#as-accurate-as-the-papers))."
