@@ -41,12 +41,12 @@ def main(parts):
     pages = [page for page in pages if not parts or any(part in page for part in parts)]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        faults = [
-            f"{width} px, {scheme}, {page}: {fault}"
-            for width, scheme in ((WIDTHS[0], "light"), (WIDTHS[1], "light"), (WIDTHS[0], "dark"))
-            for page, fault in looked_at(browser, address, pages, width, scheme)
-        ]
-    print("\n".join(faults) or f"{len(pages)} pages: nothing found")
+        faults = 0
+        for width, scheme in ((WIDTHS[0], "light"), (WIDTHS[1], "light"), (WIDTHS[0], "dark")):
+            for page, fault in looked_at(browser, address, pages, width, scheme):
+                print(f"{width} px, {scheme}, {page}: {fault}", flush=True)
+                faults += 1
+    print(f"{len(pages)} pages, {faults} faults")
     raise SystemExit(bool(faults))
 
 
