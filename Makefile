@@ -11,7 +11,8 @@ DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_windows.py \
 	tests/heads/test_losses.py tests/contract/test_models.py
 
-.PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks docs docs-accessibility pictures lint format clean
+.PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks docs \
+	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/kerastrans demo
@@ -73,6 +74,17 @@ lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
+
+# Programs that use the public names, by their annotations.
+types: $(INSTALLED)
+	$(BIN)/mypy
+
+# sdist and wheel, and the wheel in an environment of its own, outside of the checkout.
+release-check: $(INSTALLED)
+	rm -rf build dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/check_wheel.py dist/*.whl
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

@@ -216,7 +216,7 @@ def length(steps=5):
     """Milliseconds of a training step at batch 8, as the context grows."""
     rows = {}
     for name, sizes in (
-        ("transformer", {"d_model": 64, "num_heads": 4, "ff_dim": 128}),
+        ("direct_transformer", {"d_model": 64, "num_heads": 4, "ff_dim": 128}),
         ("informer", {"d_model": 64, "num_heads": 4, "ff_dim": 128}),
         ("patchtst", {"d_model": 64, "num_heads": 4, "ff_dim": 128}),
         ("nlinear", {}),

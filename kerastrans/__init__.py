@@ -6,14 +6,15 @@ import wrapt
 
 from kerastrans.utils.lazy import names_of
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "data": (),
     "datasets": (),
-    "decoding.generation": ("generate", "generate_samples", "generate_tokens"),
+    "decoding.generation": ("generate", "generate_tokens"),
     "decoding.inspection": ("attention_scores", "variable_importances"),
     "decoding.samplers": ("BeamSampler", "GreedySampler", "RandomSampler"),
+    "decoding.sampling": ("generate_samples",),
     "evaluation": ("ForecastError",),
     "evaluation.backtesting": (),
     "evaluation.metrics": (),

@@ -1,6 +1,12 @@
 """The zoo: architectures by name, and the presets that were trained with them."""
 
+from typing import TYPE_CHECKING
+
 from kerastrans.models.registry import Architecture, build, check_contract, info, names
+from kerastrans.utils.types import PathLike
+
+if TYPE_CHECKING:
+    from kerastrans.forecasting.forecaster import Forecaster
 
 __all__ = [
     "Architecture",
@@ -13,7 +19,7 @@ __all__ = [
 ]
 
 
-def presets():
+def presets() -> list[str]:
     """Names of the trained forecasters that are installed, see `from_preset`.
 
     Example:
@@ -25,7 +31,13 @@ def presets():
     return trained.names()
 
 
-def from_preset(source, checksum=None, *, revision=None, verbose=True):
+def from_preset(
+    source: PathLike,
+    checksum: str | None = None,
+    *,
+    revision: str | None = None,
+    verbose: bool = True,
+) -> "Forecaster":
     """A trained `kerastrans.Forecaster`: it forecasts at once, and `fit` trains it further.
 
     Args:

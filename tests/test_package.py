@@ -1,7 +1,13 @@
 """What a wheel holds."""
 
+import re
 import tomllib
 from pathlib import Path
+
+import pytest
+import yaml
+
+import kerastrans
 
 ROOT = Path(__file__).parents[1]
 
@@ -13,3 +19,26 @@ def test_every_package_is_named_in_pyproject():
         for path in (ROOT / "kerastrans").rglob("__init__.py")
     ]
     assert sorted([*found, "kerastrans.saved_models"]) == named
+
+
+def test_a_release_has_one_version_everywhere():
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    released = [x for x in re.findall(r"^## \[(.+?)\]", changelog, re.M) if x != "Unreleased"]
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert released[0] == kerastrans.__version__
+    assert f"\nversion: {kerastrans.__version__}\n" in citation
+    assert (
+        f"## [{kerastrans.__version__}] - {re.search('date-released: (.+)', citation)[1]}"
+        in changelog
+    )
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob(".github/**/*.yml")), ids=lambda path: path.stem)
+def test_workflows_and_forms_are_yaml_that_names_known_targets(path):
+    text = path.read_text()
+    content = yaml.safe_load(text)
+    assert content
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
+    for line in re.findall(r"make (.+)", text):
+        assert set(line.split()) <= targets | {"docs"}
+    assert not re.findall(r"uses: (?!actions/|pypa/)", text)

@@ -4,10 +4,14 @@ import functools
 import tomllib
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from kerastrans.datasets import readers
 from kerastrans.datasets.sources import find_dataset_file
 from kerastrans.utils.validation import suggest
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 __all__ = ["Dataset", "info", "load", "names"]
 
@@ -59,7 +63,7 @@ def _datasets():
     }
 
 
-def names():
+def names() -> list[str]:
     """The names that `load` and `info` take.
 
     Example:
@@ -69,7 +73,7 @@ def names():
     return list(_datasets())
 
 
-def info(name):
+def info(name: str) -> Dataset:
     """The `Dataset` called `name`, not loaded.
 
     Raises:
@@ -84,7 +88,7 @@ def info(name):
     return _datasets()[name]
 
 
-def load(name):
+def load(name: str) -> "pd.DataFrame":
     """Load a named data set, downloading it once where it is not in the package.
 
     A download goes to the user's cache folder, and is kept only if its checksum is right. Where

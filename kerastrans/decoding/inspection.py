@@ -11,9 +11,10 @@ from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention import CachedMultiHeadAttention
 from kerastrans.layers.projected_attention import ProjectedAttention
 from kerastrans.utils.keras_internals import calls
+from kerastrans.utils.types import Tensor
 
 
-def attention_scores(model, inputs):
+def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray]:
     """The attention weights of every block of a model, for one example.
 
     What a model attends to while it generates is the same as what it attends to when it is shown
@@ -86,7 +87,7 @@ def _check_shown(operations):
             )
 
 
-def variable_importances(model, inputs):
+def variable_importances(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray]:
     """How much the Temporal Fusion Transformer looks at each variable, mean over windows and steps.
 
     Args:

@@ -1,5 +1,7 @@
 """Forecasts of windows in arrays, by a model and by the baselines that it has to beat."""
 
+from typing import Any
+
 import keras
 import numpy as np
 import pandas as pd
@@ -146,7 +148,7 @@ class ForecastError(keras.callbacks.Callback):
         >>> callback = ForecastError(np.ones((4, 8, 1)), np.ones((4, 2, 1)))
     """
 
-    def __init__(self, contexts, targets):
+    def __init__(self, contexts: Any, targets: Any) -> None:
         super().__init__()
         self.contexts, self.targets = contexts, targets
 

@@ -3,18 +3,28 @@
 import tempfile
 import zipfile
 from pathlib import Path
+from typing import Any
 
+import keras
 from keras import layers
 
 from kerastrans.export.savedmodel import write_savedmodel
 from kerastrans.utils.files import first_line, new_file
 from kerastrans.utils.keras_internals import all_layers
+from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import check_choice, check_new
 
 PRECISIONS = (None, "float16", "int8")
 
 
-def export_litert(model, path, *, quantize=None, batch_size=None, **options):
+def export_litert(
+    model: keras.Model,
+    path: PathLike,
+    *,
+    quantize: str | None = None,
+    batch_size: int | None = None,
+    **options: Any,
+) -> Path:
     """Export a model as a LiteRT file of built-in operators, which runs on the runtime alone.
 
     Inputs and outputs are those of `export_savedmodel`; the interpreter's signature runner takes

@@ -6,18 +6,28 @@ They are used in this file alone; tests/export/test_files.py has their canary.
 """
 
 from pathlib import Path
+from typing import Any
 
+import keras
 import numpy as np
 
 from kerastrans.export.forecast import forecast_of
 from kerastrans.utils.files import first_line, new_file
+from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import check_new, import_extra
 
 OPSET = 18
 INT64 = 7  # as onnx.TensorProto numbers it
 
 
-def export_onnx(model, path, *, scaler=None, prediction_length=None, metadata=None):
+def export_onnx(
+    model: keras.Model,
+    path: PathLike,
+    *,
+    scaler: Any = None,
+    prediction_length: int | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> Path:
     """Export a model as an ONNX file, which runs without TensorFlow, Keras and kerastrans.
 
     Inputs and outputs are those of `export_savedmodel`, for any batch size. The file's properties

@@ -4,15 +4,24 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 
 from kerastrans.export.forecast import forecast_of
 from kerastrans.utils.files import first_line, new_folder
+from kerastrans.utils.types import PathLike
 
 
-def export_savedmodel(model, path, *, scaler=None, prediction_length=None, metadata=None):
+def export_savedmodel(
+    model: keras.Model,
+    path: PathLike,
+    *,
+    scaler: Any = None,
+    prediction_length: int | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> Path:
     """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
 
     Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in

@@ -51,3 +51,12 @@ def compile_model(config, model):
     if not head.has_parameter_axis and not isinstance(loss, heads.PointError):
         loss = heads.KnownTargets(loss)
     model.compile(optimizer, loss)
+
+
+def fresh(model, seed):
+    """A model of the same configuration with new weights, compiled alike."""
+    with seeded(seed):
+        fresh = type(model).from_config(model.get_config())
+    if model.compiled:
+        fresh.compile_from_config(model.get_compile_config())
+    return fresh

@@ -1,8 +1,10 @@
 """The part of a Forecaster that looks at how good it is: backtests, calibration, importances."""
 
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.forecasting import rolling
@@ -15,6 +17,7 @@ from kerastrans.forecasting.intervals import METHODS
 from kerastrans.forecasting.offsets import check_windows
 from kerastrans.forecasting.predicting import forecast_windows
 from kerastrans.forecasting.reading import Reader
+from kerastrans.utils.types import Levels
 from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
 
 SCALES = ("window", "residuals")
@@ -25,16 +28,16 @@ class Evaluated:
 
     def backtest(
         self,
-        frame,
+        frame: pd.DataFrame,
         *,
-        windows=5,
-        step=None,
-        static=None,
-        levels=None,
-        refit=False,
-        train_size=None,
-        **kwargs,
-    ):
+        windows: int = 5,
+        step: int | None = None,
+        static: pd.DataFrame | None = None,
+        levels: Levels | None = None,
+        refit: bool | int = False,
+        train_size: int | None = None,
+        **kwargs: Any,
+    ) -> pd.DataFrame:
         """Forecast the end of each series from several origins, each from what lies before it.
 
         Args:
@@ -87,17 +90,17 @@ class Evaluated:
 
     def calibrate(
         self,
-        frame,
+        frame: pd.DataFrame,
         *,
-        windows,
-        step=None,
-        static=None,
-        levels=LEVELS,
-        method="split",
-        symmetric=None,
-        by=None,
-        scale="window",
-    ):
+        windows: int,
+        step: int | None = None,
+        static: pd.DataFrame | None = None,
+        levels: Levels = LEVELS,
+        method: str = "split",
+        symmetric: bool | None = None,
+        by: str | None = None,
+        scale: str = "window",
+    ) -> Self:
         """Measure on data that were not trained on how wide the intervals have to be.
 
         What is promised is a mean over the series that calibrate, or over those of a group, and
@@ -163,7 +166,9 @@ class Evaluated:
         self.fitted = self.fitted.with_intervals(replace(intervals, sizes=sizes))
         return self
 
-    def variable_importances(self, frame, *, static=None):
+    def variable_importances(
+        self, frame: pd.DataFrame, *, static: pd.DataFrame | None = None
+    ) -> Any:
         """How much a "tft" looks at each variable in the last windows of these series.
 
         Args:

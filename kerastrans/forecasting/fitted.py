@@ -9,7 +9,8 @@ import numpy as np
 from kerastrans import heads
 from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import Covariates
-from kerastrans.decoding.generation import generate, generate_samples, is_autoregressive
+from kerastrans.decoding.generation import generate, is_autoregressive
+from kerastrans.decoding.sampling import generate_samples
 from kerastrans.forecasting.conformal import ConformalIntervals
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_percents

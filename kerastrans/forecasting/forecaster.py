@@ -1,6 +1,9 @@
 """From frames to frames: the data, the Keras model and its intervals, held together thinly."""
 
 import contextlib
+from typing import Any, Self
+
+import pandas as pd
 
 from kerastrans.data.partitions import first_frame
 from kerastrans.forecasting import defaults, training
@@ -14,6 +17,7 @@ from kerastrans.forecasting.reading import open_training
 from kerastrans.forecasting.spread import measure_spread
 from kerastrans.forecasting.stored import Stored
 from kerastrans.utils.distribution import distribute as distributed
+from kerastrans.utils.types import Columns, HeadOrName, ModelOrName, PathLike
 
 
 class Forecaster(Predicted, Evaluated, Stored):
@@ -74,24 +78,24 @@ class Forecaster(Predicted, Evaluated, Stored):
 
     def __init__(
         self,
-        model="auto",
-        context_length=None,
-        prediction_length=None,
+        model: ModelOrName = "auto",
+        context_length: int | None = None,
+        prediction_length: int | None = None,
         *,
-        head=None,
-        loss=None,
-        optimizer="adam",
-        scaler="standard",
-        fill=None,
-        past=(),
-        future=(),
-        calendar=None,
-        short="pad",
-        num_samples=100,
-        seed=0,
-        alias=None,
-        **hyperparameters,
-    ):
+        head: HeadOrName | None = None,
+        loss: Any = None,
+        optimizer: Any = "adam",
+        scaler: Any = "standard",
+        fill: str | None = None,
+        past: Columns = (),
+        future: Columns = (),
+        calendar: bool | None = None,
+        short: str = "pad",
+        num_samples: int = 100,
+        seed: int = 0,
+        alias: str | None = None,
+        **hyperparameters: Any,
+    ) -> None:
         self._given = self.config = Config(
             model=model,
             context_length=context_length,
@@ -115,20 +119,20 @@ class Forecaster(Predicted, Evaluated, Stored):
 
     def fit(
         self,
-        frame,
+        frame: pd.DataFrame | PathLike,
         *,
-        static=None,
-        freq=None,
-        validation_size=None,
-        stride=1,
-        batch_size=32,
-        epochs=None,
-        time_limit=900,
-        sampling="windows",
-        distribute=None,
-        checkpoint=None,
-        **kwargs,
-    ):
+        static: pd.DataFrame | None = None,
+        freq: str | None = None,
+        validation_size: int | None = None,
+        stride: int = 1,
+        batch_size: int = 32,
+        epochs: int | None = None,
+        time_limit: float | None = 900,
+        sampling: str = "windows",
+        distribute: str | None = None,
+        checkpoint: PathLike | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Train the model; called again, go on training it: fine-tune it on other series.
 
         A fit that fails changes nothing. Conformal intervals of an earlier fit are dropped.
@@ -173,14 +177,12 @@ class Forecaster(Predicted, Evaluated, Stored):
         options = {"validation_size": validation_size, "stride": stride, "sampling": sampling}
         options |= {"batch_size": batch_size, "epochs": epochs, "time_limit": time_limit}
         training.check_options(self.config, **options, kwargs=kwargs)
-        config = self.config
-        held_out = validation_size or 0
+        config, held_out = self.config, validation_size or 0
         if validation_size is None and epochs is None:
             held_out = defaults.held_out_steps(first_frame(frame), config.prediction_length)
         reader, panels = open_training(config, self.fitted, frame, static, freq, held_out)
         config = reader.config
-        context = distributed(distribute) if distribute else contextlib.nullcontext()
-        with context:
+        with distributed(distribute) if distribute else contextlib.nullcontext():
             model = trainee(config, self.fitted) if self.fitted else build_for(config, reader)
             options |= {"checkpoint": checkpoint, **kwargs}
             examples, history = training.train(config, model, panels, held_out, **options)

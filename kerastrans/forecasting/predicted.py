@@ -1,13 +1,16 @@
 """The part of a Forecaster that forecasts: from frames, and from arrays."""
 
 import inspect
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.predicting import forecast_arrays, forecast_windows
 from kerastrans.forecasting.reading import Reader, report_faults
 from kerastrans.forecasting.univariate import adapted
+from kerastrans.utils.types import Levels
 
 
 class Predicted:
@@ -28,33 +31,40 @@ class Predicted:
         return f"Forecaster({', '.join(first + shown)})"
 
     @property
-    def prediction_length(self):
+    def prediction_length(self) -> int:
         """Steps of a forecast."""
         return self.config.prediction_length
 
     @property
-    def alias(self):
+    def alias(self) -> str:
         """Name of the forecast's columns."""
         return self.config.name
 
     @property
-    def model(self):
+    def model(self) -> Any:
         """The Keras model; None before `fit`, unless it came built."""
         if self.fitted is not None:
             return self.fitted.model
         return self.config.model if self.config.is_built else None
 
     @property
-    def history(self):
+    def history(self) -> Any:
         """What `keras.Model.fit` returned, None for a forecaster that was loaded."""
         return self.fitted and self.fitted.history
 
     @property
-    def card(self):
+    def card(self) -> dict[str, Any] | None:
         """Dict of where published weights come from; None of a model without."""
         return self.fitted and self.fitted.card
 
-    def predict(self, frame, *, future=None, static=None, levels=None):
+    def predict(
+        self,
+        frame: pd.DataFrame,
+        *,
+        future: pd.DataFrame | None = None,
+        static: pd.DataFrame | None = None,
+        levels: Levels | None = None,
+    ) -> pd.DataFrame:
         """Forecast what comes after each series.
 
         A model that treats channels apart also takes frames of other columns than those it was
@@ -95,7 +105,7 @@ class Predicted:
         forecasts, widths = forecasts.conformal(fitted.intervals, levels, static)
         return forecasts.frame(levels, widths, alias=self.alias)
 
-    def forecast_histories(self, inputs):
+    def forecast_histories(self, inputs: Any) -> Any:
         """Forecast from arrays, as an exported model does.
 
         Args:
@@ -115,7 +125,7 @@ class Predicted:
         return fitted.head.outputs(forecast_arrays(self.config, fitted, inputs))
 
     @property
-    def reader(self):
+    def reader(self) -> Any:
         """`Reader` of frames as the training data were read."""
         return Reader.like(self.config, self._trained())
 

@@ -1,6 +1,7 @@
 """Published weights as a forecaster that needs no training, and can be trained further."""
 
 from pathlib import Path
+from typing import Any
 
 import keras
 
@@ -13,6 +14,7 @@ from kerastrans.forecasting.presets import FOLDER
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.cards import card_of, summary
 from kerastrans.models.pretrained.hub import locate
+from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 SHIPPED = {"fracast_0": "ztxtech/fracast-0"}  # in the package: its name on the hub
@@ -21,17 +23,17 @@ FIXED = ("model", "head", "scaler", "fill")  # what the published model decides
 
 
 def from_pretrained(
-    source,
-    prediction_length,
-    context_length=None,
+    source: PathLike,
+    prediction_length: int,
+    context_length: int | None = None,
     *,
-    trainable="all",
-    lora_rank=8,
-    freq=None,
-    revision=None,
-    verbose=True,
-    **options,
-):
+    trainable: str = "all",
+    lora_rank: int = 8,
+    freq: str | None = None,
+    revision: str | None = None,
+    verbose: bool = True,
+    **options: Any,
+) -> Forecaster:
     """A `Forecaster` with published weights: it forecasts at once, without `fit`.
 
     It reads frames of any frequency, long or wide, and forecasts each series, or each column of a

@@ -18,6 +18,7 @@ from kerastrans.forecasting.greedy import greedy_weights
 from kerastrans.forecasting.kept import Kept
 from kerastrans.forecasting.selected import ensemble_of
 from kerastrans.forecasting.training import DivergedError
+from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.validation import check_positive_integers
 
 INTERVALS = (95, 80, 50)  # whose bounds, with the median, are the levels of every candidate
@@ -25,18 +26,18 @@ LEAST = 0.05  # of the time limit: with less left no further candidate begins
 
 
 def select(
-    frame,
-    prediction_length,
+    frame: pd.DataFrame,
+    prediction_length: int,
     *,
-    time_limit=600,
-    past=(),
-    future=(),
-    static=None,
-    freq=None,
-    seed=0,
-    folder=None,
-    verbose=True,
-):
+    time_limit: float = 600,
+    past: Columns = (),
+    future: Columns = (),
+    static: pd.DataFrame | None = None,
+    freq: str | None = None,
+    seed: int = 0,
+    folder: PathLike | None = None,
+    verbose: bool = True,
+) -> Forecaster:
     """Try several models on the end of each series, and average those that are best together.
 
     The seasonal naive forecast comes first, then linear models, TiDE, N-HiTS and PatchTST, with and

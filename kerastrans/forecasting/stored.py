@@ -2,16 +2,18 @@
 
 import json
 from pathlib import Path
+from typing import Any, Self
 
 from kerastrans.export import export
 from kerastrans.forecasting import presets
 from kerastrans.forecasting.arguments import of_format_1, read, written
+from kerastrans.forecasting.building import fresh
 from kerastrans.forecasting.fine_tuning import published
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.model_card import facts_of
 from kerastrans.utils.files import load_model, new_folder, read_json
 from kerastrans.utils.model_files import without_optimizer
-from kerastrans.utils.random import seeded
+from kerastrans.utils.types import PathLike
 
 FORMAT = 2  # of forecaster.json; files of format 1 have no number
 NAMES = ("model.keras", "forecaster.json")
@@ -20,7 +22,7 @@ NAMES = ("model.keras", "forecaster.json")
 class Stored:
     """How a `Forecaster` is written and read; its constructor and `fit` are there."""
 
-    def get_config(self):
+    def get_config(self) -> dict[str, Any]:
         """The constructor's arguments as a dict of what JSON holds; `from_config` reads it.
 
         Raises:
@@ -30,11 +32,11 @@ class Stored:
         return written(self._given.arguments())
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: dict[str, Any]) -> Self:
         """A forecaster, not trained, of what `get_config` returned."""
         return cls(**read(config))
 
-    def clone(self):
+    def clone(self) -> Self:
         """A forecaster with the same arguments that is not trained.
 
         A model that came built is built anew, with new weights. One with published weights keeps
@@ -50,10 +52,10 @@ class Stored:
             clone.fitted = fitted
             return clone
         if self.config.is_built:
-            arguments["model"] = _fresh(self.config.model, self.config.seed)
+            arguments["model"] = fresh(self.config.model, self.config.seed)
         return type(self)(**arguments)
 
-    def save(self, path, *, optimizer=True):
+    def save(self, path: PathLike, *, optimizer: bool = True) -> None:
         """Write the forecaster to a new folder: model.keras and forecaster.json.
 
         Args:
@@ -69,7 +71,14 @@ class Stored:
         with new_folder(path) as folder:
             self.write_files(folder, optimizer)
 
-    def save_to_preset(self, folder, *, licence=None, metrics=None, dataset=None):
+    def save_to_preset(
+        self,
+        folder: PathLike,
+        *,
+        licence: str | None = None,
+        metrics: Any = None,
+        dataset: str | None = None,
+    ) -> None:
         """Write a preset: what `save` writes without the optimizer, checksums, and a model card.
 
         `kerastrans.zoo.from_preset` reads it back, `kerastrans.upload_preset` publishes it. The
@@ -101,7 +110,7 @@ class Stored:
         facts = facts_of(self, licence, metrics, dataset)
         presets.write(self, folder, **facts)
 
-    def write_files(self, folder, optimizer):
+    def write_files(self, folder: Path, optimizer: bool) -> None:
         """Write model.keras and forecaster.json into a folder that is there."""
         fitted = self._trained()
         arguments = self.config.arguments()
@@ -116,7 +125,7 @@ class Stored:
         (folder / NAMES[1]).write_text(text)
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: PathLike) -> Self:
         """Read a forecaster back: every method gives what it gave before.
 
         Raises:
@@ -146,7 +155,7 @@ class Stored:
             raise ValueError(f"{path / NAMES[1]} is damaged: {error!r}.") from None
         return loaded
 
-    def export(self, path, **kwargs):
+    def export(self, path: PathLike, **kwargs: Any) -> Path:
         """Write what takes raw histories outside of Python, see `kerastrans.export.export`.
 
         NaN in a history is a missing value, before the start of a short series too; covariates
@@ -172,7 +181,7 @@ class Stored:
         return export(fitted.model, path, scaler=self.config.scaler, metadata=facts, **kwargs)
 
     @property
-    def metadata(self):
+    def metadata(self) -> dict[str, Any]:
         """What an exported or served model says of itself beyond its shapes."""
         fitted = self._trained()
         covariates = fitted.covariates.to_dict()
@@ -186,12 +195,3 @@ class Stored:
         if self.config.calendar:
             facts["calendar"] = list(fitted.clock.calendar_names)
         return facts
-
-
-def _fresh(model, seed):
-    """A model of the same configuration with new weights, compiled alike."""
-    with seeded(seed):
-        fresh = type(model).from_config(model.get_config())
-    if model.compiled:
-        fresh.compile_from_config(model.get_compile_config())
-    return fresh

@@ -6,10 +6,13 @@ from pathlib import Path
 from kerastrans.forecasting import presets
 from kerastrans.forecasting.preset_files import CARD, CONTENT, README, hub_name
 from kerastrans.utils.files import first_line
+from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import import_extra
 
 
-def upload_preset(uri, folder, *, private=False, new_version=False):
+def upload_preset(
+    uri: str, folder: PathLike, *, private: bool = False, new_version: bool = False
+) -> str:
     """Publish the folder of a preset on the Hugging Face hub.
 
     `from_preset(uri)` reads it from there. You must be logged in, `hf auth login`, or have a token

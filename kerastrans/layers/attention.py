@@ -10,6 +10,7 @@ from kerastrans.layers.masks import (
     row_of_mask,
 )
 from kerastrans.layers.projected_attention import ProjectedAttention
+from kerastrans.utils.types import Tensor
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -55,12 +56,24 @@ class CachedMultiHeadAttention(ProjectedAttention):
     Source: Vaswani et al. (2017), section 3.2, equation 1.
     """
 
-    def call(self, query, memory=None, padding_mask=None, attention_mask=None):
+    def call(
+        self,
+        query: Tensor,
+        memory: Tensor | None = None,
+        padding_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+    ) -> Tensor:
         keys, values = self.project(query if memory is None else memory)
         mask = self._mask(query, memory, padding_mask, attention_mask)
         return self.attend(query, keys, values, mask)
 
-    def attention_scores(self, query, memory=None, padding_mask=None, attention_mask=None):
+    def attention_scores(
+        self,
+        query: Tensor,
+        memory: Tensor | None = None,
+        padding_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+    ) -> Tensor:
         """The weights `(batch, heads, query, key)` that `call` gives to the values."""
         keys, _ = self.project(query if memory is None else memory)
         mask = self._mask(query, memory, padding_mask, attention_mask)

@@ -2,8 +2,10 @@
 
 from keras import ops
 
+from kerastrans.utils.types import Tensor
 
-def create_look_ahead_mask(size):
+
+def create_look_ahead_mask(size: int) -> Tensor:
     """Mask that hides the future: position t may attend to positions 0..t.
 
     Args:
@@ -24,7 +26,7 @@ def create_look_ahead_mask(size):
     return ops.expand_dims(steps, 1) >= ops.expand_dims(steps, 0)
 
 
-def create_padding_mask(valid_lengths, size):
+def create_padding_mask(valid_lengths: Tensor, size: int) -> Tensor:
     """Mask that hides the padding after each sequence's valid length.
 
     Args:
@@ -44,7 +46,7 @@ def create_padding_mask(valid_lengths, size):
     return ops.less(ops.arange(size, dtype="int32"), lengths)
 
 
-def combine_masks(*masks):
+def combine_masks(*masks: Tensor | None) -> Tensor:
     """Logical AND of the masks that are not None, by broadcasting; None if there are none.
 
     Example:

@@ -1,9 +1,12 @@
 """Where in the sequence a value is, added to the value: sinusoids, or learnt vectors."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -23,7 +26,7 @@ class _Positional(keras.layers.Layer):
                 f"{self.dim}, got shape {tuple(inputs_shape)}."
             )
 
-    def call(self, inputs, offset=0):
+    def call(self, inputs: Tensor, offset: Tensor | int = 0) -> Tensor:
         length = inputs.shape[1]
         if length is not None and isinstance(offset, int):
             self.check_length(offset + length)
@@ -82,7 +85,7 @@ class PositionalEncoding(_Positional):
     Source: Vaswani et al. (2017), section 3.5.
     """
 
-    def __init__(self, max_len, dim, **kwargs):
+    def __init__(self, max_len: int, dim: int, **kwargs: Any) -> None:
         super().__init__(max_len, dim, **kwargs)
         if max_len is not None:
             check_positive_integers(max_len=max_len)
@@ -110,7 +113,7 @@ class LearntPositionalEncoding(_Positional):
     Source: Gehring et al. (2017), section 3.1.
     """
 
-    def __init__(self, max_len, dim, **kwargs):
+    def __init__(self, max_len: int, dim: int, **kwargs: Any) -> None:
         check_positive_integers(max_len=max_len)
         super().__init__(max_len, dim, **kwargs)
 

@@ -1,5 +1,7 @@
 """What the kinds of multi-head attention have in common: projections, heads, masked weights."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -17,14 +19,14 @@ class ProjectedAttention(keras.layers.Layer):
 
     def __init__(
         self,
-        num_heads,
-        key_dim,
-        dropout=0.0,
-        causal=False,
-        kernel_initializer="glorot_uniform",
-        use_bias=True,
-        **kwargs,
-    ):
+        num_heads: int,
+        key_dim: int,
+        dropout: float = 0.0,
+        causal: bool = False,
+        kernel_initializer: Any = "glorot_uniform",
+        use_bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
         check_positive_integers(num_heads=num_heads, key_dim=key_dim)
         check_dropout(dropout)
         super().__init__(**kwargs)

@@ -5,27 +5,29 @@ see `kerastrans.generate`.
 """
 
 import functools
+from typing import Any
 
 from kerastrans.layers import CachedMultiHeadAttention
 from kerastrans.models.sublayers import add_norm, position_wise_ffn, prefixed
+from kerastrans.utils.types import Tensor
 
 
 def transformer_encoder(
-    inputs,
-    num_heads,
-    key_dim,
-    ff_dim,
-    dropout=0.1,
+    inputs: Tensor,
+    num_heads: int,
+    key_dim: int,
+    ff_dim: int,
+    dropout: float = 0.1,
     *,
-    norm="pre",
-    normalization="layer",
-    activation="relu",
-    attention_dropout=None,
-    kernel_initializer="glorot_uniform",
-    padding_mask=None,
-    self_attention=None,
-    name=None,
-):
+    norm: str = "pre",
+    normalization: str = "layer",
+    activation: str = "relu",
+    attention_dropout: float | None = None,
+    kernel_initializer: Any = "glorot_uniform",
+    padding_mask: Tensor | None = None,
+    self_attention: Any = None,
+    name: str | None = None,
+) -> Tensor:
     """One encoder block: self-attention, then a position-wise feed-forward network.
 
     Args:
@@ -94,20 +96,20 @@ def transformer_encoder(
 
 
 def transformer_decoder(
-    inputs,
-    encoder_output,
-    num_heads,
-    key_dim,
-    ff_dim,
-    dropout=0.1,
+    inputs: Tensor,
+    encoder_output: Tensor,
+    num_heads: int,
+    key_dim: int,
+    ff_dim: int,
+    dropout: float = 0.1,
     *,
-    norm="pre",
-    activation="relu",
-    kernel_initializer="glorot_uniform",
-    padding_mask=None,
-    encoder_padding_mask=None,
-    name=None,
-):
+    norm: str = "pre",
+    activation: str = "relu",
+    kernel_initializer: Any = "glorot_uniform",
+    padding_mask: Tensor | None = None,
+    encoder_padding_mask: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
     """One decoder block: causal self-attention, cross-attention, feed-forward network.
 
     Position t sees positions 0..t of `inputs` and the whole of `encoder_output`.

@@ -1,7 +1,20 @@
 """Whether a model keeps the contract of the zoo: its inputs, its output, and their shapes."""
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-def check_contract(model, context_length, prediction_length, num_channels=None, *, covariates=None):
+if TYPE_CHECKING:
+    import keras
+
+
+def check_contract(
+    model: "keras.Model",
+    context_length: int,
+    prediction_length: int,
+    num_channels: int | None = None,
+    *,
+    covariates: Iterable[str] | None = None,
+) -> None:
     """Check that a model which somebody built can forecast as the models of the zoo do.
 
     The model is functional. It takes the history `(batch, context_length, num_channels)` and

@@ -8,6 +8,7 @@ from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.graph import history_input
 from kerastrans.models.projections import concatenate, embed_columns
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.types import CovariateSizes
 
 
 def covariate_inputs(context_length, prediction_length, sizes):
@@ -48,7 +49,7 @@ def covariate_inputs(context_length, prediction_length, sizes):
     }
 
 
-def regress(model, sizes, *, width=32):
+def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> keras.Model:
     """Give a forecasting model covariates, by regression with the model on the remainder.
 
     One small network estimates the effect of the covariates that are known ahead at each step of

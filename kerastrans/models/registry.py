@@ -9,10 +9,16 @@ are read from the source: to list and describe architectures, nothing is importe
 import functools
 import inspect
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kerastrans.models.architecture import OPTIONS, Architecture, read
 from kerastrans.models.contract import check_contract
+from kerastrans.utils.deprecation import warn_former_name
+from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
 from kerastrans.utils.validation import suggest
+
+if TYPE_CHECKING:
+    import keras
 
 __all__ = ["Architecture", "build", "check_contract", "check_hyperparameters", "info", "names"]
 
@@ -22,7 +28,7 @@ _FOLDER = Path(__file__).parent
 _FORMER_NAMES = {"transformer": "direct_transformer"}
 
 
-def names(tag=None):
+def names(tag: str | None = None) -> list[str]:
     """Names of the architectures: baselines first, each family by year.
 
     Args:
@@ -44,7 +50,7 @@ def names(tag=None):
     return [name for name, architecture in architectures.items() if tag in architecture.tags]
 
 
-def info(name):
+def info(name: str) -> Architecture:
     """The `Architecture` of this name.
 
     Raises:
@@ -55,23 +61,25 @@ def info(name):
         'Transformer over patches'
     """
     architectures = _architectures()
-    name = _FORMER_NAMES.get(name, name)
+    if name in _FORMER_NAMES:
+        former, name = name, _FORMER_NAMES[name]
+        warn_former_name("architecture", former, name, since="0.2", until="0.4")
     if name not in architectures:
         raise ValueError(f"unknown model {name!r}: {suggest(name, architectures)}")
     return architectures[name]
 
 
 def build(
-    name,
+    name: ModelOrName,
     /,
-    context_length,
-    prediction_length,
-    num_channels,
+    context_length: int,
+    prediction_length: int,
+    num_channels: int,
     *,
-    head=None,
-    covariates=None,
-    **hyperparameters,
-):
+    head: HeadOrName | None = None,
+    covariates: CovariateSizes | None = None,
+    **hyperparameters: Any,
+) -> "keras.Model":
     """Build an architecture by its name, or by a builder of your own.
 
     Args:

@@ -13,20 +13,20 @@ from kerastrans.utils.validation import check_choice, check_divides, check_dropo
 
 
 def build_seq2seq_transformer(
-    source_vocab_size,
-    target_vocab_size,
-    d_model,
-    num_heads,
-    ff_dim,
-    num_encoder_blocks,
-    num_decoder_blocks,
-    dropout=0.1,
+    source_vocab_size: int,
+    target_vocab_size: int,
+    d_model: int,
+    num_heads: int,
+    ff_dim: int,
+    num_encoder_blocks: int,
+    num_decoder_blocks: int,
+    dropout: float = 0.1,
     *,
-    norm="pre",
-    activation="relu",
-    tied_embeddings=False,
-    name="seq2seq_transformer",
-):
+    norm: str = "pre",
+    activation: str = "relu",
+    tied_embeddings: bool = False,
+    name: str = "seq2seq_transformer",
+) -> keras.Model:
     """Build the encoder-decoder Transformer that turns one sequence of tokens into another.
 
     Args:

@@ -1,24 +1,27 @@
 """What the Transformer's blocks are made of: feed-forward networks, residuals, normalisation."""
 
+from typing import Any
+
 import keras
 from keras import layers, ops
 
 from kerastrans.layers.dropout import Dropout
+from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
 EPSILON = 1e-6  # of the layer normalisations, as in the lesson
 
 
 def position_wise_ffn(
-    inputs,
-    ff_dim,
-    dropout=0.0,
+    inputs: Tensor,
+    ff_dim: int,
+    dropout: float = 0.0,
     *,
-    output_dim=None,
-    activation="relu",
-    kernel_initializer="glorot_uniform",
-    name=None,
-):
+    output_dim: int | None = None,
+    activation: str = "relu",
+    kernel_initializer: Any = "glorot_uniform",
+    name: str | None = None,
+) -> Tensor:
     """The same two-layer network at every position: Dense, activation, dropout, Dense.
 
     Args:

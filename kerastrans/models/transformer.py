@@ -1,5 +1,7 @@
 """The encoder-decoder Transformer on numeric sequences (Vaswani et al., 2017, figure 1)."""
 
+from collections.abc import Sequence
+
 import keras
 from keras import layers
 
@@ -12,21 +14,21 @@ from kerastrans.utils.validation import check_choice, check_dropout, check_non_n
 
 
 def build_transformer_model(
-    input_shape,
-    key_dim,
-    num_heads,
-    ff_dim,
-    num_encoder_blocks,
-    num_decoder_blocks,
-    dropout=0.1,
+    input_shape: Sequence[int],
+    key_dim: int,
+    num_heads: int,
+    ff_dim: int,
+    num_encoder_blocks: int,
+    num_decoder_blocks: int,
+    dropout: float = 0.1,
     *,
-    d_model=None,
-    output_dim=None,
-    norm="pre",
-    activation="relu",
-    decoder_noise=0.0,
-    name="transformer",
-):
+    d_model: int | None = None,
+    output_dim: int | None = None,
+    norm: str = "pre",
+    activation: str = "relu",
+    decoder_noise: float = 0.0,
+    name: str = "transformer",
+) -> keras.Model:
     """Build the encoder-decoder Transformer, trained by teacher forcing, decoded step by step.
 
     Args:

@@ -106,11 +106,13 @@ def test_tags_filter_the_names():
 
 def test_the_direct_transformer_has_one_builder_and_two_names():
     assert "transformer" not in zoo.names()
-    assert zoo.info("transformer") is zoo.info("direct_transformer")
-    model = zoo.build("transformer", 8, 4, 1, d_model=8, num_heads=2, ff_dim=8)
+    with pytest.warns(FutureWarning, match="'transformer' is 'direct_transformer' since 0.2: vers"):
+        assert zoo.info("transformer") is zoo.info("direct_transformer")
+    with pytest.warns(FutureWarning, match=r"version 0\.4 will no longer know"):
+        model = zoo.build("transformer", 8, 4, 1, d_model=8, num_heads=2, ff_dim=8)
     assert model.output_shape == (None, 4, 1)
     # Not the lesson's, which decodes step by step.
-    assert zoo.info("transformer").builder is not kerastrans.build_transformer_model
+    assert zoo.info("direct_transformer").builder is not kerastrans.build_transformer_model
 
 
 def test_unknown_names_suggest_the_nearest():

@@ -99,13 +99,22 @@ def by_one_setting(name):
 
 @functools.cache
 def with_dates(path):
-    """A table of results with the day on which each row was committed, where git tells it."""
+    """A table of results with the day on which each row was committed, where git tells it.
+
+    A shallow clone would give every row the day of its oldest commit: there it is left out.
+    """
     table = pd.read_csv(path)
-    blame = ["git", "blame", "--line-porcelain", str(path)]
-    found = subprocess.run(blame, cwd=ROOT, capture_output=True, text=True, check=False)
-    seconds = re.findall(r"^committer-time (\d+)$", found.stdout, re.MULTILINE)[1:]
+    shallow = git("rev-parse", "--is-shallow-repository").strip() != "false"
+    blame = "" if shallow else git("blame", "--line-porcelain", str(path))
+    seconds = re.findall(r"^committer-time (\d+)$", blame, re.MULTILINE)[1:]
     days = [time.strftime("%Y-%m-%d", time.gmtime(int(second))) for second in seconds]
     return table.assign(date=days if len(days) == len(table) else "")
+
+
+def git(*command):
+    """What git prints; nothing where there is no repository."""
+    found = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    return found.stdout
 
 
 def overview_row(entry):

@@ -1,0 +1,48 @@
+"""What a type checker is told of the public names; `make types` runs it on tests/typing."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import kerastrans
+from kerastrans import datasets, zoo
+
+ROOT = Path(__file__).parents[1]
+NAMES = [name for name in kerastrans.__all__ if not inspect.ismodule(getattr(kerastrans, name))]
+FUNCTIONS = {
+    **{name: getattr(kerastrans, name) for name in NAMES},
+    **{f"zoo.{name}": getattr(zoo, name) for name in zoo.__all__ if name != "Architecture"},
+    **{f"datasets.{name}": getattr(datasets, name) for name in ("info", "load", "names")},
+    **{
+        f"Forecaster.{name}": method
+        for name, method in inspect.getmembers(kerastrans.Forecaster, callable)
+        if not name.startswith("_")
+    },
+}
+SAMPLERS = ("BeamSampler", "GreedySampler", "RandomSampler")  # dataclasses: their fields are typed
+
+
+def test_the_package_is_typed_and_its_stubs_are_current(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    import make_stubs
+
+    assert (ROOT / "kerastrans" / "py.typed").is_file()
+    stubs = make_stubs.stubs()
+    assert set(stubs) == set((ROOT / "kerastrans").rglob("*.pyi"))
+    for path, text in stubs.items():
+        assert path.read_text() == text
+
+
+@pytest.mark.parametrize("name", sorted(set(FUNCTIONS) - set(SAMPLERS)))
+def test_every_argument_of_a_public_name_has_a_type(name):
+    function = FUNCTIONS[name]
+    function = function.__init__ if inspect.isclass(function) else inspect.unwrap(function)
+    signature = inspect.signature(function)
+    untyped = [
+        argument.name
+        for argument in signature.parameters.values()
+        if argument.annotation is argument.empty and argument.name not in ("self", "cls")
+    ]
+    assert untyped == []
+    assert signature.return_annotation is not signature.empty
