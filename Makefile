@@ -11,8 +11,8 @@ DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_windows.py \
 	tests/heads/test_losses.py tests/contract/test_models.py
 
-.PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks lint types \
-	format release-check clean
+.PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks docs \
+	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
 	$(BIN)/kerastrans demo
@@ -57,6 +57,19 @@ runtimes: $(INSTALLED)
 notebooks: $(INSTALLED)
 	$(BIN)/python tools/execute_notebooks.py
 
+# The documentation, in site/: a dead link or a page outside of the navigation ends it.
+docs: $(INSTALLED)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+# Contrast, texts of pictures, what is loaded from elsewhere, on a desk and on a phone: minutes.
+docs-accessibility: docs
+	$(BIN)/python tools/check_site.py
+
+# Each architecture's graph and a forecast of it, in docs/images/architectures: half an hour.
+pictures: $(INSTALLED)
+	KERAS_BACKEND=jax $(BIN)/python tools/docsite/draw_graphs.py
+	KERAS_BACKEND=jax $(BIN)/python tools/docsite/draw_forecasts.py
+
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -78,11 +91,11 @@ format: $(INSTALLED)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv build dist *.egg-info
+	rm -rf .venv build dist site *.egg-info
 
 # The versions in requirements.txt are those that were tested.
 $(INSTALLED): pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -qq --upgrade pip
-	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev]"
+	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev,docs]"
 	touch $(INSTALLED)

@@ -1,0 +1,70 @@
+"""The built site: strict, complete, and nothing on it is loaded from elsewhere."""
+
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("material", reason="the extra docs is not installed")
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[2]
+
+
+class Loaded(HTMLParser):
+    """What a page loads, and the texts of its pictures."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.loaded, self.texts = [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        if tag == "img":
+            self.texts.append(attrs.get("alt", ""))
+        if tag in ("img", "script", "iframe", "source"):
+            self.loaded.append(attrs.get("src") or "")
+        if tag == "link" and attrs.get("rel") in ("stylesheet", "preconnect", "icon"):
+            self.loaded.append(attrs["href"])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": str(ROOT)}
+    built = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stderr[-3000:]  # no dead link, no page left out
+    return folder
+
+
+def test_no_page_loads_from_elsewhere_and_every_picture_has_a_text(site):
+    pages = list(site.rglob("*.html"))
+    assert len(pages) > 80
+    for path in pages:
+        page = Loaded(path.read_text("utf-8"))
+        assert not [source for source in page.loaded if re.match(r"(https?:)?//", source)], path
+        assert all(page.texts), path
+    for path in site.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(https?:)?//", path.read_text("utf-8")), path
+
+
+def test_formulas_examples_and_outputs_are_drawn(site):
+    assert "<math" in (site / "lessons/02_attention/index.html").read_text("utf-8")
+    heads = (site / "api/heads/index.html").read_text("utf-8")
+    assert 'id="kerastrans.heads.of"' in heads
+    assert (site / "lessons/05_forecasting").is_dir()
+
+
+def test_llms_txt_names_every_page(site):
+    text = (site / "llms.txt").read_text("utf-8")
+    found = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", text, re.MULTILINE)
+    pages = [path.parent.relative_to(site) for path in site.rglob("index.html")]
+    assert sorted(f"{page.as_posix()}/" for page in pages) == sorted(found)
+    assert "- [PatchTST](architectures/patchtst/): Transformer over patches" in text

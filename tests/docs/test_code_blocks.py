@@ -1,0 +1,50 @@
+"""Every block of Python in the guides and the README runs, page by page, from an empty folder."""
+
+import re
+from pathlib import Path
+
+import matplotlib
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# What a reader waits minutes for, the tests have in seconds.
+SHORTER = {
+    r"epochs=\d+": "epochs=1",
+    r"time_limit=\d+": "time_limit=0.1",
+    r"\.fit\(flights\)": ".fit(flights, epochs=1)",
+    r"\.fit\((flights|past|known|windows), ": r".fit(\1, steps_per_epoch=2, ",
+    r"windows=(28|70)": "windows=4",
+    r"windows=800": "windows=60",
+}
+# `fit` that chooses the model itself takes a small one for a short series.
+SHORT = {"docs/guide/choose-a-model.md": {r'load\("nyc_departures"\)': r"\g<0>.tail(1500)"}}
+ELSEWHERE = {"docs/pretrained.md"}  # tests/forecasting/test_pretrained.py: it needs a checkpoint
+QUICK = {"docs/architectures/index.md", "docs/how/heads.md", "docs/how/windows.md"}
+
+
+def blocks(page):
+    return BLOCK.findall((ROOT / page).read_text("utf-8"))
+
+
+def pages():
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    names = [path.relative_to(ROOT).as_posix() for path in found]
+    return [name for name in names if name not in ELSEWHERE and blocks(name)]
+
+
+def marked(page):
+    return pytest.param(page, marks=[] if page in QUICK else [pytest.mark.slow])
+
+
+@pytest.mark.tensorflow
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("page", [marked(page) for page in pages()])
+def test_the_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    matplotlib.use("agg")
+    names = {}
+    for number, block in enumerate(blocks(page), 1):
+        for pattern, short in {**SHORTER, **SHORT.get(page, {})}.items():
+            block = re.sub(pattern, short, block)
+        exec(compile(block, f"{page}, block {number}", "exec"), names)

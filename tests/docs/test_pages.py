@@ -1,0 +1,71 @@
+"""What the site is made of: texts, pictures and names are complete, before it is built."""
+
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+import kerastrans
+from kerastrans import zoo
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+sys.path.insert(0, str(ROOT / "tools"))
+
+docsite = pytest.importorskip("docsite.api", reason="the extra docs is not installed")
+from docsite import architectures, elsewhere  # noqa: E402
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_every_architecture_has_a_text_and_its_pictures(name):
+    text = (DOCS / "architectures" / f"{name}.md").read_text("utf-8")
+    assert text.startswith(f"# {zoo.info(name).title}\n")
+    assert re.findall(r"^## .*$", text, re.MULTILINE) == [
+        "## In short",
+        "## When to use it",
+        "## When not",
+    ]
+    for kind in ("graph", "forecast"):
+        picture = DOCS / "images" / "architectures" / f"{name}-{kind}.svg"
+        assert picture.stat().st_size < 100_000
+
+
+def test_an_architectures_page_says_what_its_registry_entry_says():
+    page = architectures.completed("architectures/patchtst.md", "# PatchTST\n\nText.\n")
+    assert "*Transformer over patches.* Nie et al. (2023)." in page
+    assert "| `num_blocks` | `3` | `2`, `3` |" in page
+    assert "| etth1 | 336 to 96 | 0.37" in page  # of benchmarks/results/long_horizon.csv
+    assert "python benchmarks/long_horizon.py --models patchtst" in page
+    paper = architectures.completed("architectures/informer.md", "# Informer\n\nText.\n")
+    assert re.search(r"\| `d_model` \| `64` \|.*\| `512` \|", paper)
+    assert "Not yet trained by the paper's settings." in paper
+
+
+def test_every_public_name_is_in_the_reference():
+    written = {name for names in docsite.names().values() for name in names}
+    for module in kerastrans._HOMES:
+        part = module.rpartition(".")[2]
+        offered = getattr(importlib.import_module(f"kerastrans.{module}"), "__all__", ())
+        for name in {*kerastrans._HOMES[module], *offered}:
+            value = getattr(importlib.import_module(f"kerastrans.{module}"), name)
+            if type(value).__name__ != "module":
+                known = {f"kerastrans.{name}", f"kerastrans.{part}.{name}"}
+                assert known & written, f"{module}.{name} is on no page of the reference"
+    builders = [path.stem for path in (DOCS / "architectures").glob("*.md")]
+    assert sorted(builders) == sorted([*zoo.names(), "index"])
+
+
+def test_every_page_is_in_the_navigation():
+    config = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    listed = set(re.findall(r"[\w/-]+\.md", str(config["nav"])))
+    listed |= set(re.findall(r"[\w/-]+\.md", str(architectures.navigation())))
+    assert {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} <= listed
+    assert set(elsewhere.PAGES.values()) <= listed
+
+
+def test_every_picture_has_a_text_for_those_who_cannot_see_it():
+    for path in [ROOT / "README.md", *DOCS.rglob("*.md")]:
+        assert not re.findall(r"!\[\s*\]", path.read_text("utf-8")), path

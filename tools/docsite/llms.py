@@ -1,0 +1,51 @@
+"""llms.txt: what the package is and where each page is, for programs that read documentation."""
+
+import re
+from html import unescape
+from pathlib import Path
+
+ABOUT = """# {name}
+
+> {description}: architectures that forecasting papers compare, built by functions, trained with
+> model.fit, on TensorFlow, JAX and PyTorch; a Forecaster from data frames to forecasts with
+> intervals; published weights; export as SavedModel, ONNX and LiteRT; a service over HTTP.
+
+The paths are relative to the address of this file.
+"""
+
+
+def write(config):
+    """Write the file, by the navigation and the first sentence of each page."""
+    lines = [ABOUT.format(name=config.site_name, description=config.site_description)]
+    for entry in config.nav:
+        for section, entries in entry.items():
+            lines += [f"## {section}", ""]
+            lines += [line(config, uri) for uri in pages_of(entries)] + [""]
+    Path(config.site_dir, "llms.txt").write_text("\n".join(lines), "utf-8")
+
+
+def pages_of(entries):
+    """The pages of an entry of the navigation, however deep."""
+    if isinstance(entries, str):
+        return [entries]
+    if isinstance(entries, dict):
+        entries = entries.values()
+    return [uri for entry in entries for uri in pages_of(entry)]
+
+
+def line(config, uri):
+    """A page's title, address and first sentence, read from the page that was built."""
+    folder = uri.removesuffix(".md").removesuffix("index").rstrip("/")
+    address = f"{folder}/" if folder else "./"
+    html = Path(config.site_dir, folder, "index.html").read_text("utf-8")
+    article = html[html.index("<article") :]
+    title, rest = re.search(r"<h1[^>]*>(.*?)</h1>(.*)", article, re.DOTALL).groups()
+    sentence = re.search(r"<p>(.*?)</p>", rest, re.DOTALL)
+    about = plain(sentence[1]).split(". ")[0].rstrip(".:") if sentence else ""
+    return f"- [{plain(title)}]({address})" + (f": {about}" if about else "")
+
+
+def plain(html):
+    """Words without their markup."""
+    html = re.sub(r'<a class="headerlink".*?</a>', "", html)
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", html)).split())
