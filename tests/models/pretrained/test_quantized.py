@@ -1,0 +1,48 @@
+"""What LiteRT files of half and of a quarter of the size lose."""
+
+import numpy as np
+import pytest
+from keras import ops
+
+from kerastrans.export import export_litert
+from kerastrans.models.pretrained import chronos_bolt
+
+from .checkpoints import CHRONOS_BOLT, changed, random_tensors
+from .test_exports import run_litert
+
+pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]
+
+CONTEXT, STEPS = 64, 12
+
+
+def bolt():
+    sizes = {"d_model": 128, "d_kv": 32, "d_ff": 256, "num_heads": 4, "num_layers": 2}
+    patches = {"input_patch_size": 8, "input_patch_stride": 8, "prediction_length": STEPS}
+    config = changed(CHRONOS_BOLT, **sizes, **patches, context_length=CONTEXT)
+    tensors = random_tensors(chronos_bolt.build_network(config)[1], scale=0.1)
+    return chronos_bolt.load(config, tensors)
+
+
+# Share of the float32 file's size, and the largest difference to Keras relative to the largest
+# forecast of each row, both at most; see docs/pretrained.md for what was measured.
+LIMITS = {None: (1, 1e-4), "float16": (0.55, 1e-4), "int8": (0.35, 1e-2)}
+
+
+def test_a_smaller_file_forecasts_nearly_the_same(tmp_path):
+    model = bolt().build(CONTEXT, STEPS)
+    steps = np.arange(CONTEXT) + np.array([[0.0], [5.0]])
+    history = 20 + 5 * np.sin(steps / 4) + np.random.default_rng(0).normal(size=(2, CONTEXT))
+    history = history.astype("float32")[..., None]
+    quantiles = ops.convert_to_numpy(model(history))
+    expected = quantiles[..., quantiles.shape[-1] // 2]
+    largest = np.abs(expected).max(axis=(1, 2), keepdims=True)
+    sizes = {}
+    for precision in LIMITS:
+        path = export_litert(
+            model, tmp_path / f"{precision}.tflite", quantize=precision, batch_size=2
+        )
+        sizes[precision] = path.stat().st_size
+        loss = (np.abs(run_litert(path, history) - expected) / largest).max()
+        share, limit = LIMITS[precision]
+        assert sizes[precision] <= share * sizes[None]
+        assert loss <= limit
