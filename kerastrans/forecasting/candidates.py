@@ -7,13 +7,16 @@ from kerastrans.data.seasons import season_of
 from kerastrans.forecasting.examples import windows_of
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.predicting import forecast_windows
+from kerastrans.forecasting.pretrained import from_pretrained
 from kerastrans.models import registry
-from kerastrans.models.ensemble import with_residuals
+from kerastrans.models.ensemble import at_levels, with_residuals
 
 LEVELS = heads.QuantileHead().levels
 NAIVE = "seasonal_naive"
+PRETRAINED = "kerastrans_zero"
 # Architecture, whether it knows the calendar, and its seed; the rest is by default.
-TRAINED = (
+CANDIDATES = (
+    (PRETRAINED, False, 0),
     ("rlinear", False, 0),
     ("tide", True, 0),
     ("nhits", False, 0),
@@ -27,23 +30,43 @@ TRAINED = (
 WINDOWS = 1000  # that the residuals of a naive forecast are read off, at most
 
 
-def trained(candidate, frame, prediction_length, freq, time_limit, static, *, seed, **columns):
-    """A forecaster trained by default.
+def made(candidate, frame, prediction_length, freq, time_limit, static, *, seed, **columns):
+    """A forecaster: naive, pretrained, or trained by default.
 
     Args:
-        candidate: one of `TRAINED`.
+        candidate: one of `CANDIDATES`, or that of `NAIVE`.
         frame: long.
         prediction_length: int.
         freq: str, pandas frequency.
-        time_limit: float, seconds of the training.
+        time_limit: float, seconds of a training.
         static: frame of static covariates, or None.
         seed: int, to which the candidate's own is added.
         **columns: "past" and "future", names of covariates.
     """
     name, calendar, own_seed = candidate
+    if name == NAIVE:
+        return naive(frame, prediction_length, freq, seed=seed)
+    if name == PRETRAINED:
+        return pretrained(frame, prediction_length, freq, seed)
     options = {"calendar": calendar, "seed": seed + own_seed, **columns}
     forecaster = Forecaster(name, prediction_length=prediction_length, **options)
     return forecaster.fit(frame, static=static, freq=freq, time_limit=time_limit, verbose=0)
+
+
+def pretrained(frame, prediction_length, freq, seed):
+    """Weights that come with the package, at the levels of the other candidates.
+
+    Args:
+        frame: long, as `Forecaster.fit` takes it.
+        prediction_length: int.
+        freq: str, pandas frequency.
+        seed: int.
+    """
+    published = from_pretrained(PRETRAINED, prediction_length, verbose=False)
+    size = published.config.context_length, prediction_length
+    model = at_levels(published.model, LEVELS)
+    forecaster = Forecaster(model, *size, scaler=None, alias=PRETRAINED, seed=seed)
+    return forecaster.fit(frame, freq=freq, epochs=0)
 
 
 def naive(frame, prediction_length, freq, **options):

@@ -11,7 +11,7 @@ from kerastrans.data.frames import ID, TARGET, TIME, to_long
 from kerastrans.data.panel import read_panel
 from kerastrans.data.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
-from kerastrans.forecasting.candidates import LEVELS, NAIVE, TRAINED, naive, trained
+from kerastrans.forecasting.candidates import CANDIDATES, LEVELS, NAIVE, made
 from kerastrans.forecasting.defaults import held_out_steps
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.greedy import greedy_weights
@@ -40,8 +40,9 @@ def select(
 ) -> Forecaster:
     """Try several models on the end of each series, and average those that are best together.
 
-    The seasonal naive forecast comes first, then linear models, TiDE, N-HiTS and PatchTST, with and
-    without the calendar, each as `Forecaster` trains it by default. All of them forecast the end of
+    The seasonal naive forecast comes first, and "kerastrans_zero", which needs no training; then
+    linear models, TiDE, N-HiTS and PatchTST, with and without the calendar, each as `Forecaster`
+    trains it by default. All of them forecast the end of
     each series, which none has seen, from rolling origins; a mean of their quantiles is chosen
     there greedily, which is never worse there than its best member. The widths of its intervals
     are scaled by what was seen there. Channels of a wide frame are series of their own.
@@ -89,10 +90,8 @@ def select(
     judge = Judge(frame, static, held_out // prediction_length, season_of(freq), before)
 
     def make(candidate, seconds):
-        if candidate[0] == NAIVE:
-            return naive(before, prediction_length, freq, seed=seed)
         arguments = before, prediction_length, freq, seconds, static
-        return trained(candidate, *arguments, seed=seed, **columns)
+        return made(candidate, *arguments, seed=seed, **columns)
 
     results = _tried(make, kept, judge, time_limit, print if verbose else lambda line: None)
     weights, loss = greedy_weights([result.forecasts for result in results], judge.loss)
@@ -115,7 +114,7 @@ class Result:
 def _tried(make, kept, judge, time_limit, say):
     """The `Result` of each candidate for which there was time."""
     results, deadline = [], time.monotonic() + time_limit
-    for number, candidate in enumerate(((NAIVE, False, 0), *TRAINED)):
+    for number, candidate in enumerate(((NAIVE, False, 0), *CANDIDATES)):
         began = time.monotonic()
         left = deadline - began
         if number and left < LEAST * time_limit and not kept.has(number):
@@ -123,7 +122,7 @@ def _tried(make, kept, judge, time_limit, say):
         name, calendar, seed = candidate
         name += ("+calendar" if calendar else "") + (f" (seed {seed})" if seed else "")
         # A third of what is left: the first ones are cheap, and end of themselves.
-        seconds = left / max(1, min(3, len(TRAINED) + 1 - number))
+        seconds = left / max(1, min(3, len(CANDIDATES) + 1 - number))
         try:
             forecaster = kept.get(number, functools.partial(make, candidate, seconds))
         except DivergedError as error:

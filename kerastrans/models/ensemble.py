@@ -151,6 +151,24 @@ def with_residuals(model, residuals, levels):
     return keras.Model(inputs, GivenQuantiles(levels)(quantiles), name=model.name)
 
 
+def at_levels(model, levels):
+    """A model of quantiles as one of quantiles at other levels, linear between its own.
+
+    Args:
+        model: functional Keras model whose head is a `kerastrans.heads.GivenQuantiles`.
+        levels: increasing probabilities; beyond the outermost of the model the outermost is taken.
+
+    Returns:
+        A functional Keras model of the same inputs, to
+        `(batch, prediction_length, num_channels, len(levels))`.
+    """
+    own = heads.of(model).levels
+    shares = np.stack([np.interp(levels, own, row) for row in np.eye(len(own), dtype="float32")])
+    inputs = model.inputs if len(model.inputs) > 1 else model.inputs[0]
+    quantiles = ops.matmul(model.layers[-1].input, shares.astype("float32"))
+    return keras.Model(inputs, GivenQuantiles(levels)(quantiles), name=model.name)
+
+
 def _shapes(members):
     """Dict from the name of an input to its shape: of the longest history, and the most columns."""
     steps, widths = 0, {}

@@ -30,7 +30,7 @@ def weekly(length=150, names="ab"):
 @pytest.fixture
 def two(monkeypatch):
     """Two trained candidates alone, each for a few epochs."""
-    monkeypatch.setattr(selection, "TRAINED", (("nlinear", False, 0), ("nlinear", True, 1)))
+    monkeypatch.setattr(selection, "CANDIDATES", (("nlinear", False, 0), ("nlinear", True, 1)))
     monkeypatch.setattr("kerastrans.forecasting.training.EPOCHS", 12)
 
 
@@ -133,20 +133,20 @@ def test_the_naive_quantiles_cover(capsys):
 def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     frame = weekly().drop(columns="price")
     whole = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
-    train, count = candidates.trained, []
+    make, count = candidates.made, []
 
     def interrupted(*args, **kwargs):
         count.append(args[0][0])
-        if len(count) == 2:
+        if len(count) == 3:
             raise KeyboardInterrupt
-        return train(*args, **kwargs)
+        return make(*args, **kwargs)
 
-    monkeypatch.setattr(selection, "trained", interrupted)
+    monkeypatch.setattr(selection, "made", interrupted)
     options = {"time_limit": 1e6, "verbose": False, "folder": tmp_path / "kept"}
     with pytest.raises(KeyboardInterrupt):
         kerastrans.select(frame, HORIZON, **options)
     resumed = kerastrans.select(frame, HORIZON, **options)
-    assert count == ["nlinear", "nlinear", "nlinear"]
+    assert count == ["seasonal_naive", "nlinear", "nlinear", "nlinear"]
     pd.testing.assert_frame_equal(
         resumed.leaderboard.drop(columns="seconds"), whole.leaderboard.drop(columns="seconds")
     )
@@ -175,3 +175,23 @@ def test_channels_of_a_wide_frame_are_series(two):
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         kerastrans.select(weekly(), **{"prediction_length": HORIZON, **arguments})
+
+
+@pytest.mark.slow
+def test_pretrained_weights_take_part_at_the_levels_of_the_others(monkeypatch, tmp_path):
+    monkeypatch.setattr(selection, "CANDIDATES", candidates.CANDIDATES[:1])
+    frame = weekly().drop(columns="price")
+    selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
+    table = selected.leaderboard.set_index("model")
+    assert table.loc["kerastrans_zero", "loss"] < table.loc["seasonal_naive", "loss"]
+    member = candidates.pretrained(frame, HORIZON, "D", 0).predict(frame, levels=[80, 50])
+    alone = kerastrans.from_pretrained("kerastrans_zero", HORIZON, verbose=False)
+    expected = alone.predict(frame, levels=[80, 50])
+    for column in ("kerastrans_zero", "kerastrans_zero-lo-80"):
+        np.testing.assert_allclose(member[column], expected[column], rtol=1e-4)
+    between = expected[["kerastrans_zero-lo-80", "kerastrans_zero"]].to_numpy()
+    quartile = member["kerastrans_zero-lo-50"]
+    assert ((between[:, 0] < quartile) & (quartile < between[:, 1])).all()
+    selected.save(tmp_path / "s")
+    rows = Selected.load(tmp_path / "s").predict(frame)
+    np.testing.assert_allclose(rows["ensemble"], selected.predict(frame)["ensemble"], rtol=1e-5)
