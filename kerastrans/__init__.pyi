@@ -18,6 +18,8 @@ from kerastrans.evaluation import plotting as plotting
 from kerastrans.evaluation import report as report
 from kerastrans import export as export
 from kerastrans.export import export_litert as export_litert, export_onnx as export_onnx, export_savedmodel as export_savedmodel
+from kerastrans.forecasting import combining as combining
+from kerastrans.forecasting.combining import combine as combine
 from kerastrans.forecasting import conformal as conformal
 from kerastrans.forecasting import forecaster as forecaster
 from kerastrans.forecasting.forecaster import Forecaster as Forecaster

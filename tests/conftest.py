@@ -18,6 +18,8 @@ from hypothesis import settings
 import kerastrans
 from kerastrans.data import random_sequences
 
+collect_ignore = ["typing"]  # for the type checker, never run
+
 # No deadline: the first example of a shape compiles; so does every example on JAX, where few serve.
 EXAMPLES = 15 if keras.backend.backend() == "tensorflow" else 5
 settings.register_profile("kerastrans", deadline=None, max_examples=EXAMPLES, derandomize=True)

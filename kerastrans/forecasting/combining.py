@@ -1,5 +1,7 @@
 """Several trained forecasters as one, of one functional Keras model."""
 
+from collections.abc import Sequence
+
 from kerastrans import heads
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.decoding.graph import inputs_of
@@ -9,7 +11,9 @@ from kerastrans.models.ensemble import Member, build_ensemble
 from kerastrans.utils.validation import check_choice
 
 
-def combine(forecasters, how="median", *, alias="ensemble"):
+def combine(
+    forecasters: Sequence[Forecaster], how: str = "median", *, alias: str = "ensemble"
+) -> Forecaster:
     """One forecaster of several that are trained: the median or the mean of their forecasts.
 
     It is an ordinary `Forecaster` of one Keras model that scales and forecasts as each of its

@@ -42,7 +42,7 @@ SMALL = {
 }
 NAMES = zoo.names()
 # One of each family, for what takes long: the others are in the slow tier.
-FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "deepar")
+FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "segrnn")
 TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]
 
 

@@ -73,7 +73,7 @@ print(json.dumps(found))
 """
 
 
-QUICK = ("rlinear", "nhits", AUTOREGRESSIVE)
+QUICK = ("rlinear", AUTOREGRESSIVE)
 SLOW = tuple(name for name in NAMES if name not in QUICK)
 
 

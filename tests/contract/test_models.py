@@ -18,7 +18,7 @@ ALWAYS |= {
     "mixed float16",
     "mixed bfloat16",
 }
-QUICK_ON_JAX = ("nhits", "deepar")
+QUICK_ON_JAX = ("nhits", "segrnn")
 
 
 @pytest.mark.parametrize(

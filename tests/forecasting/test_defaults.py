@@ -216,7 +216,7 @@ def test_progress_is_a_line_an_epoch(capsys):
     ("freq", "length", "name", "calendar"),
     [
         pytest.param("h", 2500, "patchtst", True, marks=pytest.mark.slow),
-        ("h", 300, "tide", True),
+        pytest.param("h", 300, "tide", True, marks=pytest.mark.slow),
         ("YS", 60, "tide", False),
     ],
 )

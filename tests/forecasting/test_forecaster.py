@@ -468,7 +468,7 @@ def test_what_needs_training_or_intervals_says_so(frame, trained):
         trained.backtest(frame, windows=100)
 
 
-@pytest.mark.parametrize("model", ["cyclenet", "deepar"])
+@pytest.mark.parametrize("model", ["cyclenet", pytest.param("deepar", marks=pytest.mark.slow)])
 def test_histories_are_forecast_as_frames_are(model):
     times = pd.date_range("2024-01-01", periods=60, freq="h")
     wide = pd.DataFrame({"a": np.arange(60) % 7 + 10.0, "b": np.arange(60) % 5 - 3.0}, times)

@@ -437,6 +437,7 @@ def test_a_model_of_another_contract_is_refused_by_name(model, message):
         Forecaster(model(), *SIZE)
 
 
+@pytest.mark.slow
 def test_own_models_and_builders_are_forecasters_like_any_other(frame, tmp_path):
     def build(context_length, prediction_length, num_channels, units=4):
         assert (context_length, prediction_length, num_channels) == (*SIZE, 1)

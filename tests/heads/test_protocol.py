@@ -189,6 +189,7 @@ def test_bad_input(make, message):
         make()
 
 
+@pytest.mark.slow
 def test_scipy_waits_for_its_first_use():
     # Keras imports scikit-learn where it is installed, and that SciPy: it is hidden here.
     code = """
