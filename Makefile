@@ -11,6 +11,9 @@ DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_windows.py \
 	tests/heads/test_losses.py tests/contract/test_models.py
 
+# Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
+MODELS = tests/contract tests/models
+
 .PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
@@ -27,7 +30,8 @@ test-all: test test-tensorflow test-jax
 
 # test_backends.py starts one process per installed backend.
 test-tensorflow: $(INSTALLED)
-	KERAS_BACKEND=tensorflow $(PYTEST) -m slow
+	KERAS_BACKEND=tensorflow $(PYTEST) -m slow $(MODELS)
+	KERAS_BACKEND=tensorflow $(PYTEST) -m slow tests $(addprefix --ignore=,$(MODELS))
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)

@@ -10,7 +10,7 @@ from kerastrans import heads
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.heads.given_quantiles import GivenQuantiles
-from kerastrans.layers import Median
+from kerastrans.layers.median import Median
 from kerastrans.models.projections import add
 from kerastrans.utils.model_files import without_optimizer
 

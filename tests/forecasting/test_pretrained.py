@@ -274,7 +274,7 @@ def test_a_forecaster_with_a_future_covariate_takes_wide_frames():
 def test_the_guide_runs(folder, tmp_path, monkeypatch):
     guide = (Path(__file__).parents[2] / "docs" / "pretrained.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     shutil.copytree(folder, tmp_path / "chronos-bolt-small")
     monkeypatch.chdir(tmp_path)
     names = {}

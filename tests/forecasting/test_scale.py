@@ -23,6 +23,7 @@ FILES = 6
 def cluster():
     import ray
 
+    ray.shutdown()  # what an example or a guide has left
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield ray
     ray.shutdown()
