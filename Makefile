@@ -14,7 +14,7 @@ SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/tes
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models
 
-.PHONY: demo test test-all test-tensorflow test-jax test-torch presets runtimes notebooks docs \
+.PHONY: demo test test-all test-tensorflow test-jax test-torch parity presets runtimes notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
@@ -38,14 +38,21 @@ test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_windows.py \
 		tests/utils/test_precision.py tests/models/test_covariates.py \
 		tests/forecasting/test_checkpoint.py
-	KERAS_BACKEND=jax $(PYTEST) tests/models/pretrained/test_parity.py
+	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
 	$(BIN)/python -m pip install -qq "$(TORCH)"
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
-	KERAS_BACKEND=torch $(PYTEST) tests/models/pretrained/test_parity.py -k float32
+	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py
+
+# Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.
+parity: $(INSTALLED)
+	$(BIN)/python -m pip install -qq "$(TORCH)"
+	for backend in jax torch; do \
+		KERAS_BACKEND=$$backend $(PYTEST) tests/models/pretrained/test_parity.py -k float32 || exit 1; \
+	done
 
 # The presets of saved_models/ that are missing; PRESETS=name trains one anew.
 presets: $(INSTALLED)
