@@ -55,7 +55,8 @@ class OctaveLags(keras.layers.Layer):
         inner = correlation[:, 1:-1]
         is_peak = (inner >= correlation[:, :-2]) & (inner > correlation[:, 2:])
         lags = np.arange(1, most)
-        has_pairs = pairs[:, 1:-1] >= np.maximum(1, lags / 2)[None] - 0.5
+        enough = ops.convert_to_tensor(np.maximum(1, lags / 2)[None] - 0.5, inner.dtype)
+        has_pairs = pairs[:, 1:-1] >= enough
         rank = ops.where(is_peak, inner, inner - 4)
         rank = ops.where(has_pairs, rank, inner - 8)
         starts = 2 ** np.arange(self.octaves)

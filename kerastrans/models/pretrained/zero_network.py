@@ -153,7 +153,9 @@ def _spread_out(x):
     """Rising quantiles: the one in the middle, and steps away from it on both sides."""
     middle = x.shape[-1] // 2
     up = ops.cumsum(ops.softplus(x[..., middle + 1 :]), axis=-1)
-    down = ops.cumsum(ops.softplus(x[..., :middle][..., ::-1]), axis=-1)[..., ::-1]
+    # `flip`: PyTorch has no steps backwards.
+    down = ops.cumsum(ops.softplus(ops.flip(x[..., :middle], axis=-1)), axis=-1)
+    down = ops.flip(down, axis=-1)
     center = x[..., middle : middle + 1]
     return ops.concatenate([center - down, center, center + up], axis=-1)
 
