@@ -1,6 +1,6 @@
 """What MkDocs calls while it builds the site, see mkdocs.yml: pages that are made, not written.
 
-The pages of the reference, the lessons, what lies outside docs/, and the greater part of each
+The pages of the reference, the lessons, what is outside docs/, and the greater part of each
 architecture's page are made at every build from what they describe; llms.txt from all of them.
 """
 

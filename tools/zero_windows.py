@@ -19,7 +19,7 @@ def draw_windows(batch, context_length, seed):
     rng = np.random.default_rng(seed)
     pool = []
     while True:
-        while len(pool) < POOL * SERIES * WINDOWS or len(pool) < batch:
+        while len(pool) < POOL * SERIES * WINDOWS:
             pool += make(rng, context_length)
         order = rng.permutation(len(pool))
         taken = [pool[i] for i in order[:batch]]
@@ -37,7 +37,8 @@ def make(rng, context_length):
     series = synthetic_series(SERIES, length, rng, spans=np.full(SERIES, span))
     mix = rng.random(SERIES) < 0.15
     shares = rng.uniform(0.2, 0.8, (SERIES, 1))
-    mixed = shares * scaled(series)[0] + (1 - shares) * scaled(series[rng.permutation(SERIES)])[0]
+    series_scaled = scaled(series)
+    mixed = shares * series_scaled + (1 - shares) * series_scaled[rng.permutation(SERIES)]
     series = np.where(mix[:, None], mixed, series)
     windows = []
     for row in series:
@@ -84,7 +85,7 @@ def cut(rng, past, future, context_length):
     # What a seasonal naive forecast would miss, at the end of the future.
     gaps = {lag * -(-len(future) // lag) for lag in LAGS}
     errors = [np.abs(x[gap:] - x[:-gap]).mean() for gap in gaps if 3 * gap <= 2 * len(x)]
-    unit = min(1.0, *errors, 1.0) + SMALLEST_UNIT
+    unit = min([1.0, *errors]) + SMALLEST_UNIT
     steps = rng.integers(1, len(future) + 1, STEPS)
     targets = np.clip((future[steps - 1] - mean) / size, -LARGEST, LARGEST)
     values, observed = np.zeros((2, context_length), "float32")
@@ -98,6 +99,5 @@ def cut(rng, past, future, context_length):
 
 
 def scaled(x):
-    """Rows of mean 0 and deviation 1, and both."""
-    mean, size = x.mean(axis=1, keepdims=True), x.std(axis=1, keepdims=True) + 1e-9
-    return (x - mean) / size, mean, size
+    """Rows of mean 0 and deviation 1."""
+    return (x - x.mean(axis=1, keepdims=True)) / (x.std(axis=1, keepdims=True) + 1e-9)

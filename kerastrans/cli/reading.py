@@ -26,6 +26,8 @@ def read_series(data, options, covariates=(), **kwargs):
     from kerastrans.data.csv_reader import read_csv
 
     door = given(options, DOOR)
+    if Path(data).is_dir():
+        raise ValueError(f"{data} is a folder, wanted a named dataset or a CSV file.")
     if Path(data).suffix.lower() not in SUFFIXES and not Path(data).is_file():
         frame = datasets.load(data)
         unused = sorted(set(door) - {"columns", "freq"})

@@ -24,7 +24,7 @@ def combine(
     Args:
         forecasters: list of trained `Forecaster`, all of points or all of the same quantiles, on
             series of the same columns and frequency. Their contexts, scalers, losses and
-            architectures may differ. Their conformal intervals are left behind: call `calibrate`.
+            architectures may differ. Their conformal intervals are not kept: call `calibrate`.
         how: "median" or "mean", of points or of each quantile.
         alias: name of the forecast's columns.
 

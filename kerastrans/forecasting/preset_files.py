@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pooch
 
+from kerastrans.models.pretrained.checkpoint import WEIGHTS
 from kerastrans.utils.archives import unpack
 from kerastrans.utils.validation import suggest
 
 CARD = "card.json"
 README = "README.md"
 CONTENT = ("model.keras", "forecaster.json")
-WEIGHTS = "model.safetensors"  # of published weights, which have no card of ours
 HUB = "hf://"  # before a name on the Hugging Face hub
 _HERE = Path(__file__).parents[1]
 # Installed, the presets lie in the package; in a checkout at the top level, where they are made.

@@ -86,6 +86,7 @@ def select(
             f"{prediction_length} of them out."
         )
     facts = {"prediction_length": prediction_length, "seed": seed, **columns}
+    facts["candidates"] = CANDIDATES  # they are kept by their numbers
     kept = Kept(folder, facts, frame, static)
     judge = Judge(frame, static, held_out // prediction_length, season_of(freq), before)
 

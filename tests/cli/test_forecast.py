@@ -109,6 +109,7 @@ def test_a_picture_that_cannot_be_written_leaves_no_table(
 def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, refuse):
     output = ["--output", tmp_path / "f.csv"]
     assert "holds no trained forecaster" in refuse("forecast", tmp_path, series, *output)
+    assert "is a folder, wanted a named dataset" in refuse("forecast", run_folder, *output)
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)

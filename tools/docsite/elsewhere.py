@@ -1,4 +1,4 @@
-"""What lies outside docs/: texts that become pages, and files that pages link to."""
+"""What is outside docs/: texts that become pages, and files that pages link to."""
 
 import posixpath
 import re

@@ -7,7 +7,8 @@ from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes
 from kerastrans.models.pretrained.scaling import rescaled
-from kerastrans.models.pretrained.zero_network import build_network
+from kerastrans.models.pretrained.zero_network import LONGEST, build_network
+from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = "KerastransZero"
 SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
@@ -21,6 +22,9 @@ def reads(config):
 def load(config, tensors):
     """The model of a checkpoint, see `kerastrans.models.pretrained.load`."""
     read_sizes(config, *SIZES)
+    check_at_most(**{"the longest window": LONGEST, "context_length": config["context_length"]})
+    if "quantiles" not in config:
+        raise ValueError("the configuration lacks 'quantiles'.")
     network = build_network(config)
     dense = [layer for layer in network.layers if isinstance(layer, layers.Dense)]
     layout = {f"{x.name}.{part}": getattr(x, part) for x in dense for part in ("kernel", "bias")}

@@ -13,6 +13,7 @@ DECAYS = (1.0, 3.0, 10.0, 40.0)  # steps in which what is recent loses its weigh
 WINDOWS = (8, 32, 128, 1024)  # steps over which slopes are fitted
 BLOCKS = (1, 4, 16, 32)  # steps whose means are one value of the summary
 BLOCK_COUNT = 32
+LONGEST = max(*WINDOWS, BLOCK_COUNT * max(BLOCKS))  # steps that a context has at least
 SMALLEST_SPREAD = 1e-3  # of a window whose deviation is 1
 
 
@@ -47,12 +48,8 @@ def build_network(config):
     x = ops.relu(x)
     x = ops.relu(layers.Dense(width, name="mixed")(x))  # (batch, future, octaves, width)
 
-    # The choice among all past values, and the mean of the window, which is 0: a softmax.
     logits = layers.Dense(config["cycles"], name="choice", **exact)(x)
-    logits = ops.where(seen * usable[:, None, :, None] > 0, logits, -1e4)
-    highest = ops.maximum(ops.max(logits, axis=(2, 3), keepdims=True), 0)
-    choice = ops.exp(logits - highest)
-    choice = choice / (ops.sum(choice, axis=(2, 3), keepdims=True) + ops.exp(-highest))
+    choice = _choose(logits, seen * usable[:, None, :, None])
     base = ops.sum(choice * past, axis=(2, 3))  # (batch, future)
     share = ops.sum(choice, axis=3)  # (batch, future, octaves)
     # A share of how far the newest values are from what they were a lag before.
@@ -61,7 +58,22 @@ def build_network(config):
     unit = ops.exp(ops.sum(share * ops.log(spread)[:, None], axis=2))
 
     x = ops.sum(x * share[..., None], axis=2)
-    trends = _slopes(values, observed)[:, None] * steps[..., None]  # (batch, future, windows)
+    outputs = _finish(x, base, unit, steps, _slopes(values, observed), summary, config)
+    return keras.Model([values, observed, steps], outputs, name="kerastrans_zero")
+
+
+def _choose(logits, seen):
+    """Shares of the past values that are seen: a softmax beside the window's mean, which is 0."""
+    logits = ops.where(seen > 0, logits, -1e4)
+    highest = ops.maximum(ops.max(logits, axis=(2, 3), keepdims=True), 0)
+    choice = ops.exp(logits - highest)
+    return choice / (ops.sum(choice, axis=(2, 3), keepdims=True) + ops.exp(-highest))
+
+
+def _finish(x, base, unit, steps, slopes, summary, config):
+    """`(batch, future, quantiles)`: the base, a part of the slopes, and a spread in units."""
+    hidden, exact = config["hidden"], {"dtype": full_precision()}
+    trends = slopes[:, None] * steps[..., None]  # (batch, future, windows)
     trends = ops.clip(trends, -8, 8)
     ahead = ops.stack([ops.log(steps) / 5, ops.log(unit), base], axis=-1)
     x = ops.concatenate([x, ahead, arcsinh(trends / unit[..., None])], axis=-1)
@@ -71,8 +83,7 @@ def build_network(config):
     gates = ops.tanh(layers.Dense(len(WINDOWS), name="gates", **exact)(x))
     base = base + ops.sum(gates * trends, axis=-1)
     outputs = _spread_out(layers.Dense(len(config["quantiles"]), name="quantiles", **exact)(x))
-    outputs = base[..., None] + outputs * unit[..., None]
-    return keras.Model([values, observed, steps], outputs, name="kerastrans_zero")
+    return base[..., None] + outputs * unit[..., None]
 
 
 def _summarize(values, observed, width, hidden):

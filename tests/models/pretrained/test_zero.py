@@ -81,6 +81,10 @@ def test_another_checkpoint_is_refused():
     tensors = load_file(FOLDER / "model.safetensors")
     with pytest.raises(ValueError, match="lacks 'width'"):
         zero.load({"quantiles": [0.5], **dict.fromkeys(zero.SIZES[:-2], 8)}, tensors)
+    with pytest.raises(ValueError, match="lacks 'quantiles'"):
+        zero.load({name: CONFIG[name] for name in zero.SIZES}, tensors)
+    with pytest.raises(ValueError, match="context_length"):
+        zero.load({**CONFIG, "context_length": 512}, tensors)
     tensors.pop("lag.kernel")
     with pytest.raises(ValueError, match=r"lacks 'lag\.kernel'"):
         zero.load(CONFIG, tensors)
