@@ -55,7 +55,7 @@ class Kept:
             return Forecaster.load(self.folder / str(number))
         forecaster = make()
         if self.folder is not None:
-            forecaster.save(self.folder / str(number), optimizer=False)
+            forecaster.save(self.folder / str(number))
         return forecaster
 
 

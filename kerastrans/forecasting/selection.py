@@ -16,7 +16,7 @@ from kerastrans.forecasting.defaults import held_out_steps
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.greedy import greedy_weights
 from kerastrans.forecasting.kept import Kept
-from kerastrans.forecasting.selected import ensemble_of
+from kerastrans.forecasting.selected import SHARE, ensemble_of
 from kerastrans.forecasting.training import DivergedError
 from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.validation import check_positive_integers
@@ -45,7 +45,8 @@ def select(
     trains it by default. All of them forecast the end of
     each series, which none has seen, from rolling origins; a mean of their quantiles is chosen
     there greedily, which is never worse there than its best member. The widths of its intervals
-    are scaled by what was seen there. Channels of a wide frame are series of their own.
+    are scaled by what was seen there; at last its members train on that end too, for a tenth of
+    the steps that they were trained for. Channels of a wide frame are series of their own.
 
     Args:
         frame: long or wide, as `Forecaster.fit` takes it.
@@ -114,7 +115,7 @@ class Result:
 
 def _tried(make, kept, judge, time_limit, say):
     """The `Result` of each candidate for which there was time."""
-    results, deadline = [], time.monotonic() + time_limit
+    results, deadline = [], time.monotonic() + (1 - SHARE) * time_limit
     for number, candidate in enumerate(((NAIVE, False, 0), *CANDIDATES)):
         began = time.monotonic()
         left = deadline - began

@@ -44,8 +44,31 @@ def fit_spread(config, fitted, windows):
     factor = best_factor(head, forecasts.parameters, forecasts.targets, forecasts.scale)
     blocks = windows.cuts // config.prediction_length
     count = len(np.unique(np.stack([windows.series, blocks]), axis=1).T)
-    head.spread *= factor ** (count / (count + FEW["wider" if factor > 1 else "narrower"]))
-    forget_functions(fitted.model)
+    set_spread(
+        fitted.model,
+        head.spread * factor ** (count / (count + FEW["wider" if factor > 1 else "narrower"])),
+    )
+
+
+def set_spread(model, spread):
+    """Give the head of a model this spread."""
+    heads.of(model).spread = spread
+    forget_functions(model)
+
+
+def mean_distance(config, fitted, windows):
+    """The mean distance of the forecast's quantiles from its median, in scales of the windows.
+
+    Args:
+        config: `Config`.
+        fitted: `Fitted`.
+        windows: `Windows`.
+    """
+    forecasts = forecast_windows(config, fitted, windows)
+    head = heads.of(fitted.model)
+    median = head.median(forecasts.parameters)[..., None]
+    distances = head.quantile(forecasts.parameters, LEVELS) - median
+    return float(np.abs(distances / forecasts.scale[..., None]).mean())
 
 
 def best_factor(head, parameters, targets, scale):
