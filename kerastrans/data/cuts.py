@@ -17,7 +17,7 @@ def training_cuts(
         stride: int, steps from one window to the next.
         pad: bool, whether windows whose context begins before their series are taken too, so that
             a model learns what it can say of a short history; otherwise full ones alone.
-        held_out: int, last steps of each series whose targets validate (`validation_size`); 0 for
+        held_out: int, or ints `(series,)`, last steps of each series whose targets validate; 0 for
             none.
         limit: int, of the steps of each series that train the last, from which the forecasts begin
             that train, up to the very last step: what comes after it is not known. None for all
@@ -31,7 +31,7 @@ def training_cuts(
     Raises:
         ValueError: a window's targets do not fit into the steps that are held out.
     """
-    if held_out and held_out < prediction_length:
+    if np.isscalar(held_out) and 0 < held_out < prediction_length:
         raise ValueError(
             f"validation_size must be 0, or at least prediction_length={prediction_length} to hold "
             f"the targets of a window, got {held_out}."
@@ -51,4 +51,4 @@ def training_cuts(
         return series[chosen], first[chosen]
 
     training = cuts(panel.begins, split) if limit is None else cuts(split - limit, split, targets=1)
-    return training, cuts(split, panel.cuts if held_out else split)
+    return training, cuts(split, panel.cuts if np.any(held_out) else split)

@@ -61,7 +61,7 @@ class Evaluated:
         Raises:
             RuntimeError: Neither trained nor `refit`.
             ValueError: Bad frames; a series is too short for the first origin.
-            ValueError: Arguments of `refit` without it.
+            ValueError: Arguments of `refit` without it; `validation` with it.
         """
         step = step or self.config.prediction_length
         check_positive_integers(windows=windows, step=step)
@@ -69,6 +69,11 @@ class Evaluated:
         if not refit and (kwargs or train_size is not None):
             names = sorted({*kwargs, *(["train_size"] if train_size is not None else [])})
             raise ValueError(f"{names} are arguments of refit=True, which was not given.")
+        if kwargs.get("validation") is not None:
+            raise ValueError(
+                "validation and refit=True exclude each other: its rows may lie after an origin. "
+                "Use validation_size."
+            )
         if refit:
             _, panel = Reader.of(self.config, frame, static, kwargs.pop("freq", None))
         else:

@@ -59,13 +59,16 @@ class Examples:
             last step of the others.
         most_validating: int, of more validation windows every second, third ... is taken, so that
             they are at most as many; None for all.
+        validation: `Validation` in place of what is held out; None for none.
 
     Raises:
         ValueError: a value that the model's head cannot forecast.
         ValueError: a sampling that would need several files at once.
     """
 
-    def __init__(self, config, model, panels, held_out, sampling, most_validating=None):
+    def __init__(
+        self, config, model, panels, held_out, sampling, most_validating=None, validation=None
+    ):
         if sampling.kind != "windows" and len(panels) > 1:
             raise ValueError(
                 f"sampling={sampling.kind!r} and a folder of {len(panels)} files exclude each "
@@ -73,6 +76,7 @@ class Examples:
             )
         self.config, self.model, self.panels = config, model, panels
         self.held_out, self.sampling, self.most_validating = held_out, sampling, most_validating
+        self.validation = validation
         self.trained, self.chosen_by, self.faults, self.counts = {}, {}, {}, []
         self.num_series = self.longest = self.zeros = self.checksum = 0
         for number in range(len(panels)):
@@ -90,13 +94,28 @@ class Examples:
             self.num_series += len(panel)
             self.zeros += int((panel.values == 0).sum())
             self.counts.append([len(part) for part in self.windows(number, panel)])
-            for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
-                self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
+            self._add_to_checksum(panel)
+        if validation is not None:
+            panel = validation.panel
+            check_targets(heads.of(model), panel)
+            self.faults |= panel.faults
+            ends = panel.numbers(np.arange(len(panel)), panel.cuts)
+            self.chosen_by = dict(zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True))
+            self._add_to_checksum(panel)
         if not self.num_series:
             report_faults(self.faults, 0)
 
     def __len__(self):
         return self.num_series
+
+    @property
+    def validates_any(self):
+        """Whether anything is to validate."""
+        return self.held_out.steps > 0 or self.validation is not None
+
+    def _add_to_checksum(self, panel):
+        for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
+            self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
 
     def validates(self, number, count):
         """Which of the series of a panel validate, bool `(count,)`."""
@@ -125,6 +144,8 @@ class Examples:
             training = series[~chosen[series]], cuts[~chosen[series]]
             _, (series, cuts) = cut(held_out=steps)
             validating = series[chosen[series]], cuts[chosen[series]]
+        if self.validation is not None:
+            validating = self.validation.cuts(self.config)
         if self.most_validating is not None:
             validating = thinned(*validating, self.most_validating)
         return self._training(panel, *training), self._validating(panel, *validating)
@@ -137,6 +158,8 @@ class Examples:
         return windows_of(self.config, self.model, panel, series, cuts, ends, weights, limits)
 
     def _validating(self, panel, series, cuts):
+        if self.validation is not None:
+            return windows_of(self.config, self.model, self.validation.panel, series, cuts)
         ends = panel.cuts[series] - self.held_out.steps
         return windows_of(self.config, self.model, panel, series, cuts, ends)
 

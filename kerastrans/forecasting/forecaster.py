@@ -5,9 +5,8 @@ from typing import Any, Self
 
 import pandas as pd
 
-from kerastrans.data.partitions import first_frame
 from kerastrans.data.sampling import Sampling
-from kerastrans.forecasting import defaults, training
+from kerastrans.forecasting import training
 from kerastrans.forecasting.building import build_for
 from kerastrans.forecasting.config import Config
 from kerastrans.forecasting.evaluated import Evaluated
@@ -17,6 +16,7 @@ from kerastrans.forecasting.predicted import Predicted
 from kerastrans.forecasting.reading import open_training
 from kerastrans.forecasting.spread import measure_spread
 from kerastrans.forecasting.stored import Stored
+from kerastrans.forecasting.validation import read_validation, what_is_held_out
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.types import Columns, HeadOrName, ModelOrName, PathLike
 
@@ -124,6 +124,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         *,
         static: pd.DataFrame | None = None,
         freq: str | None = None,
+        validation: pd.DataFrame | None = None,
         validation_size: int | None = None,
         stride: int = 1,
         batch_size: int = 32,
@@ -145,7 +146,9 @@ class Forecaster(Predicted, Evaluated, Stored):
                 scaled, and their categories known, by the rows that train, of the first file.
             static: Frame with "unique_id" and static covariates, one row a series.
             freq: str, pandas frequency, where the time stamps do not tell it.
-            validation_size: int, last steps of each series that are held out, for `val_loss`.
+            validation: Frame whose rows do not train, but are held out, for `val_loss`: those that
+                follow the rows of the same series, which are their context, or other series.
+            validation_size: int, last steps of each series that are held out instead.
             stride: int, steps from one training window to the next.
             batch_size: int, windows in a training step.
             epochs: int. By default the end of each series is held out, or some of many short ones,
@@ -183,14 +186,14 @@ class Forecaster(Predicted, Evaluated, Stored):
         options = {"validation_size": validation_size, "epochs": epochs, "time_limit": time_limit}
         training.check_options(self.config, **options, batch_size=batch_size, kwargs=kwargs)
         config = self.config
-        held_out = defaults.HeldOut(validation_size or 0)
-        if validation_size is None and epochs is None:
-            held_out = defaults.held_out(first_frame(frame), config.prediction_length)
+        held_out = what_is_held_out(config, frame, validation, validation_size, epochs)
         reader, panels = open_training(config, self.fitted, frame, static, freq, held_out.of_all)
         config = reader.config
+        validation = read_validation(reader, frame, panels, validation, static)
         with distributed(distribute) if distribute else contextlib.nullcontext():
             model = trainee(config, self.fitted) if self.fitted else build_for(config, reader)
             options |= {"batch_size": batch_size, "checkpoint": checkpoint, **kwargs}
+            options |= {"validation": validation}
             examples, history = training.train(config, model, panels, held_out, sampling, **options)
         self._report(examples)
         model = settled(self.fitted, model)

@@ -69,7 +69,8 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
     windows = windows_of(selected.config, selected.model, panel, *thinned(*cuts))
     distance = mean_distance(selected.config, selected.fitted, windows)
     fit_spread(selected.config, selected.fitted, windows)
-    if any([_trained_further(x, frame, static) for x in forecasters]):
+    trained = [_trained_further(forecaster, frame, static) for forecaster in forecasters]
+    if any(trained):
         spread = heads.of(selected.model).spread
         selected = combined(Selected, forecasters, weights, seed=seed)
         narrowed = mean_distance(selected.config, selected.fitted, windows) / distance
@@ -82,7 +83,7 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
 
 
 def _trained_further(forecaster, frame, static):
-    """Whether a forecaster was trained, and now is for a few steps on all rows, at its last rate."""
+    """Train a forecaster for a few steps on all rows, at its last rate; whether it was trained."""
     optimizer = forecaster.model.optimizer
     steps = min(MOST, int(SHARE * int(optimizer.iterations))) if optimizer else 0
     if not steps:

@@ -17,7 +17,7 @@ def measure_spread(config, reader, model, examples):
     """Fit the spread of a model's head to the part that was held out, see `fit_spread`."""
     head = heads.of(model)
     fitted = Fitted(model, reader.clock, reader.covariates, reader.channels)
-    if examples.held_out.steps and head.num_spreads and not fitted.decodes:
+    if examples.validates_any and head.num_spreads and not fitted.decodes:
         windows = examples.windows(0)[1]  # of a folder: the first file's
         if len(windows):
             fit_spread(config, fitted, windows)

@@ -27,7 +27,7 @@ class DivergedError(ValueError):
 
 _REPLACED = {
     "validation_split": "validation_size, the last steps of each series",
-    "validation_data": "validation_size, the last steps of each series",
+    "validation_data": "validation, a frame",
     "learning_rate": "Forecaster(..., optimizer=keras.optimizers.Adam(learning_rate))",
     "shuffle": "seed: windows are always shuffled",
     "x": "a frame",
@@ -67,15 +67,16 @@ def train(
     epochs,
     time_limit,
     checkpoint=None,
+    validation=None,
     **kwargs,
 ):
-    """Train a model on some panels, but for what is `held_out`.
+    """Train a model on some panels, but for what is `held_out`, or with a `Validation` of its own.
 
     Returns:
         `Examples`, and Keras's history; None for a model without weights.
     """
     most = VALIDATING if validation_size is None else None
-    examples = Examples(config, model, panels, held_out, sampling, most)
+    examples = Examples(config, model, panels, held_out, sampling, most, validation)
     if not model.trainable_weights or epochs == 0:
         return examples, None
     parts = [examples.steps(part, batch_size) for part in (0, 1)]
@@ -121,17 +122,18 @@ def fit_model(examples, batch_size, epochs, time_limit, checkpoint=None, **kwarg
         ValueError: a checkpoint of another training.
     """
     config, model, held_out = examples.config, examples.model, examples.held_out.steps
+    source = "validation" if examples.validation else f"validation_size={held_out}"
     if not examples.steps(0, batch_size):
         raise ValueError(
             f"no window to train on: the longest series has {examples.longest} steps, {held_out} "
             f"of them held out, and prediction_length is {config.prediction_length}."
         )
-    if held_out:
+    if examples.validates_any:
         kwargs["validation_steps"] = examples.steps(1, BATCH)
         if not kwargs["validation_steps"]:
             raise ValueError(
-                f"no window to validate on: validation_size={held_out} holds none with a known "
-                "value."
+                f"no window to validate on: {source} holds no {config.prediction_length} steps of "
+                "a series with a known value."
             )
         kwargs["validation_data"] = examples.batches(1, BATCH)
     patience = progress = None
