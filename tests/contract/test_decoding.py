@@ -54,6 +54,7 @@ def attention(x, memory=None, causal=True, **masks):
     return layers.Add()([x, layer(x, memory, **masks)])
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     norm=st.sampled_from(["pre", "post"]),

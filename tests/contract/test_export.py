@@ -73,7 +73,7 @@ print(json.dumps(found))
 """
 
 
-QUICK = ("rlinear", AUTOREGRESSIVE)
+QUICK = (AUTOREGRESSIVE,)
 SLOW = tuple(name for name in NAMES if name not in QUICK)
 
 

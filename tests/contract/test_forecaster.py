@@ -107,9 +107,22 @@ def make_data(kind, past=(), future=(), has_static=False):
     }
 
 
+@pytest.fixture
+def eagerly():
+    """Compiling the small step of each training takes longer than running it."""
+    if keras.backend.backend() != "tensorflow":
+        yield
+        return
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
-def test_every_two_options_together(row):
+def test_every_two_options_together(row, eagerly):
     past = ["weather"] * ("past" in row["covariates"])
     future = ["price"] * ("future" in row["covariates"])
     data = make_data(row["frame"], past, future, "static" in row["covariates"])
@@ -128,7 +141,7 @@ def test_every_two_options_together(row):
         fill=row["fill"],
         short=row["short"],
     )
-    check_forecaster(forecaster, **data, batch_size=16).raise_for_failures()
+    check_forecaster(forecaster, **data, batch_size=64).raise_for_failures()
 
 
 # What does not depend on the architecture is checked above.

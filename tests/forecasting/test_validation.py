@@ -38,6 +38,7 @@ def test_rows_that_follow_validate_as_the_held_out_end_does(frame):
     assert given.fitted.trained == held.fitted.trained
 
 
+@pytest.mark.slow
 def test_rows_that_follow_in_any_order_end_a_default_training_and_set_the_spread(frame, few_epochs):
     train, end = split(frame, 14)
     given = Forecaster("nlinear", *SIZE).fit(train, validation=end, verbose=0)
@@ -75,6 +76,7 @@ def test_an_interrupted_training_resumes_with_the_same_validation_alone(frame, t
         Forecaster("nlinear", *SIZE).fit(train, validation=end.assign(y=end["y"] + 1), **options)
 
 
+@pytest.mark.slow
 def test_it_reads_covariates_by_the_rows_that_train(frame):
     static, frame = statics(), frame.assign(price=np.arange(len(frame), dtype=float))
     train, end = split(frame, 14)

@@ -43,6 +43,7 @@ def test_a_port_in_use_is_said_in_one_line():
             serve(presets.load(PRESET), PRESET, port=port)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
 @pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
 def test_the_page_draws_the_forecast_of_a_pasted_csv(address, tmp_path):
