@@ -1,10 +1,10 @@
 """What MkDocs calls while it builds the site, see mkdocs.yml: pages that are made, not written.
 
-The pages of the reference, the lessons, what is outside docs/, and the greater part of each
-architecture's page are made at every build from what they describe; llms.txt from all of them.
+The pages of the reference, the lessons, the examples, what is outside docs/, and the greater part
+of each architecture's page are made at every build from what they describe; llms.txt from all.
 """
 
-from docsite import api, architectures, elsewhere, lessons, llms, maths
+from docsite import api, architectures, elsewhere, lessons, llms, maths, scripts
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
@@ -14,6 +14,7 @@ def on_config(config):
     sections = {title: pages for entry in config.nav for title, pages in entry.items()}
     sections["Architectures"] += architectures.navigation()
     sections["Lessons"] += lessons.navigation()
+    sections["Examples"] += scripts.navigation()
     sections["Reference"] += api.navigation()
     return config
 
@@ -21,7 +22,7 @@ def on_config(config):
 @event_priority(100)  # before the plugins, which read these pages too
 def on_files(files, config):
     """Add the pages that have no file in docs/."""
-    for made in (elsewhere.pages(), lessons.pages(), api.pages()):
+    for made in (elsewhere.pages(), lessons.pages(), scripts.pages(), api.pages()):
         for uri, content in made.items():
             files.append(File.generated(config, uri, content=content))
     return files

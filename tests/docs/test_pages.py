@@ -1,5 +1,6 @@
 """What the site is made of: texts, pictures and names are complete, before it is built."""
 
+import ast
 import importlib
 import re
 import sys
@@ -16,7 +17,7 @@ DOCS = ROOT / "docs"
 sys.path.insert(0, str(ROOT / "tools"))
 
 docsite = pytest.importorskip("docsite.api", reason="the extra docs is not installed")
-from docsite import architectures, elsewhere  # noqa: E402
+from docsite import architectures, elsewhere, scripts  # noqa: E402
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -69,3 +70,15 @@ def test_every_page_is_in_the_navigation():
 def test_every_picture_has_a_text_for_those_who_cannot_see_it():
     for path in [ROOT / "README.md", *DOCS.rglob("*.md")]:
         assert not re.findall(r"!\[\s*\]", path.read_text("utf-8")), path
+
+
+@pytest.mark.parametrize("path", scripts.SCRIPTS, ids=lambda path: path.stem)
+def test_an_example_is_a_page_of_its_texts_and_all_its_code(path):
+    page = scripts.page_of(path)
+    assert page.startswith(f"# {scripts.header_of(path)['Title']}\n")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    code = [ast.dump(node) for node in ast.parse("\n".join(blocks)).body]
+    body = ast.parse(path.read_text("utf-8")).body
+    texts = [x for x in body if isinstance(x, ast.Expr) and isinstance(x.value, ast.Constant)]
+    assert code == [ast.dump(node) for node in body if node not in texts]
+    assert page.count("\n## ") == len(texts) - 1

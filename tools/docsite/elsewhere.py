@@ -13,6 +13,7 @@ PAGES = {
     "benchmarks/README.md": "benchmarks/protocol.md",
     "benchmarks/results/long_horizon.md": "benchmarks/long-horizon.md",
     "benchmarks/results/tasks.md": "benchmarks/tasks.md",
+    "examples/README.md": "examples/index.md",
     "notebooks/README.md": "lessons/index.md",
 }
 SOURCES = {uri: path for path, uri in PAGES.items()}
@@ -30,12 +31,13 @@ def relinked(uri, markdown, files, config):
     A file that is no page is put into the site, below files/.
     """
     folder = posixpath.dirname(SOURCES.get(uri, f"docs/{uri}"))
-    if folder == "docs/lessons":
-        folder = "notebooks"
+    folder = {"docs/lessons": "notebooks", "docs/examples": "examples"}.get(folder, folder)
 
     def lead(link):
         path = posixpath.normpath(posixpath.join(folder, link[1]))
         target = place(path)
+        if target == uri:  # a page's own source
+            target = f"files/{path}"
         if target is None:
             return link[0]
         if target.startswith("files/") and files.get_file_from_path(target) is None:
@@ -51,6 +53,8 @@ def place(path):
         return PAGES.get(path, "index.md")
     if path.startswith("notebooks/") and path.endswith(".ipynb"):
         return f"lessons/{Path(path).stem}.md"
+    if path.startswith("examples/") and path.endswith(".py"):
+        return f"examples/{Path(path).stem}.md"
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return f"files/{path}" if (ROOT / path).is_file() else None
