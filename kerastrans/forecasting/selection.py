@@ -2,6 +2,7 @@
 
 import functools
 import time
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +18,6 @@ from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.greedy import greedy_weights
 from kerastrans.forecasting.kept import Kept
 from kerastrans.forecasting.selected import SHARE, ensemble_of
-from kerastrans.forecasting.training import DivergedError
 from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.validation import check_positive_integers
 
@@ -115,7 +115,7 @@ class Result:
 
 def _tried(make, kept, judge, time_limit, say):
     """The `Result` of each candidate for which there was time."""
-    results, deadline = [], time.monotonic() + (1 - SHARE) * time_limit
+    results, left_out, deadline = [], [], time.monotonic() + (1 - SHARE) * time_limit
     for number, candidate in enumerate(((NAIVE, False, 0), *CANDIDATES)):
         began = time.monotonic()
         left = deadline - began
@@ -127,14 +127,19 @@ def _tried(make, kept, judge, time_limit, say):
         seconds = left / max(1, min(3, len(CANDIDATES) + 1 - number))
         try:
             forecaster = kept.get(number, functools.partial(make, candidate, seconds))
-        except DivergedError as error:
-            say(f"{name}: left out, {error}")
+        except ValueError as error:  # it diverged, or is not for a context as short as this
+            if not number:
+                raise
+            left_out.append(f"{name}: left out, {error}")
+            say(left_out[-1])
             continue
         forecasts, loss = judge(forecaster)
         taken = time.monotonic() - began
         results.append(Result(name, forecaster, forecasts, loss, taken))
         say(f"{name}: loss {loss:.4g}, skill {1 - loss / results[0].loss:.1%}, {taken:.0f} s")
-    if len(results) == 1:
+    if len(results) == 1 and left_out:
+        warnings.warn(f"only the seasonal naive forecast is left: {left_out[0]}", stacklevel=3)
+    elif len(results) == 1:
         say(f"{time_limit} s are too few for a model: this is the seasonal naive forecast.")
     return results
 

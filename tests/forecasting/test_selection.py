@@ -110,6 +110,15 @@ def test_an_export_forecasts_what_it_forecasts(two, tmp_path):
     np.testing.assert_allclose(found, rows["ensemble"], rtol=1e-4)
 
 
+def test_a_candidate_that_the_data_are_too_short_for_is_left_out(monkeypatch, capsys):
+    monkeypatch.setattr(selection, "CANDIDATES", (("patchtst", False, 0),))
+    frame = weekly(30).drop(columns="price")
+    with pytest.warns(UserWarning, match="only the seasonal naive .*: patchtst: left out, patch_"):
+        selected = kerastrans.select(frame, HORIZON, time_limit=1e6)
+    assert "patchtst: left out, patch_length must be at most" in capsys.readouterr().out
+    assert set(selected.leaderboard["model"]) == {"seasonal_naive", "ensemble"}
+
+
 def test_without_time_the_seasonal_naive_forecast_is_returned_with_intervals(capsys):
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e-6)
