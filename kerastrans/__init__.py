@@ -50,5 +50,6 @@ __getattr__, __dir__, __all__ = names_of(__name__, _HOMES)
 @wrapt.when_imported("keras")
 def _register(_):
     """Make our classes known to `keras.saving.load_model` as soon as there is a Keras."""
+    importlib.import_module("kerastrans.utils.keras_internals").leave_tensorflow_out()
     for room in ("layers", "heads", "decoding.generation", "models.ensemble", "text.metrics"):
         importlib.import_module(f"kerastrans.{room}")

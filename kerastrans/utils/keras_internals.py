@@ -5,9 +5,40 @@ release of Keras moves what it relies on.
 """
 
 import contextlib
+import sys
 
 import keras
 from keras.src.backend.common import global_state
+from keras.src.saving import serialization_lib
+
+
+class Imported:
+    """A module that Keras may ask for types, as far as the process has imported it.
+
+    Args:
+        name: str, of the module.
+    """
+
+    def __init__(self, name):
+        self.name = name
+
+    @property
+    def available(self):
+        """Whether there can be objects of its types."""
+        return self.name in sys.modules
+
+    def __getattr__(self, name):
+        return getattr(sys.modules[self.name], name)
+
+
+def leave_tensorflow_out():
+    """Keep Keras from importing TensorFlow on another backend when it writes a configuration.
+
+    It asks whether a value is one of TensorFlow's shapes, for which it imports the package where it
+    is installed: seconds and 400 MB, for what cannot be where nobody has imported it.
+    """
+    if keras.backend.backend() != "tensorflow":
+        serialization_lib.tf = Imported("tensorflow")
 
 
 def calls(model):

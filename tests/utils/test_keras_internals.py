@@ -1,5 +1,9 @@
 """Canaries: each names what a new Keras has moved, before a user meets it in another place."""
 
+import os
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -103,3 +107,24 @@ def test_a_model_that_forgot_its_functions_is_traced_anew():
     keras_internals.forget_functions(model)
     assert model.evaluate(x, y, verbose=0) == 9
     np.testing.assert_array_equal(model.predict(x, verbose=0), 3 * x)
+
+
+WITHOUT_TENSORFLOW = """
+import sys
+import keras, kerastrans
+model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+model.compile("adam", "mse")
+keras.Sequential.from_config(model.get_config())
+model.get_compile_config()
+assert "tensorflow" not in sys.modules
+import tensorflow as tf
+print(keras.saving.serialize_keras_object(tf.TensorShape([2, 3])))
+"""
+
+
+def test_another_backend_writes_configurations_without_tensorflow():
+    pytest.importorskip("jax")
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    command = [sys.executable, "-c", WITHOUT_TENSORFLOW]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[2, 3]"
