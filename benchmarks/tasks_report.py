@@ -14,6 +14,11 @@ METRICS = {  # of each benchmark, as it is published; those in percent
     "Tourism": ("mape",),
 }
 PERCENT = ("smape", "mape")
+NAIVE = (
+    "seasonal_naive",
+    "Naive2",
+    "**seasonal_naive**",
+)  # the first of them is what skill is over
 COVERAGE = ["coverage-80", "coverage-95", "fit_seconds", "settings"]
 
 
@@ -44,8 +49,8 @@ def report(ours, published):
     return (
         "# Published tasks: ours and what others scored\n\n"
         "Bold names are ours, means over seeds. `skill` is one less the geometric mean over the "
-        "tasks, of those that all models in the table have, of the score over the seasonal naive "
-        "forecast's. Written by `benchmarks/tasks_report.py`; sources of the published figures are "
+        "tasks of the score over the naive forecast's (seasonal, or Naive2), of models that have "
+        "all tasks. Written by `benchmarks/tasks_report.py`; sources of the published figures are "
         "in `published_tasks.csv`.\n\n" + "\n".join(parts) + f"\n## Runs\n\n{markdown(runs)}\n"
     )
 
@@ -70,11 +75,11 @@ def table(rows):
     names = rows["model"].where(~rows["is_ours"], "**" + rows["model"] + "**")
     wide = rows.assign(model=names).pivot_table("value", "model", "task", aggfunc="first")
     wide = wide.dropna(how="all")
-    naive = wide.loc[[name for name in ("seasonal_naive", "Naive2") if name in wide.index][:1]]
-    common = wide.columns[wide.notna().all() & naive.notna().all()]
-    if len(naive) and len(common):
-        wide["skill"] = 1 - np.exp(np.log(wide[common] / naive[common].iloc[0]).mean(axis=1))
-    order = "skill" if "skill" in wide else wide.columns[0]
+    naive = next((name for name in NAIVE if name in wide.index), None)
+    if naive is not None:
+        ratios = np.log(wide / wide.loc[naive])
+        wide["skill"] = 1 - np.exp(ratios.mean(axis=1, skipna=False))
+    order = "skill" if naive is not None else wide.columns[0]
     wide = wide.sort_values(order, ascending=order != "skill").round(3).reset_index()
     return wide.astype(object).where(wide.notna(), "")
 

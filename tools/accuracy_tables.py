@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import report
+import tasks_report
 
 from kerastrans import presets, zoo
 
@@ -159,3 +161,43 @@ def trained():
             }
         )
     return pd.DataFrame(rows)
+
+
+TRAINED = {  # the models of the table of tasks, and how they came to their forecasts
+    "auto": "`Forecaster(prediction_length=...).fit(frame)`, once, at most 5 minutes",
+    "select": "`select(frame, ...)`, once, 15 minutes",
+    "kerastrans_zero": "`from_pretrained`, 89 thousand weights, no training",
+    "PatchTST": "anew for every window, up to two hours each",
+    "TFT": "anew for every window, up to two hours each",
+    "DeepAR": "anew for every window, up to two hours each",
+    "Chronos-2": "pretrained, no training",
+    "Chronos-Bolt": "pretrained, no training",
+    "AutoTheta": "anew for every window",
+}
+
+
+def tasks():
+    """By how much the default models are below seasonal naive on fev-bench's tasks."""
+    from task_list import TASKS
+
+    ours = pd.read_csv(RESULTS / "tasks.csv")
+    published = pd.read_csv(report.HERE / "published_tasks.csv")
+    rows = pd.concat([tasks_report.as_published(ours, published), published])
+    rows = rows[rows.task.map(lambda name: TASKS[name].benchmark == "fev-bench")]
+    rows = rows.groupby(["metric", "model", "task"]).value.first().unstack("task")
+
+    def below(metric):
+        scores = rows.loc[metric]
+        ratios = np.log(scores / scores.loc["seasonal_naive"]).mean(axis=1, skipna=False)
+        return 1 - np.exp(ratios[list(TRAINED)])
+
+    mase, sql = below("mase"), below("sql")
+    table = pd.DataFrame(
+        {
+            "forecast": TRAINED.keys(),
+            "trained": TRAINED.values(),
+            "MASE": [f"{x:.1%}" for x in mase],
+            "SQL": [f"{x:.1%}" for x in sql],
+        }
+    )
+    return table.iloc[(-mase.to_numpy()).argsort(kind="stable")]

@@ -1,4 +1,4 @@
-"""Fill the tables of README.md and docs/benchmarks.md, between their comments.
+"""Fill the tables of README.md and of pages in docs/, between their comments.
 
 python tools/readme_tables.py
 """
@@ -26,6 +26,7 @@ def tables():
     """The functions that make each page's tables, by the names in its comments."""
     return {
         "README.md": {"measured": measured_table.measured},
+        "docs/guide/choose-a-model.md": {"tasks": accuracy.tasks},
         "docs/benchmarks.md": {
             "demo": accuracy.demo,
             "long_horizon": accuracy.long_horizon,
