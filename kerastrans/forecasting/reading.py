@@ -89,7 +89,7 @@ class Reader:
             ValueError: what `read_panel` refuses; columns that are missing, or other channels than
                 those of the training data.
         """
-        if self.channels is not None:
+        if self.channels is not None and not self._is_univariate(frame):
             frame = self._columns(frame)
         elif self._separates(frame):
             frame, future = self._apart(frame, future)
@@ -115,6 +115,10 @@ class Reader:
         if missing:
             raise ValueError(f"trained on the columns {wanted}; {missing} are missing.")
         return frame[wanted]
+
+    def _is_univariate(self, frame):
+        """Whether a frame is long, and the model of one channel, as each of its series has."""
+        return self.num_channels == 1 and ID in frame.columns
 
     def _separates(self, frame):
         """Whether the channels of a frame are series of their own, for a model of one channel."""

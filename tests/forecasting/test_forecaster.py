@@ -263,6 +263,17 @@ def test_wide_columns_are_known_by_name():
         forecaster.predict(wide.drop(columns="JFK"))
 
 
+def test_a_model_trained_on_one_column_takes_long_frames():
+    wide = datasets.load("nyc_departures")[:400][["JFK"]]
+    forecaster = Forecaster("nlinear", 48, 12).fit(wide, epochs=1, stride=8, verbose=0)
+    long = pd.DataFrame({"unique_id": "x", "ds": wide.index, "y": wide["JFK"].to_numpy()})
+    both = pd.concat([long, long.assign(unique_id="y", y=3 * long["y"])])
+    found = forecaster.predict(both)
+    expected = forecaster.predict(wide)["nlinear"].to_numpy()
+    np.testing.assert_allclose(found["nlinear"], [*expected, *(3 * expected)], rtol=1e-4)
+    assert set(forecaster.fit(long, epochs=1, verbose=0).fitted.trained) == {"JFK", "x"}
+
+
 def test_a_series_that_has_gone_silent_is_left_out(trained, frame):
     silent = frame.copy()
     last = silent.index[silent["unique_id"] == "c"][-CONTEXT:]
