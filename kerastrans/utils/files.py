@@ -143,12 +143,13 @@ def load_model(path):
     """
     import keras  # which takes seconds: folders and archives need none
 
-    from kerastrans.utils.keras_internals import is_code
+    from kerastrans.utils.keras_internals import is_code, without_draws
     from kerastrans.utils.model_files import check_model_file
 
     try:
         check_model_file(path)
-        return keras.saving.load_model(path, safe_mode=True)
+        with without_draws():
+            return keras.saving.load_model(path, safe_mode=True)
     except Exception as error:  # of zipfile, h5py, Keras and its back end: a file may hold anything
         why = first_line(error)
         if is_code(error):

@@ -5,10 +5,14 @@ release of Keras moves what it relies on.
 """
 
 import contextlib
+import contextvars
 import sys
 
 import keras
+import numpy as np
+from keras.src import backend
 from keras.src.backend.common import global_state
+from keras.src.initializers import random_initializers
 from keras.src.saving import serialization_lib
 
 
@@ -148,3 +152,33 @@ def without_values():
             yield
     finally:
         global_state.set_global_attribute("uninitialized_variables", listed)
+
+
+_draws_nothing = contextvars.ContextVar("draws_nothing", default=False)
+
+
+class Draws:
+    """The random numbers of Keras's initializers, but zeros within `without_draws`."""
+
+    def __getattr__(self, name):
+        is_draw = name in ("uniform", "normal", "truncated_normal")
+        return _zeros if is_draw and _draws_nothing.get() else getattr(backend.random, name)
+
+
+def _zeros(shape, *args, dtype=None, **kwargs):
+    return keras.ops.convert_to_tensor(np.zeros(shape, dtype or keras.config.floatx()))
+
+
+@contextlib.contextmanager
+def without_draws():
+    """Weights made inside begin at zero, since a file's replace them.
+
+    JAX compiles a draw for each of their shapes, which takes most of the time of reading a model.
+    Keras has no way to build a model that gets its weights from elsewhere.
+    """
+    random_initializers.random = Draws()
+    token = _draws_nothing.set(True)
+    try:
+        yield
+    finally:
+        _draws_nothing.reset(token)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import keras
 import numpy as np
@@ -128,3 +129,20 @@ def test_another_backend_writes_configurations_without_tensorflow():
     command = [sys.executable, "-c", WITHOUT_TENSORFLOW]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[2, 3]"
+
+
+def test_weights_that_a_file_replaces_are_not_drawn_and_all_others_are():
+    elsewhere = layers.Dense(3)
+    with keras_internals.without_draws():
+        zeros = [layers.Dense(3), layers.Dense(3, kernel_initializer="truncated_normal")]
+        zeros = [layers.Embedding(3, 2), *zeros]
+        for layer in zeros:
+            layer.build((None, 4))
+        inside = threading.Thread(target=elsewhere.build, args=((None, 4),))
+        inside.start()
+        inside.join()
+    assert all(not np.any(layer.get_weights()[0]) for layer in zeros)
+    later = layers.Dense(3)
+    later.build((None, 4))
+    for layer in (elsewhere, later):
+        assert len(np.unique(layer.get_weights()[0])) == 12
