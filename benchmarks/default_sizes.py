@@ -69,7 +69,7 @@ def measure(name, context_length, num_channels):
 
     model.compile("adam", heads.of(model).loss() if options else "mse")
     rng = np.random.default_rng(0)
-    shapes = {tensor.name: (BATCH, *tensor.shape[1:]) for tensor in model.inputs}
+    shapes = {x.name: (BATCH, *(size or HORIZON for size in x.shape[1:])) for x in model.inputs}
     inputs = {
         key: np.arange(BATCH) if key == "position" else rng.normal(size=shape).astype("float32")
         for key, shape in shapes.items()

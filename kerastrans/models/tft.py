@@ -4,6 +4,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
+from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.builders import checked
 from kerastrans.models.covariates import covariate_inputs
 from kerastrans.models.projections import concatenate, dense, embed_columns
@@ -88,8 +89,8 @@ def build_tft_model(
         return _gated_residual_network(x, d_model, dropout, context)
 
     def embed(columns, sizes):
-        """Columns as variables `(batch, ..., columns, d_model)`."""
-        return ops.stack([dense(d_model)(x) for x in embed_columns(columns, sizes)], axis=-2)
+        """Columns as a list of variables `(batch, ..., d_model)`."""
+        return [dense(d_model)(x) for x in embed_columns(columns, sizes)]
 
     def embed_covariates(kind):
         return embed(extra[f"{kind}_covariates"], covariates[kind])
@@ -97,21 +98,21 @@ def build_tft_model(
     covariates = covariates or {}
     window = open_window(context_length, num_channels, head)
     extra = covariate_inputs(context_length, prediction_length, covariates)
-    past = [embed(window.values, [0] * num_channels)]
-    future = [ops.expand_dims(dense(d_model)(FutureClock(prediction_length)(window.values)), 2)]
+    past = embed(window.values, [0] * num_channels)
+    future = [dense(d_model)(FutureClock(prediction_length)(window.values))]
     if "past" in covariates:
-        past.append(embed_covariates("past"))
+        past += embed_covariates("past")
     if "future" in covariates:
         all_steps = embed_covariates("future")
-        past.append(all_steps[:, :context_length])
-        future.append(all_steps[:, context_length:])
+        past += [x[:, :context_length] for x in all_steps]
+        future += [x[:, context_length:] for x in all_steps]
 
     for_selection = for_enrichment = state = None
     if "static" in covariates:
         static = _select_variables(embed_covariates("static"), dropout, "static")
         for_selection, for_enrichment, *state = (residual_network(static) for _ in range(4))
-    past = _select_variables(concatenate(past, axis=2), dropout, "past", for_selection)
-    future = _select_variables(concatenate(future, axis=2), dropout, "future", for_selection)
+    past = _select_variables(past, dropout, "past", for_selection)
+    future = _select_variables(future, dropout, "future", for_selection)
 
     options = {"return_sequences": True, "return_state": True}
     encoded, *state = layers.LSTM(d_model, **options, name="encoder")(past, initial_state=state)
@@ -131,33 +132,52 @@ def build_tft_model(
     return keras.Model(window.inputs(extra), outputs, name=name)
 
 
-def _gate(x, residual, dropout):
+def _normalize(x):
+    return layers.LayerNormalization(epsilon=EPSILON)(x)
+
+
+def _gate(x, residual, dropout, dense=dense, normalize=_normalize):
     """Gated linear unit, added to the residual and normalised."""
     units = residual.shape[-1]
     x = Dropout(dropout)(x)
     x = layers.Multiply()([dense(units)(x), dense(units, activation="sigmoid")(x)])
-    return layers.LayerNormalization(epsilon=EPSILON)(layers.Add()([x, residual]))
+    return normalize(layers.Add()([x, residual]))
 
 
-def _gated_residual_network(x, units, dropout, context=None):
+def _gated_residual_network(x, units, dropout, context=None, dense=dense, normalize=_normalize):
     """Two layers and a gate; a context `(batch, units)` is the same at every step."""
     residual = x if x.shape[-1] == units else dense(units)(x)
     x = dense(units)(x)
     if context is not None:
         added = dense(units, use_bias=False)(context)
         x = x + (added if len(x.shape) == 2 else ops.expand_dims(added, 1))
-    return _gate(dense(units)(layers.Activation("elu")(x)), residual, dropout)
+    x = dense(units)(layers.Activation("elu")(x))
+    return _gate(x, residual, dropout, dense, normalize)
 
 
-def _select_variables(x, dropout, name, context=None):
-    """Weigh the variables `(batch, ..., variables, d_model)` of each step and add them up."""
-    *steps, num_variables, d_model = x.shape[1:]
-    if num_variables == 1:
-        return _gated_residual_network(x[..., 0, :], d_model, dropout)
-    together = layers.Reshape((*steps, num_variables * d_model))(x)
-    weights = dense(num_variables)(_gated_residual_network(together, d_model, dropout, context))
+def _dense_of_each(units, **options):
+    """Variables `(variables, rows, features)`, each by weights of its own, in one product."""
+    options = {"bias_axes": "ve", "kernel_initializer": FanInUniform(), **options}
+    return layers.EinsumDense("vrd,vde->vre", (None, units), **options)
+
+
+def _normalize_each(x):
+    """As `_normalize`, with a scale and a shift of its own for each variable."""
+    x = layers.LayerNormalization(epsilon=EPSILON, center=False, scale=False)(x)
+    options = {"bias_axes": "vd", "kernel_initializer": "ones"}
+    return layers.EinsumDense("vrd,vd->vrd", (None, x.shape[-1]), **options)(x)
+
+
+def _select_variables(variables, dropout, name, context=None):
+    """Weigh the variables, a list of `(batch, ..., d_model)`, at each step and add them up."""
+    *steps, d_model = variables[0].shape[1:]
+    if len(variables) == 1:
+        return _gated_residual_network(variables[0], d_model, dropout)
+    x = _gated_residual_network(concatenate(variables), d_model, dropout, context)
+    weights = dense(len(variables))(x)
     weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
-    each = [_gated_residual_network(x[..., i, :], d_model, dropout) for i in range(num_variables)]
-    return layers.Add()(
-        [ops.cast(weights[..., i : i + 1], y.dtype) * y for i, y in enumerate(each)]
-    )
+    x = ops.stack([ops.reshape(x, (-1, d_model)) for x in variables])
+    x = _gated_residual_network(x, d_model, dropout, None, _dense_of_each, _normalize_each)
+    weights = ops.transpose(ops.reshape(weights, (-1, len(variables))))
+    x = ops.sum(x * ops.expand_dims(ops.cast(weights, x.dtype), -1), axis=0)
+    return ops.reshape(x, (-1, *steps, d_model))
