@@ -1,6 +1,7 @@
 // What scrolls sideways can be reached by the keyboard.
 document$.subscribe(() => {
-  for (const box of document.querySelectorAll(".md-typeset__scrollwrap, .md-typeset pre > code")) {
+  const boxes = ".md-typeset__scrollwrap, .md-typeset pre > code, math[display=block]";
+  for (const box of document.querySelectorAll(boxes)) {
     box.setAttribute("tabindex", "0");
   }
 });

@@ -133,7 +133,37 @@ def read_dates(column, date_format, dayfirst, faults):
         column.index[wrong],
         lambda line: f"column {name!r} is not all dates, got {str(column[line])!r}{hint}.",
     )
+    if date_format is None and not wrong.any():
+        _check_order(column, times, dayfirst, faults)
     return times
+
+
+def _check_order(column, times, dayfirst, faults):
+    """A fault where day and month are the other way round: only so the rows follow each other."""
+    swapped = parse_dates(column, None, not dayfirst)
+    if swapped.isna().equals(times.isna()) and 2 * _density(times) < _density(swapped):
+        other = "no dayfirst" if dayfirst else "dayfirst=True"
+        first, last = times.min(), times.max()
+        faults.add(
+            f"column {column.name!r} would go from {first} to {last} with most steps missing: give "
+            f"{other}, or date_format."
+        )
+
+
+def _density(times):
+    """The share of the steps from the first time stamp to the last that there are."""
+    times = pd.DatetimeIndex(times.dropna().unique()).sort_values().tz_localize(None)
+    if len(times) < 3:
+        return 1.0
+    places = [times.as_unit("s").asi8]
+    if times.day.nunique() == 1:
+        places.append(12 * times.year.to_numpy() + times.month.to_numpy())
+    steps = [np.diff(place) for place in places]
+    common = [np.unique(x, return_counts=True) for x in steps]
+    return max(
+        values[counts.argmax()] * len(x) / x.sum()
+        for x, (values, counts) in zip(steps, common, strict=True)
+    )
 
 
 def read_values(column, decimal, may_be_text, faults):

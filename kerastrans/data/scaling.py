@@ -36,9 +36,15 @@ class StandardScaler:
         """Statistics of `values` `(time, num_channels)`: give it the training rows and no more.
 
         Raises:
-            ValueError: values whose range float64 cannot hold.
+            ValueError: a value is NaN; values whose range float64 cannot hold.
         """
         values = np.asarray(values, "float64")
+        if np.isnan(values).any():
+            place = np.argwhere(np.isnan(values))[0].tolist()
+            raise ValueError(
+                f"values must be known to standardise by, got NaN at {place}: fill them first, "
+                "such as by frame.interpolate()."
+            )
         with np.errstate(over="ignore"):
             shifted = values - values[0]
         peak = np.abs(shifted).max(axis=0)

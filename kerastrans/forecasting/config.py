@@ -58,6 +58,8 @@ class Config:
     hyperparameters: dict = field(default_factory=dict)
 
     def __post_init__(self):
+        if self.prediction_length is None and self.is_built and len(self.model.output_shape) > 2:
+            object.__setattr__(self, "prediction_length", self.model.output_shape[1])
         check_positive_integers(
             prediction_length=self.prediction_length, num_samples=self.num_samples
         )

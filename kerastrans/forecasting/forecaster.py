@@ -36,7 +36,7 @@ class Forecaster(Predicted, Evaluated, Stored):
             prediction_length, num_channels, **hyperparameters)` that builds one.
         context_length: int, steps of history. By default `fit` chooses it by the frequency and the
             lengths of the series, see `kerastrans.forecasting.defaults`; a built model has its own.
-        prediction_length: int, steps to forecast.
+        prediction_length: int, steps to forecast; a built model has its own.
         head: What is forecast, see `kerastrans.heads.get`. By default quantiles; Student's t for
             DeepAR, which draws, points without weights, and the head that a built model has.
         loss: In place of the head's own: a Keras loss, or of points a name of `heads.PointError`.

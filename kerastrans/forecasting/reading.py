@@ -150,7 +150,8 @@ class Reader:
             if len(known) < steps or not known.all():
                 row = len(known) if known.all() else int(np.argmin(known.all(axis=1)))
                 time = panel.clock.times([panel.numbers(i, cut + row)])[0]
-                faults[i] = f"no future covariates for {time}"
+                names = ", ".join(self.config.future)
+                faults[i] = f"no future covariates for {time}: give {names} in future=frame"
         return panel.without(faults)
 
 

@@ -109,6 +109,22 @@ def test_what_the_options_read(rows, options):
     assert frame.index[0].year == 2020
 
 
+@pytest.mark.parametrize("freq", ["h", "D"])
+def test_days_that_are_taken_for_months_are_refused(freq):
+    times = pd.date_range("2024-01-01", "2024-01-12 23:00", freq=freq)
+    rows = [f"{time:%d/%m/%Y %H:%M},1.5" for time in times]
+    text = "date,load\n" + "\n".join(rows)
+    if freq == "h":
+        with pytest.raises(ValueError, match="most steps missing: give dayfirst=True"):
+            read_csv(io.StringIO(text))
+    assert read_csv(io.StringIO(text), dayfirst=True).index[-1] == times[-1]
+    months = pd.date_range("2020-01-01", periods=40, freq="MS")
+    text = "date,load\n" + "\n".join(f"{time:%m/%d/%Y},1.5" for time in months)
+    assert (read_csv(io.StringIO(text)).index == months).all()
+    with pytest.raises(ValueError, match="give no dayfirst"):
+        read_csv(io.StringIO(text), dayfirst=True)
+
+
 def test_dayfirst_reads_the_day_first():
     rows = table(1, 2, 3, dates=("01/02/2020", "02/02/2020", "03/02/2020"))
     assert (read(*rows, dayfirst=True).index == pd.date_range("2020-02-01", periods=3)).all()

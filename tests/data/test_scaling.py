@@ -111,3 +111,8 @@ def test_statistics_are_those_of_the_definition_in_every_module(kind, dtype):
     tensors = scaler.statistics(keras.ops.convert_to_tensor(seen), keras.ops)
     for tensor, array in zip(tensors, (center, scale), strict=True):
         np.testing.assert_allclose(keras.ops.convert_to_numpy(tensor), array, rtol=1e-5)
+
+
+def test_a_missing_value_does_not_make_all_of_them_missing():
+    with pytest.raises(ValueError, match=r"got NaN at \[1, 0\]: fill them first"):
+        StandardScaler.fit([[1.0], [np.nan], [3.0]])

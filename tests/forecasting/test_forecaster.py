@@ -182,7 +182,9 @@ def test_the_future_covariate_counts_and_must_reach_the_horizon(with_covariates,
         rest = with_covariates.predict(frame, future=short, static=statics())
     assert set(rest["unique_id"]) == {"a", "c"}
     last = future.loc[b_rows, "ds"].max()
-    assert with_covariates.faults == {"b": f"no future covariates for {last}"}
+    assert with_covariates.faults == {
+        "b": f"no future covariates for {last}: give price in future=frame"
+    }
     pd.testing.assert_frame_equal(
         rest, found[found["unique_id"] != "b"].reset_index(drop=True), rtol=1e-5
     )
