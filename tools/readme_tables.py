@@ -37,6 +37,7 @@ def tables():
             "translation": accuracy.translation,
             "latency": speed.latency,
             "training": speed.training,
+            "default_sizes": speed.default_sizes,
             "decoding": speed.decoding,
             "runtimes": speed.runtimes,
             "imports": speed.imports,

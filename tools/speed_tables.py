@@ -70,6 +70,25 @@ def training():
     return table
 
 
+def default_sizes():
+    """Milliseconds of a training step by default, and before; the most memory."""
+    rows = pd.read_csv(RESULTS / "default_sizes.csv")
+    keys = ["model", "context_length", "num_channels"]
+    before = pd.read_csv(RESULTS / "default_sizes-before.csv").set_index(keys)["step_ms"]
+
+    def cell(row):
+        former = before.get((row.model, row.context_length, row.num_channels))
+        return f"{row.step_ms:.0f} ms" + (f" ({former})" if former else "")
+
+    table = {"architecture": rows["model"].unique()}
+    for size, part in rows.groupby(keys[1:], sort=False):
+        cells = {row.model: cell(row) for row in part.itertuples()}
+        table["{} x {}".format(*size)] = [cells.get(name, "") for name in table["architecture"]]
+    peak = rows.groupby("model", sort=False)["peak_mb"].max()
+    table["most memory"] = [f"{mb / 1000:.1f} GB" for mb in peak]
+    return pd.DataFrame(table)
+
+
 def runtimes():
     """Milliseconds, one history and 256, and the file's size, by model and runtime."""
     table = pd.read_csv(RESULTS / "runtimes.csv")
