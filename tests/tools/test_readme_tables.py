@@ -17,7 +17,9 @@ def readme_tables(monkeypatch):
     return readme_tables
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/benchmarks.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/benchmarks.md", "docs/guide/choose-a-model.md"]
+)
 def test_the_tables_are_those_of_the_results(page, readme_tables):
     text = (ROOT / page).read_text()
     assert set(re.findall(r"<!-- (\w+) -->", text)) == set(readme_tables.tables()[page])
