@@ -391,7 +391,7 @@ def test_what_cannot_work_together_is_refused_at_construction(make, message):
     [
         ({"validation_size": HORIZON - 1}, "validation_size=6 holds no whole forecast"),
         ({"validation_split": 0.2}, "fit takes no 'validation_split': use validation_size"),
-        ({"validation_data": 1}, "fit takes no 'validation_data': use validation_size"),
+        ({"validation_data": 1}, "fit takes no 'validation_data': use validation, a frame"),
         ({"learning_rate": 0.1}, "fit takes no 'learning_rate': use Forecaster"),
         ({"epochs": -1}, "epochs must be an integer of at least 1, got -1"),
         ({"stride": 0}, "stride must be an integer of at least 1, got 0"),
