@@ -106,7 +106,8 @@ def best_of(backtests, metric="mae"):
 def verdicts(table, baseline):
     """Lines that say of each forecast whether it is better than the baseline.
 
-    Better or worse is what has a p-value of at most 0.05; all else is not told apart.
+    Better or worse is what has a p-value of at most 0.05; all else is not told apart, or was not
+    tested.
 
     Args:
         table: DataFrame as `kerastrans.backtesting.skill` returns it.
@@ -127,9 +128,11 @@ def verdicts(table, baseline):
     lines = []
     for name, row in table.drop(index=baseline).iterrows():
         verb = "beats" if row["skill"] > 0 else "is beaten by"
-        if not row["p"] <= LEVEL:
+        chance = f"p = {row['p']:.2g}"
+        if np.isnan(row["p"]):
+            verb, chance = "is not tested against", "too few origins"
+        elif row["p"] > LEVEL:
             verb = "is not told apart from"
-        chance = "no test" if np.isnan(row["p"]) else f"p = {row['p']:.2g}"
         lines.append(
             f"{name} {verb} {baseline}: its MAE is {100 * abs(row['skill']):.1f} % "
             f"{'below' if row['skill'] > 0 else 'above'}, geometric mean over series ({chance})."

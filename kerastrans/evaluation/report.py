@@ -73,7 +73,7 @@ def write_report(
         >>> history = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, times[:3])
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = write_report(Path(folder, "a.html"), backtest, history=history)
-        ...     "nlinear is not told apart from last value" in path.read_text()
+        ...     "nlinear is not tested against last value" in path.read_text()
         True
     """
     path = Path(path)

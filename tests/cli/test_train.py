@@ -52,7 +52,10 @@ def test_the_report_names_the_best_of_several_naives(run_folder, frame):
     best = min(errors.keys() - {"nlinear"}, key=errors.get)
     found = report["metrics"]["nlinear"]
     verb = "beats" if found["skill"] > 0 else "is beaten by"
-    verb = verb if found["p"] <= 0.05 else "is not told apart from"
+    if found["p"] is None:
+        verb = "is not tested against"
+    elif found["p"] > 0.05:
+        verb = "is not told apart from"
     assert f"nlinear {verb} {best}: its MAE is" in (run_folder / "report.txt").read_text()
 
 

@@ -94,13 +94,13 @@ def test_a_model_that_a_naive_beats_is_told_so(frame):
         ),
         (0.2, 0.06, "m is not told apart from n: its MAE is 20.0 % below, geometric mean over ser"),
         (-0.2, 0.9, "m is not told apart from n: its MAE is 20.0 % above, geometric mean over ser"),
-        (0.9, np.nan, "m is not told apart from n: its MAE is 90.0 % below, geometric mean over "),
+        (0.9, np.nan, "m is not tested against n: its MAE is 90.0 % below, geometric mean over "),
     ],
 )
 def test_only_a_small_p_tells_forecasts_apart(skill, p, line):
     table = pd.DataFrame({"skill": [skill, 0.0], "p": [p, np.nan]}, ["m", "n"])
     assert verdicts(table, "n")[0].startswith(line)
-    assert ("no test" in verdicts(table, "n")[0]) == np.isnan(p)
+    assert ("too few origins" in verdicts(table, "n")[0]) == np.isnan(p)
 
 
 def test_the_best_is_so_over_series_and_not_in_the_units_of_the_largest():
