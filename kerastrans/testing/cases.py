@@ -112,7 +112,13 @@ class ModelCase:
 
 
 def arrange(model, inputs):
-    """Arrays by name in the structure in which the model was given its inputs."""
+    """Arrays by name in the structure in which the model was given its inputs.
+
+    One input alone may have any name: Keras gives a loaded model another where it had none.
+    """
+    (first, *rest) = inputs.values()
+    if not rest:
+        return keras.tree.map_structure(lambda _: first, model.input)
     return keras.tree.map_structure(lambda symbol: inputs[symbol.name], model.input)
 
 

@@ -121,6 +121,12 @@ def test_a_built_model_is_checked_and_left_as_it_was():
         np.testing.assert_array_equal(weight, value)
 
 
+def test_an_input_without_a_name_reloads():
+    history = keras.Input((24, 3))
+    model = keras.Model(history, keras.layers.Dense(3)(history)[:, -12:])
+    assert check_model(model, skip=["training", "same training"])["reload"].status == "passed"
+
+
 def test_a_decoder_that_sees_what_comes_later_is_found():
     history = keras.Input((8, 2), name="history")
     decoder = keras.Input((None, 2), name="decoder_inputs")
