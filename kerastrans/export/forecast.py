@@ -58,8 +58,8 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
     if keras.backend.backend() != "tensorflow":
         raise RuntimeError(
             f"models are exported by the TensorFlow backend, Keras runs on "
-            f"{keras.backend.backend()}: save the model as .keras, or the forecaster to a folder, and export "
-            "it in a process with KERAS_BACKEND=tensorflow."
+            f"{keras.backend.backend()}: save the model as .keras, or the forecaster to a folder, "
+            "and export it in a process with KERAS_BACKEND=tensorflow."
         )
     import tensorflow as tf
 
