@@ -95,4 +95,5 @@ def read_validation(reader, frame, panels, validation, static):
         frame = frame[frame[ID].isin(validation[ID])]
     joined = reader.panel(pd.concat([frame, validation]), static)
     ends = joined.numbers(np.arange(len(joined)), joined.cuts)
-    return Validation(joined, ends - [begins[name] for name in joined.names[:, 0]])
+    pairs = zip(joined.names[:, 0], ends, strict=True)  # one with a fault in `own` has no steps
+    return Validation(joined, ends - [begins.get(name, end) for name, end in pairs])

@@ -61,6 +61,15 @@ def test_other_series_validate_from_their_own_beginning(frame, few_epochs):
     pd.testing.assert_frame_equal(forecaster.predict(frame), alone.predict(frame))
 
 
+def test_a_series_without_a_value_does_not_validate(frame, few_epochs):
+    train, end = split(frame, 14)
+    end = end.assign(y=end["y"].where(end["unique_id"] == "a"))
+    given = Forecaster("nlinear", *SIZE).fit(train, validation=end, **QUICK)
+    alone = Forecaster("nlinear", *SIZE)
+    alone.fit(train, validation=end[end["unique_id"] == "a"], **QUICK)
+    assert given.history.history == alone.history.history
+
+
 def test_a_wide_frame_with_a_gap_before_its_validation(frame):
     wide = frame.pivot(index="ds", columns="unique_id", values="y")[["a"]]
     train, end = wide.iloc[:60], wide.iloc[70:]
