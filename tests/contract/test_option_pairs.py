@@ -1,0 +1,100 @@
+"""The contract of the forecaster over every pair of options."""
+
+import keras
+import pytest
+
+from kerastrans import Forecaster, heads
+from kerastrans.data import WindowScaler
+from kerastrans.testing import check_forecaster
+
+from .frames import HORIZON, make_data
+from .pairwise import pairwise
+
+HEADS = {
+    "mae": lambda: heads.PointHead("mae"),
+    "mse": lambda: heads.PointHead("mse"),
+    "quantiles": heads.QuantileHead,
+    "three quantiles": lambda: heads.QuantileHead((0.1, 0.5, 0.9)),
+    "normal": heads.NormalHead,
+    "student_t": heads.StudentTHead,
+    "negative_binomial": heads.NegativeBinomialHead,
+    "mixture": heads.MixtureHead,
+}
+LOSSES = {
+    "head's": lambda head: None,
+    "log cosh": lambda head: keras.losses.LogCosh(),  # Keras writes Huber without its delta
+    "crps": heads.CRPS,
+}
+OPTIMIZERS = {"name": lambda: "adam", "object": lambda: keras.optimizers.Adam(0.003, clipnorm=1.0)}
+SCALERS = {
+    "standard": "standard",
+    "mean_abs": "mean_abs",
+    "mase": WindowScaler("mase", season=7),
+    "none": None,
+}
+OPTIONS = {
+    "head": tuple(HEADS),
+    "loss": tuple(LOSSES),
+    "optimizer": tuple(OPTIMIZERS),
+    "scaler": tuple(SCALERS),
+    "fill": (None, "last", "zero"),
+    "short": ("pad", "refuse"),
+    "covariates": ("", "past", "future", "static", "past future static"),
+    "calendar": (False, True),
+    "frame": ("long", "ragged", "wide"),
+}
+
+
+def is_allowed(row):
+    """Whether these values go together; the others are refused, see the forecaster's own tests."""
+    losses = {
+        "mae": ("head's", "log cosh"),
+        "mse": ("head's", "log cosh"),
+        "normal": ("head's", "crps"),
+    }
+    return (
+        row["loss"] in losses.get(row["head"], ("head's",))
+        and (row["scaler"] == "none" or row["head"] != "negative_binomial")
+        and ("static" not in row["covariates"] or row["frame"] != "wide")
+        and (row["loss"] != "log cosh" or row["frame"] != "ragged")  # Keras's do not take gaps
+    )
+
+
+ROWS = pairwise(OPTIONS, is_allowed)
+
+
+@pytest.fixture
+def eagerly():
+    """Compiling the small step of each training takes longer than running it."""
+    if keras.backend.backend() != "tensorflow":
+        yield
+        return
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.values())))
+def test_every_two_options_together(row, eagerly):
+    past = ["weather"] * ("past" in row["covariates"])
+    future = ["price"] * ("future" in row["covariates"])
+    data = make_data(row["frame"], past, future, "static" in row["covariates"])
+    head = HEADS[row["head"]]()
+    forecaster = Forecaster(
+        "nlinear",
+        14,
+        HORIZON,
+        head=head,
+        loss=LOSSES[row["loss"]](head),
+        optimizer=OPTIMIZERS[row["optimizer"]](),
+        scaler=SCALERS[row["scaler"]],
+        past=past,
+        future=future,
+        calendar=row["calendar"],
+        fill=row["fill"],
+        short=row["short"],
+    )
+    check_forecaster(forecaster, **data, batch_size=64).raise_for_failures()
