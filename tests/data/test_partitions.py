@@ -58,14 +58,16 @@ def test_it_learns_over_epochs(folder):
 @pytest.mark.slow
 def test_memory_is_that_of_a_file(tmp_path):
     """The data take ten times the memory that training on them may take."""
-    parts = 60
-    write(tmp_path, [series(20 * i, 20, length=1000) for i in range(parts)])
+    parts = 80
+    for name, count in (("one", 1), ("all", parts)):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, [series(20 * i, 20, length=1000) for i in range(count)])
     data = parts * series(0, 20, length=1000).memory_usage(deep=True).sum()
     forecaster = Forecaster("nlinear", **SIZES)
     options = {"batch_size": 256, "stride": 50, "verbose": 0}
-    forecaster.fit(series(0, 3), epochs=1, **options)  # builds and compiles
+    forecaster.fit(tmp_path / "one", epochs=1, **options)  # imports, builds and compiles
     tracemalloc.start()
-    forecaster.fit(tmp_path, epochs=1, **options)
+    forecaster.fit(tmp_path / "all", epochs=1, **options)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < data / 10
