@@ -141,7 +141,9 @@ def read_dates(column, date_format, dayfirst, faults):
 def _check_order(column, times, dayfirst, faults):
     """A fault where day and month are the other way round: only so the rows follow each other."""
     swapped = parse_dates(column, None, not dayfirst)
-    if swapped.isna().equals(times.isna()) and 2 * _density(times) < _density(swapped):
+    if swapped.equals(times) or not swapped.isna().equals(times.isna()):
+        return
+    if 2 * _density(times) < _density(swapped):
         other = "no dayfirst" if dayfirst else "dayfirst=True"
         first, last = times.min(), times.max()
         faults.add(
@@ -156,8 +158,9 @@ def _density(times):
     if len(times) < 3:
         return 1.0
     places = [times.as_unit("s").asi8]
-    if times.day.nunique() == 1:
-        places.append(12 * times.year.to_numpy() + times.month.to_numpy())
+    months = 12 * times.year.to_numpy() + times.month.to_numpy()
+    if times.day.nunique() == 1 and months[0] < months[-1]:
+        places.append(months)
     steps = [np.diff(place) for place in places]
     common = [np.unique(x, return_counts=True) for x in steps]
     return max(

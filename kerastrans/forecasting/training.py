@@ -75,7 +75,7 @@ def train(
     Returns:
         `Examples`, and Keras's history; None for a model without weights.
     """
-    most = VALIDATING if validation_size is None else None
+    most = VALIDATING if validation_size is None and validation is None else None
     examples = Examples(config, model, panels, held_out, sampling, most, validation)
     if not model.trainable_weights or epochs == 0:
         return examples, None

@@ -125,6 +125,12 @@ def test_days_that_are_taken_for_months_are_refused(freq):
         read_csv(io.StringIO(text), dayfirst=True)
 
 
+def test_the_hours_of_one_day_are_read_without_a_warning(recwarn):
+    rows = [f"01/02/2024 {hour:02}:00,1.5" for hour in range(24)]
+    assert read_csv(io.StringIO("\n".join(["date,load", *rows]))).index.freqstr == "h"
+    assert not recwarn.list
+
+
 def test_dayfirst_reads_the_day_first():
     rows = table(1, 2, 3, dates=("01/02/2020", "02/02/2020", "03/02/2020"))
     assert (read(*rows, dayfirst=True).index == pd.date_range("2020-02-01", periods=3)).all()

@@ -38,6 +38,15 @@ def test_rows_that_follow_validate_as_the_held_out_end_does(frame):
     assert given.fitted.trained == held.fitted.trained
 
 
+def test_all_windows_of_a_long_validation_count():
+    frame = series("a", 1300, 0)
+    train, end = split(frame, 1200)
+    given = Forecaster("nlinear", *SIZE).fit(train, validation=end, epochs=1, verbose=0)
+    held = Forecaster("nlinear", *SIZE).fit(frame, validation_size=1200, epochs=1, verbose=0)
+    losses = [forecaster.history.history["val_loss"] for forecaster in (given, held)]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+
+
 @pytest.mark.slow
 def test_rows_that_follow_in_any_order_end_a_default_training_and_set_the_spread(frame, few_epochs):
     train, end = split(frame, 14)
