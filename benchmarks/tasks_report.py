@@ -70,6 +70,17 @@ def as_published(ours, published):
     return pd.concat([long, owa]).assign(is_ours=True)
 
 
+def skill_over(scores, naive):
+    """One less the geometric mean over the tasks of each model's ratio; NaN where one is missing.
+
+    Args:
+        scores: DataFrame, a row a model, a column a task.
+        naive: name of the row that the ratios are to.
+    """
+    ratios = np.log(scores / scores.loc[naive])
+    return 1 - np.exp(ratios.mean(axis=1, skipna=False))
+
+
 def table(rows):
     """A row a model, a column a task, the best first."""
     names = rows["model"].where(~rows["is_ours"], "**" + rows["model"] + "**")
@@ -77,8 +88,7 @@ def table(rows):
     wide = wide.dropna(how="all")
     naive = next((name for name in NAIVE if name in wide.index), None)
     if naive is not None:
-        ratios = np.log(wide / wide.loc[naive])
-        wide["skill"] = 1 - np.exp(ratios.mean(axis=1, skipna=False))
+        wide["skill"] = skill_over(wide, naive)
     order = "skill" if naive is not None else wide.columns[0]
     wide = wide.sort_values(order, ascending=order != "skill").round(3).reset_index()
     return wide.astype(object).where(wide.notna(), "")

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import report
 import tasks_report
@@ -186,12 +185,8 @@ def tasks():
     rows = rows[rows.task.map(lambda name: TASKS[name].benchmark == "fev-bench")]
     rows = rows.groupby(["metric", "model", "task"]).value.first().unstack("task")
 
-    def below(metric):
-        scores = rows.loc[metric]
-        ratios = np.log(scores / scores.loc["seasonal_naive"]).mean(axis=1, skipna=False)
-        return 1 - np.exp(ratios[list(TRAINED)])
-
-    mase, sql = below("mase"), below("sql")
+    skills = (tasks_report.skill_over(rows.loc[x], "seasonal_naive") for x in ("mase", "sql"))
+    mase, sql = (skill[list(TRAINED)] for skill in skills)
     table = pd.DataFrame(
         {
             "forecast": TRAINED.keys(),
