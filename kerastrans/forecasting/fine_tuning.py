@@ -7,6 +7,7 @@ from dataclasses import replace
 import keras
 from keras import layers
 
+from kerastrans import heads
 from kerastrans.utils.keras_internals import all_layers, calls
 from kerastrans.utils.model_files import without_optimizer
 from kerastrans.utils.random import seeded
@@ -97,6 +98,7 @@ def settled(fitted, model):
     merged = without_optimizer(fitted.model)
     for layer, adapted in zip(_dense_layers(merged), _dense_layers(model), strict=True):
         layer.kernel.assign(adapted.kernel)
+    heads.of(merged).spread = heads.of(model).spread
     return merged
 
 

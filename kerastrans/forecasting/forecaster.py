@@ -14,7 +14,6 @@ from kerastrans.forecasting.fine_tuning import kept_facts, settled, trainee
 from kerastrans.forecasting.fitted import Fitted
 from kerastrans.forecasting.predicted import Predicted
 from kerastrans.forecasting.reading import open_training
-from kerastrans.forecasting.spread import measure_spread
 from kerastrans.forecasting.stored import Stored
 from kerastrans.forecasting.validation import read_validation, what_is_held_out
 from kerastrans.utils.distribution import distribute as distributed
@@ -155,11 +154,13 @@ class Forecaster(Predicted, Evaluated, Stored):
                 see `kerastrans.forecasting.defaults.held_out`. Where the loss there has not
                 improved for 3 to 10 epochs, of at most 250 steps each, training goes back to the
                 best epoch with a lower rate, and the third time ends with it; after 100 epochs at
-                the latest. A given optimizer keeps its rate: training then ends the first time. At
-                last the forecast's spread is scaled by the one number that suits the held-out part
-                best, so that its intervals cover.
+                the latest. The forecast's spread is then scaled by the one number that suits the
+                held-out part best, so that its intervals cover. At last that part trains too, for
+                a tenth of the steps, at most 500, at the last rate, and the forecast stays as wide
+                there; `validation` and `validation_size` never train. A given optimizer keeps its
+                rate: training ends the first time, and what was held out does not train.
             time_limit: float, seconds after which no further epoch begins where `epochs` is not
-                given; None for none.
+                given, before the last steps on what was held out; None for none.
             sampling: "windows" to train on each window once an epoch; "series" to draw as many, so
                 that every series is as likely as every other; "scale" so that a window is the more
                 likely the larger its series' mean size, see `kerastrans.data.sampling`.
@@ -194,13 +195,12 @@ class Forecaster(Predicted, Evaluated, Stored):
             model = trainee(config, self.fitted) if self.fitted else build_for(config, reader)
             options |= {"batch_size": batch_size, "checkpoint": checkpoint, **kwargs}
             options |= {"validation": validation}
-            examples, history = training.train(config, model, panels, held_out, sampling, **options)
+            found = training.train(reader, model, panels, held_out, sampling, **options)
+        examples, trained, history = found
         self._report(examples)
         model = settled(self.fitted, model)
-        if epochs is None and history is not None:
-            measure_spread(config, reader, model, examples)
-        has_chosen = epochs is None or bool(kwargs.get("callbacks"))
-        seen = training.rows_seen(self.fitted, examples, history, has_chosen=has_chosen)
+        chosen_by = examples.chosen_by if epochs is None or kwargs.get("callbacks") else {}
+        seen = training.rows_seen(self.fitted, trained, chosen_by, history)
         self.config = config
         seen |= kept_facts(self.fitted) | {"history": history}
         self.fitted = Fitted(model, reader.clock, reader.covariates, reader.channels, **seen)

@@ -5,19 +5,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerastrans import heads
 from kerastrans.data.cuts import training_cuts
+from kerastrans.data.sampling import Sampling
 from kerastrans.forecasting.combining import combined
-from kerastrans.forecasting.defaults import thinned
-from kerastrans.forecasting.examples import windows_of
+from kerastrans.forecasting.defaults import HeldOut, thinned
+from kerastrans.forecasting.examples import Examples, windows_of
+from kerastrans.forecasting.finishing import further_steps, train_further
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.patience import DECAY
-from kerastrans.forecasting.spread import fit_spread, mean_distance, set_spread
-from kerastrans.forecasting.training import STEPS, DivergedError
+from kerastrans.forecasting.spread import Width
 
 LEADERBOARD = "leaderboard.csv"
-SHARE = 0.1  # of the steps that a member was trained for: as many it goes on, on all rows
-MOST = 2 * STEPS  # of them
 
 
 class Selected(Forecaster):
@@ -67,14 +64,10 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
     size = selected.config.context_length, selected.prediction_length
     _, cuts = training_cuts(panel, *size, held_out=held_out)
     windows = windows_of(selected.config, selected.model, panel, *thinned(*cuts))
-    distance = mean_distance(selected.config, selected.fitted, windows)
-    fit_spread(selected.config, selected.fitted, windows)
+    width = Width(selected.config, selected.fitted, windows)
     trained = [_trained_further(forecaster, frame, static) for forecaster in forecasters]
-    if any(trained):
-        spread = heads.of(selected.model).spread
-        selected = combined(Selected, forecasters, weights, seed=seed)
-        narrowed = mean_distance(selected.config, selected.fitted, windows) / distance
-        set_spread(selected.model, spread / min(1, narrowed))
+    selected = combined(Selected, forecasters, weights, seed=seed)
+    width.give(selected.fitted, has_seen=any(trained))
     numbers = panel.numbers(range(len(panel)), panel.cuts).tolist()
     chosen_by = dict(zip(map(str, panel.names[:, 0]), numbers, strict=True))
     selected.fitted = replace(selected.fitted, chosen_by=chosen_by)
@@ -83,14 +76,14 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
 
 
 def _trained_further(forecaster, frame, static):
-    """Train a forecaster for a few steps on all rows, at its last rate; whether it was trained."""
-    optimizer = forecaster.model.optimizer
-    steps = min(MOST, int(SHARE * int(optimizer.iterations))) if optimizer else 0
+    """Train a forecaster a little on all rows; whether it was trained."""
+    optimizer, fitted = forecaster.model.optimizer, forecaster.fitted
+    steps = further_steps(int(optimizer.iterations)) if optimizer else 0
     if not steps:
         return False
-    optimizer.learning_rate = float(optimizer.learning_rate) * DECAY**2
-    try:
-        forecaster.fit(frame, static=static, epochs=1, steps_per_epoch=steps, verbose=0)
-    except DivergedError:
+    panel = forecaster.reader.panel(frame, static)
+    examples = Examples(forecaster.config, fitted.model, [panel], HeldOut(), Sampling())
+    if not train_further(examples, steps):
         return False
+    forecaster.fitted = replace(fitted, trained=examples.trained)
     return True

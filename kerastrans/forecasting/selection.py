@@ -14,10 +14,11 @@ from kerastrans.data.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
 from kerastrans.forecasting.candidates import CANDIDATES, LEVELS, NAIVE, made
 from kerastrans.forecasting.defaults import held_out_steps
+from kerastrans.forecasting.finishing import MORE
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.greedy import greedy_weights
 from kerastrans.forecasting.kept import Kept
-from kerastrans.forecasting.selected import SHARE, ensemble_of
+from kerastrans.forecasting.selected import ensemble_of
 from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.validation import check_positive_integers
 
@@ -115,7 +116,7 @@ class Result:
 
 def _tried(make, kept, judge, time_limit, say):
     """The `Result` of each candidate for which there was time."""
-    results, left_out, deadline = [], [], time.monotonic() + (1 - SHARE) * time_limit
+    results, left_out, deadline = [], [], time.monotonic() + (1 - MORE) * time_limit
     for number, candidate in enumerate(((NAIVE, False, 0), *CANDIDATES)):
         began = time.monotonic()
         left = deadline - began

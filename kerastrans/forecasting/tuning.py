@@ -6,8 +6,8 @@ import warnings
 import keras
 import numpy as np
 
+from kerastrans.forecasting.fitting import DivergedError
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.training import DivergedError
 from kerastrans.models import registry
 from kerastrans.utils.validation import check_positive_integers, import_extra
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
+from kerastrans.data.panel import read_panel
 from kerastrans.forecasting import defaults
 from kerastrans.forecasting.patience import DECAY, Patience
 
@@ -56,7 +57,8 @@ def many_short():
 
 def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast():
     frame = many_short()
-    forecaster = Forecaster("nlinear", prediction_length=6).fit(frame, time_limit=1e-6, verbose=0)
+    options = {"prediction_length": 6, "optimizer": keras.optimizers.Adam()}  # keeps them held out
+    forecaster = Forecaster("nlinear", **options).fit(frame, time_limit=1e-6, verbose=0)
     assert forecaster.config.context_length == 8
     fitted, (ends,) = forecaster.fitted, {*forecaster.fitted.chosen_by.values()}
     assert len(fitted.chosen_by) == 12  # a fifth
@@ -121,7 +123,7 @@ def test_a_failed_fit_chooses_no_context():
 
 @pytest.mark.slow
 def test_training_ends_where_the_held_out_steps_stop_improving(monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.spread.fit_spread", lambda *_: None)
+    monkeypatch.setattr("kerastrans.forecasting.training.finish", lambda _, examples, *__: examples)
     frame = wave(400)
     forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
     losses = forecaster.history.history["val_loss"]
@@ -203,8 +205,9 @@ def test_a_time_limit_is_seconds():
 
 
 def test_progress_is_a_line_an_epoch(capsys):
-    Forecaster("nlinear", 14, 7).fit(wave(200), time_limit=1e-6)
-    (line,) = capsys.readouterr().out.splitlines()
+    Forecaster("nlinear", 14, 7).fit(wave(), time_limit=1e-6)
+    line, last = capsys.readouterr().out.splitlines()
+    assert last == "further steps, on all rows: 1"
     assert line.startswith("epoch 1: loss ")
     assert "held-out loss" in line
     assert line.endswith("the end")
@@ -213,22 +216,31 @@ def test_progress_is_a_line_an_epoch(capsys):
 
 
 @pytest.mark.parametrize(
-    ("freq", "length", "name", "calendar"),
+    ("freq", "length", "future", "name", "calendar"),
     [
-        pytest.param("h", 2500, "patchtst", True, marks=pytest.mark.slow),
-        pytest.param("h", 300, "tide", True, marks=pytest.mark.slow),
-        ("YS", 60, "tide", False),
+        ("h", 2500, (), "patchtst", True),
+        ("h", 2500, ("price",), "tide", True),
+        ("h", 300, (), "tide", True),
+        ("YS", 60, (), "tide", False),
     ],
 )
-def test_the_model_is_chosen_by_the_length_and_the_calendar_by_the_frequency(
-    freq, length, name, calendar
+def test_the_model_is_chosen_by_length_and_covariates_and_the_calendar_by_the_frequency(
+    freq, length, future, name, calendar
 ):
+    config = Forecaster(prediction_length=4, future=future).config
+    panel = read_panel(wave(length, freq=freq))
+    found = defaults.resolved(config, panel, 4)
+    assert (found.model, found.calendar) == (name, calendar)
+
+
+@pytest.mark.slow
+def test_what_was_chosen_forecasts_and_a_clone_chooses_anew():
     forecaster = Forecaster(prediction_length=4)
     assert repr(forecaster) == "Forecaster('auto', None, 4)"
-    forecaster.fit(wave(length, freq=freq), epochs=1, steps_per_epoch=1, verbose=0)
-    assert (forecaster.config.model, forecaster.config.calendar) == (name, calendar)
+    forecaster.fit(wave(60, freq="YS"), epochs=1, steps_per_epoch=1, verbose=0)
+    assert forecaster.config.model == "tide"
     assert forecaster.clone().config.model == "auto"
-    assert len(forecaster.predict(wave(length, freq=freq))) == 4
+    assert len(forecaster.predict(wave(60, freq="YS"))) == 4
 
 
 def test_auto_takes_no_hyperparameters():

@@ -1,0 +1,136 @@
+"""What was held out by default trains at last, and the forecast there stays as wide."""
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+
+import kerastrans
+from kerastrans import Forecaster, heads
+from kerastrans.data.cuts import training_cuts
+from kerastrans.forecasting import finishing
+from kerastrans.forecasting.defaults import held_out_steps
+from kerastrans.forecasting.examples import windows_of
+from kerastrans.forecasting.fitting import DivergedError
+from kerastrans.forecasting.predicting import forecast_windows
+from kerastrans.forecasting.spread import mean_distance
+
+SIZE = 12, 6
+END = 36  # a tenth of the series, of whole forecasts
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    times = pd.date_range("2024-01-01", periods=400, freq="D")
+    y = 50 + 5 * np.sin(np.arange(400) / 3) + rng.normal(size=400)
+    return pd.DataFrame({"unique_id": "s", "ds": times, "y": y})
+
+
+@pytest.fixture(autouse=True)
+def few_epochs(monkeypatch):
+    monkeypatch.setattr("kerastrans.forecasting.fitting.EPOCHS", 3)
+
+
+def weights_of(forecaster):
+    return [np.array(value) for value in forecaster.model.get_weights()]
+
+
+def are_equal(some, others):
+    return all(np.array_equal(a, b) for a, b in zip(some, others, strict=True))
+
+
+def changed(frame):
+    """Other values where the default holds out."""
+    return frame.assign(y=frame["y"].where(np.arange(len(frame)) < len(frame) - END, 50.0))
+
+
+def number_of_last(forecaster, frame):
+    panel = forecaster.reader.panel(frame)
+    return panel.numbers(0, panel.cuts[0])
+
+
+def test_the_held_out_end_trains_at_last_and_all_rows_are_told(frame):
+    assert held_out_steps(frame, SIZE[1]) == END
+    one = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)
+    other = one.clone().fit(changed(frame), verbose=0)
+    assert one.history.history["loss"] == other.history.history["loss"]
+    assert not are_equal(weights_of(one), weights_of(other))
+    assert one.fitted.trained == one.fitted.chosen_by == {"s": number_of_last(one, frame)}
+    assert int(one.model.optimizer.iterations) == 36 + 3  # a tenth of 3 epochs of 12 steps
+    assert float(one.model.optimizer.learning_rate) == pytest.approx(0.001)
+
+
+@pytest.mark.parametrize("kind", ["optimizer", "validation_size", "validation", "epochs"])
+def test_what_was_given_to_validate_and_a_given_optimizer_keep_it_out(frame, kind):
+    def fit(frame):
+        options = {"optimizer": {"optimizer": keras.optimizers.Adam()}}.get(kind, {})
+        forecaster = Forecaster("nlinear", *SIZE, head="point", **options)
+        if kind == "validation":
+            return forecaster.fit(frame[:-END], validation=frame[-END:], verbose=0)
+        options = {"epochs": 1} if kind == "epochs" else {}
+        if kind != "optimizer":
+            options["validation_size"] = END
+        return forecaster.fit(frame, verbose=0, **options)
+
+    one, other = fit(frame), fit(changed(frame))
+    assert one.history.history["val_loss"] != other.history.history["val_loss"]
+    last = number_of_last(one, frame)
+    assert one.fitted.trained == {"s": last - END}
+    if kind == "epochs":  # of others the rows choose the epoch
+        assert are_equal(weights_of(one), weights_of(other))
+
+
+def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
+    monkeypatch.setattr("kerastrans.forecasting.finishing.MORE", 10.0)  # it remembers all of it
+    monkeypatch.setattr("kerastrans.forecasting.finishing.DECAY", 1.0)
+    wanted = []
+
+    class Width(finishing.Width):
+        def give(self, fitted, has_seen=False):
+            wanted.append(self.distance * self.factor)
+            narrow = mean_distance(
+                heads.of(fitted.model), forecast_windows(self.config, fitted, self.windows)
+            )
+            assert narrow < 0.9 * self.distance
+            super().give(fitted, has_seen)
+
+    monkeypatch.setattr(finishing, "Width", Width)
+    forecaster = Forecaster("nhits", *SIZE, hidden_dim=64).fit(frame, verbose=0)
+    panel = forecaster.reader.panel(frame)
+    _, cuts = training_cuts(panel, *SIZE, held_out=END)
+    windows = windows_of(forecaster.config, forecaster.model, panel, *cuts)
+    forecasts = forecast_windows(forecaster.config, forecaster.fitted, windows)
+    found = mean_distance(heads.of(forecaster.model), forecasts)
+    assert found == pytest.approx(wanted[0], rel=1e-3)
+
+
+@pytest.mark.parametrize("error", [DivergedError("diverged"), KeyboardInterrupt()])
+def test_last_steps_that_fail_change_nothing(frame, monkeypatch, error):
+    forecaster = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)
+    before, fitted = weights_of(forecaster), forecaster.fitted
+
+    def fail(examples, *_, **__):
+        examples.model.set_weights([0 * value for value in before])
+        raise error
+
+    monkeypatch.setattr(finishing, "fit_model", fail)
+    if isinstance(error, KeyboardInterrupt):  # of the whole fit
+        with pytest.raises(KeyboardInterrupt):
+            forecaster.fit(frame, verbose=0)
+        assert forecaster.fitted is fitted
+        assert are_equal(weights_of(forecaster), before)
+    else:  # of themselves alone
+        forecaster = forecaster.clone().fit(frame, verbose=0)
+        assert any(value.any() for value in weights_of(forecaster))
+        assert forecaster.fitted.trained == {"s": number_of_last(forecaster, frame) - END}
+        assert float(forecaster.model.optimizer.learning_rate) == pytest.approx(0.001)
+
+
+@pytest.mark.slow
+def test_published_weights_keep_it_out_and_adapters_have_the_spread_that_was_measured(frame):
+    options = {"trainable": "lora", "verbose": False}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero", SIZE[1], **options)
+    forecaster.fit(frame, verbose=0)
+    assert forecaster.fitted.trained == {"s": number_of_last(forecaster, frame) - END}
+    assert heads.of(forecaster.model).spread != 1
