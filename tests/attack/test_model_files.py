@@ -137,7 +137,11 @@ def test_a_zip_bomb_is_refused_by_its_declared_size(members, tmp_path, monkeypat
         ('{"module": "os", "class_name": "system", "config": {}}', ""),
         ('{"module": "keras.layers", "class_name": "Dense", "config": {"units": 2}}', "no model"),
         ('{"module": "keras.layers", "class_name": "JaxLayer", "config": {}}', ""),
-        ('{"module": "keras.layers", "class_name": "TorchModuleWrapper", "config": {}}', ""),
+        pytest.param(
+            '{"module": "keras.layers", "class_name": "TorchModuleWrapper", "config": {}}',
+            "",
+            marks=pytest.mark.slow,  # Keras imports PyTorch
+        ),
     ],
 )
 def test_hostile_configurations_end_in_one_line(config, message, members, tmp_path):

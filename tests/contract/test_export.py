@@ -73,23 +73,14 @@ print(json.dumps(found))
 """
 
 
-QUICK = (AUTOREGRESSIVE,)
-SLOW = tuple(name for name in NAMES if name not in QUICK)
+EXPORTED = (AUTOREGRESSIVE, *(name for name in NAMES if name != AUTOREGRESSIVE))
 
 
 @pytest.fixture(scope="module")
-def quick_differences(tmp_path_factory):
-    return differences(QUICK, tmp_path_factory.mktemp("quick"))
-
-
-@pytest.fixture(scope="module")
-def slow_differences(tmp_path_factory):
-    return differences(SLOW, tmp_path_factory.mktemp("slow"))
-
-
-def differences(names, folder):
+def differences(tmp_path_factory):
     """Largest relative difference of each export, run in one process without kerastrans."""
-    for name in names:
+    folder = tmp_path_factory.mktemp("exported")
+    for name in EXPORTED:
         keras.utils.set_random_seed(1)
         if name == AUTOREGRESSIVE:
             model = kerastrans.build_transformer_model(
@@ -106,7 +97,7 @@ def differences(names, folder):
         for runtime, suffix in RUNTIMES.items():
             fixed = {"batch_size": BATCH} if (runtime, name) in ONE_BATCH_SIZE else {}
             EXPORTS[runtime](model, folder / f"{name}{suffix}", **options, **fixed)
-    command = [sys.executable, "-c", SERVE, json.dumps(names)]
+    command = [sys.executable, "-c", SERVE, json.dumps(EXPORTED)]
     done = subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -114,20 +105,10 @@ def differences(names, folder):
 ONE_BATCH_SIZE = {("LiteRT", name) for name in ("tft", "lstm_seq2seq", "deepar")}
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("name", QUICK)
-def test_it_forecasts_the_same_elsewhere(name, runtime, quick_differences, runtimes_table):
-    check_difference(name, runtime, quick_differences, runtimes_table)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("name", SLOW)
-def test_so_do_all_others(name, runtime, slow_differences, runtimes_table):
-    check_difference(name, runtime, slow_differences, runtimes_table)
-
-
-def check_difference(name, runtime, differences, runtimes_table):
+@pytest.mark.parametrize("name", EXPORTED)
+def test_it_forecasts_the_same_elsewhere(name, runtime, differences, runtimes_table):
     difference = differences[f"{runtime}/{name}"]
     fixed = "one batch size, " if (runtime, name) in ONE_BATCH_SIZE else ""
     runtimes_table[name, runtime] = f"{fixed}{difference:.0e}"

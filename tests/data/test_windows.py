@@ -103,6 +103,7 @@ def test_teacher_forcing_pairs_of_the_lesson():
     np.testing.assert_array_equal(targets[:, -1], 9)
 
 
+@pytest.mark.slow
 def test_model_fits_a_dataset(small_model):
     values = random_sequences(1, 60, 3, seed=0)[0]
     small_model.compile("adam", "mse", **XLA)

@@ -29,7 +29,9 @@ def in_python(model, scaler, histories):
     return head.outputs(head.rescale(parameters.astype("float64"), center, scale))
 
 
-@pytest.mark.parametrize("kind", ["standard", "mean_abs", "mase"])
+@pytest.mark.parametrize(
+    "kind", ["standard", *(pytest.param(x, marks=pytest.mark.slow) for x in ("mean_abs", "mase"))]
+)
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_every_size_of_history_is_forecast(runtime, kind, histories, tmp_path):
     suffix, run = RUNTIMES[runtime]

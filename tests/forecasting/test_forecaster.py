@@ -248,8 +248,7 @@ def test_time_zones_come_back_and_clocks_may_change():
 
 def test_wide_frames_are_series_of_channels():
     wide = datasets.load("nyc_departures")[:600]
-    forecaster = Forecaster("itransformer", 48, 12, d_model=16, ff_dim=16)
-    forecaster.fit(wide, epochs=1, stride=8, verbose=0)
+    forecaster = Forecaster("nlinear", 48, 12).fit(wide, epochs=1, stride=8, verbose=0)
     found = forecaster.predict(wide)
     assert found["unique_id"].unique().tolist() == list(wide.columns)
     assert len(found) == 36

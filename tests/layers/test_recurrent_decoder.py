@@ -75,7 +75,9 @@ def test_the_first_step_is_drawn_from_the_models_own_distribution(name):
 
 
 @pytest.mark.tensorflow  # JAX has no float64 unless asked before it starts
-@pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.parametrize(
+    "name", ["normal", *(pytest.param(x, marks=pytest.mark.slow) for x in DISTRIBUTIONS[1:])]
+)
 def test_the_same_model_in_float64_draws_the_same(name):
     model, inputs = build(name), example()
     here = generate_samples(model, inputs, 3, 20)

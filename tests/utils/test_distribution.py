@@ -111,7 +111,12 @@ def test_tensorflow_mirrors():
     np.testing.assert_allclose(found["two"], found["one"], rtol=2e-2)
 
 
-@pytest.mark.parametrize("name", ["informer", "timexer", "itransformer", "direct_transformer"])
+SLOW = ("informer", "timexer", "direct_transformer")
+
+
+@pytest.mark.parametrize(
+    "name", ["itransformer", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
+)
 def test_every_attention_and_feed_forward_network_is_cut(name):
     keras.backend.clear_session()
     for _ in range(2):  # Keras numbers what has no name of its own

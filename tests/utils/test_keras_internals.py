@@ -123,6 +123,7 @@ print(keras.saving.serialize_keras_object(tf.TensorShape([2, 3])))
 """
 
 
+@pytest.mark.slow
 def test_another_backend_writes_configurations_without_tensorflow():
     pytest.importorskip("jax")
     environment = {**os.environ, "KERAS_BACKEND": "jax"}

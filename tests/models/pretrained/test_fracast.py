@@ -34,6 +34,7 @@ def series():
     return values.astype("float32")
 
 
+@pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_path):
     built = model.build(50, STEPS, num_channels=3)
     outputs = keras.ops.convert_to_numpy(built(series.T[None]))[0]

@@ -32,7 +32,7 @@ LEFT_OUT = {
 # Weights that are not beside their cases: they come with the package.
 SHIPPED = {"fracast-0": presets.FOLDER / "fracast_0"}
 
-QUICK = ("chronos-bolt", "patchtst-fm")  # of the others the cases take 3 to 30 s each folder
+QUICK = ("patchtst-fm",)  # of the others the cases take 3 to 30 s each folder
 
 if not cases.folders():
     pytest.skip(f"no parity cases in {cases.ROOT}", allow_module_level=True)
