@@ -39,9 +39,10 @@ def write_report(
 ):
     """Write what a backtest showed as one HTML file that opens without a network.
 
-    It holds scores and skill beside a baseline; the error at each step ahead; and of the first
-    backtest forecasts of some series, calibration, residuals, and scores by series, the largest
-    error first, and by origin.
+    It holds scores and skill beside a baseline, the best first; the error at each step ahead; and
+    of the best backtest forecasts of some series, calibration, residuals, and scores by series, the
+    largest error first, and by origin. What is best is told by the skill, or else by MASE where
+    there are training rows, or else by the mean absolute error, which large series decide.
 
     Args:
         path: of the file, which must not exist.
@@ -81,15 +82,17 @@ def write_report(
     backtests = dict(split_models(backtests))
     if not backtests:
         raise ValueError("a report needs at least one backtest, got an empty dict.")
-    name, closest = next(iter(backtests.items()))
+    own = list(backtests)
     if baseline is None and history is not None:
-        baseline, naive = best_naive(closest, history, seasons, freq=freq)
+        baseline, naive = best_naive(backtests[own[0]], history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
     options = {"train": train, "season": season, "freq": None if train is None else freq}
+    table = _ranked(backtests, baseline, options)
+    best = next(name for name in table.index if name in own)
     parts = [
-        _summary(title, closest, unit),
-        *_scores(backtests, baseline, unit, options),
-        *_closer_look(html.escape(name), closest, history, unit, options),
+        _summary(title, backtests[best], unit),
+        *_scores(backtests, table, baseline, unit, options),
+        *_closer_look(html.escape(best), backtests[best], history, unit, options),
     ]
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     page = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
@@ -111,21 +114,29 @@ def _summary(title, backtest, unit):
     )
 
 
-def _scores(backtests, baseline, unit, options):
-    """All backtests: scores, which of them beat the baseline, and the error at each step."""
-    lines = []
+def _ranked(backtests, baseline, options):
+    """The scores of all backtests, the best first."""
     if baseline is None:
         table = backtesting.score_all(backtests, **options)
-    else:
-        check_choice("baseline", baseline, tuple(backtests))
-        table = backtesting.skill(backtests, baseline, **options)
-        lines = verdicts(table, baseline)
+        return table.sort_values(_unit_free(table), kind="stable")
+    check_choice("baseline", baseline, tuple(backtests))
+    table = backtesting.skill(backtests, baseline, **options)
+    return table.sort_values("skill", ascending=False, kind="stable")
+
+
+def _unit_free(table):
+    """The column of errors that a mean over series can be taken of, or else that there is."""
+    return "mase" if "mase" in table else "mae"
+
+
+def _scores(backtests, table, baseline, unit, options):
+    """All backtests: scores, which of them beat the baseline, and the error at each step."""
+    lines = [] if baseline is None else verdicts(table, baseline)
     if "crps" in table and table["crps"].isna().any():
         names = ", ".join(table.index[table["crps"].isna()])
         lines.append(f"Without intervals there is no CRPS: calibrate {names} to compare it.")
     by_step = {
-        name: backtesting.score(backtest, by="step", **options)
-        for name, backtest in backtests.items()
+        name: backtesting.score(backtests[name], by="step", **options) for name in table.index
     }
     return [
         "<h2>Scores</h2>",
@@ -138,7 +149,8 @@ def _scores(backtests, baseline, unit, options):
 
 def _closer_look(name, backtest, history, unit, options):
     """One backtest: forecasts, calibration, residuals, and scores by series and by origin."""
-    by_series = backtesting.score(backtest, by=ID, **options).sort_values("mae", ascending=False)
+    by_series = backtesting.score(backtest, by=ID, **options)
+    by_series = by_series.sort_values(_unit_free(by_series), ascending=False)
     values = observed_values(history, backtest)
     parts = [
         f"<h2>{name}: forecasts</h2>",

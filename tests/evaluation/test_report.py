@@ -62,6 +62,25 @@ def test_a_history_adds_the_best_naive_and_says_whether_it_is_beaten(tmp_path):
     assert page.index("<th>skill</th>") < page.index("<th>mae</th>")  # seen without scrolling
 
 
+@pytest.mark.parametrize("options", [{"baseline": "worst"}, {"train": training_rows()}, {}])
+def test_the_best_comes_first_and_is_looked_at(tmp_path, options):
+    models = {"worst": example(bias=4.0), "best": example(), "middle": example(bias=2.0)}
+    page = write_report(tmp_path / "a.html", models, **options).read_text()
+    places = [page.index(f"<th>{name}</th>") for name in ("best", "middle", "worst")]
+    assert places == sorted(places)
+    assert "<h2>best: forecasts</h2>" in page
+
+
+def test_series_are_ranked_by_an_error_without_a_unit(tmp_path):
+    rows = example()
+    rows["nhits"] += rows["unique_id"].map(
+        {"a": 2.0, "b": 4.0}
+    )  # changes of "b" are three times "a"'s
+    page = write_report(tmp_path / "a.html", {"one": rows}, train=training_rows()).read_text()
+    table = page[page.index("by series") :]
+    assert table.index("<th>a</th>") < table.index("<th>b</th>")
+
+
 def test_a_backtest_of_several_models_is_a_report_of_them(tmp_path):
     both = example(origins=12).merge(example(origins=12, bias=2.0, alias="tide"))
     page = write_report(tmp_path / "a.html", both, baseline="tide").read_text()
