@@ -128,6 +128,29 @@ def test_last_steps_that_fail_change_nothing(frame, monkeypatch, error):
 
 
 @pytest.mark.slow
+def test_an_interruption_of_the_last_steps_is_resumed(frame, tmp_path, monkeypatch):
+    def make():
+        options = {"hidden_dim": 8, "dropout": 0.2, "decoder_output_dim": 2}  # draws go on too
+        return Forecaster("tide", *SIZE, **options)
+
+    whole = make().fit(frame, verbose=0)
+    train = finishing.train_further
+
+    def interrupted(*args):
+        train(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(finishing, "train_further", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        make().fit(frame, checkpoint=tmp_path, verbose=0)
+    monkeypatch.setattr(finishing, "train_further", train)
+    resumed = make().fit(frame, checkpoint=tmp_path, verbose=0)
+    assert are_equal(weights_of(resumed), weights_of(whole))
+    assert heads.of(resumed.model).spread == heads.of(whole.model).spread
+    assert resumed.history.epoch == whole.history.epoch
+
+
+@pytest.mark.slow
 def test_published_weights_keep_it_out_and_adapters_have_the_spread_that_was_measured(frame):
     options = {"trainable": "lora", "verbose": False}
     forecaster = kerastrans.from_pretrained("kerastrans_zero", SIZE[1], **options)
