@@ -7,9 +7,11 @@ INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
 DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
-# One of each kind of what differs, and of each family of models.
+# One of each kind of what differs, and of the families of models.
+CONTRACT = test_the_contract_of_a_model
 SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_windows.py \
-	tests/heads/test_losses.py tests/contract/test_models.py
+	tests/heads/test_losses.py \
+	$(foreach model,nlinear nhits patchtst deepar,"tests/contract/test_models.py::$(CONTRACT)[$(model)]")
 
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models
@@ -37,7 +39,7 @@ test-tensorflow: $(INSTALLED)
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_windows.py \
 		tests/utils/test_precision.py tests/models/test_covariates.py \
-		tests/forecasting/test_checkpoint.py
+		tests/forecasting/test_checkpoint.py tests/contract/test_models.py
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0

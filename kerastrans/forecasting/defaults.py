@@ -92,11 +92,10 @@ def thinned(series, cuts, most=VALIDATING):
 def resolved(config, panel, held_out):
     """The config with an architecture and a context for the series of a panel.
 
-    The model "auto" is TiDE where covariates are known for the future, which it reads with the
-    network itself, and for short series; PatchTST for those whose median has 2,000 rows that train.
-    Either has the calendar where the frequency has one. The context is two of the longest season
-    that is found four times in these rows, at least three forecasts and at most 512 steps, and no
-    more than these rows have beside one forecast.
+    The model "auto" is PatchTST for series whose median has 2,000 rows that train, or else TiDE,
+    with the calendar where the frequency has one. The context is two of the longest season that is
+    found four times in these rows, at least three forecasts and at most 512 steps, and no more than
+    these rows have beside one forecast.
 
     Args:
         config: `Config`.
@@ -107,7 +106,7 @@ def resolved(config, panel, held_out):
         return config
     rows = int(np.median(panel.cuts - panel.begins)) - held_out
     if config.model == AUTO:
-        name = "patchtst" if rows >= LONG and not config.future else "tide"
+        name = "patchtst" if rows >= LONG else "tide"
         knows = bool(panel.clock.calendar_names) if config.calendar is None else config.calendar
         config = replace(config, model=name, calendar=knows)
     if config.context_length is not None:

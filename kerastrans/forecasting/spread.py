@@ -46,7 +46,7 @@ class Width:
             has_seen: bool, whether they have trained it after they were measured.
         """
         head, narrowed = heads.of(fitted.model), 1.0
-        if has_seen:
+        if has_seen and self.distance > 0:
             forecasts = forecast_windows(self.config, fitted, self.windows)
             narrowed = np.clip(mean_distance(head, forecasts) / self.distance, 1 / WIDEST, 1)
         head.spread = float(head.spread * self.factor / narrowed)

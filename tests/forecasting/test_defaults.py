@@ -216,20 +216,14 @@ def test_progress_is_a_line_an_epoch(capsys):
 
 
 @pytest.mark.parametrize(
-    ("freq", "length", "future", "name", "calendar"),
-    [
-        ("h", 2500, (), "patchtst", True),
-        ("h", 2500, ("price",), "tide", True),
-        ("h", 300, (), "tide", True),
-        ("YS", 60, (), "tide", False),
-    ],
+    ("freq", "length", "name", "calendar"),
+    [("h", 2500, "patchtst", True), ("h", 300, "tide", True), ("YS", 60, "tide", False)],
 )
-def test_the_model_is_chosen_by_length_and_covariates_and_the_calendar_by_the_frequency(
-    freq, length, future, name, calendar
+def test_the_model_is_chosen_by_the_length_and_the_calendar_by_the_frequency(
+    freq, length, name, calendar
 ):
-    config = Forecaster(prediction_length=4, future=future).config
     panel = read_panel(wave(length, freq=freq))
-    found = defaults.resolved(config, panel, 4)
+    found = defaults.resolved(Forecaster(prediction_length=4).config, panel, 4)
     assert (found.model, found.calendar) == (name, calendar)
 
 
