@@ -78,12 +78,13 @@ def train(
     if not model.compiled:
         compile_model(config, model)
     with unchanged_on_failure(model):
+        before = int(model.optimizer.iterations)
         history = fit_model(examples, batch_size, epochs, time_limit, checkpoint, **kwargs)
         if epochs is not None:
             return examples, examples.trained, history
         is_given = validation is not None or validation_size is not None
         can_go_on = sets_rate(config) and not is_given
-        steps = len(history.epoch) * history.params["steps"] if can_go_on else 0
+        steps = int(model.optimizer.iterations) - before if can_go_on else 0
         is_told = kwargs.get("verbose", 1) != 0
         return examples, finish(reader, examples, steps, batch_size, is_told).trained, history
 
