@@ -24,6 +24,11 @@ def sets_rate(config):
     return config.optimizer == "adam" and not config.is_built
 
 
+def steps_taken(optimizer):
+    """Training steps of an optimizer so far; 0 without one."""
+    return int(keras.ops.convert_to_numpy(optimizer.iterations)) if optimizer else 0
+
+
 def fit_model(examples, batch_size, epochs, time_limit, checkpoint=None, **kwargs):
     """Train the model of some examples; returns Keras's history.
 

@@ -11,6 +11,7 @@ from kerastrans.forecasting.combining import combined
 from kerastrans.forecasting.defaults import HeldOut, thinned
 from kerastrans.forecasting.examples import Examples, windows_of
 from kerastrans.forecasting.finishing import further_steps, train_further
+from kerastrans.forecasting.fitting import steps_taken
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.spread import Width
 
@@ -77,8 +78,8 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
 
 def _trained_further(forecaster, frame, static):
     """Train a forecaster a little on all rows; whether it was trained."""
-    optimizer, fitted = forecaster.model.optimizer, forecaster.fitted
-    steps = further_steps(int(optimizer.iterations)) if optimizer else 0
+    fitted = forecaster.fitted
+    steps = further_steps(steps_taken(forecaster.model.optimizer))
     if not steps:
         return False
     panel = forecaster.reader.panel(frame, static)

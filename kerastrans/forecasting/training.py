@@ -5,7 +5,12 @@ from kerastrans.forecasting.checkpoint import Checkpoint
 from kerastrans.forecasting.defaults import VALIDATING, HeldOut
 from kerastrans.forecasting.examples import Examples
 from kerastrans.forecasting.finishing import finish
-from kerastrans.forecasting.fitting import fit_model, sets_rate, unchanged_on_failure
+from kerastrans.forecasting.fitting import (
+    fit_model,
+    sets_rate,
+    steps_taken,
+    unchanged_on_failure,
+)
 from kerastrans.forecasting.losses import report_zeros
 from kerastrans.utils.validation import check_positive_integers
 
@@ -78,13 +83,13 @@ def train(
     if not model.compiled:
         compile_model(config, model)
     with unchanged_on_failure(model):
-        before = int(model.optimizer.iterations)
+        before = steps_taken(model.optimizer)
         history = fit_model(examples, batch_size, epochs, time_limit, checkpoint, **kwargs)
         if epochs is not None:
             return examples, examples.trained, history
         is_given = validation is not None or validation_size is not None
         can_go_on = sets_rate(config) and not is_given
-        steps = int(model.optimizer.iterations) - before if can_go_on else 0
+        steps = steps_taken(model.optimizer) - before if can_go_on else 0
         is_told = kwargs.get("verbose", 1) != 0
         return examples, finish(reader, examples, steps, batch_size, is_told).trained, history
 
