@@ -90,12 +90,12 @@ def thinned(series, cuts, most=VALIDATING):
 
 
 def resolved(config, panel, held_out):
-    """The config with an architecture and a context for the series of a panel.
+    """The config with an architecture, a context and a calendar for the series of a panel.
 
     The model "auto" is PatchTST for series whose median has 2,000 rows that train, or else TiDE,
     with the calendar where the frequency has one. The context is two of the longest season that is
     found four times in these rows, at least three forecasts and at most 512 steps, and no more than
-    these rows have beside one forecast.
+    these rows have beside one forecast. Yearly series have no calendar.
 
     Args:
         config: `Config`.
@@ -107,8 +107,10 @@ def resolved(config, panel, held_out):
     rows = int(np.median(panel.cuts - panel.begins)) - held_out
     if config.model == AUTO:
         name = "patchtst" if rows >= LONG else "tide"
-        knows = bool(panel.clock.calendar_names) if config.calendar is None else config.calendar
+        knows = True if config.calendar is None else config.calendar
         config = replace(config, model=name, calendar=knows)
+    if config.calendar and not panel.clock.calendar_names:
+        config = replace(config, calendar=False)
     if config.context_length is not None:
         return config
     seasons = [season for season in seasons_of(panel.clock.freq) if 4 * season <= rows]

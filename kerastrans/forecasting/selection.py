@@ -88,7 +88,10 @@ def select(
             f"{prediction_length} of them out."
         )
     facts = {"prediction_length": prediction_length, "seed": seed, **columns}
-    facts["candidates"] = CANDIDATES  # they are kept by their numbers
+    has_calendar = bool(panel.clock.calendar_names)
+    own = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
+    candidates = tuple(dict.fromkeys(own))
+    facts["candidates"] = candidates  # they are kept by their numbers
     kept = Kept(folder, facts, frame, static)
     judge = Judge(frame, static, held_out // prediction_length, season_of(freq), before)
 
@@ -96,7 +99,8 @@ def select(
         arguments = before, prediction_length, freq, seconds, static
         return made(candidate, *arguments, seed=seed, **columns)
 
-    results = _tried(make, kept, judge, time_limit, print if verbose else lambda line: None)
+    say = print if verbose else lambda line: None
+    results = _tried(candidates, make, kept, judge, time_limit, say)
     weights, loss = greedy_weights([result.forecasts for result in results], judge.loss)
     leaderboard = _leaderboard(results, weights, loss)
     chosen = [(x.forecaster, w) for x, w in zip(results, weights, strict=True) if w]
@@ -114,10 +118,10 @@ class Result:
     seconds: float
 
 
-def _tried(make, kept, judge, time_limit, say):
+def _tried(candidates, make, kept, judge, time_limit, say):
     """The `Result` of each candidate for which there was time."""
     results, left_out, deadline = [], [], time.monotonic() + (1 - MORE) * time_limit
-    for number, candidate in enumerate(((NAIVE, False, 0), *CANDIDATES)):
+    for number, candidate in enumerate(((NAIVE, False, 0), *candidates)):
         began = time.monotonic()
         left = deadline - began
         if number and left < LEAST * time_limit and not kept.has(number):
@@ -125,7 +129,7 @@ def _tried(make, kept, judge, time_limit, say):
         name, calendar, seed = candidate
         name += ("+calendar" if calendar else "") + (f" (seed {seed})" if seed else "")
         # A third of what is left: the first ones are cheap, and end of themselves.
-        seconds = left / max(1, min(3, len(CANDIDATES) + 1 - number))
+        seconds = left / max(1, min(3, len(candidates) + 1 - number))
         try:
             forecaster = kept.get(number, functools.partial(make, candidate, seconds))
         except ValueError as error:  # it diverged, or is not for a context as short as this

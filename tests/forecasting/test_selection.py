@@ -164,6 +164,18 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
         kerastrans.select(frame, HORIZON + 1, **options, seed=4)
 
 
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_yearly_series_have_no_calendar_and_each_candidate_once(two, monkeypatch):
+    monkeypatch.setattr(selection, "CANDIDATES", (("nlinear", True, 0), ("nlinear", False, 0)))
+    times = pd.date_range("1980-01-01", periods=40, freq="YS")
+    frame = pd.DataFrame({"ds": times, "y": 5.0 + np.arange(40) % 7}).assign(unique_id="a")
+    selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
+    names = sorted(selected.leaderboard["model"])
+    assert names == ["ensemble", "nlinear", "seasonal_naive"]
+    assert not selected.config.calendar
+    assert np.isfinite(selected.predict(frame, levels=[80]).filter(like="ensemble")).all(axis=None)
+
+
 @pytest.mark.slow
 def test_channels_of_a_wide_frame_are_series(two):
     long = weekly().drop(columns="price")
