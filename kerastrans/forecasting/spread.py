@@ -9,7 +9,7 @@ from kerastrans.utils.keras_internals import forget_functions
 
 LEVELS = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
 WIDEST = 5.0  # the largest factor, and 1 over the smallest
-FEW = {"wider": 1, "narrower": 10}  # forecasts: of as many a factor counts half
+FEW = {"wider": 1, "narrower": 10}  # forecasts, or dates: of as many a factor counts half
 
 
 class Width:
@@ -18,8 +18,9 @@ class Width:
     A network that has seen its training windows often is surer of them than of others, so that its
     intervals are too narrow. One number, by which all distances from the median are multiplied,
     makes the quantile loss of windows that did not train least. It is a part of the head, and so of
-    the file, of an export and of the service. It is drawn towards 1 where there are few windows,
-    whose errors are alike, and a number below 1 more so: that a network is too sure is the rule.
+    the file, of an export and of the service. It is drawn towards 1 where there are few forecasts
+    that do not overlap. A number below 1 more so, and then those of one date count once, as series
+    err together: that a network is too sure is the rule.
 
     Args:
         config: `Config`.
@@ -33,9 +34,8 @@ class Width:
         self.config, self.windows = config, windows
         head, forecasts = heads.of(fitted.model), forecast_windows(config, fitted, windows)
         factor = best_factor(head, forecasts.parameters, forecasts.targets, forecasts.scale)
-        blocks = windows.cuts // config.prediction_length
-        count = len(np.unique(np.stack([windows.series, blocks]), axis=1).T)
-        self.factor = factor ** (count / (count + FEW["wider" if factor > 1 else "narrower"]))
+        dates = windows.panel.numbers(windows.series, windows.cuts) // config.prediction_length
+        self.factor = towards_one(factor, windows.series, dates)
         self.distance = mean_distance(head, forecasts)
 
     def give(self, fitted, has_seen=False):
@@ -51,6 +51,26 @@ class Width:
             narrowed = np.clip(mean_distance(head, forecasts) / self.distance, 1 / WIDEST, 1)
         head.spread = float(head.spread * self.factor / narrowed)
         forget_functions(fitted.model)
+
+
+def towards_one(factor, series, dates):
+    """The factor, the nearer to 1 the fewer forecasts it was found by.
+
+    Args:
+        factor: float.
+        series: `(windows,)`, whose each window is.
+        dates: `(windows,)`, ints; windows of one series and date are one forecast.
+
+    Example:
+        >>> series, dates = np.arange(40), np.zeros(40)
+        >>> [round(float(towards_one(factor, series, dates)), 2) for factor in (2, 0.5)]
+        [1.97, 0.94]
+    """
+    if factor > 1:
+        count, few = np.unique(np.stack([series, dates]), axis=1).shape[1], FEW["wider"]
+    else:
+        count, few = len(np.unique(dates)), FEW["narrower"]
+    return factor ** (count / (count + few))
 
 
 def mean_distance(head, forecasts):

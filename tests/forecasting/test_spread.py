@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, heads
-from kerastrans.forecasting.spread import best_factor
+from kerastrans.forecasting.spread import best_factor, towards_one
 
 
 def normal_parameters(head, std, shape=(2000, 3, 1)):
@@ -62,6 +62,20 @@ def noisy(length=90, seed=0):
 @pytest.fixture(scope="module")
 def trained():
     return Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), time_limit=1e-6, verbose=0)
+
+
+@pytest.mark.parametrize(
+    ("series", "dates", "wider", "narrower"),
+    [
+        ([0], [0], 2 ** (1 / 2), 0.5 ** (1 / 11)),
+        (range(30), [7] * 30, 2 ** (30 / 31), 0.5 ** (1 / 11)),  # they err together
+        ([0] * 30, range(30), 2 ** (30 / 31), 0.5 ** (30 / 40)),
+        ([0] * 30, [3, 4] * 15, 2 ** (2 / 3), 0.5 ** (2 / 12)),  # they overlap
+    ],
+)
+def test_few_forecasts_count_less_and_narrow_by_their_dates_alone(series, dates, wider, narrower):
+    assert towards_one(2.0, np.array(series), np.array(dates)) == pytest.approx(wider)
+    assert towards_one(0.5, np.array(series), np.array(dates)) == pytest.approx(narrower)
 
 
 def test_fit_measures_the_spread_and_every_way_out_has_it(trained, tmp_path):
