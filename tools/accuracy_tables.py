@@ -13,6 +13,9 @@ BASELINES = ("seasonal_naive", "last_value")
 SETS = {
     "etth1": "ETTh1",
     "etth2": "ETTh2",
+    "ettm1": "ETTm1",
+    "ettm2": "ETTm2",
+    "weather": "weather",
     "exchange_rate": "exchange rates",
 }
 
