@@ -49,16 +49,22 @@ def main():
         "--horizons", type=_numbers, help="default: 96,192,336,720; illness: 24,36,48,60"
     )
     parser.add_argument("--context-length", type=int, help="in place of the paper's")
+    parser.add_argument("--settings", help="of which model, its hyperparameters left out")
     parser.add_argument("--seed", type=int, default=2021)
-    parser.add_argument("--output", type=Path, default=HERE / "results" / "long_horizon.csv")
+    own = HERE / "results" / "long_horizon.csv"
+    parser.add_argument("--output", type=Path, default=own, help="needed with --settings")
     parser.add_argument("--verbose", type=int, default=0, help="as in model.fit")
     options = parser.parse_args()
+    if options.settings and options.output == own:
+        parser.error("--settings needs an --output: the table is of models by their own settings.")
 
     for dataset in options.datasets:
         default = (24, 36, 48, 60) if dataset == "illness" else (96, 192, 336, 720)
         for model in options.models:
             for horizon in options.horizons or default:
-                settings = load_settings(model, dataset, horizon)
+                settings = load_settings(options.settings or model, dataset, horizon)
+                if options.settings:
+                    settings["hyperparameters"] = {}
                 if options.context_length:
                     settings["context_length"] = options.context_length
                 key = (model, dataset, horizon, settings["context_length"], options.seed)
