@@ -49,14 +49,19 @@ def main():
         "--horizons", type=_numbers, help="default: 96,192,336,720; illness: 24,36,48,60"
     )
     parser.add_argument("--context-length", type=int, help="in place of the paper's")
-    parser.add_argument("--settings", help="of which model, its hyperparameters left out")
     parser.add_argument("--seed", type=int, default=2021)
-    own = HERE / "results" / "long_horizon.csv"
-    parser.add_argument("--output", type=Path, default=own, help="needed with --settings")
+    table = parser.add_mutually_exclusive_group()
+    table.add_argument("--output", type=Path, default=HERE / "results" / "long_horizon.csv")
+    table.add_argument(
+        "--settings",
+        help="train by this model's instead, without its hyperparameters, and add the rows to "
+        "results/long_horizon-SETTINGS.csv",
+    )
     parser.add_argument("--verbose", type=int, default=0, help="as in model.fit")
     options = parser.parse_args()
-    if options.settings and options.output == own:
-        parser.error("--settings needs an --output: the table is of models by their own settings.")
+    path = options.output
+    if options.settings:
+        path = HERE / "results" / f"long_horizon-{options.settings}.csv"
 
     for dataset in options.datasets:
         default = (24, 36, 48, 60) if dataset == "illness" else (96, 192, 336, 720)
@@ -68,7 +73,7 @@ def main():
                 if options.context_length:
                     settings["context_length"] = options.context_length
                 key = (model, dataset, horizon, settings["context_length"], options.seed)
-                run_once(options.output, key, settings, options.verbose)
+                run_once(path, key, settings, options.verbose)
 
 
 def run_once(path, key, settings, verbose=0):
