@@ -2,20 +2,29 @@
 
 `tests/fixtures/presets_0.1.json` holds what version 0.1.0 forecast with each preset, whose files it
 wrote, after the history that `history` makes: the first two steps of each channel, and the mean of
-each column. The files in saved_models/ have format 1; files of later formats join them here.
+each column. The files in saved_models/ have format 1. The folder of each later version is written
+by `tests.helpers.releases`.
 """
 
 import json
-from pathlib import Path
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans import zoo
+from kerastrans import Forecaster, zoo
+from tests.contract.conftest import forecast, walks
+from tests.helpers import releases
 
-FIXTURE = Path(__file__).parents[1] / "fixtures" / "presets_0.1.json"
-FORECASTS = json.loads(FIXTURE.read_text())["presets"]
+FORECASTS = json.loads((releases.FOLDER / "presets_0.1.json").read_text())["presets"]
+VERSION_0_2 = releases.FOLDER / "0.2.0"
+THEN = json.loads((VERSION_0_2 / "forecasts.json").read_text())
+QUICK = ("nlinear", "nhits", "transformer", "nlinear_wide")
+
+
+def quick_or_slow(names):
+    return [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in names]
 
 
 def history(forecaster):
@@ -29,7 +38,7 @@ def history(forecaster):
 
 
 @pytest.mark.parametrize("name", FORECASTS)
-def test_presets_of_format_1_forecast_what_they_forecast(name):
+def test_presets_of_format_1_repeat_their_forecasts(name):
     forecaster, then = zoo.from_preset(name), FORECASTS[name]
     rows = forecaster.predict(history(forecaster))
     columns = [
@@ -42,3 +51,32 @@ def test_presets_of_format_1_forecast_what_they_forecast(name):
     assert first["unique_id"].tolist() == then["ids"]
     np.testing.assert_allclose(first[columns], then["values"], rtol=1e-5)
     np.testing.assert_allclose(rows[columns].mean(), then["mean"], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", quick_or_slow(THEN["models"]))
+def test_models_of_0_2_repeat_their_outputs(name):
+    model = keras.saving.load_model(VERSION_0_2 / "models" / f"{name}.keras")
+    if name == "transformer":
+        outputs = model([walks(2, 8), walks(2, 5)])
+    else:
+        outputs = forecast(model, walks(2))
+    then = np.asarray(THEN["models"][name])
+    np.testing.assert_allclose(np.asarray(outputs), then, rtol=0, atol=1e-5 * abs(then).max())
+
+
+@pytest.mark.slow
+def test_the_autoregressive_model_of_0_2_loads():
+    """Its forecasts are drawn: the forecaster of counts below repeats them."""
+    assert keras.saving.load_model(VERSION_0_2 / "models" / "deepar.keras").count_params() > 0
+
+
+@pytest.mark.parametrize("kind", quick_or_slow(THEN["forecasters"]))
+def test_forecasters_of_0_2_repeat_their_forecasts(kind):
+    if kind == "deepar_counts" and keras.backend.backend() != "tensorflow":
+        pytest.skip("the draws were recorded on TensorFlow")
+    forecaster = Forecaster.load(VERSION_0_2 / "forecasters" / kind)
+    rows = releases.summary(forecaster.predict(**releases.arguments(kind)))
+    then = THEN["forecasters"][kind]
+    assert rows["columns"] == then["columns"]
+    np.testing.assert_allclose(rows["first"], then["first"], rtol=1e-5)
+    np.testing.assert_allclose(rows["mean"], then["mean"], rtol=1e-5)
