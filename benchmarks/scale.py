@@ -39,7 +39,7 @@ def forecast_rates():
     import ray
 
     from kerastrans import Forecaster
-    from kerastrans.forecasting.scale import forecast_partitions
+    from kerastrans.forecasting.partitions import forecast_partitions
 
     rates = {}
     with tempfile.TemporaryDirectory() as parent:

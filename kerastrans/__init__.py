@@ -4,6 +4,7 @@ import importlib
 
 import wrapt
 
+from kerastrans.utils import former_paths
 from kerastrans.utils.lazy import names_of
 
 __version__ = "0.2.0"
@@ -21,15 +22,15 @@ _HOMES = {
     "evaluation.plotting": (),
     "evaluation.report": (),
     "export": ("export_litert", "export_onnx", "export_savedmodel"),
-    "forecasting.combining": ("combine",),
     "forecasting.conformal": (),
     "forecasting.forecaster": ("Forecaster",),
+    "forecasting.partitions": (),
     "forecasting.presets": (),
-    "forecasting.pretrained": ("from_pretrained",),
-    "forecasting.scale": (),
+    "forecasting.presets.pretrained": ("from_pretrained",),
+    "forecasting.presets.upload": ("upload_preset",),
     "forecasting.selection": ("select",),
-    "forecasting.tuning": (),
-    "forecasting.upload": ("upload_preset",),
+    "forecasting.selection.combination": ("combine",),
+    "forecasting.selection.tuning": (),
     "heads": (),
     "layers": ("CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"),
     "layers.masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
@@ -44,7 +45,10 @@ _HOMES = {
     "utils.precision": (),
     "zoo": (),
 }
-__getattr__, __dir__, __all__ = names_of(__name__, _HOMES)
+# Former names of modules, until 0.4.
+_FORMER = {"combining": "combination", "scale": "partitions"}
+__getattr__, __dir__, __all__ = names_of(__name__, _HOMES, _FORMER)
+former_paths.install()
 
 
 @wrapt.when_imported("keras")

@@ -18,20 +18,20 @@ from kerastrans.evaluation import plotting as plotting
 from kerastrans.evaluation import report as report
 from kerastrans import export as export
 from kerastrans.export import export_litert as export_litert, export_onnx as export_onnx, export_savedmodel as export_savedmodel
-from kerastrans.forecasting import combining as combining
-from kerastrans.forecasting.combining import combine as combine
 from kerastrans.forecasting import conformal as conformal
 from kerastrans.forecasting import forecaster as forecaster
 from kerastrans.forecasting.forecaster import Forecaster as Forecaster
+from kerastrans.forecasting import partitions as partitions
 from kerastrans.forecasting import presets as presets
-from kerastrans.forecasting import pretrained as pretrained
-from kerastrans.forecasting.pretrained import from_pretrained as from_pretrained
-from kerastrans.forecasting import scale as scale
+from kerastrans.forecasting.presets import pretrained as pretrained
+from kerastrans.forecasting.presets.pretrained import from_pretrained as from_pretrained
+from kerastrans.forecasting.presets import upload as upload
+from kerastrans.forecasting.presets.upload import upload_preset as upload_preset
 from kerastrans.forecasting import selection as selection
 from kerastrans.forecasting.selection import select as select
-from kerastrans.forecasting import tuning as tuning
-from kerastrans.forecasting import upload as upload
-from kerastrans.forecasting.upload import upload_preset as upload_preset
+from kerastrans.forecasting.selection import combination as combination
+from kerastrans.forecasting.selection.combination import combine as combine
+from kerastrans.forecasting.selection import tuning as tuning
 from kerastrans import heads as heads
 from kerastrans import layers as layers
 from kerastrans.layers import CachedMultiHeadAttention as CachedMultiHeadAttention, LearntPositionalEncoding as LearntPositionalEncoding, PositionalEncoding as PositionalEncoding

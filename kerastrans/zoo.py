@@ -26,7 +26,7 @@ def presets() -> list[str]:
         >>> "nhits_air_passengers_12" in presets()
         True
     """
-    from kerastrans.forecasting import presets as trained  # pandas is imported to load, not to list
+    from kerastrans.forecasting import presets as trained
 
     return trained.names()
 

@@ -15,7 +15,7 @@ import keras
 
 from kerastrans import Forecaster, datasets, heads, presets
 from kerastrans.data import chronological_split
-from kerastrans.forecasting.model_card import facts_of
+from kerastrans.forecasting.inference.model_card import facts_of
 from kerastrans.utils.environment import environment
 
 # context, steps, Forecaster's options, then fit's.

@@ -45,7 +45,7 @@ def run_select(options):
     series = Series.of(frame, in_columns, given(options, DOOR).get("freq"))
     prediction_length = getattr(options, "prediction_length", series.sizes["prediction_length"])
     start_keras()
-    from kerastrans.forecasting.selection import select
+    from kerastrans.forecasting.selection.search import select
 
     def train_on(part, folder):
         own = {"static": static, "freq": series.freq, "folder": folder / "candidates"}

@@ -75,7 +75,7 @@ class Series:
         Raises:
             ValueError: a test part without a whole forecast, or that leaves no rows.
         """
-        from kerastrans.forecasting.rolling import rows_until
+        from kerastrans.forecasting.inference.rolling_origins import rows_until
 
         check_positive_integers(prediction_length=prediction_length)
         if test_size is None:

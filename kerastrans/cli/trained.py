@@ -30,7 +30,7 @@ def read_facts(options):
         ValueError: nothing that was trained, or a damaged file.
         ValueError: a forecaster with a number of steps, which it has of its own.
     """
-    from kerastrans.forecasting.preset_files import opened
+    from kerastrans.forecasting.presets.sources import opened
 
     trained, steps = options.trained, given(options, HORIZON)
     check_positive_integers(**steps)
@@ -58,7 +58,7 @@ def load(options, frame=None):
     if _is_published(options.trained):
         return _load_published(options, frame)
     start_keras()
-    from kerastrans.forecasting.presets import load_trained
+    from kerastrans.forecasting.presets.catalog import load_trained
 
     return load_trained(options.trained)
 
@@ -74,14 +74,14 @@ def _load_published(options, frame):
 
         steps = Series.of(frame, freq=freq).sizes["prediction_length"]
     start_keras()
-    from kerastrans.forecasting.pretrained import from_pretrained
+    from kerastrans.forecasting.presets.pretrained import from_pretrained
 
     return from_pretrained(options.trained, steps, freq=freq)
 
 
 def _is_published(trained):
     """Whether it is a folder with a checkpoint, or the name of one."""
-    from kerastrans.forecasting.preset_files import WEIGHTS, published
+    from kerastrans.forecasting.presets.sources import WEIGHTS, published
     from kerastrans.models.pretrained.hub import NAME
 
     if Path(trained).exists():

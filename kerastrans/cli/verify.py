@@ -37,7 +37,7 @@ def run_verify(options):
     start_keras()
     from kerastrans.data.frames import is_wide, to_long
     from kerastrans.data.panel import read_panel
-    from kerastrans.forecasting.pretrained import find
+    from kerastrans.forecasting.presets.pretrained import find
     from kerastrans.models.pretrained.verification import verify
 
     long = to_long(frame, []) if is_wide(frame) else frame

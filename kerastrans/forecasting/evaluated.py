@@ -7,17 +7,17 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
-from kerastrans.forecasting import rolling
-from kerastrans.forecasting.conformal import ConformalIntervals
-from kerastrans.forecasting.contamination import warn_if_seen
-from kerastrans.forecasting.examples import windows_of
-from kerastrans.forecasting.fitted import LEVELS
-from kerastrans.forecasting.grouping import groups_of, names_of
-from kerastrans.forecasting.importances import importances_frame
-from kerastrans.forecasting.intervals import METHODS
-from kerastrans.forecasting.offsets import check_windows
-from kerastrans.forecasting.predicting import forecast_windows
-from kerastrans.forecasting.reading import Reader
+from kerastrans.forecasting.conformal.group_intervals import METHODS
+from kerastrans.forecasting.conformal.groups import groups_of, names_of
+from kerastrans.forecasting.conformal.intervals import ConformalIntervals
+from kerastrans.forecasting.conformal.offsets import check_windows
+from kerastrans.forecasting.inference import rolling_origins as rolling
+from kerastrans.forecasting.inference.contamination import warn_if_seen
+from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.importances import importances_frame
+from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.inference.state import LEVELS
+from kerastrans.forecasting.training.windows import windows_of
 from kerastrans.utils.types import Levels
 from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
 

@@ -6,16 +6,16 @@ from typing import Any, Self
 import pandas as pd
 
 from kerastrans.data.sampling import Sampling
-from kerastrans.forecasting import training
-from kerastrans.forecasting.building import build_for
-from kerastrans.forecasting.config import Config
 from kerastrans.forecasting.evaluated import Evaluated
-from kerastrans.forecasting.fine_tuning import kept_facts, settled, trainee
-from kerastrans.forecasting.fitted import Fitted
+from kerastrans.forecasting.inference.config import Config
+from kerastrans.forecasting.inference.model import build_for
+from kerastrans.forecasting.inference.reader import open_training
+from kerastrans.forecasting.inference.state import Fitted
 from kerastrans.forecasting.predicted import Predicted
-from kerastrans.forecasting.reading import open_training
 from kerastrans.forecasting.stored import Stored
-from kerastrans.forecasting.validation import read_validation, what_is_held_out
+from kerastrans.forecasting.training import fit as training
+from kerastrans.forecasting.training.fine_tuning import kept_facts, settled, trainee
+from kerastrans.forecasting.training.validation import read_validation, what_is_held_out
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.types import Columns, HeadOrName, ModelOrName, PathLike
 
@@ -30,11 +30,11 @@ class Forecaster(Predicted, Evaluated, Stored):
 
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`; by default "auto", with which
-            `fit` chooses one, and the calendar, see `kerastrans.forecasting.defaults`. Or a
-            functional Keras model of the same inputs and outputs, or a function `(context_length,
+            `fit` chooses one, and the calendar, see `training.defaults.resolved`. Or a functional
+            Keras model of the same inputs and outputs, or a function `(context_length,
             prediction_length, num_channels, **hyperparameters)` that builds one.
         context_length: int, steps of history. By default `fit` chooses it by the frequency and the
-            lengths of the series, see `kerastrans.forecasting.defaults`; a built model has its own.
+            lengths of the series, see `training.defaults.resolved`; a built model has its own.
         prediction_length: int, steps to forecast; a built model has its own.
         head: What is forecast, see `kerastrans.heads.get`. By default quantiles; Student's t for
             DeepAR, which draws, points without weights, and the head that a built model has.
@@ -151,7 +151,7 @@ class Forecaster(Predicted, Evaluated, Stored):
             stride: int, steps from one training window to the next.
             batch_size: int, windows in a training step.
             epochs: int. By default the end of each series is held out, or some of many short ones,
-                see `kerastrans.forecasting.defaults.held_out`. Where the loss there has not
+                see `training.defaults.held_out`. Where the loss there has not
                 improved for 3 to 10 epochs, of at most 250 steps each, training goes back to the
                 best epoch with a lower rate, and the third time ends with it; after 100 epochs at
                 the latest. The forecast's spread is then scaled by the one number that suits the

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from kerastrans.forecasting.contamination import warn_if_seen
-from kerastrans.forecasting.examples import windows_of
-from kerastrans.forecasting.predicting import forecast_arrays, forecast_windows
-from kerastrans.forecasting.reading import Reader, report_faults
-from kerastrans.forecasting.univariate import adapted
+from kerastrans.forecasting.inference.contamination import warn_if_seen
+from kerastrans.forecasting.inference.forecast import forecast_arrays, forecast_windows
+from kerastrans.forecasting.inference.reader import Reader, report_faults
+from kerastrans.forecasting.inference.univariate import adapted
+from kerastrans.forecasting.training.windows import windows_of
 from kerastrans.utils.types import Levels
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, Self
 
 from kerastrans.export import export
-from kerastrans.forecasting import presets
-from kerastrans.forecasting.arguments import of_format_1, read, written
-from kerastrans.forecasting.building import fresh
-from kerastrans.forecasting.fine_tuning import published
-from kerastrans.forecasting.fitted import Fitted
-from kerastrans.forecasting.model_card import facts_of
+from kerastrans.forecasting.inference import preset_files
+from kerastrans.forecasting.inference.model import fresh
+from kerastrans.forecasting.inference.model_card import facts_of
+from kerastrans.forecasting.inference.serialization import of_format_1, read, written
+from kerastrans.forecasting.inference.state import Fitted
+from kerastrans.forecasting.training.fine_tuning import published
 from kerastrans.utils.files import load_model, new_folder, read_json
 from kerastrans.utils.model_files import without_optimizer
 from kerastrans.utils.types import PathLike
@@ -108,7 +108,7 @@ class Stored:
             12
         """
         facts = facts_of(self, licence, metrics, dataset)
-        presets.write(self, folder, **facts)
+        preset_files.write(self, folder, **facts)
 
     def write_files(self, folder: Path, optimizer: bool) -> None:
         """Write model.keras and forecaster.json into a folder that is there."""

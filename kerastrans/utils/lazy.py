@@ -2,14 +2,17 @@
 
 import importlib
 
+from kerastrans.utils.deprecation import warn_former_name
 
-def names_of(package, homes):
-    """`__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
+
+def names_of(package, homes, former=None):
+    """Return `__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
 
     Args:
         package: str, name of the package.
         homes: dict of a module below `package` -> its public names; the module itself is public
             too, under the last part of its name.
+        former: dict of the former name of a public module -> its name since version 0.3.
     """
     modules = {module.rpartition(".")[2]: module for module in homes}
     home_of = {name: module for module, names in homes.items() for name in names}
@@ -20,6 +23,10 @@ def names_of(package, homes):
             return getattr(importlib.import_module(f"{package}.{home_of[name]}"), name)
         if name in modules:
             return importlib.import_module(f"{package}.{modules[name]}")
+        if former and name in former:
+            names = f"{package}.{name}", f"{package}.{former[name]}"
+            warn_former_name("module", *names, since="0.3", until="0.5")
+            return get(former[name])
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: public, public

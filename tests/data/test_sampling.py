@@ -6,8 +6,8 @@ import pytest
 from kerastrans import Forecaster, zoo
 from kerastrans.data.panel import read_panel
 from kerastrans.data.sampling import Sampling, window_weights
-from kerastrans.forecasting.defaults import HeldOut
-from kerastrans.forecasting.examples import Examples
+from kerastrans.forecasting.training.defaults import HeldOut
+from kerastrans.forecasting.training.windows import Examples
 from tests.conftest import to_numpy
 from tests.data.test_panel import long_frame
 

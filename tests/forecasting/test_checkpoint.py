@@ -9,7 +9,7 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.data.batches import make_batches
-from kerastrans.forecasting.checkpoint import FILE
+from kerastrans.forecasting.training.checkpoint import FILE
 from tests.conftest import assert_same_numbers
 
 TIMES = pd.date_range("2024-01-01", periods=90, freq="h")

@@ -1,7 +1,7 @@
 import pytest
 
 from kerastrans import Forecaster, heads, zoo
-from kerastrans.forecasting.config import Config
+from kerastrans.forecasting.inference.config import Config
 
 SIZES = {"context_length": 24, "prediction_length": 6}
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, datasets
-from kerastrans.forecasting.contamination import warn_if_seen
+from kerastrans.forecasting.inference.contamination import warn_if_seen
 
 CARD = {"name": "someone/model", "seen": ["air_passengers"], "seen_source": "its paper, table 1"}
 SEEN = r"someone/model was trained on 'air_passengers' \(its paper, table 1\)"

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import conformal
-from kerastrans.forecasting.coverage import coverage_by_series
+from kerastrans.forecasting.conformal.coverage import coverage_by_series
 
 
 def test_it_is_one_of_the_public_names():

@@ -7,8 +7,8 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.data.panel import read_panel
-from kerastrans.forecasting import defaults
-from kerastrans.forecasting.patience import DECAY, Patience
+from kerastrans.forecasting.training import defaults
+from kerastrans.forecasting.training.early_stopping import DECAY, Patience
 
 
 def wave(length=400, name="w", freq="D"):
@@ -123,7 +123,9 @@ def test_a_failed_fit_chooses_no_context():
 
 @pytest.mark.slow
 def test_training_ends_where_the_held_out_steps_stop_improving(monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.training.finish", lambda _, examples, *__: examples)
+    monkeypatch.setattr(
+        "kerastrans.forecasting.training.fit.finish", lambda _, examples, *__: examples
+    )
     frame = wave(400)
     forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
     losses = forecaster.history.history["val_loss"]
@@ -194,7 +196,9 @@ def test_patience_without_decays_leaves_the_rate_alone():
 
 def test_patience_ends_in_time(monkeypatch):
     clock = iter([0.0, 10.0, 20.0, 30.0])
-    monkeypatch.setattr("kerastrans.forecasting.patience.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr(
+        "kerastrans.forecasting.training.early_stopping.time.monotonic", lambda: next(clock)
+    )
     _, states = run(Patience(5, seconds=15), [5, 4, 3, 2])
     assert len(states) == 2
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, backtesting, conformal
-from kerastrans.forecasting.rolling import calibration_step
+from kerastrans.forecasting.inference.rolling_origins import calibration_step
 
 CONTEXT, HORIZON = 14, 7
 NOISE = {"a": 1.0, "b": 4.0, "c": 30.0, "d": 30.0}

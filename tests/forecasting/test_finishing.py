@@ -8,12 +8,12 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster, heads
 from kerastrans.data.cuts import training_cuts
-from kerastrans.forecasting import finishing
-from kerastrans.forecasting.defaults import held_out_steps
-from kerastrans.forecasting.examples import windows_of
-from kerastrans.forecasting.fitting import DivergedError
-from kerastrans.forecasting.predicting import forecast_windows
-from kerastrans.forecasting.spread import mean_distance
+from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.training import extra_steps
+from kerastrans.forecasting.training.defaults import held_out_steps
+from kerastrans.forecasting.training.loop import DivergedError
+from kerastrans.forecasting.training.spread import mean_distance
+from kerastrans.forecasting.training.windows import windows_of
 
 SIZE = 12, 6
 END = 36  # a tenth of the series, of whole forecasts
@@ -29,7 +29,7 @@ def frame():
 
 @pytest.fixture(autouse=True)
 def few_epochs(monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.fitting.EPOCHS", 3)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 3)
 
 
 def weights_of(forecaster):
@@ -82,11 +82,13 @@ def test_what_was_given_to_validate_and_a_given_optimizer_keep_it_out(frame, kin
 
 
 def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.finishing.MORE", 10.0)  # it remembers all of it
-    monkeypatch.setattr("kerastrans.forecasting.finishing.DECAY", 1.0)
+    monkeypatch.setattr(
+        "kerastrans.forecasting.training.extra_steps.MORE", 10.0
+    )  # it remembers all of it
+    monkeypatch.setattr("kerastrans.forecasting.training.extra_steps.DECAY", 1.0)
     wanted = []
 
-    class Width(finishing.Width):
+    class Width(extra_steps.Width):
         def give(self, fitted, has_seen=False):
             wanted.append(self.distance * self.factor)
             narrow = mean_distance(
@@ -95,7 +97,7 @@ def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
             assert narrow < 0.9 * self.distance
             super().give(fitted, has_seen)
 
-    monkeypatch.setattr(finishing, "Width", Width)
+    monkeypatch.setattr(extra_steps, "Width", Width)
     forecaster = Forecaster("nhits", *SIZE, hidden_dim=64).fit(frame, verbose=0)
     panel = forecaster.reader.panel(frame)
     _, cuts = training_cuts(panel, *SIZE, held_out=END)
@@ -114,7 +116,7 @@ def test_last_steps_that_fail_change_nothing(frame, monkeypatch, error):
         examples.model.set_weights([0 * value for value in before])
         raise error
 
-    monkeypatch.setattr(finishing, "fit_model", fail)
+    monkeypatch.setattr(extra_steps, "fit_model", fail)
     if isinstance(error, KeyboardInterrupt):  # of the whole fit
         with pytest.raises(KeyboardInterrupt):
             forecaster.fit(frame, verbose=0)
@@ -134,16 +136,16 @@ def test_an_interruption_of_the_last_steps_is_resumed(frame, tmp_path, monkeypat
         return Forecaster("tide", *SIZE, **options)
 
     whole = make().fit(frame, verbose=0)
-    train = finishing.train_further
+    train = extra_steps.train_further
 
     def interrupted(*args):
         train(*args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(finishing, "train_further", interrupted)
+    monkeypatch.setattr(extra_steps, "train_further", interrupted)
     with pytest.raises(KeyboardInterrupt):
         make().fit(frame, checkpoint=tmp_path, verbose=0)
-    monkeypatch.setattr(finishing, "train_further", train)
+    monkeypatch.setattr(extra_steps, "train_further", train)
     resumed = make().fit(frame, checkpoint=tmp_path, verbose=0)
     assert are_equal(weights_of(resumed), weights_of(whole))
     assert heads.of(resumed.model).spread == heads.of(whole.model).spread

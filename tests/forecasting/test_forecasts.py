@@ -6,7 +6,7 @@ from scipy import stats
 from kerastrans import backtesting, heads
 from kerastrans.data.panel import read_panel
 from kerastrans.data.panel_windows import Windows
-from kerastrans.forecasting.forecasts import Forecasts
+from kerastrans.forecasting.inference.forecast_frame import Forecasts
 
 ALPHA = 4.0
 COUNTS = stats.nbinom(1 / ALPHA, 1 / (1 + ALPHA))  # of mean 1

@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans.forecasting.grouping import groups_of, residual_sizes, sizes_of
-from kerastrans.forecasting.offsets import split_offsets
+from kerastrans.forecasting.conformal.groups import groups_of, residual_sizes, sizes_of
+from kerastrans.forecasting.conformal.offsets import split_offsets
 
 NAMES = np.array(["a", "b", "c"], object)
 

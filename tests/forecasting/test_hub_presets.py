@@ -8,7 +8,7 @@ import pytest
 
 import kerastrans
 from kerastrans import Forecaster, backtesting, datasets, zoo
-from kerastrans.forecasting import preset_files
+from kerastrans.forecasting.presets import sources
 
 from ..loopback_hub import COMMIT, OLDER, running
 
@@ -61,14 +61,14 @@ def test_a_preset_is_uploaded_and_comes_back(server, preset, forecaster, frame, 
         assert (server.folder / file).read_bytes() == (preset / file).read_bytes()
     capsys.readouterr()
     loaded = zoo.from_preset(URI)
-    checksum = preset_files.sha256(preset / "card.json")
+    checksum = sources.sha256(preset / "card.json")
     line = f"{URI}: licence apache-2.0; revision={COMMIT!r}, checksum={checksum!r}.\n"
     assert capsys.readouterr().out == line
     pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
 
 
 def test_revision_and_checksum_pin_it(published, preset, capsys):
-    checksum = preset_files.sha256(preset / "card.json")
+    checksum = sources.sha256(preset / "card.json")
     zoo.from_preset(URI, checksum, revision="v1", verbose=False)
     assert not capsys.readouterr().out
     assert any(f"/resolve/{OLDER}/model.keras" in path for path in published.paths)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerastrans.forecasting.offsets import (
+from kerastrans.forecasting.conformal.offsets import (
     adaptive_offsets,
     are_skewed,
     conformity_scores,

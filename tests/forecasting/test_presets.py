@@ -13,7 +13,7 @@ import pooch
 import pytest
 
 from kerastrans import Forecaster, datasets, presets, zoo
-from kerastrans.forecasting import preset_files
+from kerastrans.forecasting.presets import sources
 
 NAMES = presets.names()
 
@@ -82,7 +82,7 @@ def test_it_can_be_trained_on(preset):
 @pytest.mark.parametrize("kind", ["zip", "gztar"])
 def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
     archive = shutil.make_archive(tmp_path / "preset", kind, preset.parent, preset.name)
-    checksum = preset_files.sha256(archive)
+    checksum = sources.sha256(archive)
     assert zoo.from_preset(archive, checksum=checksum).config.architecture == "nlinear"
     with pytest.raises(ValueError, match=f"has sha256 {checksum}, wanted 00"):
         zoo.from_preset(archive, checksum="00")
@@ -91,7 +91,7 @@ def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
 def test_a_url_is_read_with_its_checksum(preset, tmp_path, monkeypatch):
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
     archive = Path(shutil.make_archive(tmp_path / "preset", "zip", preset.parent, preset.name))
-    checksum = preset_files.sha256(archive)
+    checksum = sources.sha256(archive)
     serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -136,7 +136,7 @@ def test_a_preset_whose_model_holds_code_is_refused(copied):
     model = keras.Sequential([keras.Input((24, 1)), keras.layers.Lambda(lambda x: x[:, :12])])
     model.save(copied / "model.keras")
     card = json.loads((copied / "card.json").read_text())
-    card["sha256"]["model.keras"] = preset_files.sha256(copied / "model.keras")
+    card["sha256"]["model.keras"] = sources.sha256(copied / "model.keras")
     (copied / "card.json").write_text(json.dumps(card))
     with pytest.raises(ValueError, match="it holds Python code"):
         zoo.from_preset(copied)

@@ -11,7 +11,7 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster
 from kerastrans.export.savedmodel import run_savedmodel
-from kerastrans.forecasting.fine_tuning import head_layers, settled, trainee
+from kerastrans.forecasting.training.fine_tuning import head_layers, settled, trainee
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
 from kerastrans.utils.keras_internals import all_layers

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
-from kerastrans.forecasting import scale
-from kerastrans.forecasting.scale import forecast_partitions
+from kerastrans.forecasting import partitions as scale
+from kerastrans.forecasting.partitions import forecast_partitions
 from tests.data.test_partitions import SIZES, series, write
 
 pytest.importorskip("ray")

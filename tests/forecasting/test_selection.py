@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kerastrans
-from kerastrans.forecasting import candidates, selection
-from kerastrans.forecasting.greedy import greedy_weights
-from kerastrans.forecasting.selected import Selected
+from kerastrans.forecasting.selection import candidates, search
+from kerastrans.forecasting.selection.ensemble import Selected
+from kerastrans.forecasting.selection.weights import greedy_weights
 
 HORIZON = 6
 
@@ -30,8 +30,8 @@ def weekly(length=150, names="ab"):
 @pytest.fixture
 def two(monkeypatch):
     """Two trained candidates alone, each for a few epochs."""
-    monkeypatch.setattr(selection, "CANDIDATES", (("nlinear", False, 0), ("nlinear", True, 1)))
-    monkeypatch.setattr("kerastrans.forecasting.fitting.EPOCHS", 12)
+    monkeypatch.setattr(search, "CANDIDATES", (("nlinear", False, 0), ("nlinear", True, 1)))
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 12)
 
 
 @given(
@@ -111,7 +111,7 @@ def test_an_export_forecasts_what_it_forecasts(two, tmp_path):
 
 
 def test_a_candidate_that_the_data_are_too_short_for_is_left_out(monkeypatch, capsys):
-    monkeypatch.setattr(selection, "CANDIDATES", (("patchtst", False, 0),))
+    monkeypatch.setattr(search, "CANDIDATES", (("patchtst", False, 0),))
     frame = weekly(30).drop(columns="price")
     with pytest.warns(UserWarning, match="only the seasonal naive .*: patchtst: left out, patch_"):
         selected = kerastrans.select(frame, HORIZON, time_limit=1e6)
@@ -150,7 +150,7 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return make(*args, **kwargs)
 
-    monkeypatch.setattr(selection, "made", interrupted)
+    monkeypatch.setattr(search, "made", interrupted)
     options = {"time_limit": 1e6, "verbose": False, "folder": tmp_path / "kept"}
     with pytest.raises(KeyboardInterrupt):
         kerastrans.select(frame, HORIZON, **options)
@@ -166,7 +166,7 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_yearly_series_have_no_calendar_and_each_candidate_once(two, monkeypatch):
-    monkeypatch.setattr(selection, "CANDIDATES", (("nlinear", True, 0), ("nlinear", False, 0)))
+    monkeypatch.setattr(search, "CANDIDATES", (("nlinear", True, 0), ("nlinear", False, 0)))
     times = pd.date_range("1980-01-01", periods=40, freq="YS")
     frame = pd.DataFrame({"ds": times, "y": 5.0 + np.arange(40) % 7}).assign(unique_id="a")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
@@ -200,7 +200,7 @@ def test_bad_arguments_are_refused(arguments, message):
 
 @pytest.mark.slow
 def test_pretrained_weights_take_part_at_the_levels_of_the_others(monkeypatch, tmp_path):
-    monkeypatch.setattr(selection, "CANDIDATES", candidates.CANDIDATES[:1])
+    monkeypatch.setattr(search, "CANDIDATES", candidates.CANDIDATES[:1])
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
     table = selected.leaderboard.set_index("model")

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, heads
-from kerastrans.forecasting.spread import best_factor, towards_one
+from kerastrans.forecasting.training.spread import best_factor, towards_one
 
 
 def normal_parameters(head, std, shape=(2000, 3, 1)):

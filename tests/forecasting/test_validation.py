@@ -18,7 +18,7 @@ def frame():
 
 @pytest.fixture
 def few_epochs(monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.fitting.EPOCHS", 2)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 2)
 
 
 def split(frame, steps):

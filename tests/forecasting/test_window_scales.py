@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from kerastrans import Forecaster, heads
-from kerastrans.forecasting.examples import windows_of
-from kerastrans.forecasting.predicting import forecast_windows
+from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.training.windows import windows_of
 
 CONTEXT, HORIZON = 96, 12
 SMALL = {

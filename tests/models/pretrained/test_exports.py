@@ -6,7 +6,7 @@ from keras import ops
 
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from kerastrans.export.savedmodel import run_savedmodel
-from kerastrans.forecasting.presets import FOLDER
+from kerastrans.forecasting.presets.sources import FOLDER
 from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt, load
 
 from . import test_patchtst_fm, test_timesfm

@@ -6,7 +6,7 @@ import pytest
 
 import kerastrans
 from kerastrans import datasets
-from kerastrans.forecasting.pretrained import SHIPPED
+from kerastrans.forecasting.presets.pretrained import SHIPPED
 from kerastrans.models.pretrained import cards, chronos_bolt, hub
 
 from ...loopback_hub import COMMIT, OLDER, running

@@ -1,0 +1,1 @@
+"""The fitted state of a Forecaster, and forecasts made from it."""

@@ -1,0 +1,195 @@
+"""What a forecaster is told: a frozen record that is checked when it is made."""
+
+import inspect
+import math
+from dataclasses import dataclass, field, fields
+
+import keras
+
+from kerastrans import heads
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.gaps import FILLS
+from kerastrans.data.scaling import WindowScaler
+from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.inference.losses import check_loss
+from kerastrans.models import registry
+from kerastrans.models.builders import SIZES
+from kerastrans.models.contract import check_contract
+from kerastrans.utils.validation import check_choice, check_columns, check_positive_integers
+
+SHORT = ("pad", "refuse")
+AUTO = "auto"  # the model that `fit` chooses, see `kerastrans.forecasting.training.defaults`
+_PASSED_TO_FIT = {
+    "learning_rate": "optimizer=keras.optimizers.Adam(learning_rate)",
+    "lr": "optimizer=keras.optimizers.Adam(learning_rate)",
+    "epochs": "fit(frame, epochs=...)",
+    "batch_size": "fit(frame, batch_size=...)",
+    "metrics": "backtest and kerastrans.backtesting.score",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The arguments of a `kerastrans.Forecaster`, see there.
+
+    Attributes:
+        model: name of an architecture, a Keras model, or a function that builds one.
+        hyperparameters: dict, of the architecture.
+
+    Raises:
+        ValueError: an unknown name or option, a size below 1, or options that cannot work together.
+    """
+
+    model: object
+    context_length: int | None
+    prediction_length: int
+    head: object = None
+    loss: object = None
+    optimizer: object = "adam"
+    scaler: WindowScaler = field(default_factory=WindowScaler)
+    fill: str | None = None
+    past: tuple = ()
+    future: tuple = ()
+    calendar: bool | None = None
+    short: str = "pad"
+    num_samples: int = 100
+    seed: int = 0
+    alias: str | None = None
+    hyperparameters: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.prediction_length is None and self.is_built and len(self.model.output_shape) > 2:
+            object.__setattr__(self, "prediction_length", self.model.output_shape[1])
+        check_positive_integers(
+            prediction_length=self.prediction_length, num_samples=self.num_samples
+        )
+        if self.context_length is None and self.is_built:
+            object.__setattr__(self, "context_length", history_input(self.model).shape[1])
+        if self.context_length is not None:
+            check_positive_integers(context_length=self.context_length)
+        check_choice("short", self.short, SHORT)
+        check_choice("fill", self.fill, FILLS)
+        check_choice("calendar", self.calendar, (None, False, True))
+        if not isinstance(self.scaler, WindowScaler):
+            object.__setattr__(self, "scaler", WindowScaler(self.scaler))
+        for kind in ("past", "future"):
+            check_columns(**{kind: getattr(self, kind)})
+            object.__setattr__(self, kind, tuple(getattr(self, kind)))
+        frozen = {name: _frozen(value) for name, value in self.hyperparameters.items()}
+        object.__setattr__(self, "hyperparameters", frozen)
+        self._check_columns()
+        self._check_scaler()
+        self._check_model()
+        check_loss(self)
+
+    @property
+    def is_built(self):
+        """Whether the model came as a Keras model."""
+        return isinstance(self.model, keras.Model)
+
+    @property
+    def architecture(self):
+        """Name of the architecture, None where the model is the user's own."""
+        return self.model if isinstance(self.model, str) else None
+
+    @property
+    def name(self):
+        """What the columns of forecasts are called."""
+        if self.alias is not None:
+            return self.alias
+        return self.architecture or getattr(self.model, "name", None) or self.model.__name__
+
+    @property
+    def builder_arguments(self):
+        """Names of what the function that builds the model takes."""
+        if self.model == AUTO:
+            return (*SIZES, "head")
+        builder = registry.info(self.model).builder if self.architecture else self.model
+        return tuple(inspect.signature(builder).parameters)
+
+    @property
+    def resolved_head(self):
+        """The head of the model, or the one to build it with."""
+        if self.is_built:
+            return heads.of(self.model)
+        if self.head is None:
+            if "head" not in self.builder_arguments:
+                return heads.get("point")
+            draws = self.architecture in registry.names("autoregressive")
+            return heads.get("student_t" if draws else "quantiles")
+        return heads.get(self.head)
+
+    def _check_columns(self):
+        reserved = {ID, TIME, TARGET} & {*self.past, *self.future}
+        if reserved:
+            raise ValueError(f"{sorted(reserved)} cannot be covariates: they hold the series.")
+        both = sorted(set(self.past) & set(self.future))
+        if both:
+            raise ValueError(f"{both} cannot be both past and future covariates.")
+
+    def _check_scaler(self):
+        context_length = self.context_length or math.inf
+        if self.scaler.kind == "mase" and self.scaler.season >= context_length:
+            raise ValueError(
+                f"scaler 'mase' needs a season below context_length={self.context_length}, got "
+                f"season={self.scaler.season}."
+            )
+        head = self.resolved_head if self.is_built or self.head is not None else None
+        if head is not None and not head.takes_scaled_windows and not self.scaler.is_identity:
+            raise ValueError(
+                f"{type(head).__name__} and scaler={self.scaler.kind!r} exclude each other: counts "
+                "are forecast as they are, give scaler=None."
+            )
+
+    def _check_model(self):
+        moved = sorted(set(self.hyperparameters) & set(_PASSED_TO_FIT))
+        if moved:
+            raise ValueError(
+                f"{moved[0]!r} is no argument of Forecaster: use {_PASSED_TO_FIT[moved[0]]}."
+            )
+        if self.is_built:
+            if self.head is not None:
+                raise ValueError("head and a model that is built exclude each other: it has one.")
+            if self.hyperparameters:
+                names = sorted(self.hyperparameters)
+                raise ValueError(f"a model that is built takes no hyperparameters, got {names}.")
+            # Static covariates come with `fit`: an input for them will be filled.
+            names = [tensor.name for tensor in getattr(self.model, "inputs", None) or ()]
+            kinds = {"past": self.past, "future": self.future or self.calendar}
+            kinds["static"] = "static_covariates" in names
+            kinds = [kind for kind, columns in kinds.items() if columns]
+            sizes = self.context_length, self.prediction_length
+            check_contract(self.model, *sizes, covariates=kinds)
+        elif self.model == AUTO:
+            if self.hyperparameters:
+                raise ValueError(f"model='auto' takes no {sorted(self.hyperparameters)}: name one.")
+        elif isinstance(self.model, str):
+            registry.check_hyperparameters(self.model, self.hyperparameters)
+            points = isinstance(self.resolved_head, heads.PointHead)
+            if "head" not in self.builder_arguments and not points:
+                raise ValueError(
+                    f"{self.model} has no weights to learn a head: use head='point' and calibrate."
+                )
+        elif callable(self.model) and not isinstance(self.model, type):
+            first = self.builder_arguments[:3]
+            if first != SIZES:
+                raise ValueError(
+                    f"a builder takes {', '.join(SIZES)} first, {self.model.__name__} takes "
+                    f"{', '.join(first)}."
+                )
+            registry.check_hyperparameters(self.model, self.hyperparameters)
+        else:
+            raise ValueError(
+                "model must be the name of an architecture, a Keras model or a builder function, "
+                f"got {self.model!r}."
+            )
+
+    def arguments(self):
+        """Dict of the constructor's arguments, hyperparameters among them."""
+        named = {f.name: getattr(self, f.name) for f in fields(self)}
+        return named | named.pop("hyperparameters")
+
+
+def _frozen(value):
+    """Lists as tuples, which is how they come back from a file."""
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

@@ -1,0 +1,185 @@
+"""Forecasts of many windows: their intervals, their conformity scores, the rows of a frame."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from kerastrans import heads
+from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.panel_windows import Windows
+from kerastrans.evaluation.columns import CUTOFF, check_alias, interval_columns, median_column
+from kerastrans.forecasting.conformal.groups import groups_of, names_of, residual_sizes, sizes_of
+from kerastrans.forecasting.conformal.offsets import conformity_scores
+
+
+@dataclass(frozen=True)
+class Forecasts:
+    """Forecasts of windows, in the units of their series.
+
+    Attributes:
+        windows: `Windows`.
+        output: the head, or `heads.Samples`, that reads the parameters.
+        parameters: `(windows, prediction_length, num_channels, size)`, without the last axis for
+            points.
+        scale: `(windows, 1, num_channels)`, the windows' scales, in units of the series.
+    """
+
+    windows: Windows
+    output: object
+    parameters: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def targets(self):
+        """True values `(windows, prediction_length, num_channels)`, NaN where missing."""
+        rows = self.windows.cuts[:, None] + np.arange(self.windows.prediction_length)
+        return self.windows.panel.values[rows]
+
+    def bounds(self, level):
+        """Bounds of the model's own interval of `level` percent; of a point the point, twice."""
+        if isinstance(self.output, heads.PointHead):
+            return self.parameters, self.parameters
+        tail = (1 - level / 100) / 2
+        both = self.output.quantile(self.parameters, (tail, 1 - tail))
+        return both[..., 0], both[..., 1]
+
+    def scores(self, levels):
+        """Conformity scores of the windows in the order of time.
+
+        Args:
+            levels: percents of the intervals.
+
+        Returns:
+            `(scores, order, times)`: a dict of level -> `(windows, prediction_length,
+            num_channels, 2)`; the windows' places in the order of time; and the clock's number of
+            each one's first target step.
+        """
+        times = self.windows.panel.numbers(self.windows.series, self.windows.cuts)
+        order = np.argsort(times, kind="stable")
+        targets = self.targets
+        scores = {
+            level: conformity_scores(targets, *self.bounds(level), self.scale)[order]
+            for level in levels
+        }
+        return scores, order, times[order]
+
+    def in_residuals(self):
+        """The same forecasts, `scale` times the residuals of each series, and these.
+
+        Returns:
+            `Forecasts`, and a dict of series -> `(num_channels,)`, its mean absolute residual in
+            units of a window's scale; see `residual_sizes`.
+
+        Source: Lei et al. (2018), section 5.2, with one size for a series.
+        """
+        residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.scale
+        sizes, others = residual_sizes(self._names, residuals)
+        return replace(self, scale=self.scale * others), sizes
+
+    def conformal(self, intervals, levels, static=None, *, follow=False):
+        """The same forecasts in the units of conformal intervals, and what these add to them.
+
+        Args:
+            intervals: `ConformalIntervals`, or None.
+            levels: percents of the intervals.
+            static: frame of static covariates, for intervals by one of its columns.
+            follow: bool, whether adaptive intervals learn from outcomes once they are known.
+
+        Returns:
+            `Forecasts`, and a dict of level -> `(windows, prediction_length, num_channels, 2)`;
+            None without intervals.
+        """
+        if intervals is None:
+            return self, None
+        groups = groups_of(intervals.by, self._names, static, calibrated=intervals.groups)
+        scaled = self
+        if intervals.sizes is not None:
+            scaled = replace(self, scale=self.scale * sizes_of(self._names, intervals.sizes))
+        if not follow:
+            return scaled, intervals.widths(levels, groups)
+        scores, order, times = scaled.scores(levels)
+        widths, _ = intervals.follow(scores, times, groups[order])
+        return scaled, {level: width[np.argsort(order)] for level, width in widths.items()}
+
+    @property
+    def _names(self):
+        """The series of each window, `(windows,)`, str."""
+        return names_of(self.windows.panel, self.windows.series)
+
+    def frame(self, levels, widths=None, *, alias, is_backtest=False):
+        """Rows by window, channel and step, in the columns of `kerastrans.evaluation.columns`.
+
+        The medians have a column of their own where there are intervals and the head's point is
+        not its median. The bounds of a wider interval are never inside those of a narrower one:
+        where offsets have brought them out of order, they are put in order.
+
+        Args:
+            levels: percents of the intervals.
+            widths: dict of level -> `(windows, prediction_length, num_channels, 2)`, by how much a
+                conformal interval's lower and upper bound move outwards, in units of the scale.
+            alias: str, what the columns of the forecasts are named after.
+            is_backtest: bool, whether "cutoff" and "y" are columns too.
+
+        Returns:
+            DataFrame "unique_id", "ds", "cutoff" and "y" of a backtest, and the forecasts.
+
+        Raises:
+            ValueError: an alias that names another column.
+
+        Source: Chernozhukov, Fernández-Val, Galichon (2010) for the order of the bounds.
+        """
+        check_alias(alias)
+        columns = self._keys(is_backtest)
+        columns[alias] = self._column(self.output.point(self.parameters))
+        levels = sorted(levels)
+        if levels and not (isinstance(self.output, heads.PointHead) or self.output.point_is_median):
+            columns[median_column(alias)] = self._column(self.output.median(self.parameters))
+        if levels:
+            bounds = [bound for level in levels for bound in self._widened(level, widths)]
+            bounds = np.sort(bounds, axis=0)
+            lows, highs = bounds[: len(levels)][::-1], bounds[len(levels) :]
+            for level, low, high in zip(levels, lows, highs, strict=True):
+                names = interval_columns(alias, level)
+                columns |= zip(names, map(self._column, (low, high)), strict=True)
+        return pd.DataFrame(columns, copy=False)
+
+    def _keys(self, is_backtest):
+        """The columns that say which value a row forecasts."""
+        panel, series, cuts = self.windows.panel, self.windows.series, self.windows.cuts
+        steps = np.arange(self.windows.prediction_length)
+
+        def stamps(rows):
+            times = panel.clock.times(panel.numbers(series[:, None], rows).ravel())
+            return times.take(self._column(np.arange(rows.size).reshape(len(cuts), -1, 1)))
+
+        columns = {
+            ID: np.repeat(panel.names[series].ravel(), len(steps)),
+            TIME: stamps(cuts[:, None] + steps),
+        }
+        if is_backtest:
+            columns[CUTOFF] = stamps(cuts[:, None] - 1)
+            columns[TARGET] = self._column(self.targets)
+        return columns
+
+    def _column(self, values):
+        """Values `(windows, prediction_length, num_channels)`, or broadcast, as rows."""
+        windows = self.windows
+        shape = len(windows), windows.prediction_length, windows.panel.num_channels
+        return np.broadcast_to(values, shape).transpose(0, 2, 1).ravel()
+
+    def _widened(self, level, widths):
+        """Bounds of the interval that is reported: the model's own, or the conformal one.
+
+        Where offsets have moved them past each other, the interval is the point between them.
+        """
+        low, high = self.bounds(level)
+        if widths is None:
+            return low, high
+        low = low - widths[level][..., 0] * self.scale
+        high = high + widths[level][..., 1] * self.scale
+        middle = (low + high) / 2
+        low, high = np.minimum(low, middle), np.maximum(high, middle)
+        if self.output.lower_bound is None:
+            return low, high
+        return np.maximum(low, self.output.lower_bound), np.maximum(high, self.output.lower_bound)

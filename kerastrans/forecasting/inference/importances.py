@@ -1,0 +1,33 @@
+"""Which variables a Temporal Fusion Transformer looks at, by their names."""
+
+import numpy as np
+import pandas as pd
+
+from kerastrans.data.covariates import KINDS
+from kerastrans.decoding.inspection import variable_importances
+from kerastrans.forecasting.training.windows import windows_of
+
+
+def importances_frame(config, fitted, panel):
+    """Rows "kind", "variable", "share"; the windows end where the series of the panel do."""
+    cuts = panel.cuts - config.prediction_length
+    windows = windows_of(config, fitted.model, panel, np.arange(len(panel)), cuts)
+    shares = variable_importances(fitted.model, windows.arrays()[0])
+    names = {kind: [c.name for c in getattr(fitted.covariates, kind)] for kind in KINDS}
+    if config.calendar:
+        names["future"] += [f"{n} {wave}" for n in panel.clock.calendar_names for wave in _WAVES]
+    channels = list(panel.names[0]) if panel.num_channels > 1 else ["y"]
+    variables = {
+        "past": [*channels, *names["past"], *names["future"]],
+        "future": ["steps ahead", *names["future"]],
+        "static": names["static"],
+    }
+    rows = [
+        (kind, variable, share)
+        for kind in shares
+        for variable, share in zip(variables[kind], shares[kind], strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["kind", "variable", "share"])
+
+
+_WAVES = ("sin", "cos")

@@ -1,0 +1,59 @@
+"""From a config to a compiled Keras model."""
+
+import keras
+
+from kerastrans import heads
+from kerastrans.forecasting.inference.losses import loss_of
+from kerastrans.layers import ReversibleInstanceNormalization
+from kerastrans.models import registry
+from kerastrans.utils.keras_internals import all_layers
+from kerastrans.utils.random import seeded
+
+
+def build(config, num_channels, sizes, sees_missing=True):
+    """A new model, compiled: the same for the same seed.
+
+    Args:
+        config: `Config`.
+        num_channels: int.
+        sizes: dict of the covariates' sizes by kind, see `Covariates.sizes`.
+        sees_missing: bool, whether the model is told what is missing, see `kerastrans.heads.Head`.
+    """
+    with seeded(config.seed):
+        model = config.model
+        if not config.is_built:
+            size = config.context_length, config.prediction_length, num_channels
+            head = heads.get(config.resolved_head, sees_missing=sees_missing)
+            model = registry.build(
+                model, *size, head=head, covariates=sizes, **config.hyperparameters
+            )
+            for layer in all_layers(model):
+                if isinstance(layer, ReversibleInstanceNormalization):
+                    layer.floor = max(layer.floor, config.scaler.least_spread)
+        is_given = config.loss is not None or config.optimizer != "adam"
+        if is_given or not model.compiled:
+            compile_model(config, model)
+    return model
+
+
+def build_for(config, reader, **kwargs):
+    """A new model for the data that a `Reader` reads; see `build` for more arguments."""
+    calendar = 2 * len(reader.clock.calendar_names) if config.calendar else 0
+    return build(config, reader.num_channels, reader.covariates.sizes(calendar), **kwargs)
+
+
+def compile_model(config, model):
+    """Compile a model with an optimizer of its own and the loss given, or its head's."""
+    optimizer = keras.optimizers.get(config.optimizer)
+    # An optimizer belongs to the weights that it has seen.
+    optimizer = type(optimizer).from_config(optimizer.get_config())
+    model.compile(optimizer, loss_of(config, heads.of(model)))
+
+
+def fresh(model, seed):
+    """A model of the same configuration with new weights, compiled alike."""
+    with seeded(seed):
+        fresh = type(model).from_config(model.get_config())
+    if model.compiled:
+        fresh.compile_from_config(model.get_compile_config())
+    return fresh

@@ -1,0 +1,45 @@
+"""The files of a preset: its names, checksums, and how a trained forecaster becomes one."""
+
+import json
+from pathlib import Path
+
+import pooch
+
+from kerastrans.forecasting.inference.model_card import readme
+from kerastrans.utils.files import new_folder
+
+CARD = "card.json"
+README = "README.md"
+CONTENT = ("model.keras", "forecaster.json")
+FORMAT = 1  # of a preset's folder; a card of another one is refused
+
+
+def write(forecaster, folder, **facts):
+    """Write a trained forecaster as a preset: a new folder with its files and their card.
+
+    Args:
+        forecaster: `Forecaster`; its weights are written, the optimizer's state is not.
+        folder: to write, which must not exist; its name is the preset's.
+        **facts: of the card: data, split, settings, metrics, command, versions ...
+
+    Raises:
+        FileExistsError: `folder` exists.
+        RuntimeError: not trained.
+    """
+    with new_folder(folder) as unfinished:
+        forecaster.write_files(unfinished, optimizer=False)
+        checksums = {name: sha256(unfinished / name) for name in CONTENT}
+        content = {"format": FORMAT, "name": Path(folder).name, **facts, "sha256": checksums}
+        (unfinished / CARD).write_text(json.dumps(content, indent=2) + "\n")
+        (unfinished / README).write_text(readme(content), encoding="utf-8")
+
+
+def sha256(path):
+    """The checksum of a file."""
+    return pooch.file_hash(str(path), alg="sha256")
+
+
+def check_sha256(path, checksum):
+    """Raise ValueError unless a file has this checksum; None is any."""
+    if checksum is not None and checksum != sha256(path):
+        raise ValueError(f"{path} has sha256 {sha256(path)}, wanted {checksum}.")

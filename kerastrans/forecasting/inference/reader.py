@@ -1,0 +1,204 @@
+"""The door: frames become panels here, checked, and nowhere else."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from kerastrans.data.covariates import Covariates
+from kerastrans.data.frames import ID, is_wide, to_long
+from kerastrans.data.panel import read_panel
+from kerastrans.data.partitions import first_frame, list_partitions, read_partition
+from kerastrans.decoding.graph import history_input
+from kerastrans.forecasting.training.defaults import resolved
+from kerastrans.utils.validation import NoSeriesError
+
+
+class Reader:
+    """Reads frames as the training data were read; see `Reader.of` for the first.
+
+    Args:
+        config: `Config`.
+        clock, covariates, channels: as in `Fitted`; a clock of None is read off the next frame.
+        num_channels: int, of the model; None where it is not built.
+        freq: str, frequency of a frame where there is no clock; None to infer it.
+    """
+
+    def __init__(self, config, clock, covariates, channels, num_channels=None, freq=None):
+        self.config = config
+        self.clock = clock
+        self.covariates = covariates
+        self.channels = channels
+        self.num_channels = num_channels
+        self.freq = freq
+
+    @classmethod
+    def of(cls, config, frame, static, freq, held_out=0):
+        """The reader that a first frame of training data makes, and the panel of that frame.
+
+        Its config has a context for these data, where `config` has none. The last `held_out` steps
+        of each series are those that do not train.
+        """
+        covariates = Covariates.named(static, past=config.past, future=config.future)
+        built = history_input(config.model).shape[-1] if config.is_built else None
+        first = cls(config, None, covariates, None, built)
+        panel = first.panel(frame, static, freq=freq, held_out=held_out)
+        if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
+            report_faults(panel.faults, 0, stacklevel=4)
+        is_long = ID in frame.columns or first._separates(frame)
+        channels = None if is_long else tuple(panel.names[0])
+        config = resolved(config, panel, held_out)
+        return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
+
+    @classmethod
+    def like(cls, config, fitted):
+        """The reader of a fitted state."""
+        num_channels = history_input(fitted.model).shape[-1]
+        parts = fitted.clock, fitted.covariates, fitted.channels
+        return cls(config, *parts, num_channels, fitted.given_freq)
+
+    def timed(self, frame, static, freq=None):
+        """The reader with the clock of this frame, where it has none.
+
+        Raises:
+            ValueError: `freq` is not that of the training data.
+        """
+        if self.clock is None:
+            clock = self.panel(first_frame(frame), static, freq=freq or self.freq).clock
+            return Reader(self.config, clock, self.covariates, self.channels, self.num_channels)
+        if freq not in (None, self.clock.freq):
+            raise ValueError(f"trained on frequency {self.clock.freq!r}, freq={freq!r} is another.")
+        return self
+
+    def open(self, frame, static):
+        """The panels of training data: a frame's one, or those of a folder's files.
+
+        Raises:
+            ValueError: bad frames. FileNotFoundError: a folder without a Parquet file.
+        """
+        if isinstance(frame, str | Path):
+            return Partitions(list_partitions(frame), self, static)
+        return [self.panel(frame, static)]
+
+    def panel(self, frame, static=None, future=None, **kwargs):
+        """The series of a frame; those with a fault are left out, see `Panel.faults`.
+
+        Keyword arguments are those of `read_panel`.
+
+        Raises:
+            ValueError: what `read_panel` refuses; columns that are missing, or other channels than
+                those of the training data.
+        """
+        if self.channels is not None and not self._is_univariate(frame):
+            frame = self._columns(frame)
+        elif self._separates(frame):
+            frame, future = self._apart(frame, future)
+        panel = read_panel(
+            frame,
+            clock=self.clock,
+            covariates=self.covariates,
+            static=static,
+            future=future,
+            **{"freq": self.freq, **kwargs},
+        )
+        if self.num_channels not in (None, panel.num_channels):
+            raise ValueError(
+                f"the model has {self.num_channels} channel(s), the frame {panel.num_channels}."
+            )
+        if self.config.short == "refuse" and self.config.context_length is not None:
+            panel = self._without_short(panel)
+        return panel
+
+    def _columns(self, frame):
+        wanted = [*self.channels, *self.config.past, *self.config.future]
+        missing = [name for name in wanted if name not in frame.columns]
+        if missing:
+            raise ValueError(f"trained on the columns {wanted}; {missing} are missing.")
+        return frame[wanted]
+
+    def _is_univariate(self, frame):
+        """Whether a frame is long, and the model of one channel, as each of its series has."""
+        return self.num_channels == 1 and ID in frame.columns
+
+    def _separates(self, frame):
+        """Whether the channels of a frame are series of their own, for a model of one channel."""
+        if self.channels is not None or self.num_channels != 1 or not is_wide(frame):
+            return False
+        return len(frame.columns.difference([*self.config.past, *self.config.future])) > 1
+
+    def _apart(self, frame, future):
+        """Wide frames as long ones."""
+        long = to_long(frame, [*self.config.past, *self.config.future])
+        if is_wide(future):
+            future = to_long(future, self.config.future, long[ID].unique())
+        return long, future
+
+    def _without_short(self, panel):
+        lengths, needed = panel.cuts - panel.begins, self.config.context_length
+        short = np.flatnonzero(lengths < needed)
+        return panel.without(
+            {i: f"{lengths[i]} steps, fewer than the context's {needed}" for i in short}
+        )
+
+    def with_future(self, panel):
+        """The panel without the series whose future covariates do not reach the horizon."""
+        if not panel.future.shape[1]:
+            return panel
+        steps, faults = self.config.prediction_length, {}
+        for i, (cut, end) in enumerate(zip(panel.cuts, panel.ends, strict=True)):
+            known = np.isfinite(panel.future[cut : min(end, cut + steps)])
+            if len(known) < steps or not known.all():
+                row = len(known) if known.all() else int(np.argmin(known.all(axis=1)))
+                time = panel.clock.times([panel.numbers(i, cut + row)])[0]
+                names = ", ".join(self.config.future)
+                faults[i] = f"no future covariates for {time}: give {names} in future=frame"
+        return panel.without(faults)
+
+
+class Partitions:
+    """The panels of a folder of Parquet files, each read when it is asked for.
+
+    Args:
+        files: list of paths.
+        reader: `Reader`.
+        static: frame of static covariates, or None.
+    """
+
+    def __init__(self, files, reader, static):
+        self.files, self.reader, self.static = files, reader, static
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, number):
+        return self.reader.panel(read_partition(self.files[number]), self.static)
+
+
+def open_training(config, fitted, frame, static, freq, held_out):
+    """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`.
+
+    A fitted state has a reader.
+    """
+    if fitted is not None:
+        reader = Reader.like(config, fitted).timed(frame, static, freq)
+        return reader, reader.open(frame, static)
+    reader, panel = Reader.of(config, first_frame(frame), static, freq, held_out)
+    is_folder = isinstance(frame, str | Path)
+    return reader, Partitions(list_partitions(frame), reader, static) if is_folder else [panel]
+
+
+def report_faults(faults, series_left, stacklevel=2):
+    """Warn of the series that are left out.
+
+    Raises:
+        ValueError: none is left.
+    """
+    if faults:
+        name, why = next(iter(faults.items()))
+        if not series_left:
+            message = f"no series is left of {len(faults)}, see .faults: {name!r} has {why}."
+            raise NoSeriesError(message, faults)
+        warnings.warn(
+            f"{len(faults)} series left out, see .faults: {name!r} has {why}.",
+            stacklevel=stacklevel,
+        )

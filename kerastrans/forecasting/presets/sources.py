@@ -1,0 +1,117 @@
+"""Where presets are: in the package, in a folder, in an archive, at a URL, on the hub."""
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+import pooch
+
+from kerastrans.forecasting.inference.preset_files import (
+    CARD,
+    CONTENT,
+    README,
+    check_sha256,
+    sha256,
+)
+from kerastrans.models.pretrained.checkpoint import WEIGHTS
+from kerastrans.utils.archives import unpack
+from kerastrans.utils.validation import suggest
+
+HUB = "hf://"  # before a name on the Hugging Face hub
+_HERE = Path(__file__).parents[2]
+# Installed, the presets lie in the package; in a checkout at the top level, where they are made.
+FOLDER = next(
+    (path for path in (_HERE / "saved_models", _HERE.parent / "saved_models") if path.is_dir()),
+    _HERE / "saved_models",
+)
+
+
+def names():
+    """Names of the presets that are installed."""
+    return sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
+
+
+def published():
+    """Names of the published weights that come with the package, see `from_pretrained`."""
+    return sorted(path.parent.name for path in FOLDER.glob(f"*/{WEIGHTS}"))
+
+
+@contextlib.contextmanager
+def opened(source, checksum=None, revision=None, verbose=False):
+    """The folder of a preset for as long as it is read, see `kerastrans.zoo.from_preset`."""
+    if revision is not None and not source.startswith(HUB):
+        raise ValueError(f"revision is for names on the hub ({HUB}user/name), got {source!r}.")
+    if source.startswith(HUB):
+        yield _download(source, checksum, revision, verbose)
+        return
+    if "://" in source:
+        if checksum is None:
+            raise ValueError(f"give the sha256 of {source} as checksum: nothing else is loaded.")
+        source = pooch.retrieve(source, f"sha256:{checksum}", path=pooch.os_cache("kerastrans"))
+    if not Path(source).is_file():
+        yield find(source)
+        return
+    check_sha256(source, checksum)
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent, "preset")
+        unpack(source, folder)
+        if (folder / "model.weights.h5").is_file():
+            raise ValueError(
+                f"{source} is a Keras model alone: give a preset, or the folder that "
+                "`Forecaster.save` wrote around it."
+            )
+        cards = sorted(folder.glob(f"**/{CARD}"))
+        if len(cards) != 1:
+            raise ValueError(f"{source} must hold one preset, it holds {len(cards)} {CARD}.")
+        yield cards[0].parent
+
+
+def find(source):
+    """The folder of an installed preset, or a folder.
+
+    Raises:
+        ValueError: An unknown name, or a folder that is no preset.
+    """
+    for folder in (FOLDER / source, Path(source)):
+        if (folder / CARD).is_file():
+            return folder
+    if Path(source, "forecaster.json").is_file():
+        raise ValueError(f"{source} is a forecaster, not a preset: read it by `Forecaster.load`.")
+    if source in published():
+        raise ValueError(f"{source} is no preset: read it by `kerastrans.from_pretrained`.")
+    if Path(source).is_dir():
+        raise ValueError(f"{source} is no preset: it holds no {CARD}.")
+    raise ValueError(f"unknown preset {source!r}: {suggest(source, [*names(), *published()])}")
+
+
+def hub_name(source):
+    """The "user/name" of "hf://user/name".
+
+    Raises:
+        ValueError: It is not written like this.
+    """
+    from kerastrans.models.pretrained.hub import NAME  # Keras is imported to load, not to list
+
+    name = str(source).removeprefix(HUB)
+    if not str(source).startswith(HUB) or not NAME.fullmatch(name):
+        raise ValueError(f"a name on the hub is written {HUB}user/name, got {str(source)!r}.")
+    return name
+
+
+def _download(source, checksum, revision, verbose):
+    """The folder of one commit in the hub's cache; a line says what pins it."""
+    from kerastrans.models.pretrained.cards import read_licence
+    from kerastrans.models.pretrained.hub import download
+
+    name = hub_name(source)
+    folder = download(name, revision, [CARD, README])
+    if not (folder / CARD).is_file():
+        raise ValueError(f"{source} is no preset: it holds no {CARD}.")
+    check_sha256(folder / CARD, checksum)
+    licence = read_licence(folder, name) or "not stated"
+    commit = folder.name
+    folder = download(name, commit, [CARD, README, *CONTENT])
+    if verbose:
+        pins = f"revision={commit!r}, checksum={sha256(folder / CARD)!r}"
+        print(f"{source}: licence {licence}; {pins}.")
+    return folder

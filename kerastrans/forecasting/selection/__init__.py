@@ -1,0 +1,8 @@
+"""Several models compared on held-out data, averaged, or tuned."""
+
+from kerastrans.utils.lazy import names_of
+
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {"combination": ("combine",), "ensemble": ("Selected",), "search": ("select",), "tuning": ()},
+)

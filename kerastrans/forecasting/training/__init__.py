@@ -1,0 +1,1 @@
+"""Training data, the training loop and what surrounds it."""
