@@ -49,7 +49,7 @@ def write(folder, config):
     """A folder as it is published, with random weights."""
     from safetensors.numpy import save_file
 
-    from kerastrans.models.pretrained import chronos_bolt
+    from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 
     layout = chronos_bolt.build_network(config)[1]
     rng, tensors = np.random.default_rng(0), {}

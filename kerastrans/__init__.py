@@ -35,9 +35,9 @@ _HOMES = {
     "layers": ("CachedMultiHeadAttention", "LearntPositionalEncoding", "PositionalEncoding"),
     "layers.masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
     "models": ("build_seq2seq_transformer", "build_transformer_model"),
-    "models.blocks": ("transformer_decoder", "transformer_encoder"),
-    "models.covariates": ("regress",),
-    "models.sublayers": ("position_wise_ffn",),
+    "models.parts.blocks": ("transformer_decoder", "transformer_encoder"),
+    "models.parts.regression": ("regress",),
+    "models.parts.sublayers": ("position_wise_ffn",),
     "serving": (),
     "testing": (),
     "text": (),
@@ -46,7 +46,7 @@ _HOMES = {
     "zoo": (),
 }
 # Former names of modules, until 0.4.
-_FORMER = {"combining": "combination", "scale": "partitions"}
+_FORMER = {"combining": "combination", "covariates": "regression", "scale": "partitions"}
 __getattr__, __dir__, __all__ = names_of(__name__, _HOMES, _FORMER)
 former_paths.install()
 
@@ -55,5 +55,5 @@ former_paths.install()
 def _register(_):
     """Make our classes known to `keras.saving.load_model` as soon as there is a Keras."""
     importlib.import_module("kerastrans.utils.keras_internals").leave_tensorflow_out()
-    for room in ("layers", "heads", "decoding.generation", "models.ensemble", "text.metrics"):
+    for room in ("layers", "heads", "decoding.generation", "models.parts.ensemble", "text.metrics"):
         importlib.import_module(f"kerastrans.{room}")

@@ -39,12 +39,12 @@ from kerastrans.layers import masks as masks
 from kerastrans.layers.masks import combine_masks as combine_masks, create_look_ahead_mask as create_look_ahead_mask, create_padding_mask as create_padding_mask
 from kerastrans import models as models
 from kerastrans.models import build_seq2seq_transformer as build_seq2seq_transformer, build_transformer_model as build_transformer_model
-from kerastrans.models import blocks as blocks
-from kerastrans.models.blocks import transformer_decoder as transformer_decoder, transformer_encoder as transformer_encoder
-from kerastrans.models import covariates as covariates
-from kerastrans.models.covariates import regress as regress
-from kerastrans.models import sublayers as sublayers
-from kerastrans.models.sublayers import position_wise_ffn as position_wise_ffn
+from kerastrans.models.parts import blocks as blocks
+from kerastrans.models.parts.blocks import transformer_decoder as transformer_decoder, transformer_encoder as transformer_encoder
+from kerastrans.models.parts import regression as regression
+from kerastrans.models.parts.regression import regress as regress
+from kerastrans.models.parts import sublayers as sublayers
+from kerastrans.models.parts.sublayers import position_wise_ffn as position_wise_ffn
 from kerastrans import serving as serving
 from kerastrans import testing as testing
 from kerastrans import text as text

@@ -38,7 +38,7 @@ from kerastrans import (
     create_padding_mask,
 )
 from kerastrans.data import random_sequences, teacher_forcing_pairs
-from kerastrans.models.sublayers import add_norm, position_wise_ffn
+from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn
 
 keras.utils.set_random_seed(0)
 

@@ -32,7 +32,7 @@ ROOMS = (
     "kerastrans.layers",
     "kerastrans.layers.attention",
     "kerastrans.models",
-    "kerastrans.models.blocks",
+    "kerastrans.models.parts.blocks",
     "kerastrans.models.patchtst",
     "kerastrans.models.registry",
     "kerastrans.serving",

@@ -16,7 +16,7 @@ from keras import ops
 from safetensors.numpy import load_file, save_file
 from zero_windows import draw_windows
 
-from kerastrans.models.pretrained.zero_network import build_network
+from kerastrans.models.pretrained.zero.network import build_network
 
 ROOT = Path(__file__).parent.parent
 CONFIG = {

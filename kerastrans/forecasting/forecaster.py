@@ -49,7 +49,7 @@ class Forecaster(Predicted, Evaluated, Stored):
         past: Names of columns that are known for the past.
         future: Names of columns that are also known for the steps to forecast. The effect of a
             covariate is in units of each window's scale; in those of the series, and the same for
-            all, where `scaler` is None, see `kerastrans.models.covariates.regress`.
+            all, where `scaler` is None, see `kerastrans.models.parts.regression.regress`.
         calendar: bool, whether hour, weekday ... are covariates; by default for "auto" alone.
         short: "pad" to forecast series shorter than the context, "refuse" to leave them out.
         num_samples: int, draws of each forecast of an autoregressive model (DeepAR).

@@ -3,9 +3,9 @@
 import keras
 
 from kerastrans.layers import AutoCorrelation
-from kerastrans.models.builders import checked
-from kerastrans.models.encoder_decoders import decomposition_transformer, resolve_label_length
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
+from kerastrans.models.parts.normalized_window import open_window
 
 ARCHITECTURE = {
     "title": "Autoformer",

@@ -5,15 +5,15 @@ from keras import layers, ops
 
 from kerastrans import heads
 from kerastrans.layers import RecurrentDecoder, RecurrentForecaster
-from kerastrans.models.builders import checked
-from kerastrans.models.covariates import covariate_columns
-from kerastrans.models.projections import (
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import (
     concatenate,
     dense,
     fold_channels,
     unfold_channels,
 )
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.regression import covariate_columns
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -3,11 +3,11 @@
 import keras
 
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import transformer_decoder, transformer_encoder
-from kerastrans.models.builders import checked
-from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
-from kerastrans.models.projections import dense
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.encoder_decoders import embed_values, label_input, resolve_label_length
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

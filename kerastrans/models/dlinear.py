@@ -4,9 +4,9 @@ import keras
 from keras import layers
 
 from kerastrans.layers import SeriesDecomposition
-from kerastrans.models.builders import checked
-from kerastrans.models.projections import time_dense
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import time_dense
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -5,11 +5,11 @@ from keras import layers, ops
 
 from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.builders import checked
-from kerastrans.models.encoder_decoders import embed_values, label_input, resolve_label_length
-from kerastrans.models.projections import dense
-from kerastrans.models.sublayers import EPSILON, add_norm, position_wise_ffn
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.encoder_decoders import embed_values, label_input, resolve_label_length
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.sublayers import EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

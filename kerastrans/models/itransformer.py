@@ -5,11 +5,11 @@ from keras import layers, ops
 
 from kerastrans.layers import Dropout
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import transformer_encoder
-from kerastrans.models.builders import checked
-from kerastrans.models.projections import dense
-from kerastrans.models.sublayers import EPSILON
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

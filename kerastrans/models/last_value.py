@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from kerastrans.layers import ReversibleInstanceNormalization
-from kerastrans.models.builders import checked
+from kerastrans.models.parts.checks import checked
 
 ARCHITECTURE = {
     "title": "naive",

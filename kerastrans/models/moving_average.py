@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from kerastrans.layers import ReversibleInstanceNormalization
-from kerastrans.models.builders import checked
+from kerastrans.models.parts.checks import checked
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {

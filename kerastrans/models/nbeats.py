@@ -5,10 +5,10 @@ from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.builders import checked
-from kerastrans.models.covariates import channel_features, covariate_columns
-from kerastrans.models.projections import add, concatenate, dense
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import add, concatenate, dense
+from kerastrans.models.parts.regression import channel_features, covariate_columns
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 

@@ -4,10 +4,10 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion, Dropout
-from kerastrans.models.builders import checked
-from kerastrans.models.covariates import channel_features, covariate_columns
-from kerastrans.models.projections import add, concatenate, dense
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import add, concatenate, dense
+from kerastrans.models.parts.regression import channel_features, covariate_columns
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 

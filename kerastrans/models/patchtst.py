@@ -10,10 +10,10 @@ from kerastrans.layers import (
     ResidualAttention,
 )
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.blocks import transformer_encoder
-from kerastrans.models.builders import checked
-from kerastrans.models.projections import dense
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kerastrans.models.architecture import OPTIONS, Architecture, read
-from kerastrans.models.contract import check_contract
+from kerastrans.models.parts.contract import check_contract
 from kerastrans.utils.deprecation import warn_former_name
 from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
 from kerastrans.utils.validation import suggest
@@ -111,7 +111,7 @@ def build(
         (None, 12, 3)
     """
     from kerastrans import heads  # Keras is imported to build, not to list
-    from kerastrans.models import covariates as covariate_models
+    from kerastrans.models.parts import regression as covariate_models
 
     check_hyperparameters(name, hyperparameters)
     parameters = _parameters(name)

@@ -5,7 +5,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers import ReversibleInstanceNormalization
-from kerastrans.models.builders import checked
+from kerastrans.models.parts.checks import checked
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = {

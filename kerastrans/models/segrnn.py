@@ -8,9 +8,9 @@ from kerastrans.layers import (
     Dropout,
     Patching,
 )
-from kerastrans.models.builders import checked
-from kerastrans.models.projections import dense
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 

@@ -5,9 +5,9 @@ from keras import layers
 
 from kerastrans.decoding.generation import TokenModel
 from kerastrans.layers import Dropout, PaddingMask, PositionalEncoding
-from kerastrans.models.blocks import transformer_decoder, transformer_encoder
-from kerastrans.models.builders import check_sizes
-from kerastrans.models.sublayers import close_stack
+from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.models.parts.checks import check_sizes
+from kerastrans.models.parts.sublayers import close_stack
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_divides, check_dropout
 

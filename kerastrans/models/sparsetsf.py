@@ -4,9 +4,9 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.builders import checked
-from kerastrans.models.projections import dense, fold_channels, unfold_channels
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense, fold_channels, unfold_channels
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 

@@ -4,8 +4,8 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout
-from kerastrans.models.builders import checked
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

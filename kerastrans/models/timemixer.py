@@ -9,9 +9,15 @@ from kerastrans.layers import (
     SeriesDecomposition,
     ValueEmbedding,
 )
-from kerastrans.models.builders import checked
-from kerastrans.models.projections import add, dense, fold_channels, time_dense, unfold_channels
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import (
+    add,
+    dense,
+    fold_channels,
+    time_dense,
+    unfold_channels,
+)
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -5,11 +5,11 @@ from keras import layers, ops
 
 from kerastrans.layers import PeriodicConvolution
 from kerastrans.layers.fourier import rfft
-from kerastrans.models.builders import checked
-from kerastrans.models.encoder_decoders import embed_values
-from kerastrans.models.projections import dense, time_dense
-from kerastrans.models.sublayers import EPSILON
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.encoder_decoders import embed_values
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense, time_dense
+from kerastrans.models.parts.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

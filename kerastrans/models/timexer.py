@@ -11,11 +11,11 @@ from kerastrans.layers import (
     PositionalEncoding,
 )
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.builders import checked
-from kerastrans.models.covariates import covariate_columns
-from kerastrans.models.projections import concatenate, dense
-from kerastrans.models.sublayers import EPSILON, add_norm, position_wise_ffn
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import concatenate, dense
+from kerastrans.models.parts.regression import covariate_columns
+from kerastrans.models.parts.sublayers import EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 

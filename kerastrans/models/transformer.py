@@ -7,9 +7,9 @@ from keras import layers
 
 from kerastrans.decoding.generation import AutoregressiveModel
 from kerastrans.layers import Dropout, PositionalEncoding
-from kerastrans.models.blocks import transformer_decoder, transformer_encoder
-from kerastrans.models.builders import check_sizes
-from kerastrans.models.sublayers import close_stack
+from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.models.parts.checks import check_sizes
+from kerastrans.models.parts.sublayers import close_stack
 from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative
 
 

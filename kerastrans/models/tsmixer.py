@@ -4,10 +4,10 @@ import keras
 from keras import layers
 
 from kerastrans.layers import Dropout
-from kerastrans.models.builders import checked
-from kerastrans.models.covariates import covariate_columns
-from kerastrans.models.projections import concatenate, time_dense
-from kerastrans.models.window import open_window
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import concatenate, time_dense
+from kerastrans.models.parts.regression import covariate_columns
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {

@@ -13,6 +13,10 @@ _PRESENT = {
     "forecasting.scale": "forecasting.partitions",
     "forecasting.tuning": "forecasting.selection.tuning",
     "forecasting.upload": "forecasting.presets.upload",
+    "models.blocks": "models.parts.blocks",
+    "models.covariates": "models.parts.regression",
+    "models.ensemble": "models.parts.ensemble",
+    "models.sublayers": "models.parts.sublayers",
 }
 
 

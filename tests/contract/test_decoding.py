@@ -18,7 +18,7 @@ from kerastrans.layers import (
     ProbSparseAttention,
 )
 from kerastrans.layers.masks import create_padding_mask
-from kerastrans.models.sublayers import add_norm
+from kerastrans.models.parts.sublayers import add_norm
 from tests.conftest import to_numpy
 
 RNG = np.random.default_rng(0)

@@ -3,7 +3,7 @@ import pytest
 
 from kerastrans import zoo
 from kerastrans.decoding.graph import missing_inputs, takes_missing
-from kerastrans.models.covariates import regress
+from kerastrans.models.parts.regression import regress
 
 
 @pytest.mark.parametrize("name", ["rlinear", "nhits", "timemixer", "cyclenet", "last_value"])

@@ -13,7 +13,9 @@ from kerastrans import Forecaster
 from kerastrans.export.savedmodel import run_savedmodel
 from kerastrans.forecasting.training.fine_tuning import head_layers, settled, trainee
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
+from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
+from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 from kerastrans.utils.keras_internals import all_layers
 from tests.models.pretrained.checkpoints import (
     CHRONOS_2,

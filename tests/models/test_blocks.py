@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerastrans.layers.masks import create_padding_mask
-from kerastrans.models.blocks import transformer_decoder, transformer_encoder
-from kerastrans.models.sublayers import position_wise_ffn
+from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
+from kerastrans.models.parts.sublayers import position_wise_ffn
 from tests.conftest import to_numpy
 
 SIZES = st.integers(1, 9)

@@ -2,7 +2,7 @@ import keras
 import pytest
 
 from kerastrans import heads, zoo
-from kerastrans.models.builders import checked
+from kerastrans.models.parts.checks import checked
 
 HEADS = r"num_heads must divide d_model=10, got 4"
 

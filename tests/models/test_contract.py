@@ -5,7 +5,7 @@ import pytest
 from keras import layers
 
 from kerastrans import zoo
-from kerastrans.models.covariates import regress
+from kerastrans.models.parts.regression import regress
 
 
 def make(output=None, history=(8, 2), **inputs):

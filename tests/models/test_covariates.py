@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from kerastrans import heads, zoo
-from kerastrans.models.covariates import covariate_inputs, regress
+from kerastrans.models.parts.regression import covariate_inputs, regress
 from tests.conftest import to_numpy
 
 SIZES = {"past": (0, 3), "future": (0, 4), "static": (5,)}

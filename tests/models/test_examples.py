@@ -7,10 +7,15 @@ import pkgutil
 import pytest
 
 from kerastrans import models
+from kerastrans.models import parts
 
-MODULES = [module.name for module in pkgutil.iter_modules(models.__path__, "kerastrans.models.")]
+MODULES = [
+    module.name
+    for folder, prefix in ((models, "kerastrans.models."), (parts, "kerastrans.models.parts."))
+    for module in pkgutil.iter_modules(folder.__path__, prefix)
+]
 # No public builders, or builders that want a checkpoint.
-WITHOUT = ("encoder_decoders", "projections", "pretrained")
+WITHOUT = ("encoder_decoders", "projections", "pretrained", "models.parts")
 
 
 @pytest.mark.parametrize("name", [*MODULES, "kerastrans.zoo"])

@@ -73,7 +73,7 @@ def tags(entry):
     if not {"past covariates", "future covariates"} & set(entry.tags):
         lines.append(
             "- Covariates: a regression around the model, "
-            "[`kerastrans.regress`](../api/models.md#kerastrans.models.covariates.regress)."
+            "[`kerastrans.regress`](../api/models.md#kerastrans.models.parts.regression.regress)."
         )
     if "position" in entry.inputs:
         lines.append('- Its input is a dict of "history" and "position", the first step\'s number.')

@@ -13,8 +13,8 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.inference.losses import check_loss
 from kerastrans.models import registry
-from kerastrans.models.builders import SIZES
-from kerastrans.models.contract import check_contract
+from kerastrans.models.parts.checks import SIZES
+from kerastrans.models.parts.contract import check_contract
 from kerastrans.utils.validation import check_choice, check_columns, check_positive_integers
 
 SHORT = ("pad", "refuse")

@@ -7,7 +7,7 @@ def warn_if_seen(card, frame, told, stacklevel=3):
     """Warn, once for each data set, where weights were trained on the data set of a frame.
 
     Args:
-        card: dict of where the weights come from, see `kerastrans.models.pretrained.cards`; None of
+        card: dict of where the weights come from, see `models.pretrained.licences`; None of
             a model that has none.
         frame: DataFrame; its `attrs["dataset"]` is the name that `kerastrans.datasets.load` read it
             by, where it did.

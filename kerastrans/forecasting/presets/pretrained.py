@@ -13,8 +13,8 @@ from kerastrans.forecasting.inference.state import Fitted
 from kerastrans.forecasting.presets.sources import FOLDER
 from kerastrans.forecasting.training.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.models.pretrained import load
-from kerastrans.models.pretrained.cards import card_of, summary
 from kerastrans.models.pretrained.hub import locate
+from kerastrans.models.pretrained.licences import card_of, summary
 from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import (
     check_at_most,

@@ -100,8 +100,8 @@ def hub_name(source):
 
 def _download(source, checksum, revision, verbose):
     """The folder of one commit in the hub's cache; a line says what pins it."""
-    from kerastrans.models.pretrained.cards import read_licence
     from kerastrans.models.pretrained.hub import download
+    from kerastrans.models.pretrained.licences import read_licence
 
     name = hub_name(source)
     folder = download(name, revision, [CARD, README])

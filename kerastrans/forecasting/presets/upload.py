@@ -38,7 +38,7 @@ def upload_preset(
     """
     name, folder = hub_name(uri), Path(folder)
     presets.check(folder)
-    from kerastrans.models.pretrained.cards import read_licence
+    from kerastrans.models.pretrained.licences import read_licence
 
     read_licence(folder, name)
     hub = import_extra("huggingface_hub", f"to upload {name}", "hub")

@@ -9,7 +9,7 @@ from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.presets.pretrained import from_pretrained
 from kerastrans.forecasting.training.windows import windows_of
 from kerastrans.models import registry
-from kerastrans.models.ensemble import at_levels, with_residuals
+from kerastrans.models.parts.ensemble import at_levels, with_residuals
 
 LEVELS = heads.QuantileHead().levels
 NAIVE = "seasonal_naive"

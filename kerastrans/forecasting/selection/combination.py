@@ -7,7 +7,7 @@ from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.state import Fitted
-from kerastrans.models.ensemble import Member, build_ensemble
+from kerastrans.models.parts.ensemble import Member, build_ensemble
 from kerastrans.utils.validation import check_choice
 
 

@@ -1,21 +1,21 @@
-"""Published forecasters with their published weights, one a file."""
+"""Published forecasters with their published weights, one folder per family."""
 
 import importlib
 
 from kerastrans.models.pretrained.checkpoint import read_checkpoint
 
-# The files of this folder that read a checkpoint, in the order in which they are asked.
-PORTS = (
-    "chronos_bolt",
-    "chronos_2",
-    "chronos_t5",
-    "timesfm",
-    "patchtst_fm",
-    "flowstate",
-    "fracast",
-    "toto",
-    "zero",
-)
+# The modules that read a checkpoint, in the order in which they are asked.
+PORTS = {
+    "chronos_bolt": "chronos.bolt_port",
+    "chronos_2": "chronos.v2_port",
+    "chronos_t5": "chronos.t5_port",
+    "timesfm": "timesfm.port",
+    "patchtst_fm": "patchtst_fm.port",
+    "flowstate": "flowstate.port",
+    "fracast": "fracast.port",
+    "toto": "toto.port",
+    "zero": "zero.port",
+}
 
 
 def load(folder):
@@ -33,7 +33,7 @@ def load(folder):
             not the ones of this configuration; the first of them is named.
     """
     config, tensors = read_checkpoint(folder)
-    for port in PORTS:
+    for port in PORTS.values():
         module = importlib.import_module(f"{__name__}.{port}")
         if module.reads(config):
             try:
@@ -45,3 +45,9 @@ def load(folder):
         f"{folder} holds a model that is not known here: its config.json says {stated}, known "
         f"are {', '.join(PORTS)}."
     )
+
+
+def port_of(model):
+    """Return the name in `PORTS` of a pretrained model."""
+    module = type(model).__module__.removeprefix(f"{__name__}.")
+    return next(port for port, path in PORTS.items() if path == module)

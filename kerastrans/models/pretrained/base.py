@@ -8,7 +8,7 @@ from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.quantile import CLOSE
-from kerastrans.models.pretrained.arguments import (
+from kerastrans.models.pretrained.arrays import (
     as_levels,
     as_tasks,
     left_padded,

@@ -7,8 +7,8 @@ import numpy as np
 from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
-from kerastrans.models.covariates import covariate_inputs
-from kerastrans.models.pretrained.arguments import as_levels, compile_by_name
+from kerastrans.models.parts.regression import covariate_inputs
+from kerastrans.models.pretrained.arrays import as_levels, compile_by_name
 from kerastrans.models.pretrained.base import ROWS, PretrainedModel
 from kerastrans.models.pretrained.groups import alike, joined, read_tasks, stacked
 from kerastrans.utils.validation import check_positive_integers
@@ -43,7 +43,7 @@ class GroupedModel(PretrainedModel):
             prediction_length: int, steps to forecast.
             num_channels: int, forecast together.
             covariates: dict of "past" and "future", a tuple with a 0 for each column, as in
-                `kerastrans.models.covariates.covariate_inputs`.
+                `kerastrans.models.parts.regression.covariate_inputs`.
 
         Returns:
             A model of `(batch, context_length, num_channels)` or, with covariates, of a dict with

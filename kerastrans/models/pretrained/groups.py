@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from kerastrans.models.pretrained.arguments import as_tasks, left_padded
+from kerastrans.models.pretrained.arrays import as_tasks, left_padded
 
 
 @dataclasses.dataclass

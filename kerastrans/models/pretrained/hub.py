@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pooch
 
-from kerastrans.models.pretrained.cards import UNKNOWN, card_of, read_licence, suggestion
 from kerastrans.models.pretrained.checkpoint import CONFIG, WEIGHTS
+from kerastrans.models.pretrained.licences import UNKNOWN, card_of, read_licence, suggestion
 from kerastrans.utils.files import first_line
 from kerastrans.utils.validation import import_extra
 
@@ -23,7 +23,7 @@ def locate(source, revision=None):
         revision: str, commit, branch or tag of a name; its newest commit by default.
 
     Returns:
-        A Path and a dict, see `kerastrans.models.pretrained.cards.card_of`, with "name", "sha256"
+        A Path and a dict, see `licences.card_of`, with "name", "sha256"
         of the weights and, of a name, "revision", the commit.
 
     Raises:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kerastrans.models.pretrained.arguments import DECILES
+from kerastrans.models.pretrained.arrays import DECILES
 
 
 @dataclass(frozen=True)

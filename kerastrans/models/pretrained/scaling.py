@@ -4,7 +4,7 @@ import numpy as np
 from keras import ops
 from keras.backend import standardize_dtype
 
-from kerastrans.models.pretrained.arguments import few_sizes
+from kerastrans.models.pretrained.arrays import few_sizes
 
 
 def arcsinh(x):

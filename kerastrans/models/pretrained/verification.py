@@ -5,8 +5,8 @@ from importlib import metadata
 
 import numpy as np
 
-from kerastrans.models.pretrained import load
-from kerastrans.models.pretrained.arguments import DECILES, as_tasks
+from kerastrans.models.pretrained import load, port_of
+from kerastrans.models.pretrained.arrays import DECILES, as_tasks
 from kerastrans.models.pretrained.references import reference_of
 from kerastrans.utils.validation import check_positive, check_positive_integers
 
@@ -64,7 +64,7 @@ def verify(folder, series, prediction_length, tolerance=TOLERANCE):
     check_positive_integers(prediction_length=prediction_length)
     tasks = as_tasks(series)
     model = load(folder)
-    port = type(model).__module__.rpartition(".")[2]
+    port = port_of(model)
     reference = reference_of(port)
     reference.check()
     found = [x["quantiles"] for x in model.forecast(tasks, prediction_length, DECILES)]

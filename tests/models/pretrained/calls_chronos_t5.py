@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 
-from kerastrans.models.pretrained.arguments import left_padded
+from kerastrans.models.pretrained.arrays import left_padded
 from tests.models.pretrained.cases import numbered
 
 SHOWN = 16  # positions of the encoder's output that a case has at most

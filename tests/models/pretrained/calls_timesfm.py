@@ -3,7 +3,7 @@ import functools
 import keras
 import numpy as np
 
-from kerastrans.models.pretrained.arguments import left_padded
+from kerastrans.models.pretrained.arrays import left_padded
 from kerastrans.utils.backend import compile_inference
 from tests.models.pretrained.cases import numbered
 

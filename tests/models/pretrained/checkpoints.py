@@ -6,11 +6,13 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from kerastrans.forecasting import presets
-from kerastrans.models.pretrained import flowstate, fracast, toto
-from kerastrans.models.pretrained.flowstate_stack import KINDS, FlowStateStack
-from kerastrans.models.pretrained.fracast_network import FracastLayers, build_network
+from kerastrans.models.pretrained.flowstate import port as flowstate
+from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
+from kerastrans.models.pretrained.fracast import port as fracast
+from kerastrans.models.pretrained.fracast.network import FracastLayers, build_network
 from kerastrans.models.pretrained.keyed import KeyedLayers
-from kerastrans.models.pretrained.toto_stack import TotoStack, toto_layers
+from kerastrans.models.pretrained.toto import port as toto
+from kerastrans.models.pretrained.toto.network import TotoStack, toto_layers
 
 T5 = {
     "architectures": ["ChronosBoltModelForForecasting"],

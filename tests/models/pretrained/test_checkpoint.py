@@ -7,8 +7,8 @@ import pytest
 from keras import layers, ops
 
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import chronos_bolt
 from kerastrans.models.pretrained.checkpoint import assign, linear, read_checkpoint
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 
 from .checkpoints import CHRONOS_BOLT, changed, random_tensors, write
 

@@ -3,8 +3,9 @@ import numpy as np
 import pytest
 
 from kerastrans.models import pretrained
-from kerastrans.models.contract import check_contract
-from kerastrans.models.pretrained import chronos_2, chronos_2_network
+from kerastrans.models.parts.contract import check_contract
+from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
+from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 
 from .checkpoints import CHRONOS_2, changed, random_tensors, write
 

@@ -4,7 +4,7 @@ import pytest
 
 from kerastrans import heads
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import chronos_bolt
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 
 from .checkpoints import CHRONOS_BOLT, changed, random_tensors, write
 

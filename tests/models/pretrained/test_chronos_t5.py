@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import chronos_t5
-from kerastrans.models.pretrained.chronos_t5_network import build_networks, read_configuration
+from kerastrans.models.pretrained.chronos import t5_port as chronos_t5
+from kerastrans.models.pretrained.chronos.t5_network import build_networks, read_configuration
 
 from .checkpoints import CHRONOS_T5, changed, random_tensors, write
 

@@ -7,7 +7,10 @@ from keras import ops
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from kerastrans.export.savedmodel import run_savedmodel
 from kerastrans.forecasting.presets.sources import FOLDER
-from kerastrans.models.pretrained import chronos_2, chronos_2_network, chronos_bolt, load
+from kerastrans.models.pretrained import load
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
+from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
+from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 
 from . import test_patchtst_fm, test_timesfm
 from .checkpoints import (

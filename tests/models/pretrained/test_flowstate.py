@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kerastrans.layers.state_space import recurrence
-from kerastrans.models.pretrained import flowstate
+from kerastrans.models.pretrained.flowstate import port as flowstate
 
 from .checkpoints import FLOWSTATE as CONFIG
 from .checkpoints import random_flowstate

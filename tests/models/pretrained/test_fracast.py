@@ -12,7 +12,7 @@ from kerastrans.forecasting import presets
 from kerastrans.layers import DominantPeriods, SeasonalFill
 from kerastrans.layers.dominant_periods import _power
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import fracast
+from kerastrans.models.pretrained.fracast import port as fracast
 
 from .checkpoints import random_fracast
 

@@ -7,7 +7,9 @@ import pytest
 import kerastrans
 from kerastrans import datasets
 from kerastrans.forecasting.presets.pretrained import SHIPPED
-from kerastrans.models.pretrained import cards, chronos_bolt, hub
+from kerastrans.models.pretrained import hub
+from kerastrans.models.pretrained import licences as cards
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 
 from ...loopback_hub import COMMIT, OLDER, running
 from .checkpoints import CHRONOS_BOLT, random_tensors, write

@@ -53,7 +53,7 @@ def test_outputs_are_those_of_the_reference(folder, dtype):
     keras.config.set_floatx(dtype)
     keras.config.set_dtype_policy(dtype)
     model = pretrained.load(SHIPPED.get(folder.name, folder))
-    port = type(model).__module__.rpartition(".")[2]
+    port = pretrained.port_of(model)
     call = importlib.import_module(f"tests.models.pretrained.calls_{port}").call
     whole = TOLERANCE[dtype].get(port, DEFAULT[dtype])
     with_gaps = MISSING[dtype].get(port, whole)

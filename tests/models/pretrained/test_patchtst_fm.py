@@ -5,7 +5,7 @@ import pytest
 from kerastrans import heads
 from kerastrans.decoding.graph import takes_missing
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import patchtst_fm
+from kerastrans.models.pretrained.patchtst_fm import port as patchtst_fm
 
 from .checkpoints import random_tensors, write
 

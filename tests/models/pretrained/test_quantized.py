@@ -5,7 +5,7 @@ import pytest
 from keras import ops
 
 from kerastrans.export import export_litert
-from kerastrans.models.pretrained import chronos_bolt
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 
 from .checkpoints import CHRONOS_BOLT, changed, random_tensors
 from .test_exports import run_litert

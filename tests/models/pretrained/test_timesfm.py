@@ -8,7 +8,9 @@ from safetensors.numpy import save_file
 from kerastrans import heads
 from kerastrans.decoding.graph import takes_missing
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import timesfm, timesfm_config, timesfm_network
+from kerastrans.models.pretrained.timesfm import config as timesfm_config
+from kerastrans.models.pretrained.timesfm import network as timesfm_network
+from kerastrans.models.pretrained.timesfm import port as timesfm
 
 from .checkpoints import random_tensors, write
 

@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 
-from kerastrans.models.pretrained import toto
-from kerastrans.models.pretrained.toto_scaling import filled_to_the_end, patch_scales
+from kerastrans.models.pretrained.toto import port as toto
+from kerastrans.models.pretrained.toto.scaling import filled_to_the_end, patch_scales
 
 from .checkpoints import TOTO as CONFIG
 from .checkpoints import random_toto

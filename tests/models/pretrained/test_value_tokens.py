@@ -1,6 +1,6 @@
 import numpy as np
 
-from kerastrans.models.pretrained.value_tokens import ValueTokens
+from kerastrans.models.pretrained.chronos.tokens import ValueTokens
 
 # Centres -1, 0 and 1 are the tokens 3, 4 and 5.
 TOKENS = ValueTokens(-1.0, 1.0, num_tokens=6, num_special=2, padding=0, end=1)

@@ -8,7 +8,7 @@ import pytest
 
 from kerastrans.cli.main import main
 from kerastrans.models import pretrained
-from kerastrans.models.pretrained import chronos_bolt
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.verification import verify
 
 from .checkpoints import CHRONOS_BOLT, changed, random_tensors, write

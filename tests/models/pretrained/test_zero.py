@@ -9,7 +9,8 @@ from safetensors.numpy import load_file
 
 import kerastrans
 from kerastrans.forecasting import presets
-from kerastrans.models.pretrained import load, zero
+from kerastrans.models.pretrained import load
+from kerastrans.models.pretrained.zero import port as zero
 
 FOLDER = presets.FOLDER / "kerastrans_zero"
 CONFIG = json.loads((FOLDER / "config.json").read_text())

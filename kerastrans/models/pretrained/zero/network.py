@@ -21,7 +21,7 @@ def build_network(config):
     """From a window to the quantiles of any of its future steps, in units of the window.
 
     Args:
-        config: dict of sizes, see `kerastrans.models.pretrained.zero`.
+        config: dict of sizes, see `kerastrans.models.pretrained.zero.port`.
 
     Returns:
         Functional Keras model of "values" and "observed", both `(batch, context_length)`, and

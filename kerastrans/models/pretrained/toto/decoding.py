@@ -4,7 +4,7 @@ from keras import ops
 
 from kerastrans.layers import ObservedValues
 from kerastrans.models.pretrained.scaling import arcsinh, sinh
-from kerastrans.models.pretrained.toto_scaling import filled_to_the_end, patch_scales
+from kerastrans.models.pretrained.toto.scaling import filled_to_the_end, patch_scales
 
 
 def decode(model, history, prediction_length, known=None):

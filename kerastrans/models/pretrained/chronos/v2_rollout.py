@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers import ObservedNormalization, ObservedValues
-from kerastrans.models.pretrained.arguments import DECILES
+from kerastrans.models.pretrained.arrays import DECILES
 from kerastrans.models.pretrained.scaling import (
     arcsinh,
     padded_to_patches,

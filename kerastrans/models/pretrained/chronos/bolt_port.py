@@ -14,6 +14,7 @@ from kerastrans.models.pretrained.checkpoint import (
     read_sizes,
     refuse_others,
 )
+from kerastrans.models.pretrained.chronos.t5_layers import read_t5_stacks, residual_block, t5_stack
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import (
     empirical_quantiles,
@@ -21,7 +22,6 @@ from kerastrans.models.pretrained.scaling import (
     padded_to_patches,
     rescaled,
 )
-from kerastrans.models.pretrained.t5 import read_t5_stacks, residual_block, t5_stack
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = "ChronosBoltModelForForecasting"

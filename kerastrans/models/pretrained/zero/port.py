@@ -7,7 +7,7 @@ from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes
 from kerastrans.models.pretrained.scaling import rescaled
-from kerastrans.models.pretrained.zero_network import LONGEST, build_network
+from kerastrans.models.pretrained.zero.network import LONGEST, build_network
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = "KerastransZero"

@@ -13,9 +13,9 @@ from kerastrans.layers import (
     Recency,
     SeasonalFill,
 )
+from kerastrans.models.parts.sublayers import swiglu
 from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.models.pretrained.keyed import KeyedLayers
-from kerastrans.models.sublayers import swiglu
 from kerastrans.utils.precision import full_precision
 
 

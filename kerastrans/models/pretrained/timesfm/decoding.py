@@ -16,8 +16,8 @@ def decode(network, sizes, values, observed, prediction_length):
     """The forecast in whole blocks, and the quantile head's.
 
     Args:
-        network: see `kerastrans.models.pretrained.timesfm_network.build_network`.
-        sizes: `kerastrans.models.pretrained.timesfm_config.Sizes`.
+        network: see `kerastrans.models.pretrained.timesfm.network.build_network`.
+        sizes: `kerastrans.models.pretrained.timesfm.config.Sizes`.
         values: `(rows, time)`, whole patches, 0 where not observed.
         observed: `(rows, time)`, 1 from the first observed step on and 0 before.
         prediction_length: int, at least that many steps are forecast.

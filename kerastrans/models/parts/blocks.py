@@ -8,7 +8,7 @@ import functools
 from typing import Any
 
 from kerastrans.layers import CachedMultiHeadAttention
-from kerastrans.models.sublayers import add_norm, position_wise_ffn, prefixed
+from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn, prefixed
 from kerastrans.utils.types import Tensor
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import CachedMultiHeadAttention, Dropout, EndPositionalEncoding
+from kerastrans.models.parts.sublayers import add_norm
 from kerastrans.models.pretrained.checkpoint import linear
-from kerastrans.models.sublayers import add_norm
 from kerastrans.utils.precision import full_precision
 
 DROPOUT = 0.1  # of the published code, not of its configuration
@@ -20,7 +20,7 @@ def build_network(config):
     """From patches of scaled values, each before its mask, to scaled quantiles of every patch.
 
     Args:
-        config: dict, see `kerastrans.models.pretrained.patchtst_fm.read`.
+        config: dict, see `kerastrans.models.pretrained.patchtst_fm.port.read`.
 
     Returns:
         Functional Keras model of "patches" `(batch, patches, 2 * d_patch)` and "visible", a boolean

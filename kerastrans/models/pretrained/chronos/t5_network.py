@@ -6,8 +6,8 @@ import keras
 from keras import layers
 
 from kerastrans.models.pretrained.checkpoint import read_section, read_sizes, refuse_others
+from kerastrans.models.pretrained.chronos.t5_layers import read_t5_stacks, t5_stack
 from kerastrans.models.pretrained.keyed import KeyedLayers
-from kerastrans.models.pretrained.t5 import read_t5_stacks, t5_stack
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive
 

@@ -6,8 +6,8 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import GroupedQueryAttention, WeightedResidual
+from kerastrans.models.parts.sublayers import swiglu
 from kerastrans.models.pretrained.keyed import KeyedLayers
-from kerastrans.models.sublayers import swiglu
 from kerastrans.utils.precision import full_precision
 
 LEVELS = tuple(k / 10 for k in range(1, 10))

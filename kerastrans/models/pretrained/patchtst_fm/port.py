@@ -6,7 +6,7 @@ from keras import ops
 from kerastrans.layers import PaddedNormalization
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
-from kerastrans.models.pretrained.patchtst_fm_network import build_network, layout
+from kerastrans.models.pretrained.patchtst_fm.network import build_network, layout
 from kerastrans.models.pretrained.scaling import (
     arcsinh,
     few_patches,

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers import ObservedValues
-from kerastrans.models.pretrained.arguments import as_tasks
+from kerastrans.models.pretrained.arrays import as_tasks
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import (
     assign,
@@ -15,7 +15,7 @@ from kerastrans.models.pretrained.checkpoint import (
     read_sizes,
     refuse_others,
 )
-from kerastrans.models.pretrained.fracast_network import FracastLayers, build_network
+from kerastrans.models.pretrained.fracast.network import FracastLayers, build_network
 from kerastrans.models.pretrained.scaling import rescaled
 
 MIN_OBSERVED = 8  # values of a series

@@ -4,10 +4,15 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, GridAttention, LastTokens
-from kerastrans.models.pretrained.arguments import DECILES
+from kerastrans.models.pretrained.arrays import DECILES
 from kerastrans.models.pretrained.checkpoint import read_section, read_sizes, refuse_others
+from kerastrans.models.pretrained.chronos.t5_layers import (
+    feed_forward,
+    normalised,
+    read_t5,
+    residual_block,
+)
 from kerastrans.models.pretrained.keyed import KeyedLayers
-from kerastrans.models.pretrained.t5 import feed_forward, normalised, read_t5, residual_block
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_levels, check_positive
 
@@ -19,7 +24,7 @@ def build_network(t5, own):
     """The network of a configuration, and where its weights go.
 
     Args:
-        t5: dict, see `kerastrans.models.pretrained.t5.read_t5`.
+        t5: dict, see `kerastrans.models.pretrained.chronos.t5_layers.read_t5`.
         own: dict, see `read_own`.
 
     Returns:

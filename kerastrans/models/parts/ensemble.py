@@ -11,7 +11,7 @@ from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.layers.median import Median
-from kerastrans.models.projections import add
+from kerastrans.models.parts.projections import add
 from kerastrans.utils.model_files import without_optimizer
 
 

@@ -3,8 +3,8 @@
 from keras import ops
 
 from kerastrans.models.pretrained.checkpoint import assign
-from kerastrans.models.pretrained.chronos_2_network import build_network, read_core, read_own
-from kerastrans.models.pretrained.chronos_2_paths import GroupForecast
+from kerastrans.models.pretrained.chronos.v2_network import build_network, read_core, read_own
+from kerastrans.models.pretrained.chronos.v2_rollout import GroupForecast
 from kerastrans.models.pretrained.grouped_model import GroupedModel
 from kerastrans.models.pretrained.scaling import few_patches
 
@@ -34,7 +34,7 @@ class Chronos2(GroupedModel):
     horizon, so that the first step of a short forecast is not the first step of a long one.
 
     Beyond the native horizon the deciles are appended to the history as a path each, see
-    `kerastrans.models.pretrained.chronos_2_paths.GroupForecast`.
+    `kerastrans.models.pretrained.chronos.v2_rollout.GroupForecast`.
 
     Source: Ansari et al. (2025), "Chronos-2: From univariate to universal forecasting".
     """

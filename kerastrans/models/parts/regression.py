@@ -7,7 +7,7 @@ from kerastrans import heads
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.graph import history_input
 from kerastrans.layers import CenteredCovariates, ChannelEmbedding
-from kerastrans.models.projections import concatenate, embed_columns, embedding_width
+from kerastrans.models.parts.projections import concatenate, embed_columns, embedding_width
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.types import CovariateSizes
 
@@ -58,21 +58,21 @@ def covariate_columns(window, prediction_length, sizes):
     of it. So does the authors' code of TimeXer with all its series.
 
     Args:
-        window: `kerastrans.models.window.Window`.
+        window: `kerastrans.models.parts.normalized_window.Window`.
         prediction_length: int, steps to forecast.
         sizes: as for `covariate_inputs`; None for no covariates.
 
     Returns:
         `(inputs, columns)`: the dict of `covariate_inputs`, and a dict of the kinds in `sizes`,
         each with a list of one tensor `(batch, steps, features)` a column, or `(batch, features)`
-        if it is static, see `kerastrans.models.projections.embed_columns`.
+        if it is static, see `kerastrans.models.parts.projections.embed_columns`.
 
     Raises:
         ValueError: A kind is none of "past", "future" and "static".
 
     Example:
         >>> from kerastrans.heads import PointHead
-        >>> from kerastrans.models.window import open_window
+        >>> from kerastrans.models.parts.normalized_window import open_window
         >>> window = open_window(24, 3, PointHead())
         >>> _, columns = covariate_columns(window, 12, {"future": (0, 7)})
         >>> [column.shape for column in columns["future"]]

@@ -3,8 +3,8 @@
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, PositionalEncoding, SeriesDecomposition, ValueEmbedding
-from kerastrans.models.projections import dense
-from kerastrans.models.sublayers import EPSILON
+from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 

@@ -2,11 +2,11 @@
 
 import keras
 
-from kerastrans.models.pretrained.arguments import few_sizes
+from kerastrans.models.pretrained.arrays import few_sizes
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
 from kerastrans.models.pretrained.grouped_model import GroupedModel
-from kerastrans.models.pretrained.toto_decoding import decode
-from kerastrans.models.pretrained.toto_stack import LEVELS, TotoStack, toto_layers
+from kerastrans.models.pretrained.toto.decoding import decode
+from kerastrans.models.pretrained.toto.network import LEVELS, TotoStack, toto_layers
 from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
 
 OWN = ("layer_group_size", "num_variate_layers_per_group", "variate_layer_first")

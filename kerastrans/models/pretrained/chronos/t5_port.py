@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 
-from kerastrans.models.pretrained.arguments import (
+from kerastrans.models.pretrained.arrays import (
     DECILES,
     as_levels,
     as_tasks,
@@ -15,8 +15,8 @@ from kerastrans.models.pretrained.arguments import (
 )
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
-from kerastrans.models.pretrained.chronos_t5_network import build_networks, read_configuration
-from kerastrans.models.pretrained.value_tokens import ValueTokens
+from kerastrans.models.pretrained.chronos.t5_network import build_networks, read_configuration
+from kerastrans.models.pretrained.chronos.tokens import ValueTokens
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = "T5ForConditionalGeneration"

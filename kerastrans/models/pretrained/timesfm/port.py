@@ -7,13 +7,13 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers import LinearInterpolation
-from kerastrans.models.pretrained import timesfm_network
-from kerastrans.models.pretrained.arguments import few_sizes
+from kerastrans.models.pretrained.arrays import few_sizes
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
 from kerastrans.models.pretrained.scaling import rescaled
-from kerastrans.models.pretrained.timesfm_config import FIELDS, read_original, read_transformers
-from kerastrans.models.pretrained.timesfm_decoding import (
+from kerastrans.models.pretrained.timesfm import network as timesfm_network
+from kerastrans.models.pretrained.timesfm.config import FIELDS, read_original, read_transformers
+from kerastrans.models.pretrained.timesfm.decoding import (
     beside,
     decode,
     divisor,
@@ -95,8 +95,8 @@ class TimesFM(PretrainedModel):
     Missing steps at the start of a history do not count. Others are interpolated linearly.
 
     Args:
-        network: see `kerastrans.models.pretrained.timesfm_network.build_network`.
-        sizes: `kerastrans.models.pretrained.timesfm_config.Sizes`.
+        network: see `kerastrans.models.pretrained.timesfm.network.build_network`.
+        sizes: `kerastrans.models.pretrained.timesfm.config.Sizes`.
         options: `Options`.
 
     Source: Das et al. (2024), "A decoder-only foundation model for time-series forecasting", ICML,

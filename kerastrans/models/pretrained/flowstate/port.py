@@ -5,10 +5,10 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers import LegendreExpansion, ObservedValues
-from kerastrans.models.pretrained.arguments import few_sizes
+from kerastrans.models.pretrained.arrays import few_sizes
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
-from kerastrans.models.pretrained.flowstate_stack import KINDS, FlowStateStack
+from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import empirical_quantiles, rescaled
 from kerastrans.utils.precision import full_precision

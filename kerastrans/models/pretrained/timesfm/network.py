@@ -80,7 +80,7 @@ def build_network(sizes):
     """From tokens, and what attention keeps of earlier ones, to the forecast of the last.
 
     Args:
-        sizes: `kerastrans.models.pretrained.timesfm_config.Sizes`.
+        sizes: `kerastrans.models.pretrained.timesfm.config.Sizes`.
 
     Returns:
         Functional Keras model of "tokens" `(batch, time, 2 * patch_length)`, "positions"

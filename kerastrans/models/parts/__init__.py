@@ -1,0 +1,1 @@
+"""What architectures share: blocks, projections, the normalized window, checks, the ensemble."""

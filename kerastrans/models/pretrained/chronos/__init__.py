@@ -1,0 +1,1 @@
+"""Chronos-T5, Chronos-Bolt and Chronos-2."""

@@ -1,0 +1,1 @@
+"""kerastrans_zero, trained on made series."""
