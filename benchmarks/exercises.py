@@ -31,7 +31,7 @@ from kerastrans.data import (
 from kerastrans.evaluation.metrics import mae
 from kerastrans.evaluation.windows import last_value, seasonal_naive
 from kerastrans.layers import CachedMultiHeadAttention, PositionalEncoding
-from kerastrans.layers.projected_attention import HIDDEN_SCORE
+from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn
 from kerastrans.text.tokens import PAD

@@ -30,7 +30,7 @@ ROOMS = (
     "kerastrans.forecasting.selection.tuning",
     "kerastrans.heads",
     "kerastrans.layers",
-    "kerastrans.layers.attention",
+    "kerastrans.layers.attention.cached_attention",
     "kerastrans.models",
     "kerastrans.models.parts.blocks",
     "kerastrans.models.patchtst",

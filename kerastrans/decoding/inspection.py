@@ -8,8 +8,8 @@ from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.contract import states_own
 from kerastrans.decoding.graph import arguments, store
 from kerastrans.decoding.inputs import check_arrays
-from kerastrans.layers.attention import CachedMultiHeadAttention
-from kerastrans.layers.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
+from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.utils.keras_internals import calls
 from kerastrans.utils.types import Tensor
 

@@ -4,7 +4,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import PeriodicConvolution
-from kerastrans.layers.fourier import rfft
+from kerastrans.layers.frequency.fourier import rfft
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window

@@ -13,6 +13,7 @@ _PRESENT = {
     "forecasting.scale": "forecasting.partitions",
     "forecasting.tuning": "forecasting.selection.tuning",
     "forecasting.upload": "forecasting.presets.upload",
+    "layers.positional_encoding": "layers.embedding.positional_encoding",
     "models.blocks": "models.parts.blocks",
     "models.covariates": "models.parts.regression",
     "models.ensemble": "models.parts.ensemble",

@@ -8,7 +8,7 @@ from kerastrans.layers import (
     LinearInterpolation,
     PaddedNormalization,
 )
-from kerastrans.layers.rotary import rotate
+from kerastrans.layers.attention.rotary import rotate
 
 from ..conftest import to_numpy
 

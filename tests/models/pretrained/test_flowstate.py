@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 
-from kerastrans.layers.state_space import recurrence
+from kerastrans.layers.recurrent.state_space import recurrence
 from kerastrans.models.pretrained.flowstate import port as flowstate
 
 from .checkpoints import FLOWSTATE as CONFIG

@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 from kerastrans import datasets
 from kerastrans.forecasting import presets
 from kerastrans.layers import DominantPeriods, SeasonalFill
-from kerastrans.layers.dominant_periods import _power
+from kerastrans.layers.frequency.dominant_periods import _power
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.fracast import port as fracast
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
-from kerastrans.layers.rotary import rotate
-from kerastrans.layers.unscaled_attention import UnscaledAttention
+from kerastrans.layers.attention.rotary import rotate
+from kerastrans.layers.attention.unscaled_attention import UnscaledAttention
 from kerastrans.utils.validation import check_choice, check_divides
 
 AXES = ("time", "series")
@@ -23,7 +23,7 @@ class GridAttention(UnscaledAttention):
         key_dim: int, width of each head; even for attention along time.
         dropout: float in [0, 1), applied to the attention weights.
         axis: "time" or "series".
-        theta: float, of the rotary positions, see `kerastrans.layers.rotary.rotate`.
+        theta: float, of the rotary positions, see `kerastrans.layers.attention.rotary.rotate`.
         **kwargs: more arguments of `UnscaledAttention`.
 
     Call arguments:

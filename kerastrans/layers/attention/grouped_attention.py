@@ -4,8 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.layers.masks import create_look_ahead_mask
-from kerastrans.layers.projected_attention import HIDDEN_SCORE
 from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
 
 DECAY_BASE = 256  # positions over which the decay of xPos is measured

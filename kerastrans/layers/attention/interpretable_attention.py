@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.layers.dropout import Dropout
-from kerastrans.layers.projected_attention import HIDDEN_SCORE
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.layers.fourier import FourierLayer
+from kerastrans.layers.frequency.fourier import FourierLayer
 from kerastrans.utils.random import draw_seed
 
 

@@ -3,13 +3,13 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import (
     combine_masks,
     create_look_ahead_mask,
     for_each_query,
     row_of_mask,
 )
-from kerastrans.layers.projected_attention import ProjectedAttention
 from kerastrans.utils.types import Tensor
 
 

@@ -3,8 +3,8 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import create_look_ahead_mask
-from kerastrans.layers.projected_attention import ProjectedAttention
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -6,7 +6,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.layers.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_positive_integers
 

@@ -5,8 +5,8 @@ import math
 import keras
 from keras import ops
 
-from kerastrans.layers.projected_attention import ProjectedAttention
-from kerastrans.layers.rotary import rotate
+from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.rotary import rotate
 
 LOG2_E = 1.442695041  # of the published code, rounded there: `scale` was learnt with it
 

@@ -5,7 +5,7 @@ import math
 import keras
 from keras import ops
 
-from kerastrans.layers.fourier import irfft, rfft
+from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers

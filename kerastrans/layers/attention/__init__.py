@@ -1,0 +1,1 @@
+"""Attention layers, their masks and positions."""

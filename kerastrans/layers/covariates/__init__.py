@@ -1,0 +1,1 @@
+"""Layers for covariates and missing values."""

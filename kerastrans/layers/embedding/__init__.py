@@ -1,0 +1,1 @@
+"""Embeddings of values, channels, positions and time."""

@@ -1,0 +1,1 @@
+"""Layers that look for periods: transforms, bases, lags."""
