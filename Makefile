@@ -9,7 +9,7 @@ DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
 # One of each kind of what differs, and of the families of models.
 CONTRACT = test_the_contract_of_a_model
-SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_windows.py \
+SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_array_windows.py \
 	tests/heads/test_losses.py \
 	$(foreach model,nlinear nhits patchtst deepar,"tests/contract/test_models.py::$(CONTRACT)[$(model)]")
 
@@ -37,7 +37,7 @@ test-tensorflow: $(INSTALLED)
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
-	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_windows.py \
+	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_array_windows.py \
 		tests/utils/test_precision.py tests/models/test_covariates.py \
 		tests/forecasting/test_checkpoint.py tests/contract/test_models.py
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py

@@ -1,5 +1,6 @@
 """What an import loads, and that our classes are registered whichever room is imported first."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 import kerastrans
 from kerastrans import heads, zoo
 from kerastrans.text import TokenAccuracy
+from kerastrans.utils import former_paths
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
@@ -105,3 +107,21 @@ def test_every_public_name_can_be_imported():
     for name in kerastrans.__all__:
         assert getattr(kerastrans, name) is not None
     assert set(kerastrans.__all__) <= set(dir(kerastrans))
+
+
+@pytest.mark.parametrize("former", former_paths._PRESENT)
+def test_a_former_path_warns_and_gives_the_same_module(former):
+    sys.modules.pop(f"kerastrans.{former}", None)
+    present = importlib.import_module(f"kerastrans.{former_paths._PRESENT[former]}")
+    with pytest.warns(FutureWarning, match=f"'kerastrans.{former}' is '{present.__name__}'"):
+        assert importlib.import_module(f"kerastrans.{former}") is present
+
+
+def test_a_path_that_never_was_is_not_found():
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("kerastrans.forecasting.nothing")
+
+
+def test_former_names_of_public_modules_warn():
+    with pytest.warns(FutureWarning, match=r"'kerastrans.scale' is 'kerastrans.partitions'"):
+        assert kerastrans.scale is kerastrans.partitions

@@ -23,7 +23,7 @@ def read_series(data, options, covariates=(), **kwargs):
         ValueError: options that are for CSV files only.
     """
     from kerastrans import datasets
-    from kerastrans.data.csv_reader import read_csv
+    from kerastrans.data.csv.reader import read_csv
 
     door = given(options, DOOR)
     if Path(data).is_dir():

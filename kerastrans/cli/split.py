@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.panel import Panel, read_panel
-from kerastrans.data.seasons import season_of
+from kerastrans.data.time.seasons import season_of
 from kerastrans.utils.validation import check_positive_integers
 
 MAX_ORIGINS, SHARE = 28, 5  # of the test part: at most so many, in a fifth of the series at most

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import read_columns
-from kerastrans.data.frequency import check_countable, countable
 from kerastrans.data.series_faults import series_faults
+from kerastrans.data.time.clock import Clock
+from kerastrans.data.time.frequency import check_countable, countable
 from kerastrans.utils.validation import NoSeriesError
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from kerastrans.data.batches import make_batches
 from kerastrans.data.covariates import KINDS
-from kerastrans.data.gaps import FILLS, last_rows, last_values
+from kerastrans.data.missing import FILLS, last_rows, last_values
 from kerastrans.data.panel import Panel
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.data.series_scales import series_scales

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from kerastrans.data.csv_reader import read_csv
+from kerastrans.data.csv.reader import read_csv
 from kerastrans.data.frames import ID, TARGET, TIME, check_frame
 
 START = pd.Timestamp("2000-01-03")  # of series that are published without dates

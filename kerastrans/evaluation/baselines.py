@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.panel import read_panel
-from kerastrans.data.seasons import seasons_of
+from kerastrans.data.time.seasons import seasons_of
 from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.observations import observed_values

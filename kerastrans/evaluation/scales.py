@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frequency import offset_of
 from kerastrans.data.panel import read_panel
-from kerastrans.data.seasons import season_of
+from kerastrans.data.time.frequency import offset_of
+from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME
 from kerastrans.evaluation.observations import as_long
 from kerastrans.utils.validation import check_positive_integers

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
-from kerastrans.data.partitions import list_partitions, read_partition
+from kerastrans.data.parquet import list_partitions, read_partition
 from kerastrans.forecasting.presets.catalog import load_trained
 from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import NoSeriesError, check_positive_integers, import_extra

@@ -8,6 +8,13 @@ from importlib.machinery import ModuleSpec
 from kerastrans.utils.deprecation import warn_former_name
 
 _PRESENT = {
+    "data.clock": "data.time.clock",
+    "data.csv_reader": "data.csv.reader",
+    "data.cuts": "data.window_index",
+    "data.gaps": "data.missing",
+    "data.partitions": "data.parquet",
+    "data.seasons": "data.time.seasons",
+    "data.windows": "data.array_windows",
     "forecasting.combining": "forecasting.selection.combination",
     "forecasting.pretrained": "forecasting.presets.pretrained",
     "forecasting.scale": "forecasting.partitions",

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel import read_panel
 from kerastrans.data.panel_windows import Windows
+from kerastrans.data.window_index import training_cuts
 
 
 def long_frame(lengths, seed=0, freq="D", start="2024-01-01"):

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from kerastrans.data import WindowScaler, fill_gaps
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.cuts import training_cuts
-from kerastrans.data.gaps import FILLS
+from kerastrans.data.missing import FILLS
 from kerastrans.data.panel import read_panel
 from kerastrans.data.panel_windows import Windows
+from kerastrans.data.window_index import training_cuts
 from tests.conftest import to_numpy
 from tests.data.test_panel import long_frame, series_of
 

@@ -9,7 +9,7 @@ import pytest
 from kerastrans import Forecaster
 from kerastrans.data.panel import read_panel
 from kerastrans.data.panel_windows import Windows
-from kerastrans.data.partitions import list_partitions, read_partition, stream_batches
+from kerastrans.data.parquet import list_partitions, read_partition, stream_batches
 
 SIZES = {"context_length": 24, "prediction_length": 8}
 

@@ -7,7 +7,7 @@ import pytest
 
 import kerastrans
 from kerastrans import Forecaster, heads
-from kerastrans.data.cuts import training_cuts
+from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.training import extra_steps
 from kerastrans.forecasting.training.defaults import held_out_steps

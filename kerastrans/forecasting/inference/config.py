@@ -8,7 +8,7 @@ import keras
 
 from kerastrans import heads
 from kerastrans.data.frames import ID, TARGET, TIME
-from kerastrans.data.gaps import FILLS
+from kerastrans.data.missing import FILLS
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.inference.losses import check_loss

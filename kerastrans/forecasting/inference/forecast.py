@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from kerastrans.data.gaps import fill_gaps
+from kerastrans.data.missing import fill_gaps
 from kerastrans.decoding.graph import history_input, takes_missing
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.state import BATCH

@@ -8,7 +8,7 @@ import numpy as np
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import ID, is_wide, to_long
 from kerastrans.data.panel import read_panel
-from kerastrans.data.partitions import first_frame, list_partitions, read_partition
+from kerastrans.data.parquet import first_frame, list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.training.defaults import resolved
 from kerastrans.utils.validation import NoSeriesError

@@ -7,8 +7,8 @@ import keras
 import numpy as np
 
 from kerastrans import heads
-from kerastrans.data.clock import Clock
 from kerastrans.data.covariates import Covariates
+from kerastrans.data.time.clock import Clock
 from kerastrans.decoding.generation import generate, is_autoregressive
 from kerastrans.decoding.sampling import generate_samples
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals

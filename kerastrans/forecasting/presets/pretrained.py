@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.frequency import offset_of
+from kerastrans.data.time.frequency import offset_of
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.state import Fitted
 from kerastrans.forecasting.presets.sources import FOLDER

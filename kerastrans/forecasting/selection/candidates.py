@@ -3,7 +3,7 @@
 import numpy as np
 
 from kerastrans import heads
-from kerastrans.data.seasons import season_of
+from kerastrans.data.time.seasons import season_of
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.presets.pretrained import from_pretrained

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerastrans.data.cuts import training_cuts
 from kerastrans.data.sampling import Sampling
+from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.selection.combination import combined
 from kerastrans.forecasting.training.defaults import HeldOut, thinned

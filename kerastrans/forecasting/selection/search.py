@@ -10,7 +10,7 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TARGET, TIME, to_long
 from kerastrans.data.panel import read_panel
-from kerastrans.data.seasons import season_of
+from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.selection.candidates import CANDIDATES, LEVELS, NAIVE, made

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kerastrans.data.frames import ID
-from kerastrans.data.seasons import seasons_of
+from kerastrans.data.time.seasons import seasons_of
 from kerastrans.forecasting.inference.config import AUTO
 
 LONG = 2000  # rows that train a model of many weights

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.cuts import training_cuts
 from kerastrans.data.frames import ID
 from kerastrans.data.panel import Panel
-from kerastrans.data.partitions import first_frame
+from kerastrans.data.parquet import first_frame
+from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.training.defaults import HeldOut, held_out
 
 

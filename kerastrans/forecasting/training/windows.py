@@ -9,10 +9,10 @@ import numpy as np
 
 from kerastrans import heads
 from kerastrans.data.batches import Endless
-from kerastrans.data.cuts import training_cuts
 from kerastrans.data.panel_windows import Windows
-from kerastrans.data.partitions import stream_batches
+from kerastrans.data.parquet import stream_batches
 from kerastrans.data.sampling import window_weights
+from kerastrans.data.window_index import training_cuts
 from kerastrans.decoding.graph import history_input, missing_inputs
 from kerastrans.forecasting.inference.reader import report_faults
 from kerastrans.forecasting.inference.serialization import written

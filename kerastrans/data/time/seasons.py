@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from kerastrans.data.frequency import DAY, offset_of, step_of
+from kerastrans.data.time.frequency import DAY, offset_of, step_of
 
 _HOUR, _YEAR = (pd.Timedelta(period).value for period in ("1h", "365.25D"))
 # Seasons of the frequencies whose steps differ in length, by the first part of their names.

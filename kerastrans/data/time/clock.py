@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from kerastrans.data import calendar
-from kerastrans.data.frequency import (
+from kerastrans.data.time import calendar
+from kerastrans.data.time.frequency import (
     FIRST,
     LAST,
     check_countable,
@@ -18,7 +18,7 @@ from kerastrans.data.frequency import (
     step_of,
     wall_clock,
 )
-from kerastrans.data.seasons import season_of, seasons_of
+from kerastrans.data.time.seasons import season_of, seasons_of
 
 __all__ = ["Clock", "season_of", "seasons_of"]
 

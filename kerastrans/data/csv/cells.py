@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.dates import parse_dates
 from kerastrans.data.frames import ID, is_real
+from kerastrans.data.time.dates import parse_dates
 
 MAX_FAULTS = 10  # that are shown
 

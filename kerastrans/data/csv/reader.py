@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.clock import Clock
-from kerastrans.data.csv_cells import Faults, read_dates, read_table, read_values
+from kerastrans.data.csv.cells import Faults, read_dates, read_table, read_values
 from kerastrans.data.frames import ID, TARGET, TIME
-from kerastrans.data.frequency import countable, offset_of
+from kerastrans.data.time.clock import Clock
+from kerastrans.data.time.frequency import countable, offset_of
 from kerastrans.utils.validation import suggest
 
 DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")

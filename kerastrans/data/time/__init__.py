@@ -1,0 +1,1 @@
+"""Time stamps: clock, frequency, seasons, dates and calendar."""
