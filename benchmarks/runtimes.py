@@ -98,7 +98,7 @@ def main():
     with tempfile.TemporaryDirectory() as parent:
         for name in PRESETS:
             forecaster = presets.load(name)
-            size = forecaster.config.context_length, forecaster.prediction_length
+            size = forecaster.context_length, forecaster.prediction_length
             windows = test_windows(presets.card(name)["data"]["name"], *size)
 
             def here(history, forecaster=forecaster):

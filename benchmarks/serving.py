@@ -51,7 +51,7 @@ def resident(process):
 async def load(address, process, seconds):
     forecaster = presets.load(PRESET)
     values = datasets.load("nyc_departures").to_numpy()
-    context = forecaster.config.context_length
+    context = forecaster.context_length
     histories = np.stack([values[i : i + context] for i in range(0, 100 * WINDOWS, 100)])
     expected = forecaster.forecast_histories({"history": histories})["forecast"]
     bodies = [json.dumps({"instances": [x.tolist()]}).encode() for x in histories]

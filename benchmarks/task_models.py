@@ -29,7 +29,7 @@ def by_default(name, task, train, seed, time_limit=900, **options):
     forecaster.fit(train, time_limit=time_limit, verbose=0)
     losses = forecaster.history.history.get("val_loss", [])
     best = f"best {min(losses):.4f}" if losses else ""
-    chosen = f"{forecaster.config.model}, context {forecaster.config.context_length}"
+    chosen = f"{forecaster.fitted.config.model}, context {forecaster.context_length}"
     return forecaster, f"{chosen}; {len(losses)} epochs; {best}"
 
 

@@ -55,5 +55,11 @@ former_paths.install()
 def _register(_):
     """Make our classes known to `keras.saving.load_model` as soon as there is a Keras."""
     importlib.import_module("kerastrans.utils.keras_internals").leave_tensorflow_out()
-    for room in ("layers", "heads", "decoding.generation", "models.parts.ensemble", "text.metrics"):
+    for room in (
+        "layers",
+        "heads",
+        "decoding.generation",
+        "models.parts.forecast_graph",
+        "text.metrics",
+    ):
         importlib.import_module(f"kerastrans.{room}")

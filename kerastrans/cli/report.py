@@ -96,7 +96,7 @@ def _write_history(folder, history):
 
 
 def _text(report, forecaster, table):
-    config, data = forecaster.config, report["data"]
+    config, data = forecaster.fitted.config, report["data"]
     lines = [
         f"{report['title']}: {report['parameters']:,} weights, {report['epochs']} epochs, "
         f"{report['training_seconds']:.0f} s",

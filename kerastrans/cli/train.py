@@ -135,7 +135,7 @@ def run_demo(options):
     forecaster.export(folder / "savedmodel")
     predicted = forecaster.predict(frame)
     here = predicted.pivot(index="ds", columns="unique_id", values=forecaster.alias)[frame.columns]
-    history = frame.to_numpy("float32")[None, -forecaster.config.context_length :]
+    history = frame.to_numpy("float32")[None, -forecaster.context_length :]
     there = run_savedmodel(folder / "savedmodel", history)[0]
     difference = float(np.abs(here.to_numpy() - there).max())
     print(f"SavedModel, in a process without kerastrans: largest difference {difference:.1e}")

@@ -111,6 +111,35 @@ class Windows:
             )
         return inputs, scales
 
+    def histories(self, chosen=slice(None), scalers=None):
+        """Raw histories of some windows, as the graph around a model takes them.
+
+        Args:
+            chosen: Which windows.
+            scalers: Dict of a name -> the `WindowScaler` by which typical scales are measured.
+
+        Returns:
+            Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
+            missing; the further inputs by name; and by the names of `scalers` the typical scale of
+            each window's series, `(windows, 1, num_channels)`.
+        """
+        numbers = np.arange(len(self))[chosen]
+        inputs = self._batch(np, list(self._tables.values()), numbers, is_training=None)
+        inputs = inputs if isinstance(inputs, dict) else {self.history: inputs}
+        inputs["history"] = inputs.pop(self.history)
+        for name, scaler in (scalers or {}).items():
+            scales, places = self._typical(scaler)
+            inputs[name] = scales[places[chosen]][:, None]
+        return inputs
+
+    def _typical(self, scaler):
+        """The typical scales of a scaler, and which of them is each window's; computed once."""
+        known = self.__dict__.setdefault("_typical_scales", {})
+        if scaler not in known:
+            ends = self.cuts if self.ends is None else self.ends
+            known[scaler] = series_scales(self.panel, scaler, self.series, ends)
+        return known[scaler]
+
     @functools.cached_property
     def _tables(self):
         """Dict of the arrays that every batch is cut from."""
@@ -122,9 +151,7 @@ class Windows:
             "first": panel.first,
             "values": panel.values,
         }
-        ends = arrays["cut"] if self.ends is None else self.ends
-        scales = series_scales(panel, self.scaler, self.series, ends)
-        arrays["typical"], arrays["typical_of"] = scales
+        arrays["typical"], arrays["typical_of"] = self._typical(self.scaler)
         if self.limits is not None:
             arrays["limits"] = np.asarray(self.limits, "int64")
         if self.fill == "last":
@@ -143,7 +170,10 @@ class Windows:
         return int(self.panel.first.min()) - self.context_length
 
     def _batch(self, xp, arrays, chosen, is_training):
-        """Inputs, and scaled targets in training or else `(center, scale)`; see `make_batches`."""
+        """Inputs, and scaled targets in training or else `(center, scale)`; see `make_batches`.
+
+        If `is_training` is None, the inputs with the history as it is.
+        """
         past_steps = self.context_length
         steps = np.arange(-past_steps, self.prediction_length)
         table = dict(zip(self._tables, arrays, strict=True))
@@ -151,17 +181,18 @@ class Windows:
         begin = xp.take(table["begin"], series)
         needs_future = is_training or "future" in table
         rows = cut[:, None] + (steps if needs_future else steps[:past_steps])
-        rows = xp.where(rows < begin[:, None], 0, rows)
+        rows = xp.where(rows < begin[:, None], 0, rows)  # row 0 is NaN
         if "limits" in table:
             rows = xp.where(rows < xp.take(table["limits"], chosen)[:, None], rows, 0)
-        seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
-        typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
-        center, scale = self.scaler.statistics(seen, xp, typical[:, None])
-        seen = self._filled(xp, table, seen, rows[:, :past_steps])
-        x = (seen - center) / scale
-        if self.history not in self.missing:
-            x = xp.where(xp.isnan(x), 0.0, x)
-        x = xp.asarray(x, dtype="float32")
+        x = seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
+        if is_training is not None:
+            typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
+            center, scale = self.scaler.statistics(seen, xp, typical[:, None])
+            seen = self._filled(xp, table, seen, rows[:, :past_steps])
+            x = (seen - center) / scale
+            if self.history not in self.missing:
+                x = xp.where(xp.isnan(x), 0.0, x)
+            x = xp.asarray(x, dtype="float32")
         inputs = {self.history: x}
         if "past" in table:
             inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
@@ -180,6 +211,8 @@ class Windows:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
         if len(inputs) == 1 and not self.decoder:
             inputs = x
+        if is_training is None:
+            return inputs
         if not is_training:
             return inputs, (center, scale)
         targets = xp.take(table["values"], rows[:, past_steps:], axis=0)

@@ -112,6 +112,14 @@ class WindowScaler:
         return self.kind is None
 
     @property
+    def equivariance(self):
+        """What may be done to a window so that the same is done to what is forecast from it.
+
+        "affine" or "scale", see `kerastrans.data.pivot`; "" for windows as they are.
+        """
+        return {"standard": "affine", "mase": "affine", "mean_abs": "scale", None: ""}[self.kind]
+
+    @property
     def least_spread(self):
         """The least standard deviation by which a network should divide a window once more.
 

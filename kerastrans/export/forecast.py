@@ -9,7 +9,8 @@ from kerastrans import __version__, heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import inputs_of, takes_missing
 from kerastrans.decoding.samplers import FeedBack
-from kerastrans.export.scaling import check_scaler, unscaled
+from kerastrans.export.scaling import check_scaler, unscaled, without_typical
+from kerastrans.models.parts.forecast_graph import TYPICAL
 from kerastrans.utils.validation import check_positive_integers, check_prediction_length
 
 
@@ -35,12 +36,15 @@ class Forecast:
         return json.dumps(self.metadata, default=str)
 
 
-def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, batch_size=None):
+def forecast_of(
+    model, *, scaler=None, fill=None, prediction_length=None, metadata=None, batch_size=None
+):
     """The `Forecast` of a model, checked: what cannot be exported is refused before it is traced.
 
     Args:
         model: Keras model, see `export_savedmodel`.
         scaler: see `export_savedmodel`.
+        fill: see `export_savedmodel`.
         prediction_length: int, see `export_savedmodel`.
         metadata: dict, see `export_savedmodel`.
         batch_size: int, of every input and output; None for any.
@@ -71,13 +75,13 @@ def forecast_of(model, *, scaler=None, prediction_length=None, metadata=None, ba
     predict = (_decoding if decodes else _direct)(model, prediction_length)
     inputs = {"history": history}
     if not decodes:
-        inputs |= {tensor.name: tensor for tensor in further}
+        inputs |= {x.name: x for x in further if not x.name.startswith(TYPICAL)}
     signature = [
         tf.TensorSpec((batch_size, *tensor.shape[1:]), tensor.dtype, name=name)
         for name, tensor in inputs.items()
     ]
     facts = describe(model, inputs, prediction_length)
-    function = unscaled(predict, head, scaler, takes_missing(model))
+    function = unscaled(predict, model, head, scaler, takes_missing(model), fill)
     return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
 
 
@@ -135,10 +139,13 @@ def _decoding(model, prediction_length):
 def _direct(model, prediction_length):
     """From scaled history, and what else the model takes, to its scaled forecast."""
     check_prediction_length(model, prediction_length)
-    names = sorted((tensor.name for tensor in model.inputs), key=lambda name: name != "history")
+    call, names = without_typical(model, lambda inputs: _call(model, inputs))
+    names = sorted(names, key=lambda name: name != "history")
+    return lambda *tensors: call(dict(zip(names, tensors, strict=True)))
 
-    def predict(*tensors):
-        inputs = dict(zip(names, tensors, strict=True)) if len(names) > 1 else tensors[0]
-        return model(inputs, training=False)
 
-    return predict
+def _call(model, inputs):
+    """Call a model on a dict of its inputs, or on the only one of them."""
+    if len(inputs) == 1:
+        (inputs,) = inputs.values()
+    return model(inputs, training=False)

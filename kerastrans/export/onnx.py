@@ -25,6 +25,7 @@ def export_onnx(
     path: PathLike,
     *,
     scaler: Any = None,
+    fill: str | None = None,
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Path:
@@ -37,6 +38,7 @@ def export_onnx(
         model: see `export_savedmodel`.
         path: file to write, which must not exist.
         scaler: see `export_savedmodel`.
+        fill: see `export_savedmodel`.
         prediction_length: int, see `export_savedmodel`.
         metadata: dict, see `export_savedmodel`.
 
@@ -61,8 +63,8 @@ def export_onnx(
     tf2onnx = import_extra("tf2onnx", "an ONNX file", "onnx")
     path = Path(path)
     check_new(path)
-    options = {"scaler": scaler, "prediction_length": prediction_length, "metadata": metadata}
-    forecast = forecast_of(model, **options)
+    options = {"prediction_length": prediction_length, "metadata": metadata}
+    forecast = forecast_of(model, scaler=scaler, fill=fill, **options)
     import tensorflow as tf
 
     function = tf.function(forecast.function, input_signature=forecast.signature)

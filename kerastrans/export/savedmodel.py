@@ -19,6 +19,7 @@ def export_savedmodel(
     path: PathLike,
     *,
     scaler: Any = None,
+    fill: str | None = None,
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Path:
@@ -37,6 +38,8 @@ def export_savedmodel(
             encoder's input, or a direct one as `kerastrans.zoo` builds them.
         path: folder to write, which must not exist.
         scaler: `StandardScaler` or `WindowScaler` that the model was trained with; None for none.
+        fill: What the model was trained to see of a missing value: None, "last" for the last value
+            before it in the context, "zero".
             A `WindowScaler` takes NaN in the history for a missing value, and histories of any
             magnitude that float32 holds.
         prediction_length: int, steps to forecast. A direct model's is its own, and may be left
@@ -70,6 +73,7 @@ def export_savedmodel(
             model,
             folder,
             scaler=scaler,
+            fill=fill,
             prediction_length=prediction_length,
             metadata=metadata,
         )

@@ -2,8 +2,16 @@
 
 import keras
 import numpy as np
+from keras import ops
 
+from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
+from kerastrans.models.parts.forecast_graph import (
+    TYPICAL,
+    WindowScaling,
+    equivariance_of,
+    typical_inputs,
+)
 
 
 def check_scaler(model, head, scaler, num_channels):
@@ -18,58 +26,71 @@ def check_scaler(model, head, scaler, num_channels):
         head.rescale(parameters, np.zeros(num_channels), np.ones(num_channels))
 
 
-def unscaled(predict, head, scaler, takes_missing):
-    """The function from raw history, and the model's further inputs, to the head's outputs.
+def unscaled(predict, model, head, scaler, takes_missing, fill=None):
+    """Return the function from raw history, and further inputs, to the head's outputs.
+
+    It does what `kerastrans.forecasting.inference.forecast.forecast_arrays` does, by the same
+    layers, but finds the pivot and the unit of each window in float32.
 
     Args:
-        predict: function from scaled history `(batch, context_length, num_channels)`, and the
+        predict: Function from scaled history `(batch, context_length, num_channels)`, and the
             further inputs, to the head's parameters `(batch, prediction_length, num_channels[,
             head.size])`.
-        head: of the model.
+        model: Keras model that forecasts.
+        head: Head of the model.
         scaler: `StandardScaler`, `WindowScaler` or None.
-        takes_missing: bool, whether `predict` takes NaN for a missing value; otherwise it gets 0.
+        takes_missing: Whether `predict` takes NaN for a missing value; otherwise it gets 0.
+        fill: What the model sees of a missing value: None, "last" or "zero".
     """
-    import tensorflow as tf
-
-    by_window = isinstance(scaler, WindowScaler)
-    if scaler is None or scaler.is_identity:  # counts stay as they are
-
-        def function(history, *further):
-            if not takes_missing:
-                history = tf.where(tf.math.is_nan(history), 0.0, history)
-            return head.outputs(predict(history, *further))
-
-        return function
+    if isinstance(scaler, StandardScaler):
+        equivariance, scale_windows = "", _by_constants(scaler, takes_missing)
+    else:
+        scaler = WindowScaler(None) if scaler is None else scaler
+        equivariance = equivariance_of(model, scaler, fill)
+        scale_windows = WindowScaling(scaler.kind, scaler.season, not takes_missing, fill)
 
     def function(history, *further):
-        if by_window:
-            unit = _unit(history)
-            history = history / unit
-        center, scale = scaler.statistics(history, keras.ops)
-        x = (history - center) / scale
-        if not takes_missing:
-            x = tf.where(tf.math.is_nan(x), 0.0, x)
-        parameters = head.rescale(predict(x, *further), center, scale)
-        if by_window:
-            parameters = head.rescale(parameters, tf.zeros_like(unit), unit)
+        history, pivot, unit = pivot_windows(history, equivariance, ops)
+        x, center, scale = scale_windows(history)
+        parameters = predict(x, *further)
+        if not scaler.is_identity:
+            parameters = head.rescale(parameters, center, scale)
+        if equivariance:
+            parameters = head.rescale(parameters, pivot, unit)
         return head.outputs(parameters)
 
     return function
 
 
-def _unit(history):
-    """A power of two near the largest magnitude of each window, `(batch, 1, num_channels)`.
+def _by_constants(scaler, takes_missing):
+    """As `WindowScaling`, by one centre and scale for all windows."""
 
-    Python computes a window's statistics in float64. Here they are float32, whose squares overflow
-    from 2e19 on and vanish below 1e-19. Divided by a power of two nothing is rounded, and of 1e-5
-    to 6e4 the power is 1.
+    def scale_windows(history):
+        center, scale = scaler.statistics(history, keras.ops)
+        x = (history - center) / scale
+        if not takes_missing:
+            x = ops.where(ops.isnan(x), ops.zeros_like(x), x)
+        return x, center, scale
+
+    return scale_windows
+
+
+def without_typical(model, predict):
+    """Return `predict` without the model's inputs for typical scales, and the inputs that remain.
+
+    An exported file sees windows, but no series: the typical scales are 0, which stands for not
+    known.
+
+    Args:
+        model: Functional Keras model.
+        predict: Function of the model's inputs by name.
     """
-    import tensorflow as tf
+    typical = typical_inputs(model)
+    names = [x.name for x in model.inputs if not x.name.startswith(TYPICAL)]
 
-    magnitude = tf.abs(tf.where(tf.math.is_nan(history), 0.0, history))
-    largest = tf.reduce_max(magnitude, axis=1, keepdims=True)
-    unit = tf.ones_like(largest)
-    for power in (32, 64, 96):
-        unit = tf.where(largest >= 2.0 ** (power - 16), 2.0**power, unit)
-        unit = tf.where((largest < 2.0 ** (16 - power)) & (largest > 0.0), 2.0**-power, unit)
-    return unit
+    def call(inputs):
+        history = next(iter(inputs.values()))
+        unknown = ops.zeros_like(history[:, :1])
+        return predict({**inputs, **dict.fromkeys(typical, unknown)})
+
+    return call, names

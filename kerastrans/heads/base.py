@@ -45,6 +45,8 @@ class Head(keras.layers.Layer):
             that a forecast made from little can have a larger spread, see
             `kerastrans.layers.MissingHistory`.
         spread: float, by which all spreads are multiplied; `kerastrans.Forecaster.fit` measures it.
+        equivariance: "affine" or "scale" if the whole model does to its forecast what is done to
+            its history; "" if that is not known.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Returns:
@@ -66,10 +68,11 @@ class Head(keras.layers.Layer):
     lower_bound = None
     interval_levels = None
 
-    def __init__(self, sees_missing=False, spread=1.0, **kwargs):
+    def __init__(self, sees_missing=False, spread=1.0, equivariance="", **kwargs):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
         self.sees_missing = sees_missing
         self.spread = spread
+        self.equivariance = equivariance
 
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
         """The end of a model's graph: this head applied to raw values, see the call arguments.
@@ -191,4 +194,5 @@ class Head(keras.layers.Layer):
 
     def get_config(self):
         """The arguments of the constructor."""
-        return {**super().get_config(), "sees_missing": self.sees_missing, "spread": self.spread}
+        own = {name: getattr(self, name) for name in ("sees_missing", "spread", "equivariance")}
+        return {**super().get_config(), **own}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from kerastrans.decoding.graph import inputs_of, missing_inputs
 from kerastrans.export.forecast import describe
+from kerastrans.models.parts.forecast_graph import TYPICAL
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.hosts import HostCheck
 from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
@@ -70,7 +71,9 @@ def create_app(
     history, *further = inputs_of(forecaster.model)
     # What an autoregressive model decodes from is its own.
     symbols = {"history": history}
-    symbols |= {x.name: x for x in further if x.name != "decoder_inputs"}
+    symbols |= {
+        x.name: x for x in further if x.name != "decoder_inputs" and not x.name.startswith(TYPICAL)
+    }
     missing = missing_inputs(forecaster.model) | {"history"}
     facts = describe(forecaster.model, symbols, forecaster.prediction_length)
     lock = threading.Lock()  # one thread at a time compiles and runs the model

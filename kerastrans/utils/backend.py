@@ -60,7 +60,7 @@ def compile_inference(model):
             keras.ops.convert_to_tensor(array, dtype=symbol.dtype)
             for array, symbol in zip(arrays, model.inputs, strict=True)
         ]
-        return keras.ops.convert_to_numpy(function(*tensors))
+        return keras.tree.map_structure(keras.ops.convert_to_numpy, function(*tensors))
 
     return run
 

@@ -40,7 +40,7 @@ def test_it_forecasts_the_median_or_the_mean_of_its_members(points, how, functio
     alone = [x.predict(FRAME)["nlinear"] for x in points]
     found = combined.predict(FRAME)["ensemble"]
     np.testing.assert_allclose(found, function(alone, axis=0), rtol=1e-5)
-    assert combined.config.context_length == 12
+    assert combined.context_length == 12
 
 
 def test_quantiles_are_combined_level_by_level_and_do_not_cross(quantiles):
@@ -113,7 +113,6 @@ def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
             r"forecasters\[1\] \(nlinear\) has prediction_length 2, the fir",
         ),
         ({"head": "point"}, "has quantile levels None, the first one has"),
-        ({"fill": "last"}, r"has fill='last', which no model does: give fill=None"),
         ({"head": "normal"}, "has a NormalHead: what is combined are points or quantiles"),
         ({"name": "cyclenet", "cycle_length": 7}, r"its model takes \['position'\]"),
     ],
@@ -135,3 +134,34 @@ def test_nothing_and_what_is_not_trained_are_refused(quantiles):
         kerastrans.combine([Forecaster("nlinear", 6, 3)])
     with pytest.raises(ValueError, match="how must be one of 'median', 'mean', got 'mode'"):
         kerastrans.combine(quantiles, "mode")
+
+
+def odd_series():
+    """Series that float32 or a single window would judge wrongly."""
+    rng = np.random.default_rng(0)
+    steps = np.arange(90)
+    live = 10 + 3 * np.sin(2 * np.pi * steps / 7) + rng.normal(0, 0.5, 90)
+    stuck = np.where(steps < 50, live, live[50])
+    burst = np.where(steps % 45 < 3, 20.0, 0.0)
+    values = {"live": live, "stuck": stuck, "burst": burst, "flat": np.full(90, 7.5)}
+    values |= {f"level {level:.0e}": level + live for level in (1e6, 1e7, 1e8, 1e9)}
+    values |= {"small": 1e-8 * live, "large": 1e12 * live}
+    dates = pd.date_range("2024-01-01", periods=90)
+    frames = [pd.DataFrame({"unique_id": x, "ds": dates, "y": y}) for x, y in values.items()]
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize("how", ["mean", "median"])
+def test_it_forecasts_odd_series_as_its_members_do(how):
+    options = [{}, {"name": "rlinear", "context_length": 14}, {"fill": "last"}]
+    options.append({"scaler": "mase", "name": "dlinear", "moving_average": 5})
+    members = [trained(**{"context_length": 8, **x}) for x in options]
+    combined = kerastrans.combine(members, how, alias="x")
+    frame = odd_series()
+    found = combined.predict(frame).drop(columns="ds").set_index("unique_id")
+    alone = [x.predict(frame).iloc[:, 2:].to_numpy() for x in members]
+    expected = getattr(np, how)(alone, axis=0)
+    # The medians of the quantiles need not be in order, the bounds of a frame are.
+    size = frame.groupby("unique_id")["y"].std().clip(lower=1e-6 * 7.5)
+    error = np.abs(found - expected).max(axis=1).groupby(level=0).max() / size
+    assert (error < 1e-5).all(), error

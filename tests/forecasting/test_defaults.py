@@ -59,7 +59,7 @@ def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast
     frame = many_short()
     options = {"prediction_length": 6, "optimizer": keras.optimizers.Adam()}  # keeps them held out
     forecaster = Forecaster("nlinear", **options).fit(frame, time_limit=1e-6, verbose=0)
-    assert forecaster.config.context_length == 8
+    assert forecaster.context_length == 8
     fitted, (ends,) = forecaster.fitted, {*forecaster.fitted.chosen_by.values()}
     assert len(fitted.chosen_by) == 12  # a fifth
     assert len(fitted.trained) == 48
@@ -89,22 +89,22 @@ def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast
 def test_the_context_is_chosen_by_frequency_and_lengths(freq, length, horizon, context):
     frame = wave(length, freq=freq)
     forecaster = Forecaster("last_value", None, horizon).fit(frame)
-    assert forecaster.config.context_length == context
-    assert forecaster.clone().config.context_length is None
-    assert Forecaster("last_value", 9, horizon).fit(frame).config.context_length == 9
+    assert forecaster.context_length == context
+    assert forecaster.clone().context_length is None
+    assert Forecaster("last_value", 9, horizon).fit(frame).context_length == 9
 
 
 @pytest.mark.slow
 def test_a_chosen_context_is_kept_in_the_file_and_by_a_further_fit(tmp_path):
     frame = wave(200)
     forecaster = Forecaster("nlinear", prediction_length=7).fit(frame, epochs=1, verbose=0)
-    context = forecaster.config.context_length
+    context = forecaster.context_length
     forecaster.save(tmp_path / "saved")
     loaded = Forecaster.load(tmp_path / "saved")
-    assert loaded.config.context_length == context
+    assert loaded.context_length == context
     pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
     forecaster.fit(wave(40), epochs=1, verbose=0)
-    assert forecaster.config.context_length == context
+    assert forecaster.context_length == context
     rows = forecaster.backtest(wave(60), windows=2, refit=True, epochs=1, verbose=0)
     assert len(rows) == 14
 
@@ -118,7 +118,7 @@ def test_a_failed_fit_chooses_no_context():
     forecaster = Forecaster("nlinear", prediction_length=7)
     with pytest.raises(ValueError, match="no window to train on"):
         forecaster.fit(wave(5), epochs=1, verbose=0)
-    assert forecaster.config.context_length is None
+    assert forecaster.context_length is None
 
 
 @pytest.mark.slow
@@ -236,7 +236,7 @@ def test_what_was_chosen_forecasts_and_a_clone_chooses_anew():
     forecaster = Forecaster(prediction_length=4)
     assert repr(forecaster) == "Forecaster('auto', None, 4)"
     forecaster.fit(wave(60, freq="YS"), epochs=1, steps_per_epoch=1, verbose=0)
-    assert forecaster.config.model == "tide"
+    assert forecaster.fitted.config.model == "tide"
     assert forecaster.clone().config.model == "auto"
     assert len(forecaster.predict(wave(60, freq="YS"))) == 4
 

@@ -137,13 +137,12 @@ def test_calibrated_by_groups_it_is_saved_and_loaded(options, method, frame, tmp
 def test_the_default_step_spreads_the_origins_over_rows_not_seen(frame):
     forecaster = baseline(frame)
     panel = forecaster.reader.panel(head_of(frame, 200))
-    config = forecaster.config
 
     def step(windows, trained=None, chosen_by=None):
         ends = dict.fromkeys(NOISE, panel.first[0] + trained) if trained else {}
         chosen = {"b": panel.first[0] + chosen_by} if chosen_by else {}
         fitted = replace(forecaster.fitted, trained=ends, chosen_by=chosen)
-        return calibration_step(config, fitted, panel, windows)
+        return calibration_step(fitted, panel, windows)
 
     room = 200 - CONTEXT - HORIZON
     assert step(10) == HORIZON

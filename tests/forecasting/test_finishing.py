@@ -9,11 +9,11 @@ import kerastrans
 from kerastrans import Forecaster, heads
 from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training import extra_steps
 from kerastrans.forecasting.training.defaults import held_out_steps
 from kerastrans.forecasting.training.loop import DivergedError
 from kerastrans.forecasting.training.spread import mean_distance
-from kerastrans.forecasting.training.windows import windows_of
 
 SIZE = 12, 6
 END = 36  # a tenth of the series, of whole forecasts
@@ -91,9 +91,7 @@ def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
     class Width(extra_steps.Width):
         def give(self, fitted, has_seen=False):
             wanted.append(self.distance * self.factor)
-            narrow = mean_distance(
-                heads.of(fitted.model), forecast_windows(self.config, fitted, self.windows)
-            )
+            narrow = mean_distance(heads.of(fitted.model), forecast_windows(fitted, self.windows))
             assert narrow < 0.9 * self.distance
             super().give(fitted, has_seen)
 
@@ -101,8 +99,8 @@ def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
     forecaster = Forecaster("nhits", *SIZE, hidden_dim=64).fit(frame, verbose=0)
     panel = forecaster.reader.panel(frame)
     _, cuts = training_cuts(panel, *SIZE, held_out=END)
-    windows = windows_of(forecaster.config, forecaster.model, panel, *cuts)
-    forecasts = forecast_windows(forecaster.config, forecaster.fitted, windows)
+    windows = windows_of(forecaster.fitted, panel, *cuts)
+    forecasts = forecast_windows(forecaster.fitted, windows)
     found = mean_distance(heads.of(forecaster.model), forecasts)
     assert found == pytest.approx(wanted[0], rel=1e-3)
 

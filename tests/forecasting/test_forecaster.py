@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import warnings
 
@@ -229,7 +230,7 @@ def test_constant_short_and_gappy_series_are_forecast(trained):
     assert np.isfinite(found["nlinear"]).all()
     np.testing.assert_allclose(found.loc[found["unique_id"] == "k", "nlinear"], 5.0, atol=1.5)
     refusing = Forecaster(trained.model, CONTEXT, HORIZON, short="refuse")
-    refusing.fitted = trained.fitted
+    refusing.fitted = dataclasses.replace(trained.fitted, config=refusing.config)
     with pytest.warns(UserWarning, match="'s' has 3 steps, fewer than the context's 14"):
         assert set(refusing.predict(data)["unique_id"]) == {"k", "g"}
 

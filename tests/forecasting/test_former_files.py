@@ -29,7 +29,7 @@ def quick_or_slow(names):
 
 def history(forecaster):
     channels, clock = forecaster.fitted.channels, forecaster.fitted.clock
-    length, count = forecaster.config.context_length + 30, len(channels)
+    length, count = forecaster.context_length + 30, len(channels)
     steps = np.arange(length)[:, None]
     waves = 1 + 0.3 * np.sin(2 * np.pi * steps / 24 + np.arange(count))
     noise = np.random.default_rng(0).normal(size=(length, count))

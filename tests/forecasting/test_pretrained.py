@@ -11,7 +11,11 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster
 from kerastrans.export.savedmodel import run_savedmodel
-from kerastrans.forecasting.training.fine_tuning import head_layers, settled, trainee
+from kerastrans.forecasting.training.fine_tuning import (
+    head_layers,
+    merge_adapters,
+    prepare_for_fine_tuning,
+)
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
@@ -67,7 +71,7 @@ def test_it_forecasts_at_once_what_the_arrays_give(folder):
     series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
     expected = pretrained.load(folder).forecast(series, STEPS, [0.1, 0.5, 0.9])
     quantiles = np.concatenate([x["quantiles"][0] for x in expected])
-    assert forecaster.config.context_length == 40  # as many as the model reads
+    assert forecaster.context_length == 40  # as many as the model reads
     assert forecaster.alias == "tiny-bolt"
     quantiles[:, [0, 2]] = np.sort(quantiles[:, [0, 2]])  # as rows have them
     columns = ["tiny-bolt-lo-80", "tiny-bolt", "tiny-bolt-hi-80"]
@@ -162,7 +166,7 @@ def test_a_backtest_with_refit_begins_with_the_published_weights(folder):
 @pytest.mark.parametrize("trainable", ["all", "lora", "head"])
 def test_the_card_counts_what_is_trained(folder, trainable):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable=trainable, lora_rank=2)
-    copy = trainee(forecaster.config, forecaster.fitted)
+    copy = prepare_for_fine_tuning(forecaster.fitted)
     counted = sum(np.prod(weight.shape) for weight in copy.trainable_weights)
     assert forecaster.card["trainable_parameters"] == counted
     assert forecaster.card["parameters"] == forecaster.model.count_params()
@@ -199,11 +203,11 @@ def test_the_loss_falls(folder):
 
 def test_adapters_are_added_to_the_weights(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
-    adapted = trainee(forecaster.config, forecaster.fitted)
+    adapted = prepare_for_fine_tuning(forecaster.fitted)
     rng = np.random.default_rng(0)
     for layer in dense(adapted):
         layer.lora_kernel_b.assign(rng.normal(0, 0.1, layer.lora_kernel_b.shape))
-    merged = settled(forecaster.fitted, adapted)
+    merged = merge_adapters(forecaster.fitted, adapted)
     history = rng.normal(size=(3, 16, 1)).astype("float32")
     found, expected, before = (
         keras.ops.convert_to_numpy(model(history)) for model in (merged, adapted, forecaster.model)
@@ -216,8 +220,8 @@ def test_adapters_are_added_to_the_weights(folder):
 
 def test_adapters_that_are_not_trained_change_nothing(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
-    copy = trainee(forecaster.config, forecaster.fitted)
-    merged = settled(forecaster.fitted, copy)
+    copy = prepare_for_fine_tuning(forecaster.fitted)
+    merged = merge_adapters(forecaster.fitted, copy)
     np.testing.assert_equal(weights(merged), weights(forecaster.model))
 
 

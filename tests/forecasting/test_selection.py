@@ -91,7 +91,7 @@ def test_an_export_forecasts_what_it_forecasts(two, tmp_path):
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
     selected.export(tmp_path / "exported")
-    context = selected.config.context_length
+    context = selected.context_length
     histories = np.stack(
         [part["y"].to_numpy()[-context:] for _, part in frame.groupby("unique_id")]
     )
@@ -172,7 +172,7 @@ def test_yearly_series_have_no_calendar_and_each_candidate_once(two, monkeypatch
     selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
     names = sorted(selected.leaderboard["model"])
     assert names == ["ensemble", "nlinear", "seasonal_naive"]
-    assert not selected.config.calendar
+    assert not selected.fitted.config.calendar
     assert np.isfinite(selected.predict(frame, levels=[80]).filter(like="ensemble")).all(axis=None)
 
 

@@ -130,5 +130,5 @@ def test_what_cannot_validate_is_refused_and_changes_nothing(frame, options, err
 def test_a_backtest_that_trains_anew_refuses_it(frame):
     train, end = split(frame, 14)
     forecaster = Forecaster("nlinear", *SIZE)
-    with pytest.raises(ValueError, match="validation and refit=True exclude each other"):
+    with pytest.raises(ValueError, match="validation and refit=True cannot be combined"):
         forecaster.backtest(train, refit=True, validation=end, **QUICK)

@@ -8,7 +8,7 @@ from scipy import stats
 
 from kerastrans import Forecaster, heads
 from kerastrans.forecasting.inference.forecast import forecast_windows
-from kerastrans.forecasting.training.windows import windows_of
+from kerastrans.forecasting.inference.windows import windows_of
 
 CONTEXT, HORIZON = 96, 12
 SMALL = {
@@ -125,9 +125,8 @@ def test_intermittent_demand_is_forecast_nearly_as_well_as_its_law_allows(name, 
     forecaster = fitted(name, demand(60, 300)[1], epochs, **options)
     rates, test = demand(200, CONTEXT + HORIZON)
     panel = forecaster.reader.panel(long_frame(test[:, :CONTEXT]))
-    config, state = forecaster.config, forecaster.fitted
-    chosen = windows_of(config, state.model, panel, np.arange(len(panel)), panel.cuts)
-    forecasts = forecast_windows(config, state, chosen)
+    chosen = windows_of(forecaster.fitted, panel, np.arange(len(panel)), panel.cuts)
+    forecasts = forecast_windows(forecaster.fitted, chosen)
     parameters, targets = forecasts.parameters[:, :, 0], test[:, CONTEXT:]
     values = np.arange(40)
 

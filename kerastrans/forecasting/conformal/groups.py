@@ -1,12 +1,12 @@
 """Series by group, and how large their residuals are, for intervals of their own."""
 
-import warnings
 from numbers import Real
 
 import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID
+from kerastrans.utils.user_warnings import warn_user
 
 SMALLEST = 1e-3  # of the mean size: a series that was forecast exactly divides by no zero
 
@@ -121,8 +121,7 @@ def sizes_of(names, sizes):
 def _warn_of_others(others, names, lack):
     """Warn of series whose intervals are those of all series."""
     if len(others):
-        warnings.warn(
+        warn_user(
             f"{len(set(others))} of {len(set(names))} series have {lack}, {others[0]!r} is the "
             "first: their intervals are those of all series.",
-            stacklevel=5,
         )

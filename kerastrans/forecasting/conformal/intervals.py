@@ -1,12 +1,12 @@
 """Conformal intervals of one model: of all series, and of groups of them."""
 
-import warnings
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from kerastrans.forecasting.conformal.group_intervals import GroupIntervals
 from kerastrans.forecasting.conformal.offsets import windows_needed
+from kerastrans.utils.user_warnings import warn_user
 
 
 @dataclass(frozen=True)
@@ -105,17 +105,16 @@ class ConformalIntervals(GroupIntervals):
                     widths[level][rows] = width
         return widths, replace(later, groups=members)
 
-    def warn_of_few(self, stacklevel=2):
+    def warn_of_few(self):
         """Warn where a level asks for more independent origins than calibrated."""
         parts = {"": self} | {f" in group {x!r}": part for x, part in self.groups.items()}
         where, part = min(parts.items(), key=lambda item: item[1].effective_origins)
         few = [x for x in self.offsets if part.effective_origins < windows_needed(x)]
         if few:
-            warnings.warn(
+            warn_user(
                 f"{few[-1]:g} % needs {windows_needed(few[-1])} calibration origins that do not "
                 f"overlap, got {part.effective_origins}{where}: coverage may be far off. Give more "
                 "windows, or a step of prediction_length.",
-                stacklevel=stacklevel + 1,
             )
 
     @classmethod

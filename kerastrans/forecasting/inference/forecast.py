@@ -1,57 +1,81 @@
-"""From windows, or arrays of raw histories, to forecasts in the units of the series."""
+"""Forecasts in the units of the series, from windows or from arrays of raw histories."""
 
 import numpy as np
 
-from kerastrans.data.missing import fill_gaps
-from kerastrans.decoding.graph import history_input, takes_missing
+from kerastrans.data.pivot import pivot_windows
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
+from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import BATCH
+from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.models.parts.forecast_graph import TYPICAL
 from kerastrans.utils.validation import check_finite_output
 
 
-def forecast_windows(config, fitted, windows):
-    """`Forecasts` of some windows.
+def predict_frame(state, frame, future, static, report):
+    """Return the `Forecasts` of the steps after each series of a frame.
 
     Args:
-        config: `Config`.
-        fitted: `Fitted`.
-        windows: `Windows`, at least one.
+        state: `FittedState`.
+        frame: See `Forecaster.predict`.
+        future: See `Forecaster.predict`.
+        static: See `Forecaster.predict`.
+        report: Function of the panel, which is given the series that are left out.
+    """
+    reader = Reader.like(state)
+    panel = reader.with_future(reader.panel(frame, static, future))
+    windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
+    silent = np.flatnonzero(~windows.observed())
+    panel = panel.without(
+        dict.fromkeys(silent, f"no value in its last {state.config.context_length} steps")
+    )
+    report(panel)
+    return forecast_windows(state, windows_of(state, panel, np.arange(len(panel)), panel.cuts))
+
+
+def forecast_windows(state, windows):
+    """Return the `Forecasts` of some windows, at least one.
 
     Raises:
-        ValueError: a forecast that float64 cannot hold.
+        ValueError: A history that float32, or a forecast that float64 cannot hold.
     """
-    parts, scales = [], []
+    parts = []
     for start in range(0, len(windows), BATCH):
-        inputs, (center, scale) = windows.arrays(slice(start, start + BATCH))
-        parts.append(_rescaled(config, fitted, inputs, center, scale))
-        scales.append(scale)
-    parameters = np.concatenate(parts)
+        chosen = slice(start, start + BATCH)
+        parts.append(forecast_arrays(state, windows.histories(chosen, state.typical)))
+    parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
     parameters[~windows.observed()] = np.nan  # there was nothing to forecast from
-    return Forecasts(windows, fitted.head, parameters, np.concatenate(scales))
+    return Forecasts(windows, state.head, parameters, scales)
 
 
-def forecast_arrays(config, fitted, inputs):
-    """Parameters of the forecasts of raw histories, `(batch, prediction_length, ...)`, float64.
+def forecast_arrays(state, inputs):
+    """Forecast raw histories: every forecast in Python is made here.
+
+    The graph computes in float32. It sees each window less a pivot in a unit of its own, which
+    are found, and undone in the forecast, in float64.
 
     Args:
-        config: `Config`.
-        fitted: `Fitted`.
-        inputs: dict of arrays by the names of the model's inputs; see
-            `Forecaster.forecast_histories`.
+        state: `FittedState`.
+        inputs: Dict of arrays by the names of the model's inputs, see
+            `Forecaster.forecast_histories`, perhaps with the typical scales of the series.
+
+    Returns:
+        Parameters `(batch, prediction_length, num_channels[, size])`, and the scale of each window
+        `(batch, 1, num_channels)`, float64, in the units of the series.
     """
     history = np.asarray(inputs["history"], "float64")
-    center, scale = config.scaler.statistics(history)
-    scaled = ((fill_gaps(history, config.fill) - center) / scale).astype("float32")
-    if not takes_missing(fitted.model):
-        scaled = np.nan_to_num(scaled)
-    further = {name: value for name, value in inputs.items() if name != "history"}
-    inputs = {history_input(fitted.model).name: scaled, **further} if further else scaled
-    return _rescaled(config, fitted, inputs, center, scale)
-
-
-def _rescaled(config, fitted, inputs, center, scale):
-    parameters = fitted.run(inputs, config).astype("float64")
-    if config.scaler.is_identity:
-        return parameters
-    return fitted.head.rescale(parameters, center, scale)
+    with np.errstate(over="ignore", invalid="ignore"):
+        relative, pivot, unit = pivot_windows(history, state.equivariance)
+        relative = relative.astype("float32")
+    if np.isinf(relative).any():
+        raise ValueError("history has values that float32 cannot hold.")
+    typical = dict.fromkeys(state.typical, np.zeros_like(pivot))
+    typical |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
+    others = {x: y for x, y in inputs.items() if x != "history" and x not in typical}
+    typical = {name: (x / unit).astype("float32") for name, x in typical.items()}
+    parameters, scale = state.run({"history": relative, **typical, **others})
+    parameters, scale = parameters.astype("float64"), scale.astype("float64")
+    if not state.equivariance:
+        return parameters, scale
+    is_scaled = not state.config.scaler.is_identity
+    return state.head.rescale(parameters, pivot, unit), scale * unit if is_scaled else scale

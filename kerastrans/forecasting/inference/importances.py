@@ -5,15 +5,16 @@ import pandas as pd
 
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.inspection import variable_importances
-from kerastrans.forecasting.training.windows import windows_of
+from kerastrans.forecasting.inference.windows import windows_of
 
 
-def importances_frame(config, fitted, panel):
+def importances_frame(state, panel):
     """Rows "kind", "variable", "share"; the windows end where the series of the panel do."""
+    config = state.config
     cuts = panel.cuts - config.prediction_length
-    windows = windows_of(config, fitted.model, panel, np.arange(len(panel)), cuts)
-    shares = variable_importances(fitted.model, windows.arrays()[0])
-    names = {kind: [c.name for c in getattr(fitted.covariates, kind)] for kind in KINDS}
+    windows = windows_of(state, panel, np.arange(len(panel)), cuts)
+    shares = variable_importances(state.model, windows.arrays()[0])
+    names = {kind: [c.name for c in getattr(state.covariates, kind)] for kind in KINDS}
     if config.calendar:
         names["future"] += [f"{n} {wave}" for n in panel.clock.calendar_names for wave in _WAVES]
     channels = list(panel.names[0]) if panel.num_channels > 1 else ["y"]

@@ -1,10 +1,9 @@
 """The loss that trains a forecaster, and what it asks of the scaler."""
 
-import warnings
-
 from kerastrans import heads
 from kerastrans.data.scaling import SHIFTING
 from kerastrans.heads.point_error import POINT_ERRORS, RELATIVE
+from kerastrans.utils.user_warnings import warn_user
 
 
 def loss_of(config, head):
@@ -64,7 +63,6 @@ def report_zeros(loss, zeros):
         zeros: int, values of the training data that are 0.
     """
     if zeros and getattr(loss, "error", None) == "mape":
-        warnings.warn(
+        warn_user(
             f"loss 'mape' leaves out {zeros} values that are 0: no error is relative to them.",
-            stacklevel=4,
         )

@@ -50,8 +50,8 @@ def compile_model(config, model):
     model.compile(optimizer, loss_of(config, heads.of(model)))
 
 
-def fresh(model, seed):
-    """A model of the same configuration with new weights, compiled alike."""
+def reinitialise(model, seed):
+    """Return a model of the same configuration with new weights, compiled alike."""
     with seeded(seed):
         fresh = type(model).from_config(model.get_config())
     if model.compiled:

@@ -15,7 +15,8 @@ def facts_of(forecaster, licence=None, metrics=None, dataset=None):
 
     if (metrics is None) != (dataset is None):
         raise ValueError("metrics and dataset belong together: say which data were scored.")
-    config, fitted = forecaster.config, forecaster._trained()
+    fitted = forecaster._trained()
+    config = fitted.config
     if licence is None and fitted.card is not None:
         licence = fitted.card["licence"].lower()
     if licence is not None and not LICENCE.fullmatch(licence):

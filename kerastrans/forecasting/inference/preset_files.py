@@ -6,6 +6,7 @@ from pathlib import Path
 import pooch
 
 from kerastrans.forecasting.inference.model_card import readme
+from kerastrans.forecasting.inference.serialization import write_files
 from kerastrans.utils.files import new_folder
 
 CARD = "card.json"
@@ -27,7 +28,7 @@ def write(forecaster, folder, **facts):
         RuntimeError: not trained.
     """
     with new_folder(folder) as unfinished:
-        forecaster.write_files(unfinished, optimizer=False)
+        write_files(forecaster.config, forecaster.fitted, unfinished, optimizer=False)
         checksums = {name: sha256(unfinished / name) for name in CONTENT}
         content = {"format": FORMAT, "name": Path(folder).name, **facts, "sha256": checksums}
         (unfinished / CARD).write_text(json.dumps(content, indent=2) + "\n")

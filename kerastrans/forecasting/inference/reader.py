@@ -1,6 +1,5 @@
 """The door: frames become panels here, checked, and nowhere else."""
 
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from kerastrans.data.panel import read_panel
 from kerastrans.data.parquet import first_frame, list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.training.defaults import resolved
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import NoSeriesError
 
 
@@ -19,7 +19,8 @@ class Reader:
 
     Args:
         config: `Config`.
-        clock, covariates, channels: as in `Fitted`; a clock of None is read off the next frame.
+        clock, covariates, channels: as in `FittedState`; a clock of None is read off the
+            next frame.
         num_channels: int, of the model; None where it is not built.
         freq: str, frequency of a frame where there is no clock; None to infer it.
     """
@@ -44,18 +45,18 @@ class Reader:
         first = cls(config, None, covariates, None, built)
         panel = first.panel(frame, static, freq=freq, held_out=held_out)
         if not len(panel) and ID not in frame.columns:  # the one series there is has a fault
-            report_faults(panel.faults, 0, stacklevel=4)
+            report_faults(panel.faults, 0)
         is_long = ID in frame.columns or first._separates(frame)
         channels = None if is_long else tuple(panel.names[0])
         config = resolved(config, panel, held_out)
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
     @classmethod
-    def like(cls, config, fitted):
-        """The reader of a fitted state."""
-        num_channels = history_input(fitted.model).shape[-1]
-        parts = fitted.clock, fitted.covariates, fitted.channels
-        return cls(config, *parts, num_channels, fitted.given_freq)
+    def like(cls, state):
+        """The reader of a `FittedState`."""
+        num_channels = history_input(state.model).shape[-1]
+        parts = state.clock, state.covariates, state.channels
+        return cls(state.config, *parts, num_channels, state.given_freq)
 
     def timed(self, frame, static, freq=None):
         """The reader with the clock of this frame, where it has none.
@@ -174,20 +175,20 @@ class Partitions:
         return self.reader.panel(read_partition(self.files[number]), self.static)
 
 
-def open_training(config, fitted, frame, static, freq, held_out):
+def open_training(config, state, frame, static, freq, held_out):
     """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`.
 
     A fitted state has a reader.
     """
-    if fitted is not None:
-        reader = Reader.like(config, fitted).timed(frame, static, freq)
+    if state is not None:
+        reader = Reader.like(state).timed(frame, static, freq)
         return reader, reader.open(frame, static)
     reader, panel = Reader.of(config, first_frame(frame), static, freq, held_out)
     is_folder = isinstance(frame, str | Path)
     return reader, Partitions(list_partitions(frame), reader, static) if is_folder else [panel]
 
 
-def report_faults(faults, series_left, stacklevel=2):
+def report_faults(faults, series_left):
     """Warn of the series that are left out.
 
     Raises:
@@ -198,7 +199,6 @@ def report_faults(faults, series_left, stacklevel=2):
         if not series_left:
             message = f"no series is left of {len(faults)}, see .faults: {name!r} has {why}."
             raise NoSeriesError(message, faults)
-        warnings.warn(
+        warn_user(
             f"{len(faults)} series left out, see .faults: {name!r} has {why}.",
-            stacklevel=stacklevel,
         )

@@ -1,14 +1,19 @@
 """Backtests from rolling origins: each forecast is made from what lies before its origin."""
 
-import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
+from kerastrans.data.panel import Panel
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
-from kerastrans.forecasting.training.windows import windows_of
+from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.inference.state import FittedState
+from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.utils.user_warnings import warn_user
+from kerastrans.utils.validation import check_positive_integers
 
 
 def origins(panel, prediction_length, windows, step):
@@ -30,11 +35,56 @@ def long_enough(config, panel, windows, step):
     )
 
 
-def forecast_origins(config, fitted, panel, windows, step):
-    """`Forecasts` of every series from every origin, the origins in order."""
+@dataclass(frozen=True)
+class Backtest:
+    """Forecasts from rolling origins.
+
+    Attributes:
+        panel: `Panel` of the series that are long enough; its faults name the others.
+        forecasts: `Forecasts` of every series from every origin, the origins in order.
+        state: `FittedState` that made them, the last one of a refit.
+    """
+
+    panel: Panel
+    forecasts: Forecasts | None
+    state: FittedState
+
+    def rows(self, levels, static, alias):
+        """Return the rows of `Forecaster.backtest`."""
+        levels, intervals = self.state.levels(levels), self.state.intervals
+        forecasts, widths = self.forecasts.conformal(intervals, levels, static, follow=True)
+        rows = forecasts.frame(levels, widths, is_backtest=True, alias=alias)
+        return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
+
+
+def check_not_refitted(train_size, fit_options):
+    """Raise ValueError for arguments of a refit without one."""
+    names = sorted({*fit_options, *(["train_size"] if train_size is not None else [])})
+    if names:
+        raise ValueError(f"{names} are arguments of refit=True, which was not given.")
+
+
+def forecast_origins(state, frame, *, windows, step, static):
+    """Return the `Backtest` of a trained model.
+
+    Args:
+        state: `FittedState`.
+        frame: See `Forecaster.backtest`.
+        windows: See `Forecaster.backtest`.
+        step: See `Forecaster.backtest`.
+        static: See `Forecaster.backtest`.
+    """
+    step = step or state.config.prediction_length
+    check_positive_integers(windows=windows, step=step)
+    panel = Reader.like(state).panel(frame, static)
+    panel = long_enough(state.config, panel, windows, step)
+    if not len(panel):  # the caller reports the faults
+        return Backtest(panel, None, state)
     series = np.tile(np.arange(len(panel)), windows)
-    cuts = origins(panel, config.prediction_length, windows, step).ravel()
-    return forecast_windows(config, fitted, windows_of(config, fitted.model, panel, series, cuts))
+    cuts = origins(panel, state.config.prediction_length, windows, step).ravel()
+    forecasts = forecast_windows(state, windows_of(state, panel, series, cuts))
+    warn_in_sample(state, panel, series, cuts, "score")
+    return Backtest(panel, forecasts, state)
 
 
 def _ends(panel, of_series):
@@ -42,7 +92,7 @@ def _ends(panel, of_series):
     return np.array([of_series.get(str(name), -np.inf) for name in panel.names[:, 0]])
 
 
-def calibration_step(config, fitted, panel, windows):
+def calibration_step(state, panel, windows):
     """The largest step, up to `prediction_length`, that leaves all origins on rows not seen.
 
     All, that is, have a whole context, and rows to forecast that neither trained the model nor
@@ -50,12 +100,12 @@ def calibration_step(config, fitted, panel, windows):
     the step is 1 where no series has.
 
     Args:
-        config: `Config`.
-        fitted: `Fitted`.
+        state: `FittedState`.
         panel: `Panel`, at least one series.
         windows: int, origins.
     """
-    seen = np.maximum(_ends(panel, fitted.trained), _ends(panel, fitted.chosen_by))
+    config = state.config
+    seen = np.maximum(_ends(panel, state.trained), _ends(panel, state.chosen_by))
     first = np.maximum(panel.first + config.context_length, seen)  # number of the earliest origin
     last = panel.numbers(np.arange(len(panel)), panel.cuts) - config.prediction_length
     rooms, intervals = last - first, max(windows - 1, 1)
@@ -63,27 +113,25 @@ def calibration_step(config, fitted, panel, windows):
     return int(step // intervals) if (rooms >= intervals).any() else 1
 
 
-def warn_of_choice(fitted, panel, series, cuts, stacklevel):
+def warn_of_choice(state, panel, series, cuts):
     """Warn where rows calibrate that chose when the training stopped."""
     numbers = panel.numbers(series, cuts)
-    inside = numbers < _ends(panel, fitted.chosen_by)[series]
-    inside &= numbers >= _ends(panel, fitted.trained)[series]  # of others there is a warning
+    inside = numbers < _ends(panel, state.chosen_by)[series]
+    inside &= numbers >= _ends(panel, state.trained)[series]  # of others there is a warning
     if inside.any():
-        warnings.warn(
+        warn_user(
             f"{inside.sum()} of {len(cuts)} windows calibrate by rows that fit held out to stop "
             "the training: their errors are small by choice. Calibrate by rows after them.",
-            stacklevel=stacklevel,
         )
 
 
-def warn_in_sample(fitted, panel, series, cuts, verb, stacklevel):
+def warn_in_sample(state, panel, series, cuts, verb):
     """Warn where rows that trained the model are scored, or calibrate it."""
-    inside = panel.numbers(series, cuts) < _ends(panel, fitted.trained)[series]
+    inside = panel.numbers(series, cuts) < _ends(panel, state.trained)[series]
     if inside.any():
-        warnings.warn(
+        warn_user(
             f"{inside.sum()} of {len(cuts)} windows {verb} rows that the model was trained on: "
             "hold the last rows of each series back from fit, or use refit=True.",
-            stacklevel=stacklevel,
         )
 
 
@@ -107,34 +155,41 @@ def rows_until(frame, panel, cuts, rows=None):
     return frame[inside]
 
 
-def refit_origins(forecaster, frame, panel, windows, step, train_size, static, kwargs):
-    """Forecasts of a new forecaster at each origin, trained on what lies before it.
+def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_options):
+    """Return the `Backtest` of new forecasters, each trained on what lies before its origin.
 
     Args:
         forecaster: `Forecaster`; it is cloned, and stays as it is.
-        frame: as in `Forecaster.backtest`.
-        panel: `Panel` of the frame's series that are long enough.
-        windows: int, origins.
-        step: int, steps from one origin to the next.
-        train_size: int, steps of a sliding window; None for an expanding one.
-        static: as in `Forecaster.backtest`.
-        kwargs: dict of the arguments of `fit`.
-
-    Returns:
-        `Forecasts` of all origins, and the `Fitted` of the last.
+        frame: See `Forecaster.backtest`.
+        windows: See `Forecaster.backtest`.
+        step: See `Forecaster.backtest`.
+        static: See `Forecaster.backtest`.
+        train_size: See `Forecaster.backtest`.
+        fit_options: Dict of the arguments of `fit`.
     """
-    steps, parts = forecaster.prediction_length, []
+    steps, options = forecaster.prediction_length, dict(fit_options)
+    step = step or steps
+    check_positive_integers(windows=windows, step=step)
+    if options.get("validation") is not None:
+        raise ValueError(
+            "validation and refit=True cannot be combined: its rows may lie after an origin. Use "
+            "validation_size."
+        )
+    _, panel = Reader.of(forecaster.config, frame, static, options.pop("freq", None))
+    panel = long_enough(forecaster.config, panel, windows, step)
+    if not len(panel):  # the caller reports the faults
+        return Backtest(panel, None, forecaster.fitted)
+    parts = []
     for cuts in origins(panel, steps, windows, step):
         known = rows_until(frame, panel, cuts, train_size)
-        fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **kwargs)
-        config, fitted = fresh.config, fresh.fitted
+        fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
+        state = fresh.fitted
         read = fresh.reader.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])
         read = read.without(dict.fromkeys(np.flatnonzero(others), "left out"))
-        chosen = windows_of(config, fitted.model, read, np.arange(len(read)), cuts)
-        parts.append(forecast_windows(config, fitted, chosen))
+        parts.append(forecast_windows(state, windows_of(state, read, np.arange(len(read)), cuts)))
     series = np.tile(np.arange(len(panel)), windows)
     cuts = origins(panel, steps, windows, step).ravel()
     merged = [np.concatenate([getattr(part, x) for part in parts]) for x in ("parameters", "scale")]
-    whole = windows_of(config, fitted.model, panel, series, cuts)
-    return Forecasts(whole, fitted.head, *merged), fitted
+    whole = windows_of(state, panel, series, cuts)
+    return Backtest(panel, Forecasts(whole, state.head, *merged), state)

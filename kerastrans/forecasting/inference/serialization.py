@@ -1,5 +1,6 @@
-"""A forecaster's arguments as forecaster.json holds them."""
+"""The files of a forecaster: model.keras and forecaster.json."""
 
+import functools
 import json
 from dataclasses import asdict
 
@@ -7,10 +8,82 @@ import keras
 
 from kerastrans import heads
 from kerastrans.data.scaling import WindowScaler
+from kerastrans.forecasting.inference.state import FittedState
+from kerastrans.utils.files import load_model, read_json
+from kerastrans.utils.model_files import without_optimizer
+
+MODEL, FORECASTER = "model.keras", "forecaster.json"
+# Of forecaster.json. Format 1 had no number; 2 held the arguments that `fit` resolved in place of
+# the given ones.
+FORMAT = 3
 
 
-def written(arguments):
-    """Arguments of the constructor as JSON holds them."""
+def write_files(config, state, folder, optimizer):
+    """Write model.keras and forecaster.json into a folder that exists.
+
+    Args:
+        config: `Config` that was given.
+        state: `FittedState`.
+        folder: Path.
+        optimizer: Whether the optimizer's state is kept.
+    """
+    arguments = config.arguments()
+    if config.architecture is None:  # model.keras holds all that built it
+        arguments |= {"model": None, "head": None, "alias": state.config.name}
+        for name in config.hyperparameters:
+            del arguments[name]
+    content = {
+        "format": FORMAT,
+        "config": write_arguments(arguments),
+        "fitted": state.to_dict(),
+    }
+    text = json.dumps(content, indent=2) + "\n"
+    model = state.model if optimizer else without_optimizer(state.model)
+    model.save(folder / MODEL)
+    (folder / FORECASTER).write_text(text)
+
+
+def read_files(path):
+    """Read a folder that `write_files` wrote, in this version or an earlier one.
+
+    Returns:
+        Arguments of the constructor, and a function from their `Config` to the `FittedState`.
+
+    Raises:
+        FileNotFoundError: No forecaster at `path`.
+        ValueError: A damaged file, a newer format, or a model that holds code.
+    """
+    file = path / FORECASTER
+    if not file.is_file():
+        raise FileNotFoundError(f"{path} holds no forecaster.")
+    content = read_json(file, {"config": dict})
+    number = content.get("format", 1)
+    if number not in (1, 2, FORMAT):
+        raise ValueError(f"{path} has format {number}, this version reads up to {FORMAT}.")
+    if number > 1:
+        content = read_json(file, {"config": dict, "fitted": dict})
+    model = load_model(path / MODEL)
+    try:
+        if number == 1:
+            arguments, stored = read_format_1(content, model)
+        else:
+            arguments, stored = read_arguments(content["config"]), content["fitted"]
+        if arguments["model"] is None:
+            arguments["model"] = model
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{file} is damaged: {error!r}.") from None
+    return arguments, functools.partial(_restore, file, model, stored)
+
+
+def _restore(file, model, stored, config):
+    try:
+        return FittedState.from_dict(config, model, stored)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{file} is damaged: {error!r}.") from None
+
+
+def write_arguments(arguments):
+    """Return arguments of the constructor as JSON holds them."""
     written = {**arguments, "scaler": asdict(arguments["scaler"])}
     written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
     for name in ("head", "loss", "optimizer"):
@@ -24,13 +97,13 @@ def written(arguments):
     return written
 
 
-def read(written):
-    """What `written` wrote."""
+def read_arguments(written):
+    """Return the arguments that `write_arguments` wrote."""
     arguments = keras.saving.deserialize_keras_object(written)
     return {**arguments, "scaler": WindowScaler(**arguments["scaler"])}
 
 
-def of_format_1(content, model):
+def read_format_1(content, model):
     """Arguments and state out of a forecaster.json of kerastrans 0.1."""
     config = dict(content["config"])
     arguments = {

@@ -1,4 +1,4 @@
-"""What training leaves: a frozen state, from which every forecast is made."""
+"""The fitted state of a Forecaster: all that a forecast is made from."""
 
 import functools
 from dataclasses import asdict, dataclass, field, replace
@@ -8,40 +8,55 @@ import numpy as np
 
 from kerastrans import heads
 from kerastrans.data.covariates import Covariates
+from kerastrans.data.missing import fill_gaps
 from kerastrans.data.time.clock import Clock
 from kerastrans.decoding.generation import generate, is_autoregressive
+from kerastrans.decoding.graph import inputs_of, takes_missing
 from kerastrans.decoding.sampling import generate_samples
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
+from kerastrans.forecasting.inference.config import Config
+from kerastrans.models.parts.forecast_graph import (
+    build_forecast_graph,
+    equivariance_of,
+    typical_inputs,
+    typical_name,
+)
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
 BATCH = 256  # windows forecast at once
-# Files of earlier versions lack these.
-LATER = ("chosen_by", "given_freq", "trainable", "lora_rank", "card")
+# Fields of a state that files of earlier versions lack.
+LATER_FIELDS = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by")
+# Arguments that `fit` resolves, as a file holds them next to those that were given.
+RESOLVED = ("model", "context_length", "calendar")
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedState:
     """A trained model, and what it needs to read the next frame as it read its training data.
 
     Attributes:
-        model: Keras model.
+        config: `Config` with the architecture, context and calendar that `fit` chose.
+        model: Keras model of scaled windows.
         clock: `Clock` of the training data; None for a model that reads series of any frequency.
         covariates: `Covariates`, how their columns become numbers.
-        channels: tuple of the columns of a wide frame, None for long ones.
-        trained: dict of series -> the clock's number of the step after its last training row.
+        channels: Tuple of the columns of a wide frame, None for long ones.
+        trained: Dict of series -> the clock's number of the step after its last training row.
         intervals: `ConformalIntervals`, or None.
-        chosen_by: dict of series -> the clock's number of the step after the last row that chose
-            when the training stopped.
-        history: of `keras.Model.fit`, or None; it is not saved.
-        given_freq: frequency to read frames by where there is no clock; None to infer it.
-        trainable: what training changes: "all" weights, "lora" or "head", see
+        chosen_by: Dict of series -> the clock's number of the step after the last row that early
+            stopping monitored.
+        history: History of `keras.Model.fit`, or None; it is not saved.
+        given_freq: Frequency to read frames by if there is no clock; None to infer it.
+        trainable: What training changes: "all" weights, "lora" or "head", see
             `kerastrans.from_pretrained`.
-        lora_rank: int, of "lora".
-        card: dict of where published weights come from; None of other models.
+        lora_rank: Rank of the adapters of "lora".
+        card: Dict of the origin of published weights; None for other models.
+        made_by: Name of the function that made an ensemble which cannot be trained again as one
+            model; None for other models.
     """
 
+    config: Config
     model: keras.Model
     clock: Clock | None
     covariates: Covariates
@@ -54,6 +69,7 @@ class Fitted:
     trainable: str = "all"
     lora_rank: int = 8
     card: dict | None = None
+    made_by: str | None = None
 
     @property
     def freq(self):
@@ -99,31 +115,70 @@ class Fitted:
         available = self.head.interval_levels
         return LEVELS if available is None else tuple(x for x in LEVELS if x in available)
 
-    @functools.cached_property
-    def _run_batch(self):
-        return compile_inference(self.model)
+    @property
+    def equivariance(self):
+        """What may be done to a history so that the same is done to its forecast."""
+        return equivariance_of(self.model, self.config.scaler, self.config.fill)
 
-    def run(self, inputs, config):
-        """The model's output for some windows, NumPy `(windows, prediction_length, ...)`.
+    @functools.cached_property
+    def typical(self):
+        """Dict of the inputs for typical scales of series -> the `WindowScaler` that measures."""
+        scaler = self.config.scaler
+        own = {} if scaler.is_identity else {typical_name(scaler): scaler}
+        return own or typical_inputs(self.model)
+
+    @functools.cached_property
+    def _graph(self):
+        """The compiled forecast graph, and the names of its inputs."""
+        if self.decodes:
+            return None
+        graph = build_forecast_graph(self.model, self.config.scaler, self.config.fill)
+        return compile_inference(graph), [tensor.name for tensor in graph.inputs]
+
+    def run(self, inputs):
+        """Parameters of the forecasts of some histories, and the scale of each window.
 
         Args:
-            inputs: array, or dict of arrays by the names of the model's inputs.
-            config: `Config`, of the samples.
+            inputs: Dict of float arrays: "history" `(windows, context_length, num_channels)`, NaN
+                where missing; typical scales by their names; the further inputs of the model.
+
+        Returns:
+            NumPy arrays `(windows, prediction_length, num_channels[, size])`, of samples if the
+            model draws them, and `(windows, 1, num_channels)`, in the units of `inputs`.
         """
-        names = [tensor.name for tensor in self.model.inputs][: -1 if self.decodes else None]
-        arrays = [inputs[name] for name in names] if isinstance(inputs, dict) else [inputs]
-        if not self.decodes:
-            return _padded(self._run_batch, arrays)
-        steps = config.prediction_length
+        if self.decodes:
+            return self._decode(inputs)
+        function, names = self._graph
+        missing = [name for name in names if name not in inputs]
+        if missing:
+            raise ValueError(f"the model takes the inputs {names}; {missing} are missing.")
+        return _padded(function, [inputs[name] for name in names])
+
+    def _decode(self, inputs):
+        """As `run`, of a model that forecasts step by step: scaled and unscaled in NumPy."""
+        scaler, history = self.config.scaler, inputs["history"]
+        typical = inputs.get(typical_name(scaler), 0.0)
+        center, scale = scaler.statistics(history, typical=typical)
+        scaled = (fill_gaps(history, self.config.fill) - center) / scale
+        if not takes_missing(self.model):
+            scaled = np.nan_to_num(scaled)
+        others = [inputs[tensor.name] for tensor in inputs_of(self.model)[1:-1]]
+        arrays, steps = [scaled.astype("float32"), *others], self.config.prediction_length
         if isinstance(self.head, heads.PointHead):
-            return _padded(lambda *x: generate(self.model, list(x), steps), arrays)
-        options = steps, config.num_samples, config.seed
-        samples = _padded(lambda *x: generate_samples(self.model, list(x), *options), arrays)
-        return np.moveaxis(samples, 1, -1)
+            outputs = _padded(lambda *x: [generate(self.model, list(x), steps)], arrays)[0]
+        else:
+            options = steps, self.config.num_samples, self.config.seed
+            samples = _padded(lambda *x: [generate_samples(self.model, list(x), *options)], arrays)
+            outputs = np.moveaxis(samples[0], 1, -1)
+        if not scaler.is_identity:
+            outputs = self.head.rescale(outputs, center, scale)
+        return outputs, scale
 
     def to_dict(self):
-        """JSON-ready, but for the model; `from_dict` reads it."""
+        """JSON-ready, except for the model; `from_dict` reads it."""
         return {
+            "settings": {name: getattr(self.config, name) for name in RESOLVED[1:]}
+            | {"model": self.config.architecture},
             "clock": self.clock and asdict(self.clock),
             "covariates": self.covariates.to_dict(),
             "channels": self.channels and list(self.channels),
@@ -134,25 +189,36 @@ class Fitted:
             "trainable": self.trainable,
             "lora_rank": self.lora_rank,
             "card": self.card,
+            "made_by": self.made_by,
         }
 
     @classmethod
-    def from_dict(cls, model, stored):
-        """The state of this model from what `to_dict` returned."""
+    def from_dict(cls, config, model, stored):
+        """The state of this model from what `to_dict` returned.
+
+        Args:
+            config: `Config` that was given.
+            model: Keras model.
+            stored: Dict; those of earlier versions have no "settings", their config is resolved.
+        """
+        settings = dict(stored.get("settings", {}))
+        if settings and settings["model"] is None:
+            del settings["model"]
         return cls(
+            replace(config, **settings),
             model,
             stored["clock"] and Clock(**stored["clock"]),
             Covariates.from_dict(stored["covariates"]),
             stored["channels"] and tuple(stored["channels"]),
             stored["trained"],
             stored["intervals"] and ConformalIntervals.from_dict(stored["intervals"]),
-            **{name: stored[name] for name in LATER if name in stored},
+            **{name: stored[name] for name in LATER_FIELDS if name in stored},
         )
 
 
 def _padded(function, arrays):
-    """`function(*arrays)` on batches that are filled up to a few sizes, each compiled once."""
+    """Outputs of `function(*arrays)` on batches filled up to a few sizes, each compiled once."""
     count = len(arrays[0])
     size = next(size for size in (1, 8, 64, BATCH, count) if size >= count)
     filled = [np.concatenate([x, np.repeat(x[-1:], size - count, axis=0)]) for x in arrays]
-    return np.asarray(function(*filled))[:count]
+    return [np.asarray(x)[:count] for x in function(*filled)]

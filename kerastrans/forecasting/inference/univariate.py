@@ -1,4 +1,4 @@
-"""A model trained on some channels, used on any: where it treats channels apart."""
+"""A model trained on the channels of a wide frame, applied to each series by itself."""
 
 from dataclasses import replace
 
@@ -8,36 +8,53 @@ from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.models import registry
 
 
-def univariate(config, fitted):
-    """The same weights for one channel.
+def adapt_to_frame(state, frame):
+    """Return the state with which to forecast a frame that may have other columns.
+
+    A long frame, or a wide one that has none of the columns of the training data, is forecast
+    series by series.
+
+    Args:
+        state: `FittedState`.
+        frame: Long or wide frame.
 
     Raises:
-        ValueError: a model that mixes channels, or has weights of each.
+        ValueError: The model mixes channels, or has weights for each of them.
+        ValueError: Conformal intervals that were measured for each channel.
     """
+    if state.channels is None or set(state.channels) & set(frame.columns):
+        return state
+    return to_univariate(state)
+
+
+def to_univariate(state):
+    """Return the state of the same weights for one channel, see `adapt_to_frame`."""
+    known = state.__dict__.get("_univariate")  # built and compiled once
+    if known is None:
+        known = state.__dict__["_univariate"] = _build_univariate(state)
+    return known
+
+
+def _build_univariate(state):
+    config, channels = state.config, list(state.channels)
     name = config.architecture
-    channels = list(fitted.channels)
     if name is None or registry.info(name).mixes_channels:
         raise ValueError(
             f"trained on the columns {channels}, which {config.name} mixes: give these columns."
         )
-    reader = Reader(config, fitted.clock, fitted.covariates, None, num_channels=1)
-    sees_missing = heads.of(fitted.model).sees_missing
-    model = build_for(config, reader, sees_missing=sees_missing)
-    weights = fitted.model.get_weights()
+    if state.intervals is not None:
+        raise ValueError(
+            f"calibrated on the columns {channels}, each with intervals of its own: give these "
+            "columns, or calibrate on this frame."
+        )
+    reader = Reader(config, state.clock, state.covariates, None, num_channels=1)
+    head = heads.of(state.model)
+    model = build_for(config, reader, sees_missing=head.sees_missing)
+    weights = state.model.get_weights()
     if [w.shape for w in weights] != [w.shape for w in model.get_weights()]:
         raise ValueError(
             f"trained on the columns {channels}, each with weights of its own: give these columns."
         )
     model.set_weights(weights)
-    return replace(fitted, model=model, channels=None, intervals=None, trained={})
-
-
-def adapted(config, fitted, frame):
-    """The state with which to forecast a frame of other columns.
-
-    A long frame, or a wide one that has none of the columns of the training data, is forecast
-    series by series.
-    """
-    if fitted.channels is None or set(fitted.channels) & set(frame.columns):
-        return fitted
-    return univariate(config, fitted)
+    heads.of(model).spread = head.spread  # measured by `fit`, and not a weight
+    return replace(state, model=model, channels=None, trained={}, chosen_by={})

@@ -79,7 +79,7 @@ def evaluate(forecaster, dataset):
     frame = datasets.load(dataset)
     train, validation, test = chronological_split(frame, known.splits)
     until = len(train) + len(validation) + len(test)
-    context, steps = forecaster.config.context_length, forecaster.prediction_length
+    context, steps = forecaster.fitted.config.context_length, forecaster.prediction_length
     options = {"prediction_length": steps, "head": "point"}
     season = {"season": known.season, "context_length": max(context, known.season)}
     models = (

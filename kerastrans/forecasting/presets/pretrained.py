@@ -9,7 +9,7 @@ import keras
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.time.frequency import offset_of
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.inference.state import Fitted
+from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.presets.sources import FOLDER
 from kerastrans.forecasting.training.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.models.pretrained import load
@@ -104,7 +104,9 @@ def from_pretrained(
     options.setdefault("alias", card["name"].rpartition("/")[2])
     forecaster = Forecaster(model, context_length, prediction_length, scaler=None, **options)
     tuning = {"trainable": trainable, "lora_rank": lora_rank}
-    forecaster.fitted = Fitted(model, None, covariates, given_freq=freq, **tuning, card=card)
+    forecaster.fitted = FittedState(
+        forecaster.config, model, None, covariates, given_freq=freq, **tuning, card=card
+    )
     if verbose:
         print(summary(card))
     return forecaster

@@ -6,8 +6,8 @@ from kerastrans import heads
 from kerastrans.data.time.seasons import season_of
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.presets.pretrained import from_pretrained
-from kerastrans.forecasting.training.windows import windows_of
 from kerastrans.models import registry
 from kerastrans.models.parts.ensemble import at_levels, with_residuals
 
@@ -106,8 +106,8 @@ def _residuals(points, panel, rows, prediction_length):
     """Quantiles of the errors of each step, `(prediction_length, levels)`, in windows' scales."""
     if not len(rows):
         return np.zeros((prediction_length, len(LEVELS)))
-    windows = windows_of(points.config, points.model, panel, *rows.T)
-    forecasts = forecast_windows(points.config, points.fitted, windows)
+    windows = windows_of(points.fitted, panel, *rows.T)
+    forecasts = forecast_windows(points.fitted, windows)
     ends = panel.cuts[windows.series][:, None, None]
     steps = windows.cuts[:, None, None] + np.arange(prediction_length)[:, None]
     inside = steps < ends

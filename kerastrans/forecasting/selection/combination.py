@@ -6,7 +6,7 @@ from kerastrans import heads
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.inference.state import Fitted
+from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.models.parts.ensemble import Member, build_ensemble
 from kerastrans.utils.validation import check_choice
 
@@ -59,10 +59,9 @@ def combine(
 
 def combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
     """A `cls` of the mean of some forecasters, or of the median where the weights are None."""
-    pairs = zip(forecasters, weights, strict=True)
     members = [
-        Member(x.model, x.config.scaler, None if weight is None else float(weight))
-        for x, weight in pairs
+        Member(x.model, x.config.scaler, None if weight is None else float(weight), x.config.fill)
+        for x, weight in zip((x.fitted for x in forecasters), weights, strict=True)
     ]
     model = build_ensemble(members, _levels(forecasters[0]))
     fitted = [x.fitted for x in forecasters]
@@ -71,10 +70,11 @@ def combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
         for kind in KINDS
     }
     names = {kind: [column.name for column in columns[kind]] for kind in ("past", "future")}
-    calendar = any(x.config.calendar for x in forecasters)
+    calendar = any(x.config.calendar for x in fitted)
     length = forecasters[0].prediction_length
     made = cls(model, None, length, scaler=None, calendar=calendar, seed=seed, alias=alias, **names)
-    made.fitted = Fitted(
+    made.fitted = FittedState(
+        made.config,
         model,
         fitted[0].clock,
         Covariates(**columns),
@@ -103,15 +103,13 @@ def _check(forecaster, first, number):
     """Refuse a forecaster that cannot be part of a model, or forecasts otherwise than the first."""
     if not isinstance(forecaster, Forecaster):
         raise ValueError(f"forecasters[{number}] must be a Forecaster, got {forecaster!r}.")
-    fitted, config = forecaster._trained(), forecaster.config
+    fitted = forecaster._trained()
     where = f"forecasters[{number}] ({forecaster.alias})"
     further = {tensor.name for tensor in inputs_of(fitted.model)[1:]}
     unknown = sorted(further - {"past_covariates", "future_covariates", "static_covariates"})
     if unknown or fitted.clock is None:
         why = f"its model takes {unknown}" if unknown else "its weights are published ones"
         raise ValueError(f"{where} cannot be combined: {why}.")
-    if config.fill is not None:
-        raise ValueError(f"{where} has fill={config.fill!r}, which no model does: give fill=None.")
     levels, head = _levels(forecaster), heads.of(fitted.model)
     if levels is None and not isinstance(head, heads.PointHead):
         raise ValueError(

@@ -8,12 +8,13 @@ import pandas as pd
 from kerastrans.data.sampling import Sampling
 from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.selection.combination import combined
 from kerastrans.forecasting.training.defaults import HeldOut, thinned
 from kerastrans.forecasting.training.extra_steps import further_steps, train_further
 from kerastrans.forecasting.training.loop import steps_taken
 from kerastrans.forecasting.training.spread import Width
-from kerastrans.forecasting.training.windows import Examples, windows_of
+from kerastrans.forecasting.training.windows import Examples
 
 LEADERBOARD = "leaderboard.csv"
 
@@ -62,16 +63,16 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
     forecasters, weights = zip(*chosen, strict=True)
     selected = combined(Selected, forecasters, weights, seed=seed)
     panel = selected.reader.panel(frame, static)
-    size = selected.config.context_length, selected.prediction_length
+    size = selected.fitted.config.context_length, selected.prediction_length
     _, cuts = training_cuts(panel, *size, held_out=held_out)
-    windows = windows_of(selected.config, selected.model, panel, *thinned(*cuts))
-    width = Width(selected.config, selected.fitted, windows)
+    windows = windows_of(selected.fitted, panel, *thinned(*cuts))
+    width = Width(selected.fitted, windows)
     trained = [_trained_further(forecaster, frame, static) for forecaster in forecasters]
     selected = combined(Selected, forecasters, weights, seed=seed)
     width.give(selected.fitted, has_seen=any(trained))
     numbers = panel.numbers(range(len(panel)), panel.cuts).tolist()
     chosen_by = dict(zip(map(str, panel.names[:, 0]), numbers, strict=True))
-    selected.fitted = replace(selected.fitted, chosen_by=chosen_by)
+    selected.fitted = replace(selected.fitted, chosen_by=chosen_by, made_by="kerastrans.select")
     selected.leaderboard = leaderboard
     return selected
 
@@ -83,7 +84,7 @@ def _trained_further(forecaster, frame, static):
     if not steps:
         return False
     panel = forecaster.reader.panel(frame, static)
-    examples = Examples(forecaster.config, fitted.model, [panel], HeldOut(), Sampling())
+    examples = Examples(fitted.config, fitted.model, [panel], HeldOut(), Sampling())
     if not train_further(examples, steps):
         return False
     forecaster.fitted = replace(fitted, trained=examples.trained)

@@ -2,7 +2,6 @@
 
 import functools
 import time
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +19,7 @@ from kerastrans.forecasting.selection.weights import greedy_weights
 from kerastrans.forecasting.training.defaults import held_out_steps
 from kerastrans.forecasting.training.extra_steps import MORE
 from kerastrans.utils.types import Columns, PathLike
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 
 INTERVALS = (95, 80, 50)  # whose bounds, with the median, are the levels of every candidate
@@ -143,7 +143,7 @@ def _tried(candidates, make, kept, judge, time_limit, say):
         results.append(Result(name, forecaster, forecasts, loss, taken))
         say(f"{name}: loss {loss:.4g}, skill {1 - loss / results[0].loss:.1%}, {taken:.0f} s")
     if len(results) == 1 and left_out:
-        warnings.warn(f"only the seasonal naive forecast is left: {left_out[0]}", stacklevel=3)
+        warn_user(f"only the seasonal naive forecast is left: {left_out[0]}")
     elif len(results) == 1:
         say(f"{time_limit} s are too few for a model: this is the seasonal naive forecast.")
     return results

@@ -1,7 +1,6 @@
 """Hyperparameters by search: Optuna over the space that each architecture declares."""
 
 import functools
-import warnings
 
 import keras
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.training.loop import DivergedError
 from kerastrans.models import registry
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
 LEARNING_RATE = (1e-4, 1e-2)
@@ -139,7 +139,7 @@ class _Search:
         return min(candidate.history.history["val_loss"])
 
     def _leave_out(self, trial, error):
-        warnings.warn(f"trial {trial.number} is left out: {error}", stacklevel=2)
+        warn_user(f"trial {trial.number} is left out: {error}")
         self.left_out.append(error)
         raise self.optuna.TrialPruned from None
 

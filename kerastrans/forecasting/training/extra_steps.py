@@ -1,7 +1,7 @@
 """What follows where a training ended by itself: the spread, and the rows that were held out."""
 
 from kerastrans import heads
-from kerastrans.forecasting.inference.state import Fitted
+from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import HeldOut
 from kerastrans.forecasting.training.early_stopping import DECAY
 from kerastrans.forecasting.training.loop import (
@@ -32,11 +32,11 @@ def finish(reader, examples, steps, batch_size, is_told=False):
     """
     config, model = examples.config, examples.model
     head = heads.of(model)
-    fitted = Fitted(model, reader.clock, reader.covariates, reader.channels)
+    state = FittedState(config, model, reader.clock, reader.covariates, reader.channels)
     width = None
-    if examples.validates_any and head.num_spreads and not fitted.decodes:
+    if examples.validates_any and head.num_spreads and not state.decodes:
         windows = examples.windows(0)[1]  # of a folder: the first file's
-        width = Width(config, fitted, windows) if len(windows) else None
+        width = Width(state, windows) if len(windows) else None
     everything, steps = None, further_steps(steps) if examples.validates_any else 0
     if steps:
         if is_told:
@@ -44,7 +44,7 @@ def finish(reader, examples, steps, batch_size, is_told=False):
         everything = Examples(config, model, examples.panels, HeldOut(), examples.sampling)
         everything = everything if train_further(everything, steps, batch_size) else None
     if width is not None:
-        width.give(fitted, has_seen=everything is not None)
+        width.give(state, has_seen=everything is not None)
     return everything or examples
 
 

@@ -54,72 +54,71 @@ def head_layers(model):
     return list(dict.fromkeys(head))
 
 
-def trainee(config, fitted):
+def prepare_for_fine_tuning(state):
     """The model that is trained: the fitted one, or a copy of it with most weights frozen.
 
     The adapters of `keras.layers.Dense.enable_lora` begin at zero, so that the copy forecasts as
     the model does.
 
     Args:
-        config: `Config`, of the seed.
-        fitted: `Fitted`.
+        state: `FittedState`.
 
     Source: Hu et al. (2022), "LoRA: Low-rank adaptation of large language models".
     """
-    if fitted.trainable == "all":
-        return fitted.model
-    model = without_optimizer(fitted.model)
+    if state.trainable == "all":
+        return state.model
+    model = without_optimizer(state.model)
     for variable in model.variables:
         variable.trainable = False
-    if fitted.trainable == "head":
+    if state.trainable == "head":
         for variable in itertools.chain(*(layer.weights for layer in head_layers(model))):
             variable.trainable = True
         return model
-    with seeded(config.seed):
+    with seeded(state.config.seed):
         for layer in _dense_layers(model):
-            layer.enable_lora(fitted.lora_rank)
+            layer.enable_lora(state.lora_rank)
     return model
 
 
-def settled(fitted, model):
+def merge_adapters(state, model):
     """The trained model with no weight frozen and no adapter: these are added to the weights.
 
     Keras adds them when it writes a file and sets them to zero when it reads one, so that they
     could not be trained any further. A later fine-tuning begins with new ones.
 
     Args:
-        fitted: `Fitted` before the training, or None.
-        model: what `trainee` returned, trained.
+        state: `FittedState` before the training, or None.
+        model: what `prepare_for_fine_tuning` returned, trained.
     """
-    if fitted is None or fitted.trainable == "all":
+    if state is None or state.trainable == "all":
         return model
-    if fitted.trainable == "head":
+    if state.trainable == "head":
         return without_optimizer(model)
-    merged = without_optimizer(fitted.model)
+    merged = without_optimizer(state.model)
     for layer, adapted in zip(_dense_layers(merged), _dense_layers(model), strict=True):
         layer.kernel.assign(adapted.kernel)
     heads.of(merged).spread = heads.of(model).spread
     return merged
 
 
-def published(fitted):
+def copy_published_state(state):
     """The state with a copy of its model, whose weights are still the published ones.
 
     Raises:
         ValueError: They are not, since `fit` has trained them.
     """
-    if fitted.trained:
+    if state.trained:
         raise ValueError(
-            f"fit has trained the weights of {fitted.card['name']} further: read the published "
+            f"fit has trained the weights of {state.card['name']} further: read the published "
             "ones again by kerastrans.from_pretrained."
         )
-    return replace(fitted, model=without_optimizer(fitted.model))
+    return replace(state, model=without_optimizer(state.model))
 
 
-def kept_facts(fitted):
-    """What training leaves as it was, a dict of arguments of `Fitted`."""
-    names = ("trainable", "lora_rank", "card") if fitted else ()
-    return {name: getattr(fitted, name) for name in names}
+def facts_that_stay(state):
+    """Return what training leaves as it was, a dict of arguments of `FittedState`."""
+    names = ("trainable", "lora_rank", "card", "made_by") if state else ()
+    return {name: getattr(state, name) for name in names}
 
 
 def _weighted(model):

@@ -64,8 +64,8 @@ def train(
     Where the training ends by itself, what was held out by default trains at last, see `finish`.
 
     Returns:
-        `Examples`; dict of the rows that trained, as in `Fitted`; Keras's history, None for a model
-        without weights.
+        `Examples`; dict of the rows that trained, as in `FittedState`; Keras's history, None for a
+        model without weights.
     """
     config, most = reader.config, VALIDATING if epochs is None else None
     examples = Examples(config, model, panels, held_out, sampling, most, validation)
@@ -94,22 +94,22 @@ def train(
         return examples, finish(reader, examples, steps, batch_size, is_told).trained, history
 
 
-def rows_seen(fitted, trained, chosen_by, history):
+def rows_seen(state, trained, chosen_by, history):
     """Up to where the rows of each series have trained a model, or chosen its weights.
 
     Args:
-        fitted: `Fitted` before this training, or None.
-        trained: dict, as in `Fitted`, of this training.
-        chosen_by: dict, as in `Fitted`, of this training.
+        state: `FittedState` before this training, or None.
+        trained: dict, as in `FittedState`, of this training.
+        chosen_by: dict, as in `FittedState`, of this training.
         history: Keras's, None where nothing was trained.
 
     Returns:
-        Dict of "trained" and "chosen_by", as in `Fitted`.
+        Dict of "trained" and "chosen_by", as in `FittedState`.
     """
     seen = {"trained": trained, "chosen_by": chosen_by}
     for part, ends in seen.items():
         ends = {} if history is None else ends  # a baseline, or no epoch, trains on nothing
-        before = getattr(fitted, part, {})
+        before = getattr(state, part, {})
         later = {name: max(end, before.get(name, end)) for name, end in ends.items()}
         seen[part] = before | later
     return seen

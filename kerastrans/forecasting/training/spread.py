@@ -23,34 +23,35 @@ class Width:
     err together: that a network is too sure is the rule.
 
     Args:
-        config: `Config`.
-        fitted: `Fitted`.
+        state: `FittedState`.
         windows: `Windows` that did not train, at least one.
 
     Source: temperature scaling, Guo et al. (2017), for the spread in place of the logits.
     """
 
-    def __init__(self, config, fitted, windows):
-        self.config, self.windows = config, windows
-        head, forecasts = heads.of(fitted.model), forecast_windows(config, fitted, windows)
+    def __init__(self, state, windows):
+        self.windows = windows
+        head, forecasts = heads.of(state.model), forecast_windows(state, windows)
         factor = best_factor(head, forecasts.parameters, forecasts.targets, forecasts.scale)
-        dates = windows.panel.numbers(windows.series, windows.cuts) // config.prediction_length
+        numbers = windows.panel.numbers(windows.series, windows.cuts)
+        dates = numbers // state.config.prediction_length
         self.factor = towards_one(factor, windows.series, dates)
         self.distance = mean_distance(head, forecasts)
 
-    def give(self, fitted, has_seen=False):
+    def give(self, state, has_seen=False):
         """Give it to a model; where it `has_seen` the windows since, its forecast is no narrower.
 
         Args:
-            fitted: `Fitted`, whose model's head is changed.
+            state: `FittedState`, whose model's head is changed.
             has_seen: bool, whether they have trained it after they were measured.
         """
-        head, narrowed = heads.of(fitted.model), 1.0
+        head, narrowed = heads.of(state.model), 1.0
         if has_seen and self.distance > 0:
-            forecasts = forecast_windows(self.config, fitted, self.windows)
+            forecasts = forecast_windows(state, self.windows)
             narrowed = np.clip(mean_distance(head, forecasts) / self.distance, 1 / WIDEST, 1)
         head.spread = float(head.spread * self.factor / narrowed)
-        forget_functions(fitted.model)
+        forget_functions(state.model)
+        state.__dict__.pop("_graph", None)  # it was compiled with the spread before
 
 
 def towards_one(factor, series, dates):

@@ -9,36 +9,13 @@ import numpy as np
 
 from kerastrans import heads
 from kerastrans.data.batches import Endless
-from kerastrans.data.panel_windows import Windows
 from kerastrans.data.parquet import stream_batches
 from kerastrans.data.sampling import window_weights
 from kerastrans.data.window_index import training_cuts
-from kerastrans.decoding.graph import history_input, missing_inputs
 from kerastrans.forecasting.inference.reader import report_faults
-from kerastrans.forecasting.inference.serialization import written
+from kerastrans.forecasting.inference.serialization import write_arguments
+from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.training.defaults import thinned
-
-
-def windows_of(config, model, panel, series, cuts, ends=None, weights=None, limits=None):
-    """`Windows` of a panel as this model takes them."""
-    names = {tensor.name for tensor in model.inputs}
-    return Windows(
-        panel,
-        config.context_length,
-        config.prediction_length,
-        series,
-        cuts,
-        scaler=config.scaler,
-        fill=config.fill,
-        calendar=config.calendar,
-        position="position" in names,
-        decoder="decoder_inputs" in names,
-        history=history_input(model).name,
-        missing=missing_inputs(model),
-        ends=ends,
-        weights=weights,
-        limits=limits,
-    )
 
 
 def check_targets(head, panel):
@@ -155,13 +132,13 @@ class Examples:
         weights = window_weights(self.sampling.kind, panel, series, ends)
         is_whole = (cuts + self.config.prediction_length <= ends).all()
         limits = None if is_whole else ends
-        return windows_of(self.config, self.model, panel, series, cuts, ends, weights, limits)
+        return windows_of(self, panel, series, cuts, ends, weights, limits)
 
     def _validating(self, panel, series, cuts):
         if self.validation is not None:
-            return windows_of(self.config, self.model, self.validation.panel, series, cuts)
+            return windows_of(self, self.validation.panel, series, cuts)
         ends = panel.cuts[series] - self.held_out.steps
-        return windows_of(self.config, self.model, panel, series, cuts, ends)
+        return windows_of(self, panel, series, cuts, ends)
 
     def steps(self, part, batch_size):
         """How many batches an epoch of the training (0) or the validation part (1) has."""
@@ -197,7 +174,7 @@ class Examples:
     def facts(self):
         """What makes these examples what they are, as JSON holds it, see `Checkpoint`."""
         return {
-            **written(self.config.arguments() | {"model": self.config.name}),
+            **write_arguments(self.config.arguments() | {"model": self.config.name}),
             "stride": self.sampling.stride,
             "validation_size": self.held_out.steps,
             "validation_share": self.held_out.share,

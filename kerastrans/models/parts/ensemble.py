@@ -7,10 +7,17 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans import heads
+from kerastrans.data.pivot import weakest
 from kerastrans.data.scaling import WindowScaler
-from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
+from kerastrans.decoding.graph import history_input, inputs_of
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.layers.median import Median
+from kerastrans.models.parts.forecast_graph import (
+    TYPICAL,
+    equivariance_of,
+    forecast_tensors,
+    typical_name,
+)
 from kerastrans.models.parts.projections import add
 from kerastrans.utils.model_files import without_optimizer
 
@@ -24,51 +31,13 @@ class Member:
             a `kerastrans.heads.QuantileHead` or a `kerastrans.heads.PointHead`.
         scaler: `WindowScaler` that it was trained with.
         weight: float, its share of a mean; None for a median.
+        fill: what it sees of a missing value: None, "last" or "zero".
     """
 
     model: keras.Model
     scaler: WindowScaler
     weight: float | None = None
-
-
-@keras.saving.register_keras_serializable(package="kerastrans")
-class WindowScaling(keras.layers.Layer):
-    """Scales each window by its own observed values, as `kerastrans.data.WindowScaler` does.
-
-    Args:
-        kind, season: of the scaler.
-        fill: bool, whether a missing value becomes 0, the centre; otherwise it stays NaN.
-
-    Call arguments:
-        inputs: `(batch, time, num_channels)`, NaN where missing.
-
-    Returns:
-        The scaled window, its centre and its scale, each `(batch, 1, num_channels)`.
-
-    Example:
-        >>> import numpy as np
-        >>> scaled, center, scale = WindowScaling("standard")(np.array([[[1.0], [3.0]]]))
-        >>> np.asarray(scaled).ravel().tolist(), float(center[0, 0, 0]), float(scale[0, 0, 0])
-        ([-1.0, 1.0], 2.0, 1.0)
-    """
-
-    takes_missing = True
-
-    def __init__(self, kind, season=1, fill=False, **kwargs):
-        super().__init__(**kwargs)
-        self.scaler = WindowScaler(kind, season)
-        self.fill = fill
-
-    def call(self, inputs):
-        center, scale = self.scaler.statistics(inputs, ops)
-        scaled = (inputs - center) / scale
-        if self.fill:
-            scaled = ops.where(ops.isnan(scaled), ops.zeros_like(scaled), scaled)
-        return scaled, center, scale
-
-    def get_config(self):
-        own = {"kind": self.scaler.kind, "season": self.scaler.season, "fill": self.fill}
-        return {**super().get_config(), **own}
+    fill: str | None = None
 
 
 def build_ensemble(members, levels=None, name="ensemble"):
@@ -83,8 +52,9 @@ def build_ensemble(members, levels=None, name="ensemble"):
 
     Returns:
         A functional Keras model of the longest history, in the units of the series and NaN where
-        missing, and of the covariates that a member takes, to
-        `(batch, prediction_length, num_channels)`, and `len(levels)` of quantiles.
+        missing, of the typical scales by which the members judge it, see `forecast_graph`, and of
+        the covariates that a member takes, to `(batch, prediction_length, num_channels)`, and
+        `len(levels)` of quantiles.
 
     Raises:
         ValueError: a member whose head has other levels.
@@ -100,7 +70,9 @@ def build_ensemble(members, levels=None, name="ensemble"):
     else:
         weighted = zip(parts, members, strict=True)
         combined = add([layers.Rescaling(member.weight)(part) for part, member in weighted])
-    outputs = heads.PointHead()(combined) if levels is None else GivenQuantiles(levels)(combined)
+    known = {"equivariance": weakest(equivariance_of(x.model, x.scaler, x.fill) for x in members)}
+    head = heads.PointHead(**known) if levels is None else GivenQuantiles(levels, **known)
+    outputs = head(combined)
     return keras.Model(inputs if len(inputs) > 1 else inputs["history"], outputs, name=name)
 
 
@@ -117,20 +89,10 @@ def _forecast_of(member, number, inputs):
     """The forecast of a copy of a member, in the units of the series."""
     # A copy: not compiled, and by a name of its own, of which a model has only one each.
     model = without_optimizer(member.model, f"{member.model.name}_{number}")
-    length, context_length = history_input(member.model).shape[1], inputs["history"].shape[1]
-    scaling = WindowScaling(
-        member.scaler.kind, member.scaler.season, fill=not takes_missing(member.model)
-    )
-    scaled, center, scale = scaling(inputs["history"][:, context_length - length :])
-    own = {history_input(member.model).name: scaled}
-    for tensor in inputs_of(member.model)[1:]:
-        own[tensor.name] = _part_of(inputs[tensor.name], tensor.shape)
-    outputs = model(own if len(own) > 1 else scaled)
-    if len(outputs.shape) == 4:
-        center, scale = ops.expand_dims(center, -1), ops.expand_dims(scale, -1)
-    # The centre first: what comes second in a sum, and has one axis above 1, Keras 3.15.1 takes
-    # for a bias on TensorFlow where that axis is as long as another one of the first.
-    return center + outputs * scale
+    own = {"history": inputs["history"]}
+    own |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
+    own |= {x.name: _part_of(inputs[x.name], x.shape) for x in inputs_of(model)[1:]}
+    return forecast_tensors(model, member.scaler, own, member.fill)[0]
 
 
 def with_residuals(model, residuals, levels):
@@ -152,21 +114,22 @@ def with_residuals(model, residuals, levels):
 
 
 def at_levels(model, levels):
-    """A model of quantiles as one of quantiles at other levels, linear between its own.
+    """A model of quantiles as one of quantiles at other levels, read as its head reads them.
 
     Args:
         model: functional Keras model whose head is a `kerastrans.heads.GivenQuantiles`.
-        levels: increasing probabilities; beyond the outermost of the model the outermost is taken.
+        levels: increasing probabilities.
 
     Returns:
         A functional Keras model of the same inputs, to
         `(batch, prediction_length, num_channels, len(levels))`.
     """
-    own = heads.of(model).levels
-    shares = np.stack([np.interp(levels, own, row) for row in np.eye(len(own), dtype="float32")])
+    head = heads.of(model)
+    shares = head.quantile(np.eye(head.size), levels)  # a quantile is a sum of the trained ones
     inputs = model.inputs if len(model.inputs) > 1 else model.inputs[0]
     quantiles = ops.matmul(model.layers[-1].input, shares.astype("float32"))
-    return keras.Model(inputs, GivenQuantiles(levels)(quantiles), name=model.name)
+    outputs = GivenQuantiles(levels, equivariance=head.equivariance)(quantiles)
+    return keras.Model(inputs, outputs, name=model.name)
 
 
 def _shapes(members):
@@ -179,6 +142,10 @@ def _shapes(members):
             widths[name] = max(tensor.shape[-1], widths.get(name, 0))
     lengths = dict.fromkeys(("history", "past_covariates"), (steps,))
     lengths["future_covariates"] = (steps + members[0].model.output_shape[1],)
+    for member in members:
+        if not member.scaler.is_identity:
+            name = typical_name(member.scaler)
+            lengths[name], widths[name] = (1,), widths["history"]
     return {name: (*lengths.get(name, ()), width) for name, width in widths.items()}
 
 

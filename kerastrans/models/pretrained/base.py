@@ -34,10 +34,13 @@ class PretrainedModel:
         max_context: int, the longest history that it reads, in steps.
         padding: float, what short histories are filled up with on the left.
         usual_context: int, steps of history where no other number is given and it reads as many.
+        equivariance: "affine" or "scale" if the forecast of a shifted or scaled history is the
+            forecast, shifted or scaled alike; "" otherwise, see `kerastrans.data.pivot`.
     """
 
     padding = np.nan
     usual_context = 512
+    equivariance = ""
 
     def __init__(self, network, levels, max_context):
         self.network = network
@@ -114,7 +117,8 @@ class PretrainedModel:
         rows = ops.reshape(ops.transpose(history, (0, 2, 1)), (-1, context_length))
         x = self.quantiles(rows, prediction_length)
         x = ops.reshape(x, (-1, num_channels, prediction_length, len(self.levels)))
-        forecast = GivenQuantiles(self.levels)(ops.transpose(x, (0, 2, 1, 3)))
+        head = GivenQuantiles(self.levels, equivariance=self.equivariance)
+        forecast = head(ops.transpose(x, (0, 2, 1, 3)))
         return keras.Model(history, forecast, name=self.network.name)
 
     def forecast(

@@ -67,7 +67,8 @@ class GroupedModel(PretrainedModel):
         history = past[0] if len(past) == 1 else ops.concatenate(past, axis=1)
         known = None if known is None else known[..., context_length:]
         x = self.quantiles(history, prediction_length, known)[:, :num_channels]
-        forecast = GivenQuantiles(self.levels)(ops.transpose(x, (0, 2, 1, 3)))
+        head = GivenQuantiles(self.levels, equivariance=self.equivariance)
+        forecast = head(ops.transpose(x, (0, 2, 1, 3)))
         inputs = inputs if len(inputs) > 1 else inputs["history"]
         return keras.Model(inputs, forecast, name=name)
 

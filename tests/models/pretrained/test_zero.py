@@ -69,7 +69,7 @@ def test_any_series_has_a_finite_forecast(model):
 def test_a_forecaster_of_it(tmp_path):
     frame = kerastrans.datasets.load("air_passengers")
     forecaster = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
-    assert forecaster.config.context_length == 1024
+    assert forecaster.context_length == 1024
     assert forecaster.card["licence"] == "Apache-2.0"
     rows = forecaster.predict(frame)
     assert {"kerastrans_zero", "kerastrans_zero-lo-95", "kerastrans_zero-hi-80"} <= set(rows)

@@ -76,6 +76,8 @@ class Fracast(PretrainedModel):
     its median is taken as observed and the window moves on.
     """
 
+    equivariance = "affine"
+
     def __init__(self, network, config):
         super().__init__(network, config["quantiles"], config["W"])
         self.horizon = config["horizon"]

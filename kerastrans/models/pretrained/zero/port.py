@@ -41,6 +41,7 @@ class KerastransZero(PretrainedModel):
     """
 
     usual_context = 1024
+    equivariance = "affine"
 
     def padded_length(self, length):
         return self.max_context

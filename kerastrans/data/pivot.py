@@ -1,0 +1,75 @@
+"""Windows relative to a level and a size of their own, so that float32 is precise everywhere."""
+
+import numpy as np
+
+# What may be done to a window so that the same is done to its forecast, the least first.
+EQUIVARIANCES = ("", "scale", "affine")
+
+
+def pivot_windows(history, equivariance, xp=np):
+    """Return windows less a pivot, in a unit, and both.
+
+    A forecast of such windows, times the unit plus the pivot, is that of the windows themselves,
+    but float32 neither overflows nor rounds small changes of a large level away.
+
+    Args:
+        history: `(batch, time, num_channels)`, NaN where a value is missing; float64 in NumPy.
+        equivariance: "affine" for the middle of the range as pivot and its size as unit; "scale"
+            for a pivot of 0 and the largest magnitude as unit; "" for 0 and 1.
+        xp: Module that computes: NumPy or `keras.ops`.
+
+    Returns:
+        `(windows, pivot, unit)`, the last two `(batch, 1, num_channels)`. A constant window is 0
+        and its unit its magnitude, or 1.
+
+    Example:
+        >>> windows, pivot, unit = pivot_windows(np.array([[[1e8], [1e8 + 4]]]), "affine")
+        >>> windows.ravel(), pivot.item(), unit.item()
+        (array([-1.,  1.]), 100000002.0, 2.0)
+    """
+    known = xp.logical_not(xp.isnan(history))
+    values = xp.where(known, history, xp.zeros_like(history))
+    magnitude = xp.max(xp.abs(values), axis=1, keepdims=True)
+    if not equivariance:
+        return history, xp.zeros_like(magnitude), xp.ones_like(magnitude)
+    if equivariance == "scale":
+        unit = _power_of_two(magnitude, xp)
+        return history / unit, xp.zeros_like(unit), unit
+    highest = xp.max(xp.where(known, history, -magnitude), axis=1, keepdims=True)
+    lowest = xp.min(xp.where(known, history, magnitude), axis=1, keepdims=True)
+    size = xp.maximum(highest / 2 - lowest / 2, xp.zeros_like(magnitude))
+    # A range that is no more than the rounding of the values is none.
+    eps = np.finfo("float64" if xp is np else "float32").eps
+    is_constant = size <= 4 * eps * magnitude
+    ones = xp.ones_like(magnitude)
+    pivot = xp.where(is_constant, highest, highest / 2 + lowest / 2)
+    pivot = xp.where(highest >= lowest, pivot, xp.zeros_like(pivot))  # no value at all
+    level = xp.where(magnitude > 0, magnitude, ones)
+    unit = xp.where(is_constant, level, _power_of_two(size, xp))
+    windows = (history - pivot) / unit
+    return xp.where(xp.logical_and(is_constant, known), 0.0, windows), pivot, unit
+
+
+def _power_of_two(size, xp):
+    """A power of two near each size, so that a division rounds nothing; 1 for a size of 0."""
+    if xp is np:
+        with np.errstate(divide="ignore"):
+            exponent = np.floor(np.log2(size))
+        return np.where(size > 0, np.exp2(np.clip(exponent, -1000, 1000)), 1.0)
+    # In float32, by comparisons that every runtime has.
+    unit = xp.ones_like(size)
+    for power in (32, 64, 96):
+        unit = xp.where(size >= 2.0 ** (power - 16), 2.0**power, unit)
+        is_small = xp.logical_and(size < 2.0 ** (16 - power), size > 0.0)
+        unit = xp.where(is_small, 2.0**-power, unit)
+    return unit
+
+
+def weakest(equivariances):
+    """Return the equivariance that all of these have.
+
+    Example:
+        >>> weakest(["affine", "scale"])
+        'scale'
+    """
+    return EQUIVARIANCES[min(map(EQUIVARIANCES.index, equivariances))]

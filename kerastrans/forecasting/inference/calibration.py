@@ -1,0 +1,58 @@
+"""Calibration: conformal intervals from forecasts of rows that were not trained on."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kerastrans.data.panel import Panel
+from kerastrans.forecasting.conformal.group_intervals import METHODS
+from kerastrans.forecasting.conformal.groups import groups_of, names_of
+from kerastrans.forecasting.conformal.intervals import ConformalIntervals
+from kerastrans.forecasting.conformal.offsets import check_windows
+from kerastrans.forecasting.inference import rolling_origins as rolling
+from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
+
+SCALES = ("window", "residuals")
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Conformal intervals, and the panel that they were measured on."""
+
+    intervals: ConformalIntervals
+    panel: Panel
+
+
+def calibrate(state, frame, *, windows, step, static, levels, method, symmetric, by, scale):
+    """Return the `Calibration` of a `FittedState`, see `Forecaster.calibrate`."""
+    levels = check_percents(levels)
+    if not levels:
+        raise ValueError("levels must name at least one percent to calibrate, got none.")
+    check_positive_integers(windows=windows, step=1 if step is None else step)
+    check_choice("method", method, METHODS)
+    check_choice("symmetric", symmetric, (None, True, False))
+    check_choice("scale", scale, SCALES)
+    panel = rolling.long_enough(state.config, Reader.like(state).panel(frame, static), 1, 1)
+    if not len(panel):  # the caller reports the faults
+        return Calibration(state.intervals, panel)
+    step = step or rolling.calibration_step(state, panel, windows)
+    cuts = rolling.origins(panel, state.config.prediction_length, windows, step).ravel()
+    series = np.tile(np.arange(len(panel)), windows)
+    inside = cuts > panel.begins[series]
+    series, cuts = series[inside], cuts[inside]
+    groups = groups_of(by, names_of(panel, series), static)
+    check_windows(levels[-1], len(cuts))
+    rolling.warn_in_sample(state, panel, series, cuts, "calibrate by")
+    rolling.warn_of_choice(state, panel, series, cuts)
+    forecasts, sizes = forecast_windows(state, windows_of(state, panel, series, cuts)), None
+    if scale == "residuals":
+        forecasts, sizes = forecasts.in_residuals()
+    scores, order, times = forecasts.scores(levels)
+    intervals = ConformalIntervals.fit(
+        scores, times, method, symmetric=symmetric, by=by, groups=groups[order]
+    )
+    intervals.warn_of_few()
+    return Calibration(replace(intervals, sizes=sizes), panel)

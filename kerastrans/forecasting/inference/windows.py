@@ -1,0 +1,37 @@
+"""Windows of a panel as a model takes them."""
+
+from kerastrans.data.panel_windows import Windows
+from kerastrans.decoding.graph import history_input, missing_inputs
+
+
+def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None):
+    """Return the `Windows` of a panel for a model.
+
+    Args:
+        owner: `FittedState`, or training data, with a `config` and a `model`.
+        panel: `Panel`.
+        series: Array `(windows,)`, see `Windows`, as the following.
+        cuts: Row of each first target.
+        ends: Rows before which values set the typical scale.
+        weights: Probabilities of shuffled windows.
+        limits: Rows from which targets are not known.
+    """
+    config, model = owner.config, owner.model
+    names = {tensor.name for tensor in model.inputs}
+    return Windows(
+        panel,
+        config.context_length,
+        config.prediction_length,
+        series,
+        cuts,
+        scaler=config.scaler,
+        fill=config.fill,
+        calendar=config.calendar,
+        position="position" in names,
+        decoder="decoder_inputs" in names,
+        history=history_input(model).name,
+        missing=missing_inputs(model),
+        ends=ends,
+        weights=weights,
+        limits=limits,
+    )
