@@ -35,6 +35,8 @@ class Windows:
             see `series_scales`; each window's cut by default.
         weights: `(windows,)`, how likely each is in shuffled batches, see `make_batches`.
         limits: `(windows,)`, rows from which on the targets are not known; None for all known.
+        typical: dict of inputs of the model for the typical scale of each window's series -> the
+            `WindowScaler` that measures it.
 
     Raises:
         ValueError: a length below 1, an unknown fill, a context that the scaler cannot use.
@@ -66,6 +68,7 @@ class Windows:
     ends: np.ndarray | None = None
     weights: np.ndarray | None = None
     limits: np.ndarray | None = None
+    typical: dict = field(default_factory=dict)
 
     def __post_init__(self):
         check_positive_integers(
@@ -151,7 +154,9 @@ class Windows:
             "first": panel.first,
             "values": panel.values,
         }
-        arrays["typical"], arrays["typical_of"] = self._typical(self.scaler)
+        scalers = {"typical": self.scaler, **self.typical}
+        for name, scaler in scalers.items():
+            arrays[name], arrays[f"{name}_of"] = self._typical(scaler)
         if self.limits is not None:
             arrays["limits"] = np.asarray(self.limits, "int64")
         if self.fill == "last":
@@ -207,6 +212,9 @@ class Windows:
             inputs["future_covariates"] = xp.concatenate(future, axis=-1)
         if "static" in table:
             inputs["static_covariates"] = xp.take(table["static"], series, axis=0)
+        for name in self.typical:
+            scales = xp.take(table[name], xp.take(table[f"{name}_of"], chosen), axis=0)
+            inputs[name] = xp.asarray(scales[:, None], dtype=x.dtype)
         if self.position:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
         if len(inputs) == 1 and not self.decoder:

@@ -32,22 +32,27 @@ def pivot_windows(history, equivariance, xp=np):
     magnitude = xp.max(xp.abs(values), axis=1, keepdims=True)
     if not equivariance:
         return history, xp.zeros_like(magnitude), xp.ones_like(magnitude)
+    # First by their magnitude, so that no difference underflows.
+    whole = _power_of_two(magnitude, xp)
+    history, magnitude = history / whole, magnitude / whole
     if equivariance == "scale":
-        unit = _power_of_two(magnitude, xp)
-        return history / unit, xp.zeros_like(unit), unit
+        return history, xp.zeros_like(whole), whole
     highest = xp.max(xp.where(known, history, -magnitude), axis=1, keepdims=True)
     lowest = xp.min(xp.where(known, history, magnitude), axis=1, keepdims=True)
     size = xp.maximum(highest / 2 - lowest / 2, xp.zeros_like(magnitude))
     # A range that is no more than the rounding of the values is none.
-    eps = np.finfo("float64" if xp is np else "float32").eps
-    is_constant = size <= 4 * eps * magnitude
+    limits = np.finfo("float64" if xp is np else "float32")
+    is_constant = size <= 4 * limits.eps * magnitude
     ones = xp.ones_like(magnitude)
     pivot = xp.where(is_constant, highest, highest / 2 + lowest / 2)
     pivot = xp.where(highest >= lowest, pivot, xp.zeros_like(pivot))  # no value at all
     level = xp.where(magnitude > 0, magnitude, ones)
     unit = xp.where(is_constant, level, _power_of_two(size, xp))
+    # The whole unit is a normal number.
+    unit = xp.clip(unit, limits.smallest_normal / whole, limits.max / 2 / whole)
     windows = (history - pivot) / unit
-    return xp.where(xp.logical_and(is_constant, known), 0.0, windows), pivot, unit
+    windows = xp.where(xp.logical_and(is_constant, known), 0.0, windows)
+    return windows, pivot * whole, unit * whole
 
 
 def _power_of_two(size, xp):

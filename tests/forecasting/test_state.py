@@ -462,7 +462,7 @@ def test_own_models_and_builders_are_forecasters_like_any_other(frame, tmp_path)
         assert not np.array_equal(clone.model.get_weights()[0], loaded.model.get_weights()[0])
         rows = forecaster.backtest(frame, windows=1, refit=True, **QUICK)
         assert len(rows) == 2 * HORIZON
-    assert json.loads((folder / "forecaster.json").read_text())["format"] == 2
+    assert json.loads((folder / "forecaster.json").read_text())["format"] == 3
 
 
 def test_a_preset_of_channels_apart_takes_other_columns_and_long_frames():

@@ -7,7 +7,7 @@ from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import BATCH
 from kerastrans.forecasting.inference.windows import windows_of
-from kerastrans.models.parts.forecast_graph import TYPICAL
+from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
 from kerastrans.utils.validation import check_finite_output
 
 
@@ -69,7 +69,8 @@ def forecast_arrays(state, inputs):
         relative = relative.astype("float32")
     if np.isinf(relative).any():
         raise ValueError("history has values that float32 cannot hold.")
-    typical = dict.fromkeys(state.typical, np.zeros_like(pivot))
+    names = [*state.typical, *typical_inputs(state.model)]
+    typical = dict.fromkeys(names, np.zeros_like(pivot))  # not known
     typical |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
     others = {x: y for x, y in inputs.items() if x != "history" and x not in typical}
     typical = {name: (x / unit).astype("float32") for name, x in typical.items()}

@@ -6,7 +6,6 @@ from pathlib import Path
 import pooch
 
 from kerastrans.forecasting.inference.model_card import readme
-from kerastrans.forecasting.inference.serialization import write_files
 from kerastrans.utils.files import new_folder
 
 CARD = "card.json"
@@ -27,6 +26,8 @@ def write(forecaster, folder, **facts):
         FileExistsError: `folder` exists.
         RuntimeError: not trained.
     """
+    from kerastrans.forecasting.inference.serialization import write_files  # imports Keras
+
     with new_folder(folder) as unfinished:
         write_files(forecaster.config, forecaster.fitted, unfinished, optimizer=False)
         checksums = {name: sha256(unfinished / name) for name in CONTENT}

@@ -18,7 +18,6 @@ from kerastrans.forecasting.inference.config import Config
 from kerastrans.models.parts.forecast_graph import (
     build_forecast_graph,
     equivariance_of,
-    typical_inputs,
     typical_name,
 )
 from kerastrans.utils.backend import compile_inference
@@ -120,12 +119,14 @@ class FittedState:
         """What may be done to a history so that the same is done to its forecast."""
         return equivariance_of(self.model, self.config.scaler, self.config.fill)
 
-    @functools.cached_property
+    @property
     def typical(self):
-        """Dict of the inputs for typical scales of series -> the `WindowScaler` that measures."""
+        """Dict of the graph's input for the typical scale of series -> the scaler that measures.
+
+        Members of an ensemble have further ones, which are inputs of the model itself.
+        """
         scaler = self.config.scaler
-        own = {} if scaler.is_identity else {typical_name(scaler): scaler}
-        return own or typical_inputs(self.model)
+        return {} if scaler.is_identity else {typical_name(scaler): scaler}
 
     @functools.cached_property
     def _graph(self):

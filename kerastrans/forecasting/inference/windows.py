@@ -2,6 +2,7 @@
 
 from kerastrans.data.panel_windows import Windows
 from kerastrans.decoding.graph import history_input, missing_inputs
+from kerastrans.models.parts.forecast_graph import typical_inputs
 
 
 def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None):
@@ -34,4 +35,5 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         ends=ends,
         weights=weights,
         limits=limits,
+        typical=typical_inputs(model),
     )

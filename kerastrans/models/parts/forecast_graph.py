@@ -1,6 +1,7 @@
 """The graph around a model: from raw histories to its forecast in the units of the series."""
 
 import keras
+import numpy as np
 from keras import ops
 
 from kerastrans import heads
@@ -57,17 +58,19 @@ class WindowScaling(keras.layers.Layer):
 
     def _without_gaps(self, values):
         """The values with the gaps before a known one filled, as `fill_gaps` does."""
-        missing = ops.isnan(values)
         if self.gaps == "zero":
-            return ops.where(missing, ops.zeros_like(values), values)
+            return ops.where(ops.isnan(values), ops.zeros_like(values), values)
         if self.gaps is None:
             return values
-        places = ops.arange(values.shape[1], dtype="int32")[:, None] * ops.ones_like(
-            values, dtype="int32"
-        )
-        places = ops.where(missing, ops.zeros_like(places), places)
-        last = ops.associative_scan(ops.maximum, places, axis=1)
-        return ops.take_along_axis(values, last, axis=1)
+        # Each pass looks twice as far back: a value of the step before, of two, of four ...
+        length, distance = values.shape[1], 1
+        while distance < length:
+            before = ops.pad(
+                values[:, :-distance], [[0, 0], [distance, 0], [0, 0]], constant_values=np.nan
+            )
+            values = ops.where(ops.isnan(values), before, values)
+            distance *= 2
+        return values
 
     def compute_output_shape(self, inputs_shape, typical_shape=None):
         batch, _, num_channels = inputs_shape
