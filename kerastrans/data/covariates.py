@@ -50,7 +50,7 @@ class Column:
         """Values as float32 `(rows,)`; a missing number stays NaN."""
         if self.categories is not None:
             categories = pd.Index(self.categories, dtype=object)
-            codes = categories.get_indexer(column.astype(str).astype(object)) + 1
+            codes = categories.get_indexer(self._as_text(column)) + 1
             return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
             raise ValueError(
@@ -66,6 +66,18 @@ class Column:
                 f"beside a mean of {self.mean:g} and a deviation of {self.std:g} in training."
             )
         return scaled
+
+    def _as_text(self, column):
+        """The values as text: of booleans however a file or database has them, of 1.0 as "1"."""
+        if pd.api.types.is_float_dtype(column) and (column.dropna() % 1 == 0).all():
+            column = column.astype("Int64")
+        text = column.astype(str).astype(object)
+        if set(self.categories) <= set(_BOOLEANS.values()):
+            text = text.str.lower().map(_BOOLEANS)
+        return text
+
+
+_BOOLEANS = {"false": "False", "0": "False", "true": "True", "1": "True"}
 
 
 @dataclass(frozen=True)
@@ -138,7 +150,16 @@ class Covariates:
             raise ValueError(f"{kind} covariates {missing} are missing: {list(frame.columns)}.")
         if not columns:
             return np.zeros((len(frame), 0), "float32")
-        return np.stack([c.encode(frame[c.name]) for c in columns], axis=-1)
+        codes = [c.encode(frame[c.name]) for c in columns]
+        for column, code in zip(columns, codes, strict=True):
+            values = frame[column.name].dropna()
+            if kind != "static" and column.size and len(values) and not code.any():
+                known = ", ".join(map(repr, column.categories[:5]))
+                raise ValueError(
+                    f"covariate {column.name!r} has no value that was seen in training, got "
+                    f"{values.iloc[0]!r}; known are {known}."
+                )
+        return np.stack(codes, axis=-1)
 
     def encode_static(self, static, names):
         """Static covariates `(series, columns)`, and the places of the series that have none.

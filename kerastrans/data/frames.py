@@ -17,6 +17,9 @@ def is_real(column):
 
 def check_real(frame, columns, name="the frame"):
     """Raise ValueError for the first of these columns that does not hold real numbers."""
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"{name} has several columns named {twice!r}: give each its own name.")
     for column in columns:
         if not is_real(frame[column]):
             raise ValueError(

@@ -430,8 +430,9 @@ class Forecaster:
             ValueError: Too few windows for a level, in all or in a group, which is named.
             ValueError: No such column in `static`; as `backtest`.
         """
+        state = adapt_to_frame(self._trained().with_intervals(None), frame)
         found = calibration.calibrate(
-            self._trained(),
+            state,
             frame,
             windows=windows,
             step=step,
@@ -444,7 +445,7 @@ class Forecaster:
         )
         self._report(found.panel)
         warn_if_seen(self.card, frame, self._told)
-        self.fitted = self.fitted.with_intervals(found.intervals)
+        self.fitted = state.with_intervals(found.intervals)
         return self
 
     def variable_importances(

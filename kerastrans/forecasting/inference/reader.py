@@ -1,5 +1,6 @@
 """The door: frames become panels here, checked, and nowhere else."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,11 @@ class Reader:
         num_channels = history_input(state.model).shape[-1]
         parts = state.clock, state.covariates, state.channels
         return cls(state.config, *parts, num_channels, state.given_freq)
+
+    def accepting_short(self):
+        """The reader that leaves out no series for being shorter than the context."""
+        parts = self.clock, self.covariates, self.channels, self.num_channels, self.freq
+        return Reader(replace(self.config, short="pad"), *parts)
 
     def timed(self, frame, static, freq=None):
         """The reader with the clock of this frame, where it has none.

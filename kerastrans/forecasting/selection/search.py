@@ -2,7 +2,7 @@
 
 import functools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from kerastrans.data.panel import read_panel
 from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
 from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.forecasting.inference.rolling_origins import rows_until
 from kerastrans.forecasting.selection.candidates import CANDIDATES, LEVELS, NAIVE, made
 from kerastrans.forecasting.selection.ensemble import ensemble_of
 from kerastrans.forecasting.selection.store import Kept
@@ -81,7 +82,7 @@ def select(
     panel = read_panel(frame, freq=freq)
     freq = panel.clock.freq
     held_out = held_out_steps(frame, prediction_length) or prediction_length
-    before = _without_end(frame, held_out)
+    before = rows_until(frame, panel, panel.cuts - held_out)
     if before.empty:
         raise ValueError(
             f"the longest series has {(panel.cuts - panel.begins).max()} steps, too few to hold "
@@ -100,7 +101,7 @@ def select(
         return made(candidate, *arguments, seed=seed, **columns)
 
     say = print if verbose else lambda line: None
-    results = _tried(candidates, make, kept, judge, time_limit, say)
+    results = judge.on_common_rows(_tried(candidates, make, kept, judge, time_limit, say))
     weights, loss = greedy_weights([result.forecasts for result in results], judge.loss)
     leaderboard = _leaderboard(results, weights, loss)
     chosen = [(x.forecaster, w) for x, w in zip(results, weights, strict=True) if w]
@@ -141,7 +142,8 @@ def _tried(candidates, make, kept, judge, time_limit, say):
         forecasts, loss = judge(forecaster)
         taken = time.monotonic() - began
         results.append(Result(name, forecaster, forecasts, loss, taken))
-        say(f"{name}: loss {loss:.4g}, skill {1 - loss / results[0].loss:.1%}, {taken:.0f} s")
+        skill = _skill(loss, results[0].loss)
+        say(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {taken:.0f} s")
     if len(results) == 1 and left_out:
         warn_user(f"only the seasonal naive forecast is left: {left_out[0]}")
     elif len(results) == 1:
@@ -179,24 +181,54 @@ class Judge:
             self.index = rows.index[rows[TARGET].notna()]
             self.targets = rows.loc[self.index, TARGET].to_numpy()[:, None]
             series = self.index.get_level_values(ID)
-            counts = series.map(series.value_counts()).to_numpy()
-            self.shares = 1 / (self.scales.reindex(series).to_numpy() * counts)
+            self.series, scales = series, self.scales.reindex(series).to_numpy()
+            # A series of which nothing is known before the held-out end has no scale.
+            self.unit = np.where(np.isfinite(scales), scales, 1.0)
+            if not len(self.index):
+                raise ValueError(
+                    f"the last {self.windows} forecasts of the series hold no known value: give "
+                    "a frame that ends with known ones."
+                )
         rows = rows.reindex(self.index)
         quantiles = rows[[*names[0], forecaster.alias, *names[1]]].to_numpy()
         return quantiles, self.loss(quantiles)
 
     def loss(self, quantiles):
-        """Twice the quantile loss in scales of the series: the mean over levels, rows, series."""
+        """Twice the quantile loss in scales of the series: the mean over levels, rows, series.
+
+        Rows without a forecast do not count; it is infinite if there is none.
+        """
         error, levels = self.targets - quantiles, np.array(LEVELS)
-        losses = 2 * np.maximum(levels * error, (levels - 1) * error).mean(axis=1)
-        return float((losses * self.shares).sum() / len(self.scales))
+        losses = 2 * np.maximum(levels * error, (levels - 1) * error).mean(axis=1) / self.unit
+        by_series = pd.Series(losses).groupby(self.series).mean()
+        return float(by_series.mean()) if by_series.notna().any() else np.inf
+
+    def on_common_rows(self, results):
+        """The results judged by the rows that all of them forecast.
+
+        Candidates without a forecast of any row are left out; the first is the seasonal naive.
+
+        Raises:
+            ValueError: No row is left.
+        """
+        results = [results[0], *(x for x in results[1:] if np.isfinite(x.loss))]
+        common = np.all([np.isfinite(x.forecasts).all(axis=1) for x in results], axis=0)
+        if not common.any():
+            raise ValueError(
+                "no row of the held-out end is forecast by all candidates: the series have no "
+                "known value before it."
+            )
+        self.targets, self.unit = self.targets[common], self.unit[common]
+        self.series = self.series[common]
+        chosen = [replace(x, forecasts=x.forecasts[common]) for x in results]
+        return [replace(x, loss=self.loss(x.forecasts)) for x in chosen]
 
 
-def _without_end(frame, steps):
-    """The rows of each series but its last `steps` in time."""
-    order = frame.sort_values([ID, TIME])
-    back = order.groupby(ID).cumcount(ascending=False)
-    return order[back >= steps]
+def _skill(loss, naive_loss):
+    """The share of the naive forecast's loss that is saved; a perfect naive leaves nothing."""
+    if naive_loss > 0:
+        return 1 - loss / naive_loss
+    return 0.0 if loss == 0 else -np.inf
 
 
 def _leaderboard(results, weights, loss):
@@ -206,5 +238,5 @@ def _leaderboard(results, weights, loss):
     ]
     rows.append({"model": "ensemble", "loss": loss, "seconds": sum(x.seconds for x in results)})
     table = pd.DataFrame(rows).sort_values("loss", ignore_index=True, kind="stable")
-    table.insert(1, "skill", 1 - table["loss"] / results[0].loss)
+    table.insert(1, "skill", [_skill(loss, results[0].loss) for loss in table["loss"]])
     return table

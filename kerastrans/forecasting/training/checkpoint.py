@@ -1,8 +1,10 @@
 """The state of a training in one file, replaced after every epoch, from which it resumes."""
 
+import functools
 import json
 import os
 import secrets
+import zlib
 from pathlib import Path
 
 import keras
@@ -64,7 +66,8 @@ class Checkpoint(keras.callbacks.Callback):
         if differing:
             raise ValueError(
                 f"cannot resume the training in {self.path.parent}: {', '.join(differing)} "
-                f"differ{'s' if len(differing) == 1 else ''} from the interrupted one's."
+                f"differ{'s' if len(differing) == 1 else ''} from the interrupted one's. Give "
+                "another folder."
             )
         variables = _variables(model)
         if [value.shape for value in state] != [tuple(x.shape) for x in variables]:
@@ -112,6 +115,11 @@ class Checkpoint(keras.callbacks.Callback):
             return facts, *parts
         except Exception as error:  # of zipfile, NumPy and JSON: a damaged file may hold anything
             raise ValueError(f"cannot read {self.path}: {first_line(error)}.") from error
+
+
+def checksum_of(model):
+    """Return a checksum of a model's weights."""
+    return functools.reduce(lambda x, y: zlib.crc32(y.tobytes(), x), model.get_weights(), 0)
 
 
 def _variables(model):

@@ -50,7 +50,7 @@ def finish(reader, examples, steps, batch_size, is_told=False):
 
 def further_steps(steps):
     """How many follow, on all rows, after this many steps: a tenth, at most 500."""
-    return min(MOST, int(MORE * steps))
+    return max(0, min(MOST, int(MORE * steps)))
 
 
 def train_further(examples, steps, batch_size=32):

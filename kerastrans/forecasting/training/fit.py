@@ -2,7 +2,7 @@
 
 from kerastrans.forecasting.inference.losses import report_zeros
 from kerastrans.forecasting.inference.model import compile_model
-from kerastrans.forecasting.training.checkpoint import Checkpoint
+from kerastrans.forecasting.training.checkpoint import Checkpoint, checksum_of
 from kerastrans.forecasting.training.defaults import VALIDATING, HeldOut
 from kerastrans.forecasting.training.extra_steps import finish
 from kerastrans.forecasting.training.loop import (
@@ -33,6 +33,11 @@ def check_options(config, validation_size, batch_size, epochs, time_limit, kwarg
     check_positive_integers(batch_size=batch_size)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be seconds above 0 or None, got {time_limit!r}.")
+    if epochs is None and kwargs.get("validation_freq", 1) != 1:
+        raise ValueError(
+            f"validation_freq={kwargs['validation_freq']!r} and epochs=None cannot be combined: "
+            "early stopping monitors every epoch. Give epochs."
+        )
     if epochs not in (None, 0):
         check_positive_integers(epochs=epochs)
     if validation_size:
@@ -79,6 +84,7 @@ def train(
     if checkpoint is not None:
         steps = kwargs.get("steps_per_epoch")
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}
+        settings["weights at the start"] = checksum_of(model)
         checkpoint = Checkpoint(checkpoint, examples.facts() | settings)
     if not model.compiled:
         compile_model(config, model)

@@ -81,7 +81,8 @@ def read_validation(reader, frame, panels, validation, static):
     if validation is None:
         return None
     (panel,) = panels
-    own = reader.panel(validation, static)
+    # The context of a few rows is in the training data.
+    own = reader.accepting_short().panel(validation, static)
     begins = dict(zip(own.names[:, 0], own.first.tolist(), strict=True))
     ends = panel.numbers(np.arange(len(panel)), panel.cuts).tolist()
     for name, end in zip(panel.names[:, 0], ends, strict=True):

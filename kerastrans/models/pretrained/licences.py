@@ -8,6 +8,10 @@ from fnmatch import fnmatch
 from importlib.resources import files
 from pathlib import Path
 
+import yaml
+
+from kerastrans.utils.files import first_line
+
 UNKNOWN = "not published"
 EXAMPLE = "amazon/chronos-bolt-small"
 FORBIDDING = re.compile(r"non-?commercial|(^|-)nc(-|$)|research-only", re.IGNORECASE)
@@ -44,24 +48,34 @@ def card_of(name):
 
 
 def read_licence(folder, name):
-    """The licence that a folder's README.md states in its head, or None.
+    """Return the licence that the metadata of a folder's README.md states, or None.
 
     Raises:
-        ValueError: It forbids commercial use.
+        ValueError: It forbids commercial use, or the metadata cannot be read.
     """
     path = Path(folder) / "README.md"
     if not path.is_file():
         return None
     with path.open(encoding="utf-8", errors="replace") as file:
         head = re.match(r"---\s*\n(.*?)\n---", file.read(MAX_README), re.DOTALL)
-    lines = head[1].splitlines() if head else []
-    pairs = (line.partition(":") for line in lines)
-    stated = {key: value.strip(" '\"") for key, _, value in pairs}
-    licence = stated.get("license_name") or stated.get("license") or None
-    if licence and FORBIDDING.search(licence):
+    try:
+        stated = yaml.safe_load(head[1]) if head else {}
+        if not isinstance(stated, dict):
+            raise yaml.YAMLError("its metadata are no mapping")
+    except yaml.YAMLError as error:
         raise ValueError(
-            f"{name} is not loaded: its README.md states the licence {licence}, which forbids "
-            "commercial use."
+            f"{name} is not loaded: the metadata of its README.md cannot be read, so its licence "
+            f"is not known ({first_line(error)})."
+        ) from None
+    # Both keys count, and each may hold several licences.
+    values = [stated.get(key) for key in ("license_name", "license")]
+    values = [x for value in values for x in (value if isinstance(value, list) else [value])]
+    licences = [str(x).strip() for x in values if x]
+    licence = licences[0] if licences else None
+    if any(map(FORBIDDING.search, licences)):
+        raise ValueError(
+            f"{name} is not loaded: its README.md states the licence {', '.join(licences)}, which "
+            "forbids commercial use."
         )
     return licence
 

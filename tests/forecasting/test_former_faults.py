@@ -1,0 +1,245 @@
+"""Silent faults that were found by attacking the package, each with what it gave before."""
+
+import warnings
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+
+import kerastrans
+from kerastrans import Forecaster
+from kerastrans.forecasting.selection import search
+from kerastrans.forecasting.training.extra_steps import further_steps
+from kerastrans.models.pretrained.licences import read_licence
+
+SIZE = 14, 7
+
+
+def weekly(name, length=120, level=0.0, seed=0):
+    steps = np.arange(length)
+    noise = np.random.default_rng(seed).normal(0, 0.3, length)
+    return pd.DataFrame(
+        {
+            "unique_id": name,
+            "ds": pd.date_range("2024-01-01", periods=length, freq="D"),
+            "y": level + 10 + 3 * np.sin(2 * np.pi * steps / 7) + noise,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def wide():
+    frame = pd.concat([weekly("a"), weekly("b", seed=1, level=50)])
+    return frame.pivot(index="ds", columns="unique_id", values="y")
+
+
+def as_long(wide):
+    long = wide.rename_axis(index="ds", columns="unique_id").stack()
+    return long.rename("y").reset_index()
+
+
+def numbers(rows):
+    return rows.sort_values(["unique_id", "ds"]).select_dtypes("number").to_numpy()
+
+
+def test_a_wide_model_forecasts_a_long_frame_with_its_own_spread(wide):
+    forecaster = Forecaster("nlinear", *SIZE).fit(wide, epochs=1, verbose=0)
+    kerastrans.heads.of(forecaster.model).spread = 3.0
+    found = numbers(forecaster.predict(as_long(wide)))
+    np.testing.assert_allclose(found, numbers(forecaster.predict(wide)), rtol=1e-5)
+
+
+def test_a_wide_model_backtests_and_calibrates_on_a_long_frame_as_it_predicts(wide):
+    forecaster = Forecaster("nlinear", *SIZE).fit(wide[:80], epochs=1, verbose=0)
+    long = as_long(wide)
+    np.testing.assert_allclose(
+        numbers(forecaster.backtest(long, windows=3)),
+        numbers(forecaster.backtest(wide, windows=3)),
+        rtol=1e-5,
+    )
+    calibrated = Forecaster("nlinear", *SIZE).fit(wide[:80], epochs=1, verbose=0)
+    calibrated.calibrate(wide, windows=10, levels=[80])
+    with pytest.raises(ValueError, match=r"calibrated on the columns \['a', 'b'\]"):
+        calibrated.predict(long)
+    rows = calibrated.calibrate(long, windows=10, levels=[80]).predict(long)
+    assert list(rows.columns[3:]) == ["nlinear-lo-80", "nlinear-hi-80"]
+
+
+def test_a_model_for_single_series_is_built_once_from_a_wide_one(wide):
+    forecaster = Forecaster("nlinear", *SIZE).fit(wide, epochs=0)
+    forecaster.predict(as_long(wide))
+    before = keras.backend.get_uid("nlinear")
+    forecaster.predict(as_long(wide))
+    assert keras.backend.get_uid("nlinear") == before + 1
+
+
+def test_what_fit_resolved_does_not_replace_what_was_given(tmp_path):
+    frame = kerastrans.datasets.load("air_passengers")[:56]
+    forecaster = Forecaster("nlinear", prediction_length=4)
+    given = forecaster.get_config()
+    forecaster.fit(frame, epochs=1, verbose=0).save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    for one in (forecaster, loaded):
+        assert one.get_config() == given
+        assert one.config.context_length is None
+        assert one.clone().context_length is None
+        assert one.context_length == forecaster.fitted.config.context_length
+    options = {"windows": 2, "refit": True, "epochs": 1, "verbose": 0}
+    expected = forecaster.backtest(frame, **options)
+    pd.testing.assert_frame_equal(loaded.backtest(frame, **options), expected)
+
+
+@pytest.mark.slow
+def test_auto_stays_auto_after_a_round_trip(tmp_path):
+    forecaster = Forecaster(prediction_length=4)
+    frame = weekly("a")
+    forecaster.fit(frame, epochs=1, verbose=0).save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    assert loaded.alias == forecaster.alias == "tide"
+    assert loaded.get_config() == forecaster.get_config()
+    assert loaded.clone().config.model == "auto"
+
+
+@pytest.fixture
+def quick_selection(monkeypatch):
+    monkeypatch.setattr(search, "CANDIDATES", (("nlinear", False, 0),))
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 2)
+
+
+@pytest.mark.parametrize("kind", ["constant", "zeros", "seasonal"])
+def test_select_takes_series_that_the_naive_forecasts_exactly(kind, quick_selection):
+    frame = weekly("a")
+    frame["y"] = {"constant": 5.0, "zeros": 0.0, "seasonal": np.arange(120) % 7.0}[kind]
+    selected = kerastrans.select(frame, 7, time_limit=1e6, verbose=False)
+    assert np.isfinite(selected.predict(frame).select_dtypes("number")).all(axis=None)
+    assert selected.leaderboard["skill"].max() == 0
+
+
+def test_select_judges_all_candidates_by_the_same_rows(quick_selection):
+    frame = pd.concat([weekly("a", 300), weekly("sparse", 84, seed=3)[::3]])
+    inside = frame["ds"].between("2024-10-05", "2024-10-18") & (frame["unique_id"] == "a")
+    frame.loc[inside, "y"] = np.nan  # the naive forecast has no value at an origin
+    selected = kerastrans.select(frame, 7, time_limit=1e6, verbose=False)
+    assert np.isfinite(selected.leaderboard["loss"]).all()
+
+
+def test_select_refuses_an_end_without_values(quick_selection):
+    frame = weekly("a")
+    frame.loc[frame.index[-20:], "y"] = np.nan
+    with pytest.raises(ValueError, match="value"):
+        kerastrans.select(frame, 7, time_limit=1e6, verbose=False)
+
+
+def test_a_selected_forecaster_is_not_trained_again_as_one_model(quick_selection, tmp_path):
+    frame = weekly("a")
+    selected = kerastrans.select(frame, 7, time_limit=1e6, verbose=False)
+    selected.save(tmp_path / "saved")
+    for forecaster in (selected, Forecaster.load(tmp_path / "saved")):
+        with pytest.raises(ValueError, match=r"made by kerastrans\.select, whose members"):
+            forecaster.clone()
+        with pytest.raises(ValueError, match=r"made by kerastrans\.select, whose members"):
+            forecaster.backtest(frame, windows=2, refit=True)
+
+
+def test_validation_rows_have_their_context_in_the_training_data():
+    frame, few = weekly("a"), weekly("b", 40, seed=1)
+    forecaster = Forecaster("nlinear", 28, 7, short="refuse")
+    rows = pd.concat([frame[100:], few[30:]])
+    train = pd.concat([frame[:100], few[:30]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        forecaster.fit(train, validation=rows, epochs=1, verbose=0)
+    assert set(forecaster.fitted.chosen_by) <= {"a", "b"}
+    assert "val_loss" in forecaster.history.history
+
+
+def test_early_stopping_monitors_every_epoch():
+    with pytest.raises(ValueError, match="validation_freq=2 and epochs=None cannot be combined"):
+        Forecaster("nlinear", *SIZE).fit(weekly("a"), validation_freq=2, verbose=0)
+
+
+def test_a_finished_checkpoint_is_not_taken_for_another_training(tmp_path):
+    frame, options = weekly("a"), {"epochs": 2, "verbose": 0, "checkpoint": tmp_path / "kept"}
+    forecaster = Forecaster("nlinear", *SIZE).fit(frame, **options)
+    weights = [x.copy() for x in forecaster.model.get_weights()]
+    with pytest.raises(ValueError, match="weights at the start differs from the interrupted one's"):
+        forecaster.fit(frame, **options)
+    for before, after in zip(weights, forecaster.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(before, after)
+    again = Forecaster("nlinear", *SIZE).fit(frame, **options)  # the same training is resumed
+    for before, after in zip(weights, again.model.get_weights(), strict=True):
+        np.testing.assert_array_equal(before, after)
+    assert further_steps(-300) == 0
+
+
+@pytest.mark.parametrize(
+    "other", [int, float, lambda x: x.astype(str), lambda x: x.astype(str).str.lower()]
+)
+def test_booleans_are_read_as_files_and_databases_have_them(other):
+    frame = weekly("a").assign(promo=np.arange(120) % 3 == 0)
+    forecaster = Forecaster("dlinear", *SIZE, future=["promo"], head="point")
+    forecaster.fit(frame[:113], epochs=2, verbose=0)
+    future = frame[113:][["unique_id", "ds", "promo"]]
+    expected = forecaster.predict(frame[:113], future=future)
+    convert = {"promo": other} if isinstance(other, type) else None
+
+    def changed(frame):
+        if convert:
+            return frame.astype(convert)
+        return frame.assign(promo=other(frame["promo"]))
+
+    found = forecaster.predict(changed(frame[:113]), future=changed(future))
+    pd.testing.assert_frame_equal(found, expected)
+
+
+def test_a_covariate_without_a_known_category_is_refused():
+    frame = weekly("a").assign(sky=np.where(np.arange(120) % 2, "sun", "rain"))
+    forecaster = Forecaster("dlinear", *SIZE, past=["sky"], head="point")
+    forecaster.fit(frame, epochs=0)
+    with pytest.raises(
+        ValueError, match=r"'sky' has no value that was seen in .*, got 'snow'"
+    ):
+        forecaster.predict(frame.assign(sky="snow"))
+
+
+def test_columns_have_names_of_their_own(wide):
+    twice = wide.set_axis(["a", "a"], axis=1)
+    with pytest.raises(ValueError, match="several columns named 'a'"):
+        Forecaster("nlinear", *SIZE).fit(twice, epochs=1, verbose=0)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "license: cc-by-nc-4.0",
+        "license: 'cc-by-nc-4.0'",
+        "license:\n- cc-by-nc-4.0",
+        "license: [apache-2.0, cc-by-nc-4.0]",
+        "license: >-\n  cc-by-nc-4.0",
+        "x: &licence cc-by-nc-4.0\nlicense: *licence",
+        "license_name: mine\nlicense: cc-by-nc-4.0",
+    ],
+)
+def test_a_licence_that_forbids_use_is_found_however_it_is_written(head, tmp_path):
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\ntext")
+    with pytest.raises(ValueError, match=r"states the licence .*which forbids commercial use"):
+        read_licence(tmp_path, "someone/model")
+
+
+@pytest.mark.parametrize("head", ["license: [apache", "- a\n- b", "license: {: :"])
+def test_metadata_that_cannot_be_read_are_refused(head, tmp_path):
+    (tmp_path / "README.md").write_text(f"---\n{head}\n---\ntext")
+    with pytest.raises(ValueError, match="its licence is not known"):
+        read_licence(tmp_path, "someone/model")
+
+
+@pytest.mark.parametrize("name", ["kerastrans_zero", "fracast_0"])
+def test_published_weights_forecast_every_level_and_size_alike(name):
+    forecaster = kerastrans.from_pretrained(name, 7, verbose=False)
+    frame = weekly("a", 200)
+    expected = numbers(forecaster.predict(frame)) - 10
+    for level, size in ((1e8, 1), (0, 1e-8), (0, 1e20)):
+        y = level + size * (frame["y"] - 10)
+        found = (numbers(forecaster.predict(frame.assign(y=y))) - level) / size
+        np.testing.assert_allclose(found, expected, atol=1e-5 * 3)
