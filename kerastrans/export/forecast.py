@@ -9,7 +9,7 @@ from kerastrans import __version__, heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import inputs_of, takes_missing
 from kerastrans.decoding.samplers import FeedBack
-from kerastrans.export.scaling import check_scaler, unscaled, without_typical
+from kerastrans.export.scaling import check_scaler, unscaled, within, without_typical
 from kerastrans.models.parts.forecast_graph import TYPICAL
 from kerastrans.utils.validation import check_positive_integers, check_prediction_length
 
@@ -37,7 +37,14 @@ class Forecast:
 
 
 def forecast_of(
-    model, *, scaler=None, fill=None, prediction_length=None, metadata=None, batch_size=None
+    model,
+    *,
+    scaler=None,
+    fill=None,
+    bounds=None,
+    prediction_length=None,
+    metadata=None,
+    batch_size=None,
 ):
     """The `Forecast` of a model, checked: what cannot be exported is refused before it is traced.
 
@@ -45,6 +52,7 @@ def forecast_of(
         model: Keras model, see `export_savedmodel`.
         scaler: see `export_savedmodel`.
         fill: see `export_savedmodel`.
+        bounds: see `export_savedmodel`.
         prediction_length: int, see `export_savedmodel`.
         metadata: dict, see `export_savedmodel`.
         batch_size: int, of every input and output; None for any.
@@ -82,6 +90,8 @@ def forecast_of(
     ]
     facts = describe(model, inputs, prediction_length)
     function = unscaled(predict, model, head, scaler, takes_missing(model), fill)
+    if bounds is not None:
+        function, facts["bounds"] = within(function, head, bounds), list(bounds)
     return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
 
 

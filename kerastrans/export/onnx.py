@@ -5,6 +5,7 @@ The converter's handlers are its inside: `make_const`, `make_node`, `insert_new_
 They are used in this file alone; tests/export/test_files.py has their canary.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ def export_onnx(
     *,
     scaler: Any = None,
     fill: str | None = None,
+    bounds: Sequence[float | None] | None = None,
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Path:
@@ -39,6 +41,7 @@ def export_onnx(
         path: file to write, which must not exist.
         scaler: see `export_savedmodel`.
         fill: see `export_savedmodel`.
+        bounds: see `export_savedmodel`.
         prediction_length: int, see `export_savedmodel`.
         metadata: dict, see `export_savedmodel`.
 
@@ -64,7 +67,7 @@ def export_onnx(
     path = Path(path)
     check_new(path)
     options = {"prediction_length": prediction_length, "metadata": metadata}
-    forecast = forecast_of(model, scaler=scaler, fill=fill, **options)
+    forecast = forecast_of(model, scaler=scaler, fill=fill, bounds=bounds, **options)
     import tensorflow as tf
 
     function = tf.function(forecast.function, input_signature=forecast.signature)

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ def export_savedmodel(
     *,
     scaler: Any = None,
     fill: str | None = None,
+    bounds: Sequence[float | None] | None = None,
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Path:
@@ -40,6 +42,8 @@ def export_savedmodel(
         scaler: `StandardScaler` or `WindowScaler` that the model was trained with; None for none.
         fill: What the model was trained to see of a missing value: None, "last" for the last value
             before it in the context, "zero".
+        bounds: Pair of the least and the greatest value that the series can have, or None, which
+            no point and no quantile leaves.
             A `WindowScaler` takes NaN in the history for a missing value, and histories of any
             magnitude that float32 holds.
         prediction_length: int, steps to forecast. A direct model's is its own, and may be left
@@ -74,6 +78,7 @@ def export_savedmodel(
             folder,
             scaler=scaler,
             fill=fill,
+            bounds=bounds,
             prediction_length=prediction_length,
             metadata=metadata,
         )

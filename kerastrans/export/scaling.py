@@ -6,6 +6,8 @@ from keras import ops
 
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
+from kerastrans.heads.bounded import check_bounds
+from kerastrans.heads.quantile import QuantileHead
 from kerastrans.models.parts.forecast_graph import (
     TYPICAL,
     WindowScaling,
@@ -94,3 +96,26 @@ def without_typical(model, predict):
         return predict({**inputs, **dict.fromkeys(typical, unknown)})
 
     return call, names
+
+
+def within(function, head, bounds):
+    """Return a function whose forecasts never leave their bounds, see `kerastrans.heads.bounded`.
+
+    Raises:
+        ValueError: A head of a distribution, whose bounded mean a file cannot compute.
+    """
+    low, high = check_bounds(bounds)
+    if head.has_parameter_axis and not isinstance(head, QuantileHead):
+        raise ValueError(
+            f"bounds and a {type(head).__name__} cannot be exported together: train with "
+            "head='quantiles', or forecast in Python."
+        )
+
+    def bounded(*tensors):
+        outputs = function(*tensors)
+        for name, x in outputs.items():
+            x = x if low is None else ops.maximum(x, low)
+            outputs[name] = x if high is None else ops.minimum(x, high)
+        return outputs
+
+    return bounded

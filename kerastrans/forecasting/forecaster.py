@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -69,6 +70,9 @@ class Forecaster:
         num_samples: int, draws of each forecast of an autoregressive model (DeepAR).
         seed: int, of the weights, the order of windows and the samples.
         alias: Name of the forecast's columns; the architecture's by default.
+        bounds: Pair of the least and the greatest value that the series can have, such as (0, None)
+            for what cannot be negative. No point, quantile, sample or interval leaves them, in an
+            exported file neither; a mean is the mean of the bounded distribution.
         **hyperparameters: Of the architecture.
 
     Attributes:
@@ -108,6 +112,7 @@ class Forecaster:
         num_samples: int = 100,
         seed: int = 0,
         alias: str | None = None,
+        bounds: Sequence[float | None] | None = None,
         **hyperparameters: Any,
     ) -> None:
         self.config = Config(
@@ -126,6 +131,7 @@ class Forecaster:
             num_samples=num_samples,
             seed=seed,
             alias=alias,
+            bounds=bounds,
             hyperparameters=hyperparameters,
         )
         self.fitted = None
@@ -332,7 +338,7 @@ class Forecaster:
             RuntimeError: Not trained.
         """
         state = self._trained()
-        return state.head.outputs(forecast_arrays(state, inputs)[0])
+        return state.output.outputs(forecast_arrays(state, inputs)[0])
 
     def backtest(
         self,
@@ -600,6 +606,7 @@ class Forecaster:
             path,
             scaler=state.config.scaler,
             fill=state.config.fill,
+            bounds=state.config.bounds,
             metadata=self.metadata,
             **kwargs,
         )

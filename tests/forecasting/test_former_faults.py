@@ -197,9 +197,7 @@ def test_a_covariate_without_a_known_category_is_refused():
     frame = weekly("a").assign(sky=np.where(np.arange(120) % 2, "sun", "rain"))
     forecaster = Forecaster("dlinear", *SIZE, past=["sky"], head="point")
     forecaster.fit(frame, epochs=0)
-    with pytest.raises(
-        ValueError, match=r"'sky' has no value that was seen in .*, got 'snow'"
-    ):
+    with pytest.raises(ValueError, match=r"'sky' has no value that was seen in .*, got 'snow'"):
         forecaster.predict(frame.assign(sky="snow"))
 
 

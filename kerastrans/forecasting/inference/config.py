@@ -12,6 +12,7 @@ from kerastrans.data.missing import FILLS
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.inference.losses import check_loss
+from kerastrans.heads.bounded import check_bounds
 from kerastrans.models import registry
 from kerastrans.models.parts.checks import SIZES
 from kerastrans.models.parts.contract import check_contract
@@ -55,6 +56,7 @@ class Config:
     num_samples: int = 100
     seed: int = 0
     alias: str | None = None
+    bounds: tuple | None = None
     hyperparameters: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -67,6 +69,7 @@ class Config:
             object.__setattr__(self, "context_length", history_input(self.model).shape[1])
         if self.context_length is not None:
             check_positive_integers(context_length=self.context_length)
+        object.__setattr__(self, "bounds", check_bounds(self.bounds))
         check_choice("short", self.short, SHORT)
         check_choice("fill", self.fill, FILLS)
         check_choice("calendar", self.calendar, (None, False, True))

@@ -45,7 +45,7 @@ def forecast_windows(state, windows):
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
     parameters[~windows.observed()] = np.nan  # there was nothing to forecast from
-    return Forecasts(windows, state.head, parameters, scales)
+    return Forecasts(windows, state.output, parameters, scales)
 
 
 def forecast_arrays(state, inputs):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from kerastrans import heads
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.panel_windows import Windows
 from kerastrans.evaluation.columns import CUTOFF, check_alias, interval_columns, median_column
@@ -38,8 +37,9 @@ class Forecasts:
 
     def bounds(self, level):
         """Bounds of the model's own interval of `level` percent; of a point the point, twice."""
-        if isinstance(self.output, heads.PointHead):
-            return self.parameters, self.parameters
+        if not self.output.has_parameter_axis:
+            point = self.output.point(self.parameters)
+            return point, point
         tail = (1 - level / 100) / 2
         both = self.output.quantile(self.parameters, (tail, 1 - tail))
         return both[..., 0], both[..., 1]
@@ -133,7 +133,7 @@ class Forecasts:
         columns = self._keys(is_backtest)
         columns[alias] = self._column(self.output.point(self.parameters))
         levels = sorted(levels)
-        if levels and not (isinstance(self.output, heads.PointHead) or self.output.point_is_median):
+        if levels and self.output.has_parameter_axis and not self.output.point_is_median:
             columns[median_column(alias)] = self._column(self.output.median(self.parameters))
         if levels:
             bounds = [bound for level in levels for bound in self._widened(level, widths)]
@@ -180,6 +180,5 @@ class Forecasts:
         high = high + widths[level][..., 1] * self.scale
         middle = (low + high) / 2
         low, high = np.minimum(low, middle), np.maximum(high, middle)
-        if self.output.lower_bound is None:
-            return low, high
-        return np.maximum(low, self.output.lower_bound), np.maximum(high, self.output.lower_bound)
+        bounds = self.output.lower_bound, getattr(self.output, "upper_bound", None)
+        return tuple(np.clip(x, *bounds) for x in (low, high))

@@ -108,6 +108,7 @@ class Reader:
             future=future,
             **{"freq": self.freq, **kwargs},
         )
+        self._check_bounds(panel)
         if self.num_channels not in (None, panel.num_channels):
             raise ValueError(
                 f"the model has {self.num_channels} channel(s), the frame {panel.num_channels}."
@@ -115,6 +116,21 @@ class Reader:
         if self.config.short == "refuse" and self.config.context_length is not None:
             panel = self._without_short(panel)
         return panel
+
+    def _check_bounds(self, panel):
+        """Raise ValueError for a value outside of the bounds that were given."""
+        low, high = self.config.bounds or (None, None)
+        for bound, is_outside in ((low, np.less), (high, np.greater)):
+            outside = np.zeros(0, int)
+            if bound is not None:
+                outside = np.flatnonzero(is_outside(panel.values, bound).any(axis=1))
+            if len(outside):
+                series = np.searchsorted(panel.begins, outside[0], side="right") - 1
+                value = panel.values[outside[0]][is_outside(panel.values[outside[0]], bound)][0]
+                raise ValueError(
+                    f"series {panel.names[series][0]!r} has the value {value:g}, outside of "
+                    f"bounds={self.config.bounds}."
+                )
 
     def _columns(self, frame):
         wanted = [*self.channels, *self.config.past, *self.config.future]

@@ -192,4 +192,4 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     cuts = origins(panel, steps, windows, step).ravel()
     merged = [np.concatenate([getattr(part, x) for part in parts]) for x in ("parameters", "scale")]
     whole = windows_of(state, panel, series, cuts)
-    return Backtest(panel, Forecasts(whole, state.head, *merged), state)
+    return Backtest(panel, Forecasts(whole, state.output, *merged), state)

@@ -15,6 +15,7 @@ from kerastrans.decoding.graph import inputs_of, takes_missing
 from kerastrans.decoding.sampling import generate_samples
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.inference.config import Config
+from kerastrans.heads.bounded import Bounded
 from kerastrans.models.parts.forecast_graph import (
     build_forecast_graph,
     equivariance_of,
@@ -85,6 +86,12 @@ class FittedState:
         """What reads the forecast: the model's head, or samples that were drawn from it."""
         head = heads.of(self.model)
         return heads.Samples(head) if self.decodes and hasattr(head, "draw") else head
+
+    @functools.cached_property
+    def output(self):
+        """What reads parameters in the units of the series: the head, within the bounds."""
+        bounds = self.config.bounds
+        return self.head if bounds is None else Bounded(self.head, *bounds)
 
     def with_intervals(self, intervals):
         """The same state with these conformal intervals."""

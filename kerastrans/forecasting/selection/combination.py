@@ -72,6 +72,7 @@ def combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
     names = {kind: [column.name for column in columns[kind]] for kind in ("past", "future")}
     calendar = any(x.config.calendar for x in fitted)
     length = forecasters[0].prediction_length
+    names["bounds"] = forecasters[0].config.bounds
     made = cls(model, None, length, scaler=None, calendar=calendar, seed=seed, alias=alias, **names)
     made.fitted = FittedState(
         made.config,
@@ -121,6 +122,7 @@ def _check(forecaster, first, number):
         "time stamps": lambda x: x.fitted.clock,
         "channels": lambda x: x.fitted.channels,
         "quantile levels": _levels,
+        "bounds": lambda x: x.config.bounds,
     }
     for name, fact in facts.items():
         if fact(forecaster) != fact(first):
