@@ -55,7 +55,7 @@ def test_the_report_names_the_best_of_several_naives(run_folder, frame):
     if found["p"] is None:
         verb = "is not tested against"
     elif found["p"] > 0.05:
-        verb = "is not told apart from"
+        verb = "is not significantly different from"
     assert f"nlinear {verb} {best}: its MAE is" in (run_folder / "report.txt").read_text()
 
 
