@@ -80,7 +80,7 @@ def test_quantized_files_are_smaller_and_near(history, tmp_path):
 
 def test_bad_input_is_refused_before_anything_is_written(model, tmp_path, monkeypatch):
     (tmp_path / "old.onnx").write_text("mine")
-    with pytest.raises(FileExistsError, match="exists: name a new one"):
+    with pytest.raises(FileExistsError, match="exists: choose another name"):
         export(model, tmp_path / "old.onnx")
     with pytest.raises(ValueError, match=r"must end in \.onnx or \.tflite"):
         export(model, tmp_path / "model.h5")
