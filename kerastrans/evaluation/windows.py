@@ -135,8 +135,8 @@ def compare(forecasts, targets, train, season):
 class ForecastError(keras.callbacks.Callback):
     """Callback that adds `val_forecast_mae`, the error of autoregressive forecasts, to the logs.
 
-    The validation loss is computed under teacher forcing, where the decoder receives the true
-    previous values; this error is computed on forecasts that feed the decoder its own output, as in
+    The validation loss is computed under teacher forcing: the decoder receives the true previous
+    values; this error is computed on forecasts that feed the decoder its own output, as in
     use. Put the callback before `ModelCheckpoint(monitor="val_forecast_mae")` in the list.
 
     Args:
