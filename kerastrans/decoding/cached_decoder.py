@@ -102,7 +102,7 @@ class CachedDecoder:
         return loop
 
     def decode(self, *tensors, num_steps, sampler, room=None):
-        """Run the loop and return what the sampler made of it.
+        """Run the loop and return the result of the sampler.
 
         Args:
             *tensors: One tensor per encoder input, the first decoder input, and the sampler's
