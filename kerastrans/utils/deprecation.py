@@ -22,10 +22,11 @@ def warn_former_name(kind: str, former: str, name: str, *, since: str, until: st
         ...     warnings.simplefilter("always")
         ...     warn_former_name("loss", "pinball", "crps", since="0.2", until="0.4")
         >>> print(caught[0].message)
-        the loss 'pinball' is called 'crps' since 0.2; version 0.4 will not accept 'pinball'.
+        the loss 'pinball' was renamed to 'crps' in 0.2; version 0.4 will not accept the former
+        name.
     """
     message = (
-        f"the {kind} {former!r} is called {name!r} since {since}; version {until} will not accept "
-        f"{former!r}."
+        f"the {kind} {former!r} was renamed to {name!r} in {since}; version {until} will not "
+        "accept the former name."
     )
     warnings.warn(message, FutureWarning, stacklevel=3)
