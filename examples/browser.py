@@ -3,7 +3,7 @@ Title: From Keras to the browser
 Author: The kerastrans contributors
 Date created: 2026/11/23
 Last modified: 2026/11/23
-Description: A forecaster as an ONNX file, and a page that runs it without a server.
+Description: Export a forecaster as an ONNX file, and run it in a web page without a server.
 Accelerator: None
 """
 
@@ -11,13 +11,13 @@ Accelerator: None
 ## Introduction
 
 A forecast in the browser needs no server, and the numbers never leave the visitor's machine.
-kerastrans writes a forecaster as one ONNX file that takes raw history and returns the forecast,
-so that the page needs no scaling code. It needs `pip install "kerastrans[onnx]"`.
+kerastrans exports a forecaster as one ONNX file that takes the raw history and returns the
+forecast, so that the page needs no scaling code. It requires `pip install "kerastrans[onnx]"`.
 
-What is honest here: the file is checked in Python with onnxruntime, the same engine that
-onnxruntime-web compiles to WebAssembly; the page was not run in every browser. LiteRT files
-(`forecaster.export("x.tflite")`) have a runtime for the web too, which we have not tried. There
-is no export to TensorFlow.js: its converter does not read Keras 3 models.
+How far this is tested: the file is checked in Python with onnxruntime, the same engine that
+onnxruntime-web compiles to WebAssembly, but the page was not run in every browser. LiteRT files
+(`forecaster.export("x.tflite")`) have a runtime for the web too, which we have not tried. Export to
+TensorFlow.js is not possible, because its converter does not read Keras 3 models.
 """
 
 import json
@@ -28,14 +28,14 @@ import onnxruntime
 
 import kerastrans
 
-PAGE = Path("browser")  # a new folder: nothing is written over
+PAGE = Path("browser")  # must be a new folder, so that nothing is overwritten
 PAGE.mkdir()
 
 """
 ## The forecaster
 
-A preset, trained on the flights of New York's three airports: 168 hours of history, 24 hours
-ahead. It comes with the package; any forecaster of yours exports the same way.
+We use a preset that was trained on the flights of New York's three airports and forecasts 24 hours
+from 168 hours of history. It is included in the package; your own forecasters export the same way.
 """
 
 flights = kerastrans.datasets.load("nyc_departures")
@@ -44,10 +44,11 @@ forecaster.export(PAGE / "forecaster.onnx")
 print(f"{(PAGE / 'forecaster.onnx').stat().st_size / 1024:.0f} KiB")
 
 """
-## The file says the same as Keras
+## The file returns the same as Keras
 
-Inputs and outputs have names; the batch is open, the rest is fixed. `quantiles` are the outer
-bounds and what lies between, in the order that the metadata tell.
+Inputs and outputs have names. The batch size is variable, all other sizes are fixed. `quantiles`
+contains the bounds of the intervals and the quantiles between them, in the order given in the
+metadata.
 """
 
 history = flights[-168:].to_numpy("float32")[None]  # (batch, context_length, num_channels)
@@ -63,10 +64,10 @@ assert difference < 1e-3
 """
 ## The page
 
-It loads onnxruntime-web, the file and a history, runs the model and draws the three forecasts as
-lines. Put `ort.min.js` and the `.wasm` files of the npm package `onnxruntime-web` (its folder
-`dist`) beside it, so that nothing is loaded from elsewhere, and serve the folder: `python -m
-http.server --directory browser --bind 127.0.0.1`.
+The page loads onnxruntime-web, the file and a history, runs the model and draws the three forecasts
+as lines. Put `ort.min.js` and the `.wasm` files of the npm package `onnxruntime-web` (in its folder
+`dist`) into the same folder, so that nothing is loaded from elsewhere, and serve the folder with
+`python -m http.server --directory browser --bind 127.0.0.1`.
 """
 
 (PAGE / "history.json").write_text(json.dumps(history[0].tolist()))
@@ -121,6 +122,6 @@ print("written:", *sorted(path.name for path in PAGE.iterdir()))
 """
 ## Conclusions
 
-One file and sixty lines of HTML. For a page of your own, let visitors drop a CSV, take its last
-168 rows, and leave out what the file does not know: gaps are NaN, which it takes.
+One file and sixty lines of HTML are enough. In your own page, let visitors drop a CSV file and pass
+its last 168 rows. Missing values are passed as NaN, which the file accepts.
 """

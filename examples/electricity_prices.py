@@ -1,23 +1,23 @@
 """
-Title: Forecasting electricity prices with covariates known ahead
+Title: Forecasting electricity prices with covariates known in advance
 Author: The kerastrans contributors
 Date created: 2026/11/23
 Last modified: 2026/11/23
-Description: The day-ahead price from past prices and from forecasts of load and wind.
+Description: Forecast the day-ahead price from past prices and from forecasts of load and wind.
 Accelerator: None
 """
 
 """
 ## Introduction
 
-On the eve of each day the power exchange asks for bids, and by then the grid's operator has
-published how much load and how much wind it expects for every hour of that day. A forecast of the
-price may know both. This example trains one model without and one with these two columns, and
-asks what they are worth.
+Power exchanges collect bids on the day before delivery. By then the grid operator has published
+its forecasts of load and wind for every hour of the next day, so a forecast of the price can use
+both. This example trains one model without and one with these two columns, and measures how much
+the columns improve the forecast.
 
-The prices of Nord Pool, 2013 to 2018, are those of Lago et al. (2021). They have no public copy
-with known bytes: point `KERASTRANS_DATA_DIR` at a folder that holds `epf/NP.csv`. Without it the
-example makes a series of its own, in which load raises and wind lowers the price.
+The prices of Nord Pool from 2013 to 2018 are those of Lago et al. (2021). The file has no stable
+public copy: set `KERASTRANS_DATA_DIR` to a folder that contains `epf/NP.csv`. Otherwise the
+example generates a series whose price rises with load and falls with wind.
 """
 
 import os
@@ -29,13 +29,13 @@ import pandas as pd
 import kerastrans
 from kerastrans import Forecaster, backtesting, plotting
 
-SMALL = os.environ.get("KERASTRANS_EXAMPLES") == "small"  # as the tests run it
+SMALL = os.environ.get("KERASTRANS_EXAMPLES") == "small"  # smaller sizes for the tests
 COVARIATES = ["Grid load forecast", "Wind power forecast"]
 CONTEXT, STEPS = 168, 24  # a week of hours, and a day
 
 
-def made_prices(days):
-    """Hourly prices that follow a made load and a made wind; noise no model can know."""
+def make_prices(days):
+    """Return hourly prices that depend on synthetic load and wind, plus unpredictable noise."""
     random = np.random.default_rng(0)
     hours = np.arange(24 * days)
     load = 40 + 8 * np.sin((hours - 7) * np.pi / 12) - 5 * (hours // 24 % 7 >= 5)
@@ -43,21 +43,21 @@ def made_prices(days):
     load = load + 2 * np.repeat(random.standard_normal(days), 24)
     price = 1.2 * load - 0.8 * wind + 1.5 * random.standard_normal(len(hours))
     times = pd.date_range("2013-01-01", periods=len(hours), freq="h")
-    columns = {"unique_id": "made", "ds": times, "y": price}
+    columns = {"unique_id": "synthetic", "ds": times, "y": price}
     return pd.DataFrame({**columns, COVARIATES[0]: load, COVARIATES[1]: wind})
 
 
 """
 ## The data
 
-A long frame: which series, when, the value `y`, and the covariates beside it. The last eight
-weeks are the test part; nothing is fitted to them.
+A long frame contains the name of the series, the time stamp, the value `y` and the covariates. The
+last eight weeks are the test part; nothing is fitted to them.
 """
 
 try:
     prices = kerastrans.datasets.load("epf_np")
 except FileNotFoundError:
-    prices = made_prices(days=400)
+    prices = make_prices(days=400)
 if SMALL:
     prices = prices.tail(24 * 120)
 test_days = 14 if SMALL else 56
@@ -67,23 +67,23 @@ print(f"{prices['unique_id'].iloc[0]}: {len(train):,} hours to train, {24 * test
 """
 ## Two forecasters
 
-`future=` names the columns that are known for the hours to forecast. N-HiTS has no place for
-covariates of its own; a regression on them is put around it, and the network forecasts what it
-leaves. `calendar` adds hour and weekday, which are always known.
+`future=` names the columns that are known for the hours to forecast. N-HiTS has no inputs for
+covariates. Therefore a regression on them is added, and the network forecasts the remainder.
+`calendar` adds hour and weekday, which are always known.
 """
 
 forecasters = {}
-for title, future in {"prices alone": [], "with load and wind": COVARIATES}.items():
+for title, future in {"prices only": [], "with load and wind": COVARIATES}.items():
     forecaster = Forecaster("nhits", CONTEXT, STEPS, future=future, calendar=True, hidden_dim=64)
     forecaster.fit(train, epochs=2 if SMALL else 10, stride=6, batch_size=64, verbose=0)
     forecasters[title] = forecaster
     print(f"{title}: trained")
 
 """
-## What the covariates are worth
+## The value of the covariates
 
-A backtest forecasts every day of the test part from its eve. The yardstick is the same hour a
-week before: whoever cannot beat that has learnt nothing.
+A backtest forecasts every day of the test part from the end of the previous day. The baseline is
+the same hour of the week before; a model that does not beat it has learned nothing.
 """
 
 naive = Forecaster("seasonal_naive", CONTEXT, STEPS, season=168, head="point").fit(train)
@@ -97,8 +97,8 @@ print(scores.droplevel(1)[["mae", "rmse", "crps", "coverage-80"]].round(3))
 """
 ## The last day
 
-The columns for the day to forecast come in a frame of their own, without `y`. Here they are the
-test part's last day, so that the truth can be drawn beside the forecast.
+The columns for the day to forecast are passed as a separate frame without `y`. Here this is the
+last day of the test part, so that the true prices can be plotted with the forecast.
 """
 
 known, ahead = prices[:-STEPS], prices[-STEPS:].drop(columns="y")
@@ -111,8 +111,8 @@ print(forecast.head(3))
 """
 ## Conclusions
 
-The columns can say what the past does not: days with much wind are cheap, and no history tells
-them in advance. Whether they do on your market is the table's to say, not ours. In earnest the
-columns are themselves forecasts, and a backtest must be given the ones that were known on the eve,
-as here, never the load and wind that came to be.
+Covariates can contain what the past does not: windy days are cheap, and past prices cannot predict
+them. Run the same comparison to see if this holds for your market. In practice the columns are
+themselves forecasts. A backtest must use those that were available on the day before, as here, and
+never the load and wind that were measured later.
 """

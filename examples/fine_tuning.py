@@ -3,17 +3,17 @@ Title: Fine-tuning a pretrained forecaster
 Author: The kerastrans contributors
 Date created: 2026/11/23
 Last modified: 2026/11/23
-Description: Published weights that forecast without training, and what training adds.
+Description: Forecast with published weights without training, and measure what training adds.
 Accelerator: None
 """
 
 """
 ## Introduction
 
-kerastrans-zero has 88,732 weights, was trained on made series, and forecasts any real one without
-training. Your series have habits of their own, though: this example measures the forecast as it
-comes, then trains it further on the flights of New York's airports, all weights and as LoRA
-adapters, and measures again.
+kerastrans-zero has 88,732 weights, was trained on synthetic series, and forecasts real series
+without training. Yet every domain has its own patterns. This example measures the zero-shot
+forecast, trains the model further on the flights of New York's airports, once with all weights and
+once with LoRA adapters, and measures again.
 """
 
 import os
@@ -24,15 +24,15 @@ import pandas as pd
 import kerastrans
 from kerastrans import Forecaster, backtesting, zoo
 
-SMALL = os.environ.get("KERASTRANS_EXAMPLES") == "small"  # as the tests run it
+SMALL = os.environ.get("KERASTRANS_EXAMPLES") == "small"  # smaller sizes for the tests
 CONTEXT, STEPS = (336, 24) if SMALL else (1024, 24)
 WINDOWS = 2 if SMALL else 28
 
 """
 ## The data
 
-8,760 hours of three airports. The last four weeks are the test part; only what comes before
-trains.
+The data are 8,760 hours of three airports. The last four weeks are the test part; only the hours
+before them are used for training.
 """
 
 flights = kerastrans.datasets.load("nyc_departures")
@@ -41,21 +41,21 @@ if SMALL:
     train = train[-400:]
 
 """
-## As it comes
+## The zero-shot forecast
 
-`from_pretrained` returns a `Forecaster` that needs no `fit`. One line says where the weights come
-from and under which licence; read there what they were trained on, for a score on such series
-says nothing.
+`from_pretrained` returns a `Forecaster` that can forecast without `fit`. It prints one line with
+the origin and the licence of the weights. Read there which data they were trained on, because a
+score on such series is meaningless.
 """
 
-forecasters = {"as it comes": kerastrans.from_pretrained("kerastrans_zero", STEPS, CONTEXT)}
+forecasters = {"zero-shot": kerastrans.from_pretrained("kerastrans_zero", STEPS, CONTEXT)}
 
 """
-## Trained further
+## Fine-tuning
 
-`"all"` trains every weight. `"lora"` trains two thin matrices beside each dense layer and adds
-them to the weights in the end: fewer numbers to fit, which helps where there is little to train
-on.
+`"all"` trains every weight. `"lora"` trains two thin matrices for each dense layer and adds their
+product to the weights at the end. It has fewer numbers to fit, which helps if there are few
+training data.
 """
 
 epochs, stride = (1, 24) if SMALL else (3, 6)
@@ -74,10 +74,10 @@ for trainable in ("all", "lora"):
     print(f"{trainable}: {counts[0]:,} of {counts[1]:,} weights trained")
 
 """
-## Measured
+## Comparison
 
-From every day of the test part, beside the same hour a week before, the strongest naive forecast
-here.
+Each model forecasts from every day of the test part. The baseline repeats the same hour of the
+week before, which is the strongest naive forecast here.
 """
 
 forecasters["a week ago"] = Forecaster(
@@ -90,7 +90,7 @@ scores = {
 print(pd.concat(scores).droplevel(1)[["mae", "rmse", "crps", "coverage-80"]].round(3))
 
 """
-## Kept
+## Saving
 
 `save_to_preset` writes the trained forecaster with a card that has its licence and its scores;
 `kerastrans.upload_preset("hf://user/flights", "flights")` publishes it.
@@ -104,6 +104,6 @@ print(zoo.from_preset("flights").predict(flights).head(3))
 """
 ## Conclusions
 
-Fine-tuning begins where training anew ends: an epoch or three, a small learning rate, a test part
-that is read once. If the score as it comes is good enough, leave it.
+Fine-tuning takes little: one to three epochs, a small learning rate, and a test part that is used
+once. If the zero-shot score is good enough, leave it.
 """

@@ -1,4 +1,4 @@
-"""The zoo: architectures by name, and the presets that were trained with them."""
+"""The zoo: architectures by name, and presets trained with them."""
 
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,9 @@ __all__ = [
 
 
 def presets() -> list[str]:
-    """Names of the trained forecasters that are installed, see `from_preset`.
+    """Return the names of the installed presets, which are trained forecasters.
+
+    See `from_preset`.
 
     Example:
         >>> "nhits_air_passengers_12" in presets()
@@ -38,26 +40,26 @@ def from_preset(
     revision: str | None = None,
     verbose: bool = True,
 ) -> "Forecaster":
-    """A trained `kerastrans.Forecaster`: it forecasts at once, and `fit` trains it further.
+    """Load a trained `kerastrans.Forecaster` that can forecast, or be trained further with `fit`.
 
     Args:
-        source: one of `presets()`, a preset's folder, a .zip or .tar archive of one, or its URL; or
-            "hf://user/name" on the Hugging Face hub, which needs `pip install "kerastrans[hub]"`
-            and is downloaded once.
-        checksum: sha256 of the archive, without which no URL is read; on the hub of the preset's
-            card.json, which holds those of the other files.
+        source: One of `presets()`, the folder of a preset, a .zip or .tar archive of one, or its
+            URL; or "hf://user/name" on the Hugging Face hub, which requires
+            `pip install "kerastrans[hub]"` and is downloaded once.
+        checksum: str, sha256 of the archive, which is required for URLs. For the hub, the sha256 of
+            the preset's card.json, which contains those of the other files.
         revision: str, commit, branch or tag on the hub; the newest by default.
-        verbose: bool, whether licence, commit and checksum of what comes from the hub are printed.
+        verbose: bool, whether to print the licence, commit and checksum of presets from the hub.
 
     Raises:
-        FileNotFoundError: No such name on the hub, or no network and no copy of it.
-        ImportError: A name on the hub, and no `huggingface_hub`.
-        ValueError: An unknown name; the nearest known one is suggested.
-        ValueError: A preset of another format.
-        ValueError: A file whose checksum is not the one of its card.
-        ValueError: An archive with a path outside its folder.
-        ValueError: A model that holds code.
-        ValueError: A licence on the hub that forbids commercial use.
+        FileNotFoundError: If the hub has no such name, or there is neither a network nor a copy.
+        ImportError: If a name on the hub is given and `huggingface_hub` is not installed.
+        ValueError: If the name is unknown; the nearest known name is suggested.
+        ValueError: If the preset has another format.
+        ValueError: If the checksum of a file differs from that in the card.
+        ValueError: If an archive contains a path outside its folder.
+        ValueError: If the model contains code.
+        ValueError: If the licence on the hub forbids commercial use.
 
     Example:
         >>> from_preset("nhits_air_passengers_12").prediction_length

@@ -113,7 +113,9 @@ def test_every_public_name_can_be_imported():
 def test_a_former_path_warns_and_gives_the_same_module(former):
     sys.modules.pop(f"kerastrans.{former}", None)
     present = importlib.import_module(f"kerastrans.{former_paths._PRESENT[former]}")
-    with pytest.warns(FutureWarning, match=f"'kerastrans.{former}' is '{present.__name__}'"):
+    with pytest.warns(
+        FutureWarning, match=f"'kerastrans.{former}' was renamed to '{present.__name__}'"
+    ):
         assert importlib.import_module(f"kerastrans.{former}") is present
 
 
@@ -123,5 +125,7 @@ def test_a_path_that_never_was_is_not_found():
 
 
 def test_former_names_of_public_modules_warn():
-    with pytest.warns(FutureWarning, match=r"'kerastrans.scale' is 'kerastrans.partitions'"):
+    with pytest.warns(
+        FutureWarning, match=r"'kerastrans.scale' was renamed to 'kerastrans.partitions'"
+    ):
         assert kerastrans.scale is kerastrans.partitions

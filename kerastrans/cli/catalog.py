@@ -1,4 +1,4 @@
-"""`kerastrans datasets`, `zoo` and `presets`: what there is, listed without Keras."""
+"""`kerastrans datasets`, `zoo` and `presets`: catalogues, printed without importing Keras."""
 
 import json
 from pathlib import Path
@@ -7,11 +7,11 @@ from kerastrans.cli.outputs import check_outputs
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
-SIZES = {"context-length": 96, "prediction-length": 96, "num-channels": 7}  # of the papers' tables
+SIZES = {"context-length": 96, "prediction-length": 96, "num-channels": 7}  # as in papers' tables
 
 
 def add_commands(add):
-    """Add the commands; `add(name, run, text)` makes a parser."""
+    """Add the commands; `add(name, run, text)` creates a parser."""
     datasets = add("datasets", run_datasets, "list the named series, or save one as CSV")
     datasets.add_argument("name", nargs="?", help="series to load")
     datasets.add_argument("--output", type=Path, help="CSV file to write")
@@ -28,15 +28,16 @@ def add_commands(add):
 
 
 def run_datasets(options):
-    """Print a table of the datasets, or one of them."""
+    """Print a table of the datasets, or print or save one of them."""
     from kerastrans import datasets
 
     if options.name is None:
         for name in datasets.names():
-            known = datasets.info(name)
+            dataset = datasets.info(name)
+            size = f"{dataset.rows:6} x {dataset.channels:<2} {dataset.series or 1:3} series"
             print(
-                f"{name:15} {known.rows:6} x {known.channels:<2} {known.series or 1:3} series  "
-                f"{known.frequency:16}  {_where(known):14}  {known.description} ({known.licence})"
+                f"{name:15} {size}  {dataset.frequency:16}  {_file_source(dataset):14}  "
+                f"{dataset.description} ({dataset.licence})"
             )
         return
     check_outputs(options.output)
@@ -51,40 +52,42 @@ def run_datasets(options):
     print(f"{len(frame)} rows: {options.output}")
 
 
-def _where(dataset):
-    """Where the files of a `kerastrans.datasets.Dataset` come from."""
+def _file_source(dataset):
+    """Return the source of a `kerastrans.datasets.Dataset`: package, download or folder."""
     if not any("sha256" in file for file in dataset.files):
         return "in the package"
     return "download" if all("url" in file for file in dataset.files) else "folder"
 
 
 def run_zoo(options):
-    """Print a table of the architectures, or one of them and its size."""
+    """Print a table of the architectures, or one of them with its number of weights."""
     from kerastrans.models import registry
 
     if options.name is None:
         for name in registry.names(options.tag):
-            known = registry.info(name)
-            paper = f"{known.title} ({known.source}, {known.year})"
-            channels = "mixed" if known.mixes_channels else "apart"
-            print(f"{name:18} {paper:46} channels {channels}  {known.summary}")
+            architecture = registry.info(name)
+            paper = f"{architecture.title} ({architecture.source}, {architecture.year})"
+            channels = "mixed" if architecture.mixes_channels else "apart"
+            print(f"{name:18} {paper:46} channels {channels}  {architecture.summary}")
         return
-    known = registry.info(options.name)
+    architecture = registry.info(options.name)
     size = {name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES}
     check_positive_integers(**size)
     defaults, paper = (
         ", ".join(f"{key}={value!r}" for key, value in values.items())
-        for values in (known.defaults, known.paper)
+        for values in (architecture.defaults, architecture.paper)
     )
     start_keras()
     steps = f"{size['context_length']} -> {size['prediction_length']} steps"
+    weights = architecture.count_params(**size)
     print(
-        f"{known.title} ({known.source}, {known.year}): {known.summary}\n"
-        f"inputs: {', '.join(known.inputs)}\n"
+        f"{architecture.title} ({architecture.source}, {architecture.year}): "
+        f"{architecture.summary}\n"
+        f"inputs: {', '.join(architecture.inputs)}\n"
         f"hyperparameters: {defaults or 'none'}\n"
         f"size of the paper: {paper or 'the same'}\n"
-        f"weights: {known.count_params(**size):,} for {steps} of {size['num_channels']} channels\n"
-        f"zoo.build({known.name!r}, {', '.join(map(str, size.values()))})"
+        f"weights: {weights:,} for {steps} of {size['num_channels']} channels\n"
+        f"zoo.build({architecture.name!r}, {', '.join(map(str, size.values()))})"
     )
 
 

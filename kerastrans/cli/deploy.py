@@ -8,11 +8,11 @@ from kerastrans.utils.validation import check_new
 
 
 def add_commands(add):
-    """Add both commands; `add(name, run, text)` makes a parser."""
+    """Add both commands; `add(name, run, text)` creates a parser."""
     export = add("export", run_export, "export a trained forecaster for other runtimes")
     export.add_argument("trained", help=TEXT)
     export.add_argument(
-        "output", type=Path, help="file.onnx or file.tflite, or folder of a SavedModel, to write"
+        "output", type=Path, help="file to write (.onnx or .tflite), or folder of a SavedModel"
     )
     serve = add("serve", run_serve, "serve a trained forecaster over HTTP (extra: serve)")
     serve.add_argument("trained", help=TEXT)
@@ -25,7 +25,7 @@ def add_commands(add):
 
 
 def run_export(options):
-    """Load the forecaster and write it."""
+    """Load the forecaster and export it."""
     check_new(options.output)
     read_facts(options)
     load(options).export(options.output)

@@ -11,18 +11,18 @@ FUTURE = {
     "--future": {
         "type": Path,
         "metavar": "CSV",
-        "help": "covariates known ahead, for the steps to forecast",
+        "help": "covariates known in advance, for the steps to forecast",
     },
 }
 ORIGINS = {
-    "--windows": {"type": int, "metavar": "INT", "help": "origins, at the end of each series"},
-    "--step": {"type": int, "metavar": "STEPS", "help": "from one origin to the next"},
+    "--windows": {"type": int, "metavar": "INT", "help": "number of origins in each series"},
+    "--step": {"type": int, "metavar": "STEPS", "help": "steps between two origins"},
 }
 
 
 def add_commands(add):
-    """Add both commands; `add(name, run, text)` makes a parser."""
-    forecast = add("forecast", run_forecast, "forecast what comes after each series")
+    """Add both commands; `add(name, run, text)` creates a parser."""
+    forecast = add("forecast", run_forecast, "forecast the steps after the end of each series")
     backtest = add("backtest", run_backtest, "forecast the end of each series, and score it")
     for command in (forecast, backtest):
         command.add_argument(
@@ -36,7 +36,7 @@ def add_commands(add):
 
 
 def run_forecast(options):
-    """Read the data, then load the forecaster."""
+    """Read the data, load the forecaster, and write its forecasts."""
     check_outputs(options.output)
     check_picture(options.plot)
     facts = read_facts(options)
@@ -57,7 +57,7 @@ def run_forecast(options):
 
 
 def run_backtest(options):
-    """As `run_forecast`, from origins in the past, and say how good it was."""
+    """Forecast from origins in the past, print the scores, and write the backtest."""
     check_outputs(options.output)
     check_picture(options.plot)
     facts = read_facts(options)

@@ -10,7 +10,7 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 def add_commands(add):
-    """Add the command; `add(name, run, text)` makes a parser."""
+    """Add the command; `add(name, run, text)` creates a parser."""
     generate = add(
         "generate", run_generate, "continue a sequence of plain numbers with a .keras model"
     )
@@ -18,13 +18,13 @@ def add_commands(add):
     generate.add_argument("sequence", type=Path, help="CSV file: a header, one row per time step")
     generate.add_argument("--num-steps", type=int, required=True, help="values to generate")
     generate.add_argument(
-        "--start-token", type=finite, help="what the decoder sees first (default: the last row)"
+        "--start-token", type=finite, help="first decoder input (default: the last row)"
     )
     generate.add_argument("--output", type=Path, required=True, help="CSV file to write")
 
 
 def run_generate(options):
-    """Read the sequence, then load the model."""
+    """Read the sequence, load the model, and write the generated values."""
     import pandas as pd
 
     check_outputs(options.output)
@@ -46,11 +46,12 @@ def run_generate(options):
 
 
 def read_sequence(path):
-    """The frame of a CSV file of numbers, one row a step.
+    """Return the frame of a CSV file of numbers with one row per step.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: no table; a column that is not of numbers, a missing or infinite value.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is not a table, a column is not numeric, or a value is missing or
+            infinite.
     """
     import numpy as np
     import pandas as pd
@@ -61,7 +62,8 @@ def read_sequence(path):
         raise FileNotFoundError(f"no such file: {path}.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)  # a field too many, not dropped
+            # Additional fields in a row are errors and not dropped.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
             frame = pd.read_csv(path, index_col=False)
     except (ValueError, pd.errors.ParserWarning) as error:
         raise ValueError(f"cannot read {path}: {first_line(error)}.") from None
@@ -69,11 +71,11 @@ def read_sequence(path):
     if texts:
         raise ValueError(f"{path}: columns must be numeric, {texts} are not.")
     with np.errstate(over="ignore"):
-        at_fault = np.argwhere(~np.isfinite(frame.to_numpy("float32")))
-    if len(at_fault):
-        row, column = at_fault[0]
+        invalid = np.argwhere(~np.isfinite(frame.to_numpy("float32")))
+    if len(invalid):
+        row, column = invalid[0]
         raise ValueError(
-            f"{path}, row {row + 1}: {frame.columns[column]!r} must be a number that float32 "
-            f"holds, got {frame.iloc[row, column]}."
+            f"{path}, row {row + 1}: {frame.columns[column]!r} must be a number in the range of "
+            f"float32, got {frame.iloc[row, column]}."
         )
     return frame

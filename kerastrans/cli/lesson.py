@@ -1,4 +1,4 @@
-"""The lesson's Transformer as a model of the user's own: trained as any other, by its builder."""
+"""The lesson's Transformer with the signature of a custom model builder."""
 
 from kerastrans.models.transformer import build_transformer_model
 
@@ -17,20 +17,20 @@ def lesson_transformer(
     dropout=0.0,
     decoder_noise=1.0,
 ):
-    """The encoder-decoder Transformer, trained by teacher forcing, decoded step by step.
+    """Build the encoder-decoder Transformer, trained by teacher forcing and decoded step by step.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int; the model forecasts any number of steps.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, ignored; the model can forecast any number of steps.
+        num_channels: int, number of values at each step.
         d_model: int, width inside the model.
-        num_heads: int, attention heads.
+        num_heads: int, number of attention heads.
         key_dim: int, width of each head.
         ff_dim: int, width of the feed-forward networks.
-        num_encoder_blocks: int, depth of the encoder.
-        num_decoder_blocks: int, depth of the decoder.
-        dropout: float in [0, 1).
-        decoder_noise: float, of the noise on the decoder's inputs in training.
+        num_encoder_blocks: int, number of encoder blocks.
+        num_decoder_blocks: int, number of decoder blocks.
+        dropout: float in [0, 1), dropout rate.
+        decoder_noise: float, standard deviation of the noise on the decoder's inputs in training.
 
     Returns:
         Keras model.

@@ -1,4 +1,4 @@
-"""The command line. Nothing heavy is imported before a command runs: `--help` answers at once."""
+"""Entry point of the command line. Heavy imports happen in commands, so that `--help` is fast."""
 
 import argparse
 import os
@@ -14,13 +14,13 @@ def main(arguments=None):
     """Run `kerastrans`.
 
     Args:
-        arguments: list of str; those of the process by default.
+        arguments: List of str; the arguments of the process by default.
 
     Returns:
-        int: 0; 2 for bad input, which one line on stderr names; 130 when interrupted.
+        Exit status: 0; 2 for invalid input, which a line on stderr describes; 130 if interrupted.
     """
     show_traceback = "--traceback" in (sys.argv[1:] if arguments is None else arguments)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # TensorFlow's start-up notes
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # hides TensorFlow's start-up messages
     with warnings.catch_warnings():
         warnings.showwarning = _print_warning
         try:
@@ -38,15 +38,16 @@ def main(arguments=None):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line too."""
+    """Argument parser whose errors are a single line."""
 
     def error(self, message):
         raise ValueError(f"{message} (see {self.prog} --help)")
 
 
 def _parser():
+    """Return the parser of all commands."""
     parser = _Parser(prog="kerastrans", description="Sequence forecasting with Keras models.")
-    parser.add_argument("--traceback", action="store_true", help="show where an error came from")
+    parser.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
     def add(name, run, text):
@@ -62,7 +63,7 @@ def _parser():
 
 
 def _message(error):
-    """What is wrong, in one line; the faults of a CSV file in a line each."""
+    """Return the message of an error as one line, or one line per fault of a CSV file."""
     lines = str(error).strip().splitlines() or [""]
     text = "\n".join(lines) if lines[0].endswith("faults:") else lines[0]
     if isinstance(error, ImportError | OSError | RuntimeError | TypeError | ValueError) and text:
@@ -71,7 +72,7 @@ def _message(error):
 
 
 def _print_warning(message, category, filename, lineno, file=None, line=None):
-    """Warnings of data and models in one line; those for developers are left out."""
+    """Print warnings for users in one line, and hide warnings for developers."""
     if issubclass(category, UserWarning):
         print(f"kerastrans: warning: {message}", file=sys.stderr)
 

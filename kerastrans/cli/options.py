@@ -1,6 +1,6 @@
-"""The options that commands share: names, types and help, and nothing of their defaults.
+"""Options that several commands share: names, types and help texts, but no default values.
 
-What is not given is left to the function that takes it, so that no default is written twice.
+Options that are not given are omitted from the call, so that every default is defined only once.
 """
 
 import argparse
@@ -10,47 +10,48 @@ from pathlib import Path
 
 
 def names(text):
-    """Names between commas."""
+    """Parse names separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def percents(text):
-    """Numbers between commas."""
+    """Parse numbers separated by commas."""
     return [float(number) if "." in number else int(number) for number in names(text)]
 
 
 def finite(text):
-    """A number that is neither NaN nor infinite."""
+    """Parse a number that is neither NaN nor infinite."""
     return _number(text, float, math.isfinite, "a finite number")
 
 
 def positive(text):
-    """A finite number above 0."""
+    """Parse a finite number above 0."""
     return _number(text, float, lambda number: 0 < number < math.inf, "a number above 0")
 
 
 def port(text):
-    """A port, 0 for any that is free."""
+    """Parse a port, or 0 for any free port."""
     return _number(text, int, lambda number: 0 <= number < 2**16, "a port from 0 to 65535")
 
 
-def _number(text, kind, is_valid, wanted):
+def _number(text, kind, is_valid, expected):
+    """Parse a number of this type; `expected` describes valid numbers in the error."""
     try:
         number = kind(text)
         if is_valid(number):
             return number
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"expected {wanted}, got {text!r}")
+    raise argparse.ArgumentTypeError(f"expected {expected}, got {text!r}")
 
 
 def optional(text):
-    """A name, or None."""
+    """Parse a name, or "none" as None."""
     return None if text.lower() == "none" else text
 
 
 def hyperparameter(text):
-    """A pair of a name and a value of Python, or else a text."""
+    """Parse NAME=VALUE, with a Python literal or otherwise a str as the value."""
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"expected NAME=VALUE, got {text!r}")
@@ -60,48 +61,48 @@ def hyperparameter(text):
         return name, value
 
 
-# How a CSV file is read, see `kerastrans.data.read_csv`.
+# Arguments of `kerastrans.data.read_csv`.
 DOOR = {
-    "--date-column": {"metavar": "NAME", "help": "its date column"},
+    "--date-column": {"metavar": "NAME", "help": "date column of the file"},
     "--date-format": {
         "metavar": "FORMAT",
-        "help": "how its dates are written, such as %%d.%%m.%%Y",
+        "help": "format of the dates, such as %%d.%%m.%%Y",
     },
-    "--dayfirst": {"action": "store_true", "help": "03/04/2024 is the third of April"},
-    "--columns": {"type": names, "metavar": "A,B", "help": "the columns to keep"},
-    "--freq": {"metavar": "FREQ", "help": "its frequency, such as h, 15min, D, MS"},
-    "--sep": {"metavar": "CHAR", "help": "what separates its columns"},
-    "--decimal": {"metavar": "CHAR", "help": "its decimal point"},
+    "--dayfirst": {"action": "store_true", "help": "read 03/04/2024 as the third of April"},
+    "--columns": {"type": names, "metavar": "A,B", "help": "columns to keep"},
+    "--freq": {"metavar": "FREQ", "help": "frequency of the data, such as h, 15min, D, MS"},
+    "--sep": {"metavar": "CHAR", "help": "column separator of the file"},
+    "--decimal": {"metavar": "CHAR", "help": "decimal point of the file"},
 }
 STATIC = {
-    "--static": {"type": Path, "metavar": "CSV", "help": "unique_id and static covariates"},
+    "--static": {"type": Path, "metavar": "CSV", "help": "file of unique_id and static covariates"},
 }
-# Of `kerastrans.Forecaster`.
+# Arguments of `kerastrans.Forecaster`.
 FORECASTER = {
-    "--context-length": {"type": int, "metavar": "STEPS", "help": "steps of history"},
-    "--prediction-length": {"type": int, "metavar": "STEPS", "help": "steps to forecast"},
+    "--context-length": {"type": int, "metavar": "STEPS", "help": "number of steps of history"},
+    "--prediction-length": {"type": int, "metavar": "STEPS", "help": "number of steps to forecast"},
     "--head": {
         "metavar": "NAME",
-        "help": "what is forecast: quantiles, point, normal, student_t ...",
+        "help": "kind of forecast: quantiles, point, normal, student_t ...",
     },
     "--loss": {
         "metavar": "NAME",
-        "help": "in place of the head's own: of points smape, mape, mase, mae ...",
+        "help": "replaces the loss of the head; for points smape, mape, mase, mae ...",
     },
     "--scaler": {
         "type": optional,
         "metavar": "NAME",
-        "help": "how each window is scaled: standard, mean_abs, mase or none",
+        "help": "scaling of each window: standard, mean_abs, mase or none",
     },
     "--past": {"type": names, "metavar": "A,B", "help": "covariates known for the past"},
     "--future-columns": {
         "type": names,
         "metavar": "A,B",
         "dest": "future",
-        "help": "covariates known ahead too",
+        "help": "covariates known in advance",
     },
-    "--calendar": {"action": "store_true", "help": "hour, weekday ... are covariates"},
-    "--seed": {"type": int, "metavar": "INT", "help": "of weights, order and samples"},
+    "--calendar": {"action": "store_true", "help": "add hour, weekday ... as covariates"},
+    "--seed": {"type": int, "metavar": "INT", "help": "seed of weights, order and samples"},
     "--set": {
         "type": hyperparameter,
         "action": "append",
@@ -110,23 +111,23 @@ FORECASTER = {
         "help": "a hyperparameter, see `kerastrans zoo MODEL`; may be repeated",
     },
 }
-# Of its `fit`.
+# Arguments of `Forecaster.fit`.
 FIT = {
     "--epochs": {
         "type": int,
         "metavar": "INT",
         "help": "passes over the windows (default: until the held-out steps stop improving)",
     },
-    "--batch-size": {"type": int, "metavar": "INT", "help": "windows in a training step"},
+    "--batch-size": {"type": int, "metavar": "INT", "help": "number of windows per training step"},
     "--validation-size": {
         "type": int,
         "metavar": "STEPS",
-        "help": "last steps of each series' training part, held out for the validation loss",
+        "help": "last steps of each series' training part, held out for validation",
     },
     "--window-sampling-limit": {
         "type": int,
         "metavar": "STEPS",
-        "help": "last steps of each series in which the forecasts begin that train (default: all)",
+        "help": "last steps of each series in which training forecasts may begin (default: all)",
     },
 }
 LEVELS = {
@@ -135,11 +136,11 @@ LEVELS = {
 
 
 def add_options(parser, *tables):
-    """Add options that are absent where they are not given.
+    """Add options that are absent from the namespace unless they are given.
 
     Args:
         parser: `argparse.ArgumentParser`.
-        *tables: dicts of option -> arguments of `add_argument`.
+        *tables: Dicts of option -> arguments of `add_argument`.
     """
     for table in tables:
         for flag, option in table.items():
@@ -147,7 +148,7 @@ def add_options(parser, *tables):
 
 
 def given(options, *tables):
-    """Dict of what was given of some tables, by the names of the function's arguments."""
+    """Return a dict of the options of some tables that were given, by argument name."""
     flags = [(flag, option) for table in tables for flag, option in table.items()]
     keys = [option.get("dest", flag[2:].replace("-", "_")) for flag, option in flags]
     return {key: getattr(options, key) for key in keys if hasattr(options, key)}

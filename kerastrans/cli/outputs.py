@@ -1,16 +1,16 @@
-"""Files that commands write: checked before the work, written whole or not at all."""
+"""Output files of commands, checked before the work and written completely or not at all."""
 
 import contextlib
 
 from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import check_new
 
-MAX_ROWS = 60  # of a table on the screen
+MAX_ROWS = 60  # maximum number of rows of a printed table
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 
 
 def check_outputs(*paths):
-    """FileExistsError rather than a file written over; FileNotFoundError for its folder."""
+    """Raise FileExistsError if an output exists, FileNotFoundError if its folder does not."""
     for path in filter(None, paths):
         check_new(path)
         if not path.parent.is_dir():
@@ -18,20 +18,20 @@ def check_outputs(*paths):
 
 
 def check_picture(path):
-    """ValueError unless a picture can be written under this name; as `check_outputs`."""
+    """Raise ValueError unless the suffix is that of a picture; then check as `check_outputs`."""
     if path is not None and path.suffix.lower() not in PICTURES:
-        raise ValueError(f"a picture's name ends in {', '.join(PICTURES)}, got {path.name!r}.")
+        raise ValueError(f"a picture's name must end in {', '.join(PICTURES)}, got {path.name!r}.")
     check_outputs(path)
 
 
 def write_table(frame, path, plot=None, draw=None):
-    """Write a frame as CSV and its picture: both, or on an error none.
+    """Write a frame as CSV and its picture: both, or none if an error occurs.
 
     Args:
         frame: DataFrame.
-        path: CSV file, or None to print the frame.
-        plot: picture file, or None.
-        draw: function that returns the figure.
+        path: CSV file to write, or None to print the frame.
+        plot: Picture file to write, or None.
+        draw: Function that returns the figure.
     """
     with contextlib.ExitStack() as stack:
         if path is not None:

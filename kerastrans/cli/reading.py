@@ -1,4 +1,4 @@
-"""The door: named series and CSV files become frames, before anything heavy is imported."""
+"""Reading of named series and CSV files, before anything heavy is imported."""
 
 import re
 from pathlib import Path
@@ -9,44 +9,44 @@ SUFFIXES = (".csv", ".tsv", ".txt", ".gz")
 
 
 def read_series(data, options, covariates=(), **kwargs):
-    """The frame of a named dataset or of a CSV file, see `kerastrans.data.read_csv`.
+    """Return the frame of a named dataset or of a CSV file, see `kerastrans.data.read_csv`.
 
     Args:
-        data: str, name or path.
-        options: parsed, with some of `DOOR`.
-        covariates: names of columns that may hold text.
-        **kwargs: of `read_csv`.
+        data: str, name of the dataset or path of the file.
+        options: Parsed options, some of them from `DOOR`.
+        covariates: Names of the columns that may contain text.
+        **kwargs: Arguments of `read_csv`.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: an unknown name, or a file with faults.
-        ValueError: options that are for CSV files only.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the name is unknown, or the file has faults.
+        ValueError: If options for CSV files are given for a dataset.
     """
     from kerastrans import datasets
     from kerastrans.data.csv.reader import read_csv
 
-    door = given(options, DOOR)
+    csv_options = given(options, DOOR)
     if Path(data).is_dir():
-        raise ValueError(f"{data} is a folder, wanted a named dataset or a CSV file.")
+        raise ValueError(f"{data} is a folder, expected a named dataset or a CSV file.")
     if Path(data).suffix.lower() not in SUFFIXES and not Path(data).is_file():
         frame = datasets.load(data)
-        unused = sorted(set(door) - {"columns", "freq"})
+        unused = sorted(set(csv_options) - {"columns", "freq"})
         if unused:
             flag = unused[0].replace("_", "-")
             raise ValueError(f"{data} is a named dataset: --{flag} is for CSV files only.")
-        return _chosen(frame, door.get("columns"), data)
+        return _select_columns(frame, csv_options.get("columns"), data)
     try:
-        return read_csv(data, covariates=covariates, **door, **kwargs)
+        return read_csv(data, covariates=covariates, **csv_options, **kwargs)
     except ValueError as error:
         raise ValueError(_as_options(str(error))) from None
 
 
 def read_static(options):
-    """The frame of static covariates that was given, or None.
+    """Return the frame of static covariates, or None if it is not given.
 
     Raises:
-        FileNotFoundError: no such file.
-        ValueError: no table, or one without "unique_id".
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is not a table, or has no column "unique_id".
     """
     import pandas as pd
 
@@ -55,13 +55,13 @@ def read_static(options):
     path = getattr(options, "static", None)
     if path is None:
         return None
-    door = {
+    csv_options = {
         name: value for name, value in given(options, DOOR).items() if name in ("sep", "decimal")
     }
     if not path.is_file():
         raise FileNotFoundError(f"no such CSV file: {path}.")
     try:
-        frame = pd.read_csv(path, **door)
+        frame = pd.read_csv(path, **csv_options)
     except ValueError as error:
         raise ValueError(f"cannot read {path}: {first_line(error)}.") from None
     if "unique_id" not in frame.columns:
@@ -70,18 +70,18 @@ def read_static(options):
 
 
 def _as_options(text):
-    """A message of `read_csv` with the command line's names of its arguments."""
+    """Replace argument names in a message of `read_csv` by the options of the command line."""
     text = text.replace("covariates=", "--past or --future-columns")
     text = text.replace("dayfirst=True", "--dayfirst")  # a flag
     for flag in DOOR:
         text = re.sub(rf"\b{flag[2:].replace('-', '_')}=", f"{flag} ", text)
     if "has no date column called" in text:
-        text += " Name the one with the dates by --date-column."
+        text += " Name the date column with --date-column."
     return text.replace(" ,", ",")
 
 
-def _chosen(frame, columns, name):
-    """These columns of a named dataset."""
+def _select_columns(frame, columns, name):
+    """Return these columns of a named dataset, or all of them if `columns` is None."""
     missing = [column for column in columns or () if column not in frame.columns]
     if missing:
         raise ValueError(f"{name} has no column {missing[0]!r}, only {list(frame.columns)}.")

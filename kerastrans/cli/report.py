@@ -1,4 +1,4 @@
-"""What a run showed: the scores of its test part beside the naive forecasts', and a picture."""
+"""Report of a run: the scores of its test part, compared with naive forecasts, and a picture."""
 
 import json
 
@@ -13,18 +13,18 @@ COLUMNS = ("skill", "p", "mae", "rmse", "mase", "crps", "wql")
 
 
 def compare(backtest, alias, history, freq, train=None):
-    """Scores of a backtest beside the last value's and the seasonal naives' of the same rows.
+    """Compare a backtest with the last value and the seasonal naives on the same rows.
 
     Args:
-        backtest: frame as `Forecaster.backtest` returns it.
-        alias: str, of its forecasts.
-        history: frame of the series.
+        backtest: DataFrame returned by `Forecaster.backtest`.
+        alias: str, name of its forecasts.
+        history: DataFrame of the series.
         freq: str, pandas frequency, whose seasons the naives repeat.
-        train: frame of the rows that scale the MASE, or None.
+        train: DataFrame of the rows that define the scale of MASE, or None.
 
     Returns:
-        Table of scores by name, see `kerastrans.backtesting.skill`, and the line that says whether
-        the best of the naives is beaten.
+        Table of scores by name, see `kerastrans.backtesting.skill`, and the sentence that compares
+        the forecasts with the best naive.
     """
     naives = naive_backtests(backtest, history, freq=freq)
     best = best_of(naives)
@@ -34,7 +34,7 @@ def compare(backtest, alias, history, freq, train=None):
 
 
 def describe(table):
-    """A table of scores as text."""
+    """Return a table of scores as text."""
     shown = [name for name in table if name in COLUMNS or name.startswith(("coverage-", "width-"))]
     return table[shown].to_string(float_format="{:.4g}".format, na_rep="-")
 
@@ -43,13 +43,13 @@ def write_report(folder, forecaster, frame, train, backtest, title, seconds):
     """Write report.txt, report.json, history.csv and forecast.png into a folder.
 
     Args:
-        folder: Path, which exists.
-        forecaster: `Forecaster`, trained.
-        frame: frame of all rows.
-        train: frame of the rows that trained.
-        backtest: frame, of the test part.
-        title: str.
-        seconds: float, of the training.
+        folder: Path of an existing folder.
+        forecaster: Trained `Forecaster`.
+        frame: DataFrame of all rows.
+        train: DataFrame of the training rows.
+        backtest: DataFrame of the forecasts of the test part.
+        title: str, title of the report.
+        seconds: float, duration of the training.
 
     Returns:
         The text of report.txt.
@@ -85,7 +85,7 @@ def write_report(folder, forecaster, frame, train, backtest, title, seconds):
 
 
 def _write_history(folder, history):
-    """Write the losses of each epoch; how many epochs there were, and which was the best."""
+    """Write the losses of each epoch; return the number of epochs and the best one."""
     if history is None:
         return {"epochs": 0}
     losses = pd.DataFrame(history.history)
@@ -96,6 +96,7 @@ def _write_history(folder, history):
 
 
 def _text(report, forecaster, table):
+    """Return the text of report.txt."""
     config, data = forecaster.fitted.config, report["data"]
     lines = [
         f"{report['title']}: {report['parameters']:,} weights, {report['epochs']} epochs, "

@@ -1,4 +1,4 @@
-"""A run of `kerastrans train`: the folder that it leaves, and how it is resumed."""
+"""Runs of `kerastrans train`: the folder that a run writes, and how it is resumed."""
 
 import os
 import shutil
@@ -8,24 +8,24 @@ from kerastrans.utils.validation import check_new
 
 
 def training_folder(output):
-    """The folder of a run until it is finished."""
+    """Return the folder of a run that is not finished."""
     return output.with_name(f"{output.name}.training")
 
 
 def check_folders(output, resume=False):
-    """Check that a run can begin, or be resumed.
+    """Check that a run can begin, or can be resumed.
 
     Raises:
-        FileExistsError: there is something at `output`, or an unfinished training.
-        FileNotFoundError: nothing to resume.
+        FileExistsError: If `output` or an unfinished training exists.
+        FileNotFoundError: If there is nothing to resume.
     """
     check_new(output)
     training = training_folder(output)
     if resume and not training.is_dir():
-        raise FileNotFoundError(f"nothing to resume: there is no {training}.")
+        raise FileNotFoundError(f"nothing to resume: {training} does not exist.")
     if not resume and os.path.lexists(training):
         raise FileExistsError(
-            f"there is an unfinished training of {output}: continue it with --resume, or remove "
+            f"an unfinished training of {output} exists: continue it with --resume, or remove "
             f"{training}."
         )
 
@@ -45,23 +45,24 @@ def make_run(
     """Train a forecaster, test it once on the end of each series, and write the folder.
 
     Args:
-        train_on: function `(frame, folder)` that returns a trained `Forecaster`; in the folder is
-            what an interrupted run left.
+        train_on: Function `(frame, folder)` that returns a trained `Forecaster`. The folder
+            contains the state of an interrupted run, if any.
         series: `kerastrans.cli.split.Series`.
-        output: Path, folder to write: what `Forecaster.save` writes, report.txt, report.json,
-            history.csv and forecast.png.
-        prediction_length: int, steps to forecast.
-        title: str, of the report.
+        output: Path of the folder to write: the files of `Forecaster.save`, report.txt,
+            report.json, history.csv and forecast.png.
+        prediction_length: int, number of steps to forecast.
+        title: str, title of the report.
         static: DataFrame of static covariates, or None.
-        test_size: int, last steps of each series, which do not train; None for a fifth at most.
-        levels: percents of the intervals, or None.
+        test_size: int, number of last steps of each series that are not used for training; None
+            for at most a fifth of the series.
+        levels: Percents of the intervals, or None.
         resume: bool, whether to continue an interrupted run.
 
     Returns:
         The trained `Forecaster`.
 
     Raises:
-        ValueError: bad data or settings; nothing is left then that blocks the next run.
+        ValueError: If the data or settings are invalid; a new run is then not blocked by this one.
     """
     from kerastrans.cli.report import write_report
 
@@ -74,7 +75,7 @@ def make_run(
         seconds = time.perf_counter() - started
         backtest = forecaster.backtest(series.frame, windows=origins, static=static, levels=levels)
         done = training / "done"
-        shutil.rmtree(done, ignore_errors=True)  # of a run that was killed while it wrote
+        shutil.rmtree(done, ignore_errors=True)  # from a run that was killed while it wrote
         forecaster.save(done)
         text = write_report(done, forecaster, series.frame, train, backtest, title, seconds)
         check_new(output)
@@ -91,30 +92,30 @@ def make_run(
 
 
 def fitting(forecaster, series, *, static=None, levels=None, quiet=False, **kwargs):
-    """The function that `make_run` takes, of a forecaster that is not trained.
+    """Return the function `train_on` of `make_run` for an untrained forecaster.
 
     Args:
-        forecaster: `Forecaster`.
+        forecaster: Untrained `Forecaster`.
         series: `kerastrans.cli.split.Series`.
         static: DataFrame of static covariates, or None.
-        levels: percents of the intervals that the run will ask for, or None.
-        quiet: bool, whether to print nothing while it trains.
-        **kwargs: of `Forecaster.fit`.
+        levels: Percents of the intervals that the run will request, or None.
+        quiet: bool, whether to hide the progress of training.
+        **kwargs: Arguments of `Forecaster.fit`.
 
     Raises:
-        ValueError: intervals of a point forecast.
+        ValueError: If intervals are requested of a point forecast.
     """
     if levels and forecaster.config.resolved_head.interval_levels == ():
         raise ValueError(
-            f"levels={levels} need intervals, a point forecast has none: choose another head."
+            f"levels={levels} require intervals, which a point forecast lacks: use another head."
         )
     callbacks = [] if quiet else [_progress()]
-    own = {"static": static, "freq": series.freq, "verbose": 0, "callbacks": callbacks}
-    return lambda frame, folder: forecaster.fit(frame, checkpoint=folder, **own, **kwargs)
+    settings = {"static": static, "freq": series.freq, "verbose": 0, "callbacks": callbacks}
+    return lambda frame, folder: forecaster.fit(frame, checkpoint=folder, **settings, **kwargs)
 
 
 def _progress():
-    """A callback that prints a line an epoch."""
+    """Return a callback that prints one line per epoch."""
     import keras
 
     def show(epoch, logs):

@@ -12,7 +12,7 @@ SELECTION = {
     "--time-limit": {
         "type": positive,
         "metavar": "SECONDS",
-        "help": "after which no further model begins (default: 600)",
+        "help": "time after which no other model is started (default: 600)",
     },
     **{flag: FORECASTER[flag] for flag in ("--past", "--future-columns", "--seed")},
 }
@@ -21,7 +21,7 @@ TEST = {"--test-size": TRAINING["--test-size"]}
 
 
 def add_commands(add):
-    """Add the command; `add(name, run, text)` makes a parser."""
+    """Add the command; `add(name, run, text)` creates a parser."""
     select = add("select", run_select, "try several models in a time limit, and average the best")
     select.add_argument("data", help=DATA)
     select.add_argument("--output", type=Path, required=True, help="folder to write")
@@ -30,7 +30,7 @@ def add_commands(add):
 
 
 def run_select(options):
-    """Read the data, then import Keras, then select, and test the ensemble once."""
+    """Read the data, select an ensemble of models, and test it once."""
     from kerastrans.cli.run import check_folders, make_run
     from kerastrans.cli.split import Series
 
@@ -48,9 +48,9 @@ def run_select(options):
     from kerastrans.forecasting.selection.search import select
 
     def train_on(part, folder):
-        own = {"static": static, "freq": series.freq, "folder": folder / "candidates"}
+        settings = {"static": static, "freq": series.freq, "folder": folder / "candidates"}
         verbose = not hasattr(options, "quiet")
-        return select(part, prediction_length, verbose=verbose, **own, **arguments)
+        return select(part, prediction_length, verbose=verbose, **settings, **arguments)
 
     selected = make_run(
         train_on,

@@ -1,4 +1,4 @@
-"""The data of a run: a part that trains, and the end of each series, which tests it once."""
+"""Split of a run's data: a training part, and the end of each series for a single test."""
 
 import functools
 import warnings
@@ -11,8 +11,9 @@ from kerastrans.data.panel import Panel, read_panel
 from kerastrans.data.time.seasons import season_of
 from kerastrans.utils.validation import check_positive_integers
 
-MAX_ORIGINS, SHARE = 28, 5  # of the test part: at most so many, in a fifth of the series at most
-MAX_STEPS = 96  # of a forecast whose length is not given
+MAX_ORIGINS = 28  # maximum number of origins in the test part
+TEST_DIVISOR = 5  # the default test part is at most a fifth of the series
+MAX_STEPS = 96  # maximum default prediction length
 
 
 @dataclass(frozen=True)
@@ -29,15 +30,15 @@ class Series:
 
     @classmethod
     def of(cls, frame, covariates=(), freq=None):
-        """Read a frame, and warn of the series that are left out.
+        """Read a frame and warn of series that are left out.
 
         Args:
-            frame: long or wide.
-            covariates: names of columns of a wide frame that are no channels.
-            freq: str, pandas frequency, where the time stamps do not tell it.
+            frame: Long or wide DataFrame.
+            covariates: Names of the columns of a wide frame that are not channels.
+            freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
         Raises:
-            ValueError: bad frames, see `read_panel`.
+            ValueError: If the frame is invalid, see `read_panel`.
         """
         panel = read_panel(frame.drop(columns=list(covariates)), freq=freq)
         if panel.faults:
@@ -49,49 +50,53 @@ class Series:
 
     @property
     def freq(self):
-        """Pandas frequency, str."""
+        """Pandas frequency of the series, a str."""
         return self.panel.clock.freq
 
     @functools.cached_property
     def length(self):
-        """Steps of the series in the middle, by length."""
+        """Median number of steps of the series."""
         return int(np.median(self.panel.cuts - self.panel.begins))
 
     @property
     def sizes(self):
-        """Dict of lengths that suit the series: a season ahead, from seven times as many steps."""
+        """Default lengths: a season to forecast, from a context that is up to seven times as long.
+
+        A dict with the keys "context_length" and "prediction_length".
+        """
         season = season_of(self.freq)
         steps = min(season if season > 1 else 12, MAX_STEPS, max(1, self.length // 8))
         context_length = max(steps, min(7 * steps, self.length // 3))
         return {"context_length": context_length, "prediction_length": steps}
 
     def split(self, prediction_length, test_size=None):
-        """Rows before the test part, and the number of origins in it.
+        """Return the rows before the test part, and the number of origins in it.
 
         Args:
-            prediction_length: int.
-            test_size: int, steps of the test part; None for whole forecasts, see `SHARE`.
+            prediction_length: int, number of steps to forecast.
+            test_size: int, number of steps of the test part; None for a number of whole forecasts
+                that is limited by `MAX_ORIGINS` and `TEST_DIVISOR`.
 
         Raises:
-            ValueError: a test part without a whole forecast, or that leaves no rows.
+            ValueError: If the test part is shorter than a forecast, or leaves too few rows.
         """
         from kerastrans.forecasting.inference.rolling_origins import rows_until
 
         check_positive_integers(prediction_length=prediction_length)
         if test_size is None:
-            origins = max(1, min(self.length // SHARE // prediction_length, MAX_ORIGINS))
+            origins = max(1, min(self.length // TEST_DIVISOR // prediction_length, MAX_ORIGINS))
             test_size = origins * prediction_length
         check_positive_integers(test_size=test_size)
         if test_size < prediction_length:
             raise ValueError(
-                f"test_size={test_size} holds no whole forecast of "
+                f"test_size={test_size} is shorter than a forecast of "
                 f"prediction_length={prediction_length} steps."
             )
-        rest = self.length - test_size
-        if rest <= prediction_length:
+        num_train = self.length - test_size
+        if num_train <= prediction_length:
             raise ValueError(
-                f"a test part of {test_size} steps leaves {max(0, rest)} of {self.length} to train "
-                f"on, a window has more than {prediction_length}."
+                f"a test part of {test_size} steps leaves {max(0, num_train)} of {self.length} for "
+                f"training, but a window is longer than {prediction_length} steps."
             )
         train = rows_until(self.frame, self.panel, self.panel.cuts - test_size)
         return train, test_size // prediction_length

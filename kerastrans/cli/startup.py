@@ -1,33 +1,34 @@
-"""Keras is imported without what TensorFlow and its libraries print while they start."""
+"""Import of Keras without the messages that TensorFlow and its libraries print at start."""
 
 import contextlib
 import os
 
 
 def start_keras():
-    """Import Keras and start its backend in silence.
+    """Import Keras and start its backend silently.
 
-    The libraries write to the file descriptor itself, before they heed any level of logging.
+    The libraries write directly to the file descriptor before they respect any logging level.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with _silent_stderr():
         import keras
 
-        keras.ops.convert_to_numpy(keras.ops.zeros(()))  # devices are looked for now
+        keras.ops.convert_to_numpy(keras.ops.zeros(()))  # makes the backend look for devices
 
 
 @contextlib.contextmanager
 def _silent_stderr():
+    """Redirect the file descriptor of stderr to the null device."""
     try:
-        kept = os.dup(2)
-    except OSError:  # there is none
+        stderr_copy = os.dup(2)
+    except OSError:  # the process has no stderr
         yield
         return
-    nothing = os.open(os.devnull, os.O_WRONLY)
+    null = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nothing, 2)
+        os.dup2(null, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        os.close(nothing)
+        os.dup2(stderr_copy, 2)
+        os.close(stderr_copy)
+        os.close(null)

@@ -16,17 +16,24 @@ from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_percents, check_positive_integers
 
-DATA = "name of a dataset, or CSV file: long (unique_id, ds, y), or a column for each channel"
-MODEL = "nhits"  # trains in seconds, and is the best of the installed presets at 24 hours
+DATA = "name of a dataset, or CSV file: long (unique_id, ds, y), or with one column per channel"
+MODEL = "nhits"  # trains in seconds and is the best bundled preset at 24 hours
 LESSON = "lesson_transformer"
 TRAINING = {
-    "--model": {"metavar": "NAME", "help": f"of `kerastrans zoo`, or {LESSON} (default: {MODEL})"},
-    "--learning-rate": {"type": positive, "metavar": "RATE", "help": "of Adam, gradients clipped"},
+    "--model": {
+        "metavar": "NAME",
+        "help": f"name from `kerastrans zoo`, or {LESSON} (default: {MODEL})",
+    },
+    "--learning-rate": {
+        "type": positive,
+        "metavar": "RATE",
+        "help": "learning rate of Adam with clipped gradients",
+    },
     "--precision": {"metavar": "NAME", "help": "auto, float32, tf32, bfloat16 or float16"},
     "--test-size": {
         "type": int,
         "metavar": "STEPS",
-        "help": "last steps of each series, for the report alone (default: a fifth at most)",
+        "help": "last steps of each series, used only for the report (default: at most a fifth)",
     },
 }
 DEMO = {"batch_size": 128, "epochs": 10}
@@ -34,20 +41,20 @@ QUIET = {"--quiet": {"action": "store_true", "help": "print no progress"}}
 
 
 def add_commands(add):
-    """Add both commands; `add(name, run, text)` makes a parser."""
-    train = add("train", run_train, "train a model on series, and write a folder that forecasts")
+    """Add both commands; `add(name, run, text)` creates a parser."""
+    train = add("train", run_train, "train a model on series, and write a folder for forecasting")
     train.add_argument("data", help=DATA)
     train.add_argument("--output", type=Path, required=True, help="folder to write")
     train.add_argument("--resume", action="store_true", help="continue an interrupted training")
     add_options(train, TRAINING, FORECASTER, FIT, LEVELS, DOOR, STATIC, QUIET)
 
-    demo = add("demo", run_demo, "train, forecast, draw and export on a real series")
+    demo = add("demo", run_demo, "train, forecast, plot and export on a real series")
     demo.add_argument("--output", type=Path, help="folder to write (default: saved_models/demo-N)")
     add_options(demo, QUIET)
 
 
 def run_train(options):
-    """Read the data, then import Keras, then train."""
+    """Read the data, train a forecaster, and write its folder."""
     from kerastrans.cli.run import check_folders, fitting, make_run
     from kerastrans.cli.split import Series
     from kerastrans.models import registry
@@ -89,12 +96,12 @@ def run_train(options):
 
 
 def make_forecaster(model, learning_rate=None, **kwargs):
-    """A `Forecaster` for the options given, not trained.
+    """Return an untrained `Forecaster` for the given options.
 
     Args:
-        model: str, of the zoo, or `LESSON`.
-        learning_rate: float, or None for the Forecaster's own optimizer.
-        **kwargs: of `Forecaster`.
+        model: str, name of an architecture of the zoo, or `LESSON`.
+        learning_rate: float, or None for the default optimizer of the Forecaster.
+        **kwargs: Arguments of `Forecaster`.
     """
     import keras
 
@@ -110,7 +117,7 @@ def make_forecaster(model, learning_rate=None, **kwargs):
 
 
 def run_demo(options):
-    """Train on hourly flights, export, and forecast in a process without kerastrans."""
+    """Train on hourly flights, export the model, and forecast in a process without kerastrans."""
     from kerastrans import datasets
     from kerastrans.cli.run import check_folders, fitting, make_run
     from kerastrans.cli.split import Series
@@ -140,11 +147,11 @@ def run_demo(options):
     difference = float(np.abs(here.to_numpy() - there).max())
     print(f"SavedModel, in a process without kerastrans: largest difference {difference:.1e}")
     if not np.allclose(here, there, rtol=1e-4, atol=1e-4 * float(frame.std().max())):
-        raise RuntimeError("the exported model forecasts something else than the trained one.")
+        raise RuntimeError("the forecasts of the exported model differ from the trained model's.")
 
 
 def next_folder(parent, stem):
-    """The first of stem-1, stem-2 ... in a folder that does not exist."""
+    """Return the first of stem-1, stem-2 ... that does not exist in a folder."""
     number = 1
     while (parent / f"{stem}-{number}").exists():
         number += 1

@@ -1,4 +1,4 @@
-"""What commands that forecast are given: a trained forecaster, or published weights."""
+"""Loading of the forecaster that a command uses: a trained one, or published weights."""
 
 import contextlib
 from pathlib import Path
@@ -12,23 +12,23 @@ DEFAULT = "kerastrans_zero"
 HORIZON = {
     "--prediction-length": {
         **FORECASTER["--prediction-length"],
-        "help": "steps to forecast, of published weights alone (default: a season of the data)",
+        "help": "steps to forecast, only for published weights (default: a season of the data)",
     },
 }
 
 
 def read_facts(options):
-    """Names of the covariates and the frequency of what was trained, without Keras.
+    """Return the covariates and the frequency of a trained forecaster, without importing Keras.
 
     Args:
-        options: parsed, with `trained` and perhaps what `HORIZON` names.
+        options: Parsed options, with `trained` and perhaps those of `HORIZON`.
 
     Returns:
-        Dict: "covariates", list of the names of columns; "freq".
+        Dict of "covariates", a list of column names, and "freq".
 
     Raises:
-        ValueError: nothing that was trained, or a damaged file.
-        ValueError: a forecaster with a number of steps, which it has of its own.
+        ValueError: If nothing was trained there, or a file is damaged.
+        ValueError: If a number of steps is given for a forecaster, which has a fixed one.
     """
     from kerastrans.forecasting.presets.sources import opened
 
@@ -40,20 +40,20 @@ def read_facts(options):
     with contextlib.nullcontext(folder) if folder.is_dir() else opened(trained) as folder:
         facts = _facts_in(folder)
     if steps:
-        raise ValueError(f"{trained} has its own number of steps: leave out --prediction-length.")
+        raise ValueError(f"{trained} has a fixed number of steps: leave out --prediction-length.")
     return facts
 
 
 def load(options, frame=None):
-    """The forecaster.
+    """Load the forecaster.
 
     Args:
-        options: parsed, see `read_facts`.
-        frame: DataFrame that it is to forecast, if there is one: published weights forecast a
-            season of it where no number of steps was given.
+        options: Parsed options, see `read_facts`.
+        frame: DataFrame to forecast, or None. If no number of steps is given, published weights
+            forecast one season of it.
 
     Raises:
-        ValueError: published weights, and neither a number of steps nor a frame.
+        ValueError: If published weights are given neither a number of steps nor a frame.
     """
     if _is_published(options.trained):
         return _load_published(options, frame)
@@ -64,11 +64,12 @@ def load(options, frame=None):
 
 
 def _load_published(options, frame):
+    """Load published weights for the given number of steps, or for a season of the frame."""
     freq, steps = given(options, DOOR).get("freq"), given(options, HORIZON).get("prediction_length")
     if steps is None:
         if frame is None:
             raise ValueError(
-                f"{options.trained} forecasts any number of steps: give --prediction-length."
+                f"{options.trained} can forecast any number of steps: pass --prediction-length."
             )
         from kerastrans.cli.split import Series
 
@@ -80,7 +81,7 @@ def _load_published(options, frame):
 
 
 def _is_published(trained):
-    """Whether it is a folder with a checkpoint, or the name of one."""
+    """Return whether `trained` is a folder with published weights, or the name of some."""
     from kerastrans.forecasting.presets.sources import WEIGHTS, published
     from kerastrans.models.pretrained.hub import NAME
 
@@ -90,13 +91,14 @@ def _is_published(trained):
 
 
 def _facts_in(folder):
+    """Return the facts of `read_facts` from a forecaster's folder."""
     from kerastrans.utils.files import read_json
 
     path = folder / "forecaster.json"
     if not path.is_file():
         raise ValueError(
-            f"{folder} holds no trained forecaster: no finished run of `kerastrans train`, no "
-            "folder of `Forecaster.save`, no preset, no published weights."
+            f"{folder} does not contain a forecaster: expected the output of `kerastrans train` or "
+            "`Forecaster.save`, a preset, or published weights."
         )
     content = read_json(path, {})
     stored = content.get("fitted", content)

@@ -4,23 +4,23 @@ from kerastrans.cli.options import DOOR, FORECASTER, add_options, given, positiv
 from kerastrans.cli.reading import read_series
 from kerastrans.cli.startup import start_keras
 
-STEPS = 24
+DEFAULT_STEPS = 24
 OPTIONS = {
     "--prediction-length": {
         **FORECASTER["--prediction-length"],
-        "help": f"steps to forecast (default: {STEPS})",
+        "help": f"number of steps to forecast (default: {DEFAULT_STEPS})",
     },
     "--tolerance": {
         "type": positive,
         "metavar": "SHARE",
-        "help": "of a series' largest forecast, that quantiles may differ by (default: 1e-4)",
+        "help": "allowed difference, relative to a series' largest forecast (default: 1e-4)",
     },
     "--revision": {"metavar": "COMMIT", "help": "commit, branch or tag of a name on the hub"},
 }
 
 
 def add_commands(add):
-    """Add the command; `add(name, run, text)` makes a parser."""
+    """Add the command; `add(name, run, text)` creates a parser."""
     verify = add("verify", run_verify, "compare published weights here and in their own package")
     verify.add_argument("name", help="folder of a checkpoint, or name on the Hugging Face hub")
     verify.add_argument("data", help="name of a dataset, or CSV file, long or wide")
@@ -28,10 +28,10 @@ def add_commands(add):
 
 
 def run_verify(options):
-    """Read the data, then the weights, forecast by both, and say by how much they differ.
+    """Forecast with published weights here and in their own package, and print the differences.
 
     Raises:
-        ValueError: they differ by more than the tolerance.
+        ValueError: If the forecasts differ by more than the tolerance.
     """
     frame = read_series(options.data, options)
     start_keras()
@@ -45,13 +45,13 @@ def run_verify(options):
     ends = zip(panel.begins, panel.cuts, strict=True)
     series = [panel.values[begin:end, 0] for begin, end in ends]
     folder, _ = find(options.name, getattr(options, "revision", None))
-    steps = getattr(options, "prediction_length", STEPS)
-    done = verify(folder, series, steps, **given(options, {"--tolerance": {}}))
+    steps = getattr(options, "prediction_length", DEFAULT_STEPS)
+    result = verify(folder, series, steps, **given(options, {"--tolerance": {}}))
 
-    print(f"{options.name}, read by {done.port}, beside {done.package}: {len(series)} series")
-    for name, difference in zip(panel.names[:, 0], done.differences, strict=True):
+    print(f"{options.name}: {result.port} compared with {result.package} on {len(series)} series")
+    for name, difference in zip(panel.names[:, 0], result.differences, strict=True):
         print(f"  {name}: largest difference {difference:.1e}")
-    verdict = f"largest of all {done.largest:.1e}, tolerance {done.tolerance:.0e}"
-    if not done.is_equal:
+    verdict = f"largest of all {result.largest:.1e}, tolerance {result.tolerance:.0e}"
+    if not result.is_equal:
         raise ValueError(f"the forecasts differ: {verdict}.")
     print(f"the forecasts are equal: {verdict}.")

@@ -1,4 +1,4 @@
-"""Named real series: small ones in the package, larger ones by checksummed download."""
+"""Named real series: small ones are included in the package, larger ones are downloaded once."""
 
 import functools
 import tomllib
@@ -21,21 +21,22 @@ class Dataset:
     """The description of a named data set.
 
     Attributes:
-        description: what was measured, in which units.
-        rows: int, rows of the frame.
-        frequency: of the rows, in words.
-        season: int, rows in the period that a seasonal-naive forecast should repeat; 1 where there
-            is none.
-        licence: terms of use.
-        source: where the figures come from.
-        files: tuple of dicts: "path" under the folder that KERASTRANS_DATA_DIR names, or in the
-            package; "sha256" of a file that is not in the package, and "url" of its download.
-        channels: int, of a wide frame.
-        series: int, of a long frame; None for a wide one.
-        splits: training, validation and test part of a wide frame, as fractions or row counts.
-        horizon: int, steps at the end of each series that published results forecast.
-        future: tuple of str, covariates that are known ahead.
-        reader: name of the function of `kerastrans.datasets.readers` that reads the files.
+        description: Measured quantity and its units.
+        rows: int, number of rows of the frame.
+        frequency: Frequency of the rows, in words.
+        season: int, number of rows in the period that a seasonal naive forecast should repeat; 1
+            for data without a season.
+        licence: Terms of use.
+        source: Origin of the data.
+        files: Tuple of dicts with the key "path", relative to the folder KERASTRANS_DATA_DIR or to
+            the package; "sha256" if the file is not in the package, and "url" if it can be
+            downloaded.
+        channels: int, number of channels of a wide frame.
+        series: int, number of series of a long frame; None for a wide frame.
+        splits: Training, validation and test part of a wide frame, as fractions or row counts.
+        horizon: int, number of steps at the end of each series that published results forecast.
+        future: Tuple of str, names of the covariates that are known in advance.
+        reader: Name of the function in `kerastrans.datasets.readers` that reads the files.
     """
 
     description: str
@@ -55,7 +56,7 @@ class Dataset:
 
 @functools.cache
 def _datasets():
-    """Every `Dataset` by its name, in the order of `names`."""
+    """Return a dict of name -> `Dataset`, in the order of `names`."""
     entries = tomllib.loads((files(__package__) / "catalog.toml").read_text(encoding="utf-8"))
     return {
         name: Dataset(**{k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()})
@@ -64,7 +65,7 @@ def _datasets():
 
 
 def names() -> list[str]:
-    """The names that `load` and `info` take.
+    """Return the names that `load` and `info` accept.
 
     Example:
         >>> names()[:2]
@@ -74,10 +75,10 @@ def names() -> list[str]:
 
 
 def info(name: str) -> Dataset:
-    """The `Dataset` called `name`, not loaded.
+    """Return the description of a data set without loading the data.
 
     Raises:
-        ValueError: an unknown name; the nearest one is suggested.
+        ValueError: If the name is unknown; the nearest one is suggested.
 
     Example:
         >>> info("air_passengers").season
@@ -89,25 +90,24 @@ def info(name: str) -> Dataset:
 
 
 def load(name: str) -> "pd.DataFrame":
-    """Load a named data set, downloading it once where it is not in the package.
+    """Load a named data set, downloading it once if it is not included in the package.
 
-    A download goes to the user's cache folder, and is kept only if its checksum is right. Where
-    the environment variable KERASTRANS_DATA_DIR names a folder, the files are read from there.
+    Downloads are stored in the user's cache folder and kept only if their checksum is right. If the
+    environment variable KERASTRANS_DATA_DIR names a folder, the files are read from there instead.
 
     Args:
-        name: one of `names()`.
+        name: str, one of `names()`.
 
     Returns:
-        Where `info(name).series` is None a wide DataFrame: a DatetimeIndex of known frequency, one
-        column a channel. Otherwise a long one: "unique_id", "ds", "y", and a column for each
-        covariate that is known ahead. Its `attrs["dataset"]` is the name, so that a forecaster with
-        published weights can say that these were trained on it.
+        DataFrame. If `info(name).series` is None it is wide, with a DatetimeIndex of known
+        frequency and one column per channel. Otherwise it is long, with the columns "unique_id",
+        "ds", "y" and one column per covariate that is known in advance. Its `attrs["dataset"]` is
+        the name, so that a forecaster with published weights can report if they were trained on it.
 
     Raises:
-        ValueError: an unknown name.
-        ValueError: a file whose checksum is wrong.
-        FileNotFoundError: KERASTRANS_DATA_DIR does not hold the file, or names no folder and no
-            download of the file is known.
+        ValueError: If the name is unknown or the checksum of a file is wrong.
+        FileNotFoundError: If the folder KERASTRANS_DATA_DIR does not contain the file, or if the
+            variable is not set and the file has no known download.
 
     Example:
         >>> frame = load("air_passengers")

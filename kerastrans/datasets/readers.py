@@ -1,21 +1,21 @@
-"""How the files of data sets become frames; each function reads one layout."""
+"""Readers that convert the files of data sets to frames, one function per layout."""
 
 import pandas as pd
 
 from kerastrans.data.csv.reader import read_csv
 from kerastrans.data.frames import ID, TARGET, TIME, check_frame
 
-START = pd.Timestamp("2000-01-03")  # of series that are published without dates
+START = pd.Timestamp("2000-01-03")  # first time stamp of series published without dates
 _FREQUENCIES = {"hourly": "h", "weekly": "W-MON", "every 10 minutes": "10min"}
 
 
 def wide(dataset, path):
-    """One column a channel."""
+    """Read a file with one column per channel."""
     return check_frame(read_csv(path), name=str(path))
 
 
 def rows_in_order(dataset, path):
-    """One column a channel; the stamps count on from the first, whatever those of the file do."""
+    """Read a file with one column per channel; time stamps are counted from the first row's."""
     table = pd.read_csv(path, encoding="latin-1").rename(columns=str.strip)
     start = pd.to_datetime(table.pop("date").iloc[0])
     freq = _FREQUENCIES[dataset.frequency]
@@ -24,7 +24,7 @@ def rows_in_order(dataset, path):
 
 
 def columns(dataset, path):
-    """A series a column."""
+    """Read a file with one series per column."""
     table = pd.read_csv(path, index_col=0)
     table.index = pd.to_datetime(table.index)
     long = table.rename_axis(index=TIME, columns=ID).T.stack().rename(TARGET)
@@ -32,7 +32,7 @@ def columns(dataset, path):
 
 
 def price(dataset, path):
-    """One series, after the covariates that are known ahead."""
+    """Read a file with one series and the covariates that are known in advance."""
     table = pd.read_csv(path).rename(columns=str.strip)
     times = pd.to_datetime(table["date"])
     frame = pd.DataFrame({ID: path.stem, TIME: times, TARGET: table["OT"].astype("float64")})
@@ -40,7 +40,7 @@ def price(dataset, path):
 
 
 def m4(dataset, training, test):
-    """A series a row, its name first; empty cells after the shorter ones. They all end together."""
+    """Read two files with one series per row, named in the first cell; all series end together."""
     parts = [pd.read_csv(path, index_col=0) for path in (training, test)]
     series = {
         name: pd.concat([part.loc[name].dropna() for part in parts]).to_numpy("float64")

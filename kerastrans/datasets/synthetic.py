@@ -1,13 +1,12 @@
-"""Made series of many kinds, to pretrain forecasters that never saw a real one.
+"""Synthetic series of many kinds, for pretraining forecasters without real data.
 
-Each generator is a function of a random generator, a number of series, their length and the number
-of steps over which they change as a whole, `(count,)`: a trend of a series of which 20 steps are
-seen is to be seen in 20 steps.
+The arguments of each generator are a random generator, the number of series, their length, and
+`spans` `(count,)`: the number of steps over which a series changes as a whole. If only the last 20
+steps of a series are used, its trend should be visible within 20 steps.
 
 Sources: Gaussian processes after Ansari et al. (2024), Chronos, appendix A, drawn by random
 features (Rahimi, Recht, 2007); trend, season and remainder after Bahrpeyma et al. (2021); an equal
-mixture of generators after the finding of Moroshan et al. (2025) that it does as well as the best
-of them.
+mixture of generators, which Moroshan et al. (2025) found to do as well as the best of them.
 """
 
 import numpy as np
@@ -30,19 +29,20 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 def synthetic_series(count, length, seed=None, *, spans=None):
-    """Series of all generators in equal shares, in a random order.
+    """Return series of all generators in equal shares and random order.
 
     Args:
-        count: int, how many.
-        length: int, steps of each.
-        seed: int, or a NumPy generator; None draws another one each time.
-        spans: int `(count,)`, steps over which a series changes as a whole, by default its length.
+        count: int, number of series.
+        length: int, number of steps of each series.
+        seed: int or NumPy generator; None for different series in each call.
+        spans: int array `(count,)`, number of steps over which each series changes as a whole; its
+            length by default.
 
     Returns:
-        NumPy `(count, length)`, of any scale.
+        NumPy array `(count, length)`; scales differ between series.
 
     Raises:
-        ValueError: A size below 1.
+        ValueError: If `count` or `length` is below 1.
 
     Example:
         >>> synthetic_series(12, 100, seed=0).shape
@@ -61,10 +61,11 @@ def synthetic_series(count, length, seed=None, *, spans=None):
 
 
 def gaussian_process(rng, count, length, spans):
-    """Sums and products of smooth, periodic, linear and white processes."""
+    """Return sums and products of smooth, periodic, linear and white processes."""
     result = np.zeros((count, length))
     for number in range(rng.integers(2, 5)):
         part = pick(rng, count, length, spans, (smooth, season, line), (0.4, 0.45, 0.15))
+        # A part is added, or one in four (but not the first) multiplies the sum of those before.
         is_factor = (rng.random((count, 1)) < 0.25) & (number > 0)
         summand = np.where(is_factor, 0, part * sizes(rng, count))
         result = result * np.where(is_factor, 1 + 0.5 * part, 1) + summand
@@ -72,21 +73,22 @@ def gaussian_process(rng, count, length, spans):
 
 
 def trend_season(rng, count, length, spans):
-    """Trend, one season or two, and a remainder, added or multiplied."""
+    """Return the sum or product of a trend, one or two seasons, and a remainder."""
     trend = pick(rng, count, length, spans, (line, smooth, saturation, walk))
     cycles = two_seasons(rng, count, length, spans)
     grows = rng.random((count, 1)) < 0.3
     cycles = cycles * sizes(rng, count) * (1 + 0.3 * grows * trend)
-    rest = noise(rng, count, length) * sizes(rng, count, -2, 0.3)
-    series = trend * sizes(rng, count) + cycles + rest
+    remainder = noise(rng, count, length) * sizes(rng, count, -2, 0.3)
+    series = trend * sizes(rng, count) + cycles + remainder
     is_product = rng.random((count, 1)) < 0.4
     return np.where(is_product, np.exp(np.clip(0.5 * series, -8, 8)), series)
 
 
 def autoregression(rng, count, length, spans):
-    """ARMA processes, some with a season that walks, integrated up to twice."""
+    """Return ARMA processes, some with a seasonal random walk, integrated up to twice."""
     series = np.empty((count, length))
     period = periods(rng, count, spans)
+    # The shocks are twice as long as needed: the first half lets the filters forget their start.
     for row, x in enumerate(shocks(rng, count, 2 * length)):
         roots = rng.uniform(-0.98, 0.98, rng.integers(0, 4))
         x = lfilter([1.0, *rng.uniform(-0.9, 0.9, rng.integers(0, 3))], np.poly(roots), x)
@@ -104,17 +106,19 @@ def autoregression(rng, count, length, spans):
 
 
 def counts_and_spikes(rng, count, length, spans):
-    """Counts at low and high rates, some rarely above 0, and spikes at more or less fixed times."""
+    """Return counts at various rates, some mostly 0, and spikes at roughly regular times."""
     rate = np.exp(
         rng.uniform(-2, 5, (count, 1))
         + 0.6 * rng.random((count, 1)) * two_seasons(rng, count, length, spans)
         + 0.4 * rng.random((count, 1)) * smooth(rng, count, length, spans)
     )
+    # Gamma rates give negative binomial counts; the demand is 0 except with some probability.
     shape = sizes(rng, count, -0.3, 2)
     is_spread = rng.random((count, 1)) < 0.6
     rate = np.where(is_spread, rng.gamma(shape, 1 / shape, rate.shape), 1) * rate
     chance = np.where(rng.random((count, 1)) < 0.6, 1, rng.uniform(0.05, 0.9, (count, 1)))
     demand = rng.poisson(np.minimum(rate, 1e6)) * (rng.random(rate.shape) < chance)
+    # Spikes at regular times, with heights that vary.
     period = periods(rng, count, spans)[:, None]
     is_time = (np.arange(length) + rng.integers(0, 400, (count, 1))) % period == 0
     heights = np.exp(rng.normal(size=rate.shape) * rng.uniform(0, 0.5, (count, 1)))
@@ -123,7 +127,7 @@ def counts_and_spikes(rng, count, length, spans):
 
 
 def chaos(rng, count, length, spans):
-    """The logistic map, Lorenz's flow, and processes that return to a mean, with some noise."""
+    """Return logistic maps, Lorenz flows and mean-reverting processes, with some noise."""
     kinds = rng.integers(0, 3, count)
     growth, x = rng.uniform(3.5, 4.0, count), rng.uniform(0.2, 0.8, count)
     flow = rng.normal(size=(3, count)) + np.array([[0.0], [0.0], [25.0]])
@@ -142,7 +146,7 @@ def chaos(rng, count, length, spans):
 
 
 def steps_and_regimes(rng, count, length, spans):
-    """Levels that jump, on and off, calm and restless times, some with a season."""
+    """Return levels that jump, on-off signals, and changes of the noise, some with a season."""
     chance = rng.uniform(0.5, 8, (count, 1)) / spans[:, None]
     jumps = rng.random((count, length)) < chance
     regime = np.cumsum(jumps, axis=1) % 2
@@ -150,9 +154,10 @@ def steps_and_regimes(rng, count, length, spans):
     is_switch = rng.random((count, 1)) < 0.4
     level = np.where(is_switch, regime * sizes(rng, count), level)
     spread = np.where(rng.random((count, 1)) < 0.4, 0.3 + regime * 2, 1.0)
-    rest = noise(rng, count, length) * sizes(rng, count, -2.5, 0) * spread
+    remainder = noise(rng, count, length) * sizes(rng, count, -2.5, 0) * spread
     has_season = rng.random((count, 1)) < 0.6
-    return level + rest + has_season * sizes(rng, count) * two_seasons(rng, count, length, spans)
+    cycles = has_season * sizes(rng, count) * two_seasons(rng, count, length, spans)
+    return level + remainder + cycles
 
 
 GENERATORS = {

@@ -1,18 +1,18 @@
-"""Parts of made series: trends, seasons, noise, `(count, length)` each and of about unit size."""
+"""Parts of synthetic series: trends, seasons and noise, `(count, length)` each, of unit size."""
 
 import numpy as np
 from scipy.signal import lfilter
 
-# Steps of an hour, a day, a week or a year at usual frequencies.
+# Steps in an hour, a day, a week or a year at common frequencies.
 PERIODS = np.array([4, 5, 6, 7, 10, 12, 13, 24, 26, 30, 48, 52, 60, 96, 144, 168, 288, 336, 365])
-# A season and how many of them make the longer one, such as hours of a day and days of a week.
+# A season and its number in a longer season: (24, 7) is the hours of a day and the days of a week.
 PAIRS = np.array([(24, 7), (24, 7), (48, 7), (7, 52), (12, 2), (4, 6), (96, 5), (144, 3), (24, 14)])
-HARMONICS = 8
-FEATURES = 12  # of a smooth process
+NUM_HARMONICS = 8
+NUM_FEATURES = 12  # random features of a smooth process
 
 
 def pick(rng, count, length, spans, makers, shares=None):
-    """Rows of several makers, each drawn by its share."""
+    """Return rows from several generators, chosen at random with these shares."""
     kinds = rng.choice(len(makers), size=count, p=shares)
     result = np.empty((count, length))
     for kind, make in enumerate(makers):
@@ -23,30 +23,33 @@ def pick(rng, count, length, spans, makers, shares=None):
 
 
 def sizes(rng, count, low=-1.0, high=0.5):
-    """Sizes `(count, 1)`, whose logarithms to the base 10 are even between two."""
+    """Return sizes `(count, 1)` whose decimal logarithms are uniform between `low` and `high`."""
     return 10 ** rng.uniform(low, high, (count, 1))
 
 
 def smooth(rng, count, length, spans):
-    """A Gaussian process with the kernel of squares, or one that is rougher, by random features."""
+    """Return Gaussian processes, with a squared exponential kernel or a rougher one.
+
+    They are approximated by random features: sums of cosines with random frequencies.
+    """
     scale = spans[:, None] * 10 ** rng.uniform(-2, 0.3, (count, 1))
-    speeds = rng.normal(size=(count, FEATURES)) / scale
+    speeds = rng.normal(size=(count, NUM_FEATURES)) / scale
     is_rough = rng.random((count, 1)) < 0.5
     speeds = np.where(is_rough, speeds / np.sqrt(rng.gamma(1.5, 1 / 1.5, speeds.shape)), speeds)
     angles = speeds[..., None] * np.arange(length, dtype="float32")
-    angles += rng.uniform(0, 2 * np.pi, (count, FEATURES, 1))
-    return np.cos(angles, dtype="float32").sum(axis=1) * np.sqrt(2 / FEATURES)
+    angles += rng.uniform(0, 2 * np.pi, (count, NUM_FEATURES, 1))
+    return np.cos(angles, dtype="float32").sum(axis=1) * np.sqrt(2 / NUM_FEATURES)
 
 
 def line(rng, count, length, spans):
-    """A line, or a power of time."""
+    """Return lines, or powers of time."""
     time = np.arange(-length + 1, 1) / spans[:, None] + 1
     power = np.where(rng.random((count, 1)) < 0.6, 1.0, rng.uniform(0.5, 3, (count, 1)))
     return 2 * rng.normal(size=(count, 1)) * np.sign(time) * np.abs(time) ** power
 
 
 def saturation(rng, count, length, spans):
-    """Growth that comes to an end, or a bend from one line to another."""
+    """Return growth that saturates, or a line that bends."""
     time = np.arange(-length + 1, 1) / spans[:, None] + 1
     middle, pace = rng.uniform(0, 1.2, (count, 1)), 10 ** rng.uniform(0.3, 1.5, (count, 1))
     curve = np.tanh(pace * (time - middle))
@@ -55,7 +58,7 @@ def saturation(rng, count, length, spans):
 
 
 def walk(rng, count, length, spans):
-    """A random walk with a drift, and perhaps with a slope that walks too."""
+    """Return random walks, some with a drift, and some with a slope that is a random walk too."""
     steps = shocks(rng, count, length) / np.sqrt(spans)[:, None]
     slope = np.cumsum(steps * 0.3, axis=1) * (rng.random((count, 1)) < 0.3)
     drift = rng.normal(size=(count, 1)) / spans[:, None] * (rng.random((count, 1)) < 0.7)
@@ -63,7 +66,7 @@ def walk(rng, count, length, spans):
 
 
 def shocks(rng, count, length):
-    """White noise: normal, or with heavier tails, and in some series larger at some times."""
+    """Return white noise, normal or with heavier tails."""
     x = rng.normal(size=(count, length))
     heavy = rng.random((count, 1)) < 0.35
     chi = rng.chisquare(rng.uniform(3, 10, (count, 1)), (count, length))
@@ -71,7 +74,7 @@ def shocks(rng, count, length):
 
 
 def noise(rng, count, length):
-    """Noise of unit size, white or with memory."""
+    """Return noise of unit size, white or autocorrelated."""
     memory = np.where(rng.random(count) < 0.5, 0.0, rng.uniform(-0.3, 0.95, count))
     white = shocks(rng, count, length)
     rows = [
@@ -82,21 +85,21 @@ def noise(rng, count, length):
 
 
 def periods(rng, count, spans):
-    """Whole periods `(count,)`, most of them seen at least twice in their spans."""
+    """Return integer periods `(count,)`, most of them at most half as long as their spans."""
     longest = np.maximum(2, np.minimum(512, spans * np.where(rng.random(count) < 0.9, 0.45, 1.0)))
     usual = rng.choice(PERIODS, size=count)
     free = np.exp(rng.uniform(np.log(2), np.log(longest + 1)))
-    # A usual one that is too long gives way to one that is not.
-    found = np.where((rng.random(count) < 0.6) & (usual <= longest), usual, free)
-    return np.maximum(2, found.astype(int))
+    # Replace a common period that is too long by one that fits.
+    chosen = np.where((rng.random(count) < 0.6) & (usual <= longest), usual, free)
+    return np.maximum(2, chosen.astype(int))
 
 
 def wave(rng, count, phases):
-    """A pattern of the phase, which is in [0, 1): smooth, sharp, or on and off."""
+    """Return a periodic pattern of the phase in [0, 1): smooth, sharp, clipped or on-off."""
     phases = (phases + rng.random((count, 1))) % 1
     decay = rng.uniform(0.5, 2.5, (count, 1))
     result = np.zeros_like(phases)
-    for j in range(1, HARMONICS + 1):
+    for j in range(1, NUM_HARMONICS + 1):
         size = rng.normal(size=(count, 1)) / j**decay
         if j > 1:
             size *= rng.random((count, 1)) < 0.7
@@ -108,7 +111,7 @@ def wave(rng, count, phases):
 
 
 def season(rng, count, length, spans):
-    """One season, which in some series changes slowly."""
+    """Return one season, whose size changes slowly in some series."""
     period = periods(rng, count, spans)[:, None]
     step = np.arange(length)
     pattern = wave(rng, count, step % period / period)
@@ -118,7 +121,7 @@ def season(rng, count, length, spans):
 
 
 def two_seasons(rng, count, length, spans):
-    """A season, and in some series a longer one of several of it, which differ."""
+    """Return one season, in some series with a longer season that consists of several of it."""
     pairs = PAIRS[rng.integers(0, len(PAIRS), count)]
     fits = (pairs.prod(axis=1) < spans) & (rng.random(count) < 0.5)
     result = season(rng, count, length, spans)
@@ -128,7 +131,7 @@ def two_seasons(rng, count, length, spans):
         step = np.arange(length) + rng.integers(0, 10_000, (number, 1))
         shorter = wave(rng, number, step % period / period)
         place = step // period % many
-        # Some of the shorter seasons differ, as a weekend does, or all are on a slow wave.
+        # Either some of the shorter seasons differ, as weekends do, or a slow wave is added.
         rests = np.where(
             place >= many - np.maximum(1, many // 4), rng.uniform(-1, 1, (number, 1)), 1
         )

@@ -1,3 +1,3 @@
-"""A functional model's graph run step by step: generation, samplers, inspection."""
+"""Step-by-step execution of a functional model's graph: generation, samplers and inspection."""
 
-import keras  # noqa: F401  first, so that `kerastrans._register` finds no module half imported
+import keras  # noqa: F401  first: `kerastrans._register` must not meet half-imported modules

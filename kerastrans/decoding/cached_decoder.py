@@ -1,4 +1,4 @@
-"""A functional model's graph as an encoding that runs once and a step that repeats."""
+"""Decoder that runs the encoding part of a functional model once and the rest step by step."""
 
 import functools
 import weakref
@@ -12,22 +12,23 @@ from kerastrans.decoding.graph import arguments, history_input, split, store, ta
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.utils.backend import compile_function
 
-MAX_LOOPS = 16  # compiled loops kept for each model
+MAX_LOOPS = 16  # number of compiled loops kept for each model
 
-_decoders = weakref.WeakKeyDictionary()  # model -> CachedDecoder, compiled functions and all
+_decoders = weakref.WeakKeyDictionary()  # model -> CachedDecoder with its compiled functions
 
 
 def cached_decoder(model):
-    """The `CachedDecoder` of `model`, made on first use."""
+    """Return the `CachedDecoder` of `model`, creating it on first use."""
     if model not in _decoders:
         _decoders[model] = CachedDecoder(model)
     return _decoders[model]
 
 
 def rounded_up(num_steps):
-    """The steps that the loop for `num_steps` has room for: at most a quarter more.
+    """Round the number of steps up to the next size of a compiled loop.
 
-    With four such sizes from a power of two to the next, all lengths up to n need 4 log2(n) loops.
+    The result is at most a quarter larger. There are four sizes between two powers of two, so all
+    lengths up to n need 4 log2(n) loops.
 
     Example:
         >>> [rounded_up(n) for n in (3, 8, 9, 24, 33, 96, 336)]
@@ -38,21 +39,21 @@ def rounded_up(num_steps):
 
 
 class CachedDecoder:
-    """Reads a functional model's graph as an encoding that runs once and a step that repeats.
+    """Splits a functional model into an encoding that runs once and a step that is repeated.
 
     Args:
-        model: functional `keras.Model`, whose last input is the decoder's; see
-            `kerastrans.decoding.contract` for what its layers must be.
+        model: Functional `keras.Model` whose last input is the decoder's. See
+            `kerastrans.decoding.contract` for the requirements on its layers.
 
     Raises:
-        ValueError: the model is not functional, has no decoder input, or holds a layer that
+        ValueError: If the model is not functional, has no decoder input, or contains a layer that
             cannot be decoded step by step.
     """
 
     def __init__(self, model):
         if not isinstance(model, keras.Function) or len(model.inputs) < 2:
             raise ValueError(
-                "generate wants a functional model [encoder_inputs, decoder_inputs] -> outputs, "
+                "generate requires a functional model [encoder_inputs, decoder_inputs] -> outputs, "
                 f"got {model.name!r} ({type(model).__name__})."
             )
         *self.encoder_inputs, self.decoder_input = model.inputs
@@ -62,7 +63,7 @@ class CachedDecoder:
         axes, self._reads_ahead = check_steps(model, self.step_nodes)
         if axes.get(id(self.output)) != 1:
             raise ValueError(
-                f"generate wants outputs (batch, time, ...) that depend on the decoder's input, "
+                "generate requires outputs (batch, time, ...) that depend on the decoder's input, "
                 f"got {self.output.shape} in {model.name!r}."
             )
         self._time_axes = {
@@ -74,7 +75,7 @@ class CachedDecoder:
         self._compiled = {}
 
     def run(self, encoder_inputs, first, num_steps, sampler):
-        """`decode` on NumPy arrays, in a loop that is compiled once for a range of lengths."""
+        """Call `decode` on NumPy arrays, in a loop compiled once for a range of lengths."""
         self.check_length(num_steps)
         room = num_steps if self._reads_ahead else rounded_up(num_steps)
         draws = [_padded(x, room) for x in sampler.draws(len(first), num_steps)]
@@ -84,15 +85,15 @@ class CachedDecoder:
         return ops.convert_to_numpy(outputs)[:, :num_steps]
 
     def compiled(self, room, sampler):
-        """`decode` as a compiled function of the number of steps and the tensors.
+        """Return `decode` as a compiled function of the number of steps and the tensors.
 
-        The loops used last are kept, at most `MAX_LOOPS`.
+        The `MAX_LOOPS` most recently used loops are kept.
         """
         key = room, sampler
         loop = self._compiled.pop(key, None)
         if loop is None:
-            # A partial has no code of its own, by which TensorFlow would count all loops as one
-            # that is traced again and again, and warn.
+            # Each loop is a partial. TensorFlow counts traces per code object, and would take the
+            # loops for one function that is traced again and again, and warn.
             decode = functools.partial(_decode_steps, self, room=room, sampler=sampler)
             loop = compile_function(decode, self.variables)
         self._compiled[key] = loop
@@ -101,13 +102,14 @@ class CachedDecoder:
         return loop
 
     def decode(self, *tensors, num_steps, sampler, room=None):
-        """The loop itself: what the sampler makes of the encoder inputs, the first and the draws.
+        """Run the loop and return the result of the sampler.
 
         Args:
-            *tensors: one for each encoder input, the first decoder input, the sampler's draws.
-            num_steps: int, or a scalar tensor where there is a `room`.
-            sampler: see `kerastrans.decoding.samplers`.
-            room: int, the most steps that the caches can hold; `num_steps` by default.
+            *tensors: One tensor per encoder input, the first decoder input, and the sampler's
+                random numbers.
+            num_steps: int, number of steps; a scalar tensor if `room` is given.
+            sampler: Sampler, see `kerastrans.decoding.samplers`.
+            room: int, number of steps that the caches can hold; `num_steps` by default.
         """
         room = num_steps if room is None else room
         count = len(self.encoder_inputs)
@@ -115,7 +117,7 @@ class CachedDecoder:
         encoded = self._encode(encoder_inputs)
         caches = self._start_caches(encoded, ops.shape(first)[0], room)
 
-        def is_going_on(index, value, memory, caches):
+        def has_next_step(index, value, memory, caches):
             return ops.logical_and(index < num_steps, ops.logical_not(sampler.is_finished(memory)))
 
         def step(index, value, memory, caches):
@@ -127,10 +129,10 @@ class CachedDecoder:
 
         index = ops.convert_to_tensor(0, "int32")
         state = (index, first, sampler.start(first, room, *draws), caches)
-        return sampler.result(ops.while_loop(is_going_on, step, state)[2])
+        return sampler.result(ops.while_loop(has_next_step, step, state)[2])
 
     def _encode(self, encoder_inputs):
-        """All tensors that stay the same from step to step, by the id of their KerasTensor."""
+        """Return all tensors that do not change between steps, by the id of their KerasTensor."""
         tensors = dict(zip(map(id, self.encoder_inputs), encoder_inputs, strict=True))
         for node in self.encode_nodes:
             args, kwargs = arguments(node, tensors)
@@ -138,7 +140,7 @@ class CachedDecoder:
         return tensors
 
     def _start_caches(self, encoded, batch_size, length):
-        """One cache for each layer of the step that remembers, in the order of the graph."""
+        """Return one cache for each layer of the step that has one, in the order of the graph."""
         caches = []
         for node in self.step_nodes:
             if id(node) in self._time_axes:
@@ -148,7 +150,11 @@ class CachedDecoder:
         return caches
 
     def _step(self, encoded, value, caches, index):
-        """The newest value `(batch, 1, width)` through the decoder, and the caches it leaves."""
+        """Run the newest value `(batch, 1, width)` through the decoder.
+
+        Returns:
+            Tuple of the outputs and the updated caches.
+        """
         tensors = {**encoded, id(self.decoder_input): value}
         caches, new_caches = iter(caches), []
         for node in self.step_nodes:
@@ -166,29 +172,30 @@ class CachedDecoder:
         return tensors[id(self.output)], new_caches
 
     def check_inputs(self, arrays, caller):
-        """The encoder inputs as NumPy arrays; ValueError for a wrong shape or value."""
+        """Return the encoder inputs as NumPy arrays; raise ValueError if any is invalid."""
         return check_arrays(
             arrays, self.encoder_inputs, caller, "encoder input(s)", self.with_missing
         )
 
     def check_length(self, num_steps):
-        """Raise ValueError where `num_steps` is past what a positional encoding holds."""
+        """Raise ValueError if `num_steps` exceeds the length of a positional encoding."""
         for node in self.step_nodes:
             if hasattr(node.operation, "check_length"):
                 node.operation.check_length(num_steps)
 
 
 def _decode_steps(decoder, num_steps, *tensors, room, sampler):
+    """Call `decoder.decode` with the number of steps as a positional argument."""
     return decoder.decode(*tensors, num_steps=num_steps, sampler=sampler, room=room)
 
 
 def _padded(draws, room):
-    """Draws `(rows, num_steps, ...)` with zeros, never used, up to the steps there is room for."""
+    """Pad draws `(rows, num_steps, ...)` with zeros, which are never used, to `room` steps."""
     missing = room - draws.shape[1]
     return np.pad(draws, [(0, 0), (0, missing)] + [(0, 0)] * (draws.ndim - 2))
 
 
 def _unique_variables(nodes):
-    """The variables of the nodes' layers, each once: a layer may be called more than once."""
+    """Return the variables of the nodes' layers, each once even if a layer is called repeatedly."""
     variables = (v for node in nodes for v in getattr(node.operation, "variables", []))
     return list({id(variable): variable for variable in variables}.values())

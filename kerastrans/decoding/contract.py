@@ -1,28 +1,28 @@
-"""What can be decoded step by step, and what is refused, before any work.
+"""Requirements on layers that are decoded step by step, checked before any work.
 
-A layer that treats every time step alike is decoded by calling it on one step: the layers and
-operations listed here. A layer that looks across time states how it decodes:
+A layer that treats every time step alike is decoded by calling it on one step. The layers and
+operations of this kind are listed here. A layer that looks across time must define
 
     decode(*args, index, **kwargs) -> outputs
-        `call` for the step at position `index` alone, with the same arguments.
+        Does the same as `call` for the single step at position `index`, with the same arguments.
 
-A layer that remembers earlier steps has these as well:
+A layer that remembers earlier steps defines these two methods instead:
 
     start_cache(*args, batch_size, length, **kwargs) -> cache
-        tensors whose first axis is the batch, with room for `length` steps. Arguments that
+        Returns tensors whose first axis is the batch, with room for `length` steps. Arguments that
         depend on the decoder's input are KerasTensors here.
     decode(*args, cache, index, time_axes, **kwargs) -> outputs, cache
 
-It may also have
+Optional methods are
 
     check_decode(*args, time_axes, **kwargs) -> bool
-        ValueError for symbolic arguments that it cannot decode; whether it reads arguments step
-        by step that are known ahead, which must then reach as far as the loop.
+        Raises ValueError for symbolic arguments that cannot be decoded. Returns whether the layer
+        reads known arguments step by step; these must then be as long as the loop.
     check_length(num_steps)
-        ValueError for a sequence longer than the layer can take.
+        Raises ValueError for a sequence that is too long for the layer.
 
-`time_axes` names the arguments that depend on the decoder's input, each with its axis of time.
-A class that overrides `call` does not inherit these methods: it must state its own.
+`time_axes` maps the names of the arguments that depend on the decoder's input to their time axes.
+A class that overrides `call` does not inherit these methods and must define its own.
 """
 
 import inspect
@@ -34,7 +34,7 @@ from kerastrans.decoding.graph import arguments, store
 from kerastrans.layers.dropout import Dropout
 from kerastrans.utils.keras_internals import op_name
 
-# These treat every element alike.
+# Layers that treat every element alike.
 ELEMENT_WISE_LAYERS = {
     Dropout,
     layers.Add,
@@ -53,7 +53,7 @@ ELEMENT_WISE_LAYERS = {
     layers.ReversibleEmbedding,
     layers.Subtract,
 }
-# These act along the last axis, which must not be that of time.
+# Layers that act along the last axis, which must not be the time axis.
 FEATURE_WISE_LAYERS = {
     layers.Activation,
     layers.Concatenate,
@@ -73,7 +73,9 @@ MASK_OPS = {
 
 
 def states_own(layer, method):
-    """Whether a layer has this method for the `call` that it has: no subclass changed `call` since.
+    """Return whether a layer defines `method` for its current `call`.
+
+    The result is False if a subclass overrides `call` without overriding the method.
 
     Example:
         >>> from kerastrans.layers import CachedMultiHeadAttention
@@ -94,18 +96,19 @@ def states_own(layer, method):
 def check_steps(model, nodes):
     """Check that a model's graph can run one step at a time.
 
-    The shapes of the step are inferred twice, for one step and for two: what differs is time.
+    The shapes of all tensors are inferred for one step and for two steps. The axis that differs is
+    the time axis.
 
     Args:
-        model: functional `keras.Model`, whose last input is the decoder's.
-        nodes: the calls that depend on the decoder's input, in order.
+        model: Functional `keras.Model` whose last input is the decoder's.
+        nodes: Calls that depend on the decoder's input, in order.
 
     Returns:
-        Dict from the id of each KerasTensor of the step to its axis of time, and whether a layer
-        reads arguments step by step that are known ahead.
+        Dict from the id of each KerasTensor of the step to its time axis, and a bool that is True
+        if a layer reads known arguments step by step.
 
     Raises:
-        ValueError: a layer or operation that cannot be decoded, by its name.
+        ValueError: If a layer or operation cannot be decoded; the message names it.
     """
     symbol = model.inputs[-1]
     one, two = (_resized(symbol, steps) for steps in (1, 2))
@@ -122,8 +125,8 @@ def check_steps(model, nodes):
             if axes[id(output)] is None:
                 raise _refusal(
                     node.operation,
-                    f"for one step it returns shape {one[id(output)].shape}, for two "
-                    f"{two[id(output)].shape}: one axis must be that of time",
+                    f"it returns shape {one[id(output)].shape} for one step and "
+                    f"{two[id(output)].shape} for two: one axis must be the time axis",
                 )
         if hasattr(node.operation, "check_decode"):
             args, kwargs = arguments(node, {})
@@ -133,13 +136,14 @@ def check_steps(model, nodes):
 
 
 def time_axes(node, axes):
-    """The node's arguments by name that depend on the decoder's input, each with its time axis."""
+    """Return the time axis of each argument of a node that depends on the decoder's input."""
     args, kwargs = arguments(node, {})
     bound = inspect.signature(node.operation.call).bind(*args, **kwargs)
     return {name: axes[id(x)] for name, x in bound.arguments.items() if id(x) in axes}
 
 
 def _check_operation(node, axes):
+    """Raise ValueError unless the operation is known to be position-wise or defines `decode`."""
     operation = node.operation
     args, kwargs = arguments(node, {})
     if not isinstance(operation, keras.layers.Layer):
@@ -151,10 +155,10 @@ def _check_operation(node, axes):
         try:
             inspect.signature(operation.decode).bind(*args, **kwargs, **stated)
         except TypeError as error:
-            raise _refusal(operation, f"its `decode` is not like its `call`: {error}") from None
+            raise _refusal(operation, f"its `decode` does not match its `call`: {error}") from None
         return
     elif hasattr(operation, "decode"):
-        raise _refusal(operation, "it changes `call` of the class whose `decode` it inherits")
+        raise _refusal(operation, "it overrides `call`, but inherits `decode`")
     else:
         decodable = type(operation) in ELEMENT_WISE_LAYERS or (
             type(operation) in FEATURE_WISE_LAYERS
@@ -163,26 +167,28 @@ def _check_operation(node, axes):
         )
     if not decodable:
         raise _refusal(
-            operation, "it may look across time; it wants position-wise layers, or a `decode`"
+            operation,
+            "it may look across time; use a position-wise layer, or define `decode` for it",
         )
 
 
 def _infer(node, shapes):
-    """Add the shapes of the node's outputs, as KerasTensors, to those of the step."""
+    """Add the shapes of the node's outputs, as KerasTensors, to `shapes`."""
     args, kwargs = arguments(node, shapes)
     try:
         store(node, node.operation.compute_output_spec(*args, **kwargs), shapes)
     except Exception as error:  # an operation may raise anything when shapes do not fit
         given = [shapes.get(id(x), x).shape for x in node.input_tensors]
-        raise _refusal(node.operation, f"single steps do not fit together: {given}") from error
+        raise _refusal(node.operation, f"shapes of single steps do not match: {given}") from error
 
 
 def _resized(symbol, steps):
+    """Return a KerasTensor like `symbol` with this number of steps."""
     return keras.KerasTensor((symbol.shape[0], steps, *symbol.shape[2:]), symbol.dtype)
 
 
 def _time_axis(one, two):
-    """The axis that is 1 for one step and 2 for two, and the only one that differs, or None."""
+    """Return the only axis that differs, if it is 1 for one step and 2 for two; otherwise None."""
     if len(one.shape) != len(two.shape):
         return None
     pairs = zip(one.shape, two.shape, strict=True)
@@ -191,6 +197,7 @@ def _time_axis(one, two):
 
 
 def _refusal(operation, why):
+    """Return the ValueError that names an operation and the reason why it cannot be decoded."""
     return ValueError(
         f"generate cannot decode {operation.name!r} ({type(operation).__name__}) step by step: "
         f"{why}."

@@ -1,4 +1,4 @@
-"""What every sampler answers, and those of numbers: the output itself, or a draw, is fed back."""
+"""Base class of samplers, and samplers for numbers, which feed back outputs or random draws."""
 
 import zlib
 from dataclasses import dataclass, field
@@ -8,31 +8,31 @@ from keras import ops
 
 
 class Sampler:
-    """What the loop asks of a sampler; numbers and tokens answer `start` and `advance`.
+    """Base class of samplers. Samplers of numbers and of tokens define `start` and `advance`.
 
-    `start(first, num_steps, *draws)` is what the loop remembers before its first step, and
-    `advance(outputs, index, memory)` turns the step's outputs `(rows, 1, width)` into the next
-    input, the memory, and the rows to go on from (None: each from itself).
+    `start(first, num_steps, *draws)` returns the memory of the loop before its first step.
+    `advance(outputs, index, memory)` converts the outputs `(rows, 1, width)` of a step to the next
+    input, the new memory, and the rows that are continued (None if each row continues itself).
     """
 
-    width = 1  # rows for each sequence
+    width = 1  # rows per sequence
 
     def draws(self, rows, num_steps):
-        """Random numbers that the loop will use, as NumPy arrays."""
+        """Return the random numbers that the loop will use, as NumPy arrays."""
         return []
 
     def is_finished(self, memory):
-        """Whether every sequence has ended before the last step."""
+        """Return whether every sequence has ended before the last step."""
         return False
 
     def result(self, memory):
-        """What was generated, one row a sequence."""
+        """Return the generated values or tokens, one row per sequence."""
         return memory[0]
 
 
 @dataclass(frozen=True)
 class FeedBack(Sampler):
-    """Numeric sequences: every output is the next input."""
+    """Sampler for numeric sequences that uses every output as the next input."""
 
     def start(self, first, num_steps):
         batch_size, _, output_dim = ops.shape(first)
@@ -46,28 +46,28 @@ class FeedBack(Sampler):
 
 @dataclass(frozen=True)
 class AncestralSampler(Sampler):
-    """Numbers: a draw from the forecast distribution is the next input.
+    """Sampler for numbers that uses a draw from the forecast distribution as the next input.
 
     Args:
-        head: a distribution of `kerastrans.heads`, the model's.
-        num_channels: int, values drawn at each step.
-        seed: int.
-        histories: `(windows, ...)`, each of which has the same number of rows.
+        head: Distribution of `kerastrans.heads` that the model ends in.
+        num_channels: int, number of values drawn at each step.
+        seed: int, seed of the draws.
+        histories: Array `(windows, ...)`. All windows have the same number of rows in the batch.
 
     Source: Salinas et al. (2020), section 3.
     """
 
     head: object
     num_channels: int
-    # Neither is part of the compiled loop.
+    # These two fields are not part of the compiled loop.
     seed: int = field(default=0, compare=False)
     histories: np.ndarray | None = field(default=None, compare=False)
 
     def draws(self, rows, num_steps):
         samples = rows // len(self.histories)
         shape = samples, num_steps, self.num_channels, self.head.num_uniforms
-        # The seed of a window is that of the call and of its values: its samples are the same in
-        # any company, and other windows have others.
+        # A window's generator is seeded by the call's seed and the window's values, so that its
+        # samples do not depend on the other windows, and different windows have different samples.
         generators = (
             np.random.default_rng([self.seed, zlib.crc32(np.asarray(x, "float32").tobytes())])
             for x in self.histories

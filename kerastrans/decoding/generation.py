@@ -1,10 +1,10 @@
 """Autoregressive decoding of any functional encoder-decoder model made of kerastrans blocks.
 
-Numbers are fed back as they come, tokens as a sampler chooses them.
+Numeric outputs are fed back unchanged; tokens are chosen by a sampler.
 
-The model's own graph is the only description of its wiring. What does not depend on the decoder
-input runs once per sequence; the rest runs once per step on the newest value alone, and the
-layers that look across time (those with a `decode` method) keep a cache from step to step.
+The model's graph is the only description of its wiring. Layers that do not depend on the decoder
+input run once per sequence. The others run once per step, only on the newest value, and layers that
+look across time (those with a `decode` method) keep a cache between steps.
 """
 
 from typing import Any
@@ -26,19 +26,19 @@ def generate(
     num_steps: int,
     start_token: Tensor | float | None = None,
 ) -> np.ndarray:
-    """Generate `num_steps` values one after the other, each fed back as the next input.
+    """Generate `num_steps` values one by one, feeding each back as the next input.
 
-    The whole loop is compiled, once for each shape of the inputs and range of `num_steps`, and
-    later calls reuse it. It equals feeding the growing sequence to the model step by step.
+    The whole loop is compiled once for each shape of the inputs and range of `num_steps`, and
+    reused by later calls. It is equivalent to feeding the growing sequence to the model each time.
 
     Args:
-        model: functional `keras.Model` `[encoder_inputs, decoder_inputs] -> outputs` made of
-            kerastrans blocks and position-wise Keras layers, such as `build_transformer_model`
-            returns; outputs are as wide as decoder inputs, which are the last of the inputs.
-        encoder_inputs: `(batch, context_length, num_channels)`, or a list with one array per
+        model: Functional `keras.Model` `[encoder_inputs, decoder_inputs] -> outputs` made of
+            kerastrans blocks and position-wise Keras layers, such as the result of
+            `build_transformer_model`. The decoder input is the last input; outputs have its width.
+        encoder_inputs: Array `(batch, context_length, num_channels)`, or a list with one array per
             encoder input.
-        num_steps: int, number of values to generate. Sinusoidal positional encodings go on
-            past the length seen in training; learnt ones raise an error.
+        num_steps: int, number of values to generate. Sinusoidal positional encodings extend
+            beyond the length used in training; learnt ones raise an error.
         start_token: what the decoder sees first: a number, or an array that broadcasts to
             `(batch, 1, output_dim)`. None: the last observed value,
             `encoder_inputs[:, -1:, :]`. The copy task of the lesson starts from 0.
@@ -47,9 +47,9 @@ def generate(
         NumPy array `(batch, num_steps, output_dim)`, float32.
 
     Raises:
-        ValueError: inputs of another shape, NaN or infinite values.
-        ValueError: `num_steps` below 1, or past the range of a learnt positional encoding.
-        ValueError: a model that cannot be decoded step by step.
+        ValueError: If an input has the wrong shape, or NaN or infinite values.
+        ValueError: If `num_steps` is below 1 or exceeds a learnt positional encoding.
+        ValueError: If the model cannot be decoded step by step.
 
     Example:
         >>> import kerastrans
@@ -64,7 +64,7 @@ def generate(
     decoder = cached_decoder(model)
     if decoder.output.shape[-1] != decoder.decoder_input.shape[-1]:
         raise ValueError(
-            f"generate feeds outputs back as decoder inputs: their widths must agree, got "
+            "generate feeds outputs back as decoder inputs: their widths must agree, got "
             f"{decoder.output.shape[-1]} and {decoder.decoder_input.shape[-1]} in {model.name!r}."
         )
     encoder_inputs = decoder.check_inputs(encoder_inputs, "generate")
@@ -81,26 +81,26 @@ def generate_tokens(
     num_steps: int,
     sampler: FeedBack | None = None,
 ) -> Any:
-    """Generate up to `num_steps` tokens one after the other, each fed back as the next input.
+    """Generate up to `num_steps` tokens one by one, feeding each back as the next input.
 
-    The whole loop is compiled, and ends as soon as every sequence has ended.
+    The whole loop is compiled, and stops as soon as every sequence has ended.
 
     Args:
-        model: functional `keras.Model` `[source, source_lengths, target] -> logits`, such as
-            `build_seq2seq_transformer` returns.
-        source: integers `(batch, source_steps)`, tokens.
-        source_lengths: integers `(batch,)`, how many of them are no padding.
-        num_steps: int, the most tokens to generate, the end token among them.
-        sampler: `GreedySampler()` (None), `RandomSampler(...)` or `BeamSampler(...)`, which also
-            know the numbers of the padding, start and end token.
+        model: Functional `keras.Model` `[source, source_lengths, target] -> logits`, such as the
+            result of `build_seq2seq_transformer`.
+        source: int array `(batch, source_steps)` of tokens.
+        source_lengths: int array `(batch,)`, number of tokens of each row that are not padding.
+        num_steps: int, maximum number of tokens to generate, including the end token.
+        sampler: `GreedySampler()` (used if None), `RandomSampler(...)` or `BeamSampler(...)`. It
+            also defines the padding, start and end tokens.
 
     Returns:
-        NumPy array `(batch, num_steps)`, int32: the tokens, the end token, then padding.
+        int32 NumPy array `(batch, num_steps)`: the tokens and the end token, then padding.
 
     Raises:
-        ValueError: inputs of another shape, tokens that the model does not know.
-        ValueError: a length of 0 or past the source's steps, `num_steps` below 1.
-        ValueError: a model that does not embed its source, or cannot be decoded step by step.
+        ValueError: If an input has the wrong shape, or contains tokens unknown to the model.
+        ValueError: If a length is 0 or exceeds the number of steps, or `num_steps` is below 1.
+        ValueError: If the model does not embed its source or cannot be decoded step by step.
 
     Example:
         >>> import kerastrans
@@ -124,7 +124,7 @@ def generate_tokens(
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class AutoregressiveModel(keras.Model):
-    """A functional `keras.Model(inputs, outputs)` with a `generate` method.
+    """Functional `keras.Model(inputs, outputs)` with a `generate` method.
 
     Example:
         >>> import kerastrans
@@ -134,13 +134,13 @@ class AutoregressiveModel(keras.Model):
     """
 
     def generate(self, encoder_inputs, num_steps, start_token=None):
-        """Same as `kerastrans.generate(model, encoder_inputs, num_steps, start_token)`."""
+        """Call `kerastrans.generate(model, encoder_inputs, num_steps, start_token)`."""
         return generate(self, encoder_inputs, num_steps, start_token)
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class TokenModel(keras.Model):
-    """A functional `keras.Model([source, source_lengths, target], logits)` that generates.
+    """Functional `keras.Model([source, source_lengths, target], logits)` with a `generate` method.
 
     Example:
         >>> import kerastrans
@@ -150,21 +150,21 @@ class TokenModel(keras.Model):
     """
 
     def generate(self, source, source_lengths, num_steps, sampler=None):
-        """Same as `generate_tokens(model, source, source_lengths, num_steps, sampler)`."""
+        """Call `generate_tokens(model, source, source_lengths, num_steps, sampler)`."""
         return generate_tokens(self, source, source_lengths, num_steps, sampler)
 
 
 def is_autoregressive(model):
-    """Whether a model decodes step by step: its last input, the decoder's, has any length."""
+    """Return whether a model decodes step by step: its last input has a variable length."""
     return len(model.inputs) > 1 and model.inputs[-1].shape[1:2] == (None,)
 
 
 def _source_embedding(decoder):
-    """The layer that embeds the first encoder input, the source."""
+    """Return the layer that embeds the first encoder input, the source."""
     source = decoder.encoder_inputs[0]
     for node in decoder.encode_nodes:
         if isinstance(node.operation, keras.layers.Embedding) and node.input_tensors[0] is source:
             return node.operation
     raise ValueError(
-        f"generate_tokens wants a model whose input {source.name!r} goes into an Embedding layer."
+        f"generate_tokens requires a model that embeds its input {source.name!r} (Embedding layer)."
     )

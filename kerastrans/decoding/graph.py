@@ -1,20 +1,20 @@
-"""A functional model's graph, read call by call: to run it in another way, or to look inside."""
+"""Calls of a functional model's graph in order, for running or inspecting the model differently."""
 
 import keras
 
 from kerastrans.utils.keras_internals import call_arguments, calls, op_name
 
-# Operations, not layers.
+# Operations (not layers) that pass NaN through.
 PASS_ON = ("GetItem", "Reshape", "Transpose", "Tile", "Concatenate", "Add", "Subtract")
 
 
 def arguments(node, tensors):
-    """The node's call arguments, its KerasTensors replaced by the tensors that are known.
+    """Return the node's call arguments, with KerasTensors replaced by known tensors.
 
     Args:
-        node: one of `kerastrans.utils.keras_internals.calls(model)`.
-        tensors: dict from the id of a KerasTensor to its tensor; a KerasTensor that is not in it
-            is left as it is.
+        node: Element of `kerastrans.utils.keras_internals.calls(model)`.
+        tensors: Dict from the id of a KerasTensor to its tensor. Other KerasTensors are not
+            replaced.
     """
 
     def fill_in(x):
@@ -24,13 +24,16 @@ def arguments(node, tensors):
 
 
 def store(node, outputs, tensors):
-    """Put what the node's operation returned into `tensors`, by the ids of the node's outputs."""
+    """Store the outputs of a node's operation in `tensors`, by the ids of the node's outputs."""
     flat = keras.tree.flatten(outputs)
     tensors.update(zip((id(x) for x in node.outputs), flat, strict=True))
 
 
 def split(model):
-    """The calls of a model in order: those that do not depend on its last input, and the rest."""
+    """Split the calls of a model into those that do not depend on its last input, and the rest.
+
+    Both lists are in the order of the graph.
+    """
     before, after, reached = [], [], {id(model.inputs[-1])}
     for node in calls(model):
         if any(id(tensor) in reached for tensor in node.input_tensors):
@@ -42,26 +45,26 @@ def split(model):
 
 
 def inputs_of(model):
-    """The model's inputs, the history first."""
+    """Return the model's inputs, the history first."""
     history = history_input(model)
     return [history, *(tensor for tensor in model.inputs if tensor is not history)]
 
 
 def history_input(model):
-    """The input that is the history: the one of that name, or the first."""
+    """Return the input named "history", or the first input if there is none."""
     named = [tensor for tensor in model.inputs if tensor.name == "history"]
     return named[0] if named else model.inputs[0]
 
 
 def takes_missing(model, symbol=None):
-    """Whether an input of a model may hold NaN for missing values: all that reads it says so.
+    """Return whether an input may contain NaN for missing values.
 
-    A layer says so by an attribute `takes_missing`. Slices, new shapes, copies and sums pass a NaN
-    on, and a model inside the model is looked into.
+    This is the case if every layer that reads the input has a true attribute `takes_missing`.
+    Slices, reshapes, copies and sums pass NaN through, and nested models are inspected.
 
     Args:
-        model: functional Keras model.
-        symbol: one of its inputs; the history by default.
+        model: Functional Keras model.
+        symbol: Input of the model; the history by default.
     """
     reached, consumers = {id(history_input(model) if symbol is None else symbol)}, []
     for node in calls(model):
@@ -78,5 +81,5 @@ def takes_missing(model, symbol=None):
 
 
 def missing_inputs(model):
-    """Names of the inputs that may hold NaN for missing values, see `takes_missing`."""
+    """Return the names of the inputs that may contain NaN for missing values."""
     return frozenset(x.name for x in model.inputs if takes_missing(model, x))

@@ -1,25 +1,25 @@
-"""Checks of what a model is given to decode or to look into."""
+"""Checks of arrays passed to decoding and inspection functions."""
 
 import numpy as np
 
 
 def check_arrays(arrays, symbols, caller, kind, with_missing=None):
-    """One NumPy array for each of a model's inputs.
+    """Return one validated NumPy array for each of a model's inputs.
 
     Args:
-        arrays: an array, or a list of them.
-        symbols: the inputs, KerasTensors.
-        caller: str, the function that was given the arrays.
-        kind: str, what the arrays are.
-        with_missing: the input that may hold NaN; None for none.
+        arrays: Array, or list of arrays.
+        symbols: KerasTensors of the inputs.
+        caller: str, name of the function that received the arrays.
+        kind: str, description of the arrays.
+        with_missing: KerasTensor of the input that may contain NaN; None for none.
 
     Raises:
-        ValueError: another number of arrays, another shape, an empty array, fractions where the
-            model takes integers, NaN or infinite values.
+        ValueError: If the number of arrays or a shape is wrong, an array is empty, a model input
+            of integers receives another type, or a value is NaN or infinite.
     """
     arrays = arrays if isinstance(arrays, list | tuple) else [arrays]
     if len(arrays) != len(symbols):
-        raise ValueError(f"{caller} wants {len(symbols)} {kind}, got {len(arrays)}.")
+        raise ValueError(f"{caller} requires {len(symbols)} {kind}, got {len(arrays)}.")
     return [
         _check_array(array, symbol, symbol is with_missing)
         for array, symbol in zip(arrays, symbols, strict=True)
@@ -27,6 +27,7 @@ def check_arrays(arrays, symbols, caller, kind, with_missing=None):
 
 
 def _check_array(array, symbol, may_miss):
+    """Return the array in the data type of the input; raise ValueError if it is invalid."""
     array = np.asarray(array)
     shape = symbol.shape
     fits = array.ndim == len(shape) and all(
@@ -44,10 +45,10 @@ def _check_array(array, symbol, may_miss):
 
 
 def check_start_token(token, symbol, batch_size):
-    """The start token as a NumPy array `(batch, 1, width)` for the decoder's input.
+    """Return the start token as a NumPy array `(batch, 1, width)` for the decoder's input.
 
     Raises:
-        ValueError: it does not broadcast, or is not finite.
+        ValueError: If the token cannot be broadcast to this shape, or is not finite.
     """
     shape = (batch_size, 1, symbol.shape[-1])
     token = np.asarray(token, symbol.dtype)
@@ -63,9 +64,9 @@ def check_start_token(token, symbol, batch_size):
 
 
 def check_tokens(tokens, vocabulary_size):
-    """Raise ValueError for a token that a vocabulary of this size does not have."""
+    """Raise ValueError if a token is outside a vocabulary of this size."""
     unknown = tokens[(tokens < 0) | (tokens >= vocabulary_size)]
     if unknown.size:
         raise ValueError(
-            f"source holds token {unknown[0]}: the model knows 0 to {vocabulary_size - 1}."
+            f"source contains token {unknown[0]}: the model knows 0 to {vocabulary_size - 1}."
         )

@@ -1,4 +1,4 @@
-"""Looking inside a model without changing it."""
+"""Attention weights and variable importances, computed without changing the model."""
 
 import keras
 import numpy as np
@@ -15,25 +15,25 @@ from kerastrans.utils.types import Tensor
 
 
 def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray]:
-    """The attention weights of every block of a model, for one example.
+    """Return the attention weights of every block of a model, for one example.
 
-    What a model attends to while it generates is the same as what it attends to when it is shown
-    what it has generated: give that as the decoder's input.
+    To see what a model attends to while it generates, pass its own generated sequence as the
+    decoder's input; the weights are the same.
 
     Args:
-        model: functional `keras.Model` made of kerastrans blocks, numeric or of tokens.
-        inputs: list of the model's inputs, each with a batch of one example.
+        model: Functional `keras.Model` made of kerastrans blocks, for numbers or tokens.
+        inputs: List of the model's inputs, each with a batch of one example.
 
     Returns:
-        Dict of NumPy arrays `(blocks, heads, queries, keys)`: those of "encoder_self",
-        "decoder_self" and "cross" that the model has. Every row sums to 1, or to 0 where all keys
-        are hidden; a hidden key has 0.
+        Dict of NumPy arrays `(blocks, heads, queries, keys)` with the names "encoder_self",
+        "decoder_self" and "cross", if the model has such attention. Every row sums to 1, or to 0 if
+        all keys are masked; masked keys have weight 0.
 
     Raises:
-        ValueError: other inputs than the model's, more than one example, NaN.
-        ValueError: a model without such attention, or with a kind that has no weights to show for
-            every query, such as `ProbSparseAttention`.
-        ValueError: a model whose channels are examples of their own to its attention.
+        ValueError: If the inputs do not match the model's, have more than one example, or are NaN.
+        ValueError: If the model has no such attention, or a kind without weights for every query,
+            such as `ProbSparseAttention`.
+        ValueError: If an attention layer of the model treats channels as separate examples.
 
     Example:
         >>> import kerastrans
@@ -49,7 +49,7 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
     arrays = check_arrays(inputs, model.inputs, "attention_scores", "inputs of the model")
     if {len(array) for array in arrays} != {1}:
         sizes = [len(array) for array in arrays]
-        raise ValueError(f"attention_scores wants inputs with a batch of 1, got {sizes}.")
+        raise ValueError(f"attention_scores requires inputs with a batch of 1, got {sizes}.")
     nodes = calls(model)
     _check_shown(node.operation for node in nodes)
     tensors = {
@@ -66,10 +66,11 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
             weights = ops.convert_to_numpy(layer.attention_scores(*args, **kwargs))
             if len(weights) > 1:
                 raise ValueError(
-                    f"attention_scores shows one sequence: {layer.name!r} of {model.name!r} makes "
-                    f"{len(weights)} of one example."
+                    f"attention_scores requires a single sequence per example, but {layer.name!r} "
+                    f"of {model.name!r} splits one example into {len(weights)}."
                 )
             scores[kind].append(weights[0])
+        # Run the layer as usual to obtain the inputs of the following layers.
         store(node, layer(*args, **kwargs), tensors)
     scores = {kind: np.stack(weights) for kind, weights in scores.items() if weights}
     if not scores:
@@ -78,7 +79,7 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
 
 
 def _check_shown(operations):
-    """ValueError for an attention layer whose `call` uses other weights than could be shown."""
+    """Raise ValueError for an attention layer without a matrix of weights to show."""
     for layer in operations:
         if isinstance(layer, ProjectedAttention) and not states_own(layer, "attention_scores"):
             raise ValueError(
@@ -88,19 +89,21 @@ def _check_shown(operations):
 
 
 def variable_importances(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray]:
-    """How much the Temporal Fusion Transformer looks at each variable, mean over windows and steps.
+    """Return the mean weight of each variable in a Temporal Fusion Transformer.
+
+    Weights are averaged over windows and steps.
 
     Args:
-        model: as `build_tft_model` returns it.
-        inputs: its inputs, `(batch, ...)` arrays, in a dict where there are covariates.
+        model: Keras model returned by `build_tft_model`.
+        inputs: Arrays `(batch, ...)` of its inputs, as a dict if there are covariates.
 
     Returns:
-        Dict of "past", "future", "static" -> `(variables,)`, shares that sum to 1, for those kinds
-        of which there are at least two variables. Past variables are the channels, the past and
-        the future covariates, future ones how far ahead the step is and the future covariates.
+        Dict of "past", "future", "static" -> array `(variables,)` of shares that sum to 1, for each
+        kind with at least two variables. Past variables are the channels, the past and the future
+        covariates; future variables are the position in the forecast and the future covariates.
 
     Raises:
-        ValueError: a model without variable selection.
+        ValueError: If the model has no variable selection.
 
     Source: Lim et al. (2021), section 7.1.
     """
@@ -111,7 +114,7 @@ def variable_importances(model: keras.Model, inputs: Tensor) -> dict[str, np.nda
         if layer.name == f"{kind}_variables"
     }
     if not layers:
-        raise ValueError(f"{model.name!r} selects no variables: build a tft with covariates.")
+        raise ValueError(f"{model.name!r} does not select variables: build a tft with covariates.")
     inner = keras.Model(model.input, layers)
     weights = inner.predict(inputs, verbose=0)
     return {kind: x.reshape(-1, x.shape[-1]).mean(axis=0) for kind, x in weights.items()}

@@ -1,7 +1,8 @@
-"""What decoding feeds back: the output itself, or a token chosen from its logits.
+"""Samplers, which choose the next decoder input from the output of a step.
 
-A sampler holds what one decoding loop has to remember as a tuple of tensors, one row a sequence,
-and is asked once a step for the next decoder input. It is hashable: a compiled loop belongs to it.
+A sampler keeps the memory of one decoding loop as a tuple of tensors with one row per sequence, and
+returns the next decoder input once per step. It is hashable, because compiled loops are cached by
+sampler.
 """
 
 from dataclasses import dataclass, field
@@ -17,14 +18,15 @@ from kerastrans.utils.validation import check_non_negative, check_positive_integ
 
 __all__ = ["AncestralSampler", "BeamSampler", "FeedBack", "GreedySampler", "RandomSampler"]
 
-NEVER = -1e9  # the logit of a token that must not be chosen
+NEVER = -1e9  # logit of tokens that must not be chosen
 
 
 @dataclass(frozen=True, kw_only=True)
 class _TokenSampler(Sampler):
-    """What token samplers share; subclasses say how one is chosen.
+    """Base class of token samplers; subclasses define `choose`.
 
-    The loop remembers the tokens written, which rows have ended, and what a subclass adds.
+    The memory contains the tokens written, a flag for each row that has ended, and the additional
+    tensors of the subclass.
     """
 
     pad_token: int = PAD
@@ -48,7 +50,7 @@ class _TokenSampler(Sampler):
         return ops.all(memory[1])
 
     def possible(self, outputs):
-        """Logits `(rows, vocabulary)` in float32; padding and start token are never chosen."""
+        """Return float32 logits `(rows, vocabulary)` that exclude the padding and start tokens."""
         tokens = ops.arange(outputs.shape[-1])
         never = ops.logical_or(tokens == self.pad_token, tokens == self.start_token)
         dtype = keras.backend.result_type(outputs.dtype, "float32")
@@ -57,7 +59,7 @@ class _TokenSampler(Sampler):
 
 @dataclass(frozen=True)
 class GreedySampler(_TokenSampler):
-    """The most probable token at every step."""
+    """Sampler that chooses the most probable token at every step."""
 
     def choose(self, logits, index):
         return ops.argmax(logits, axis=-1)
@@ -65,18 +67,19 @@ class GreedySampler(_TokenSampler):
 
 @dataclass(frozen=True)
 class RandomSampler(_TokenSampler):
-    """A token drawn at every step from the model's distribution, sharpened or cut off.
+    """Sampler that draws a token at every step from the model's distribution or a part of it.
 
     Args:
-        temperature: float > 0 that divides the logits; below 1 the likely becomes likelier.
-        top_k: int, only the k most probable tokens can be drawn; None for all.
-        top_p: float in (0, 1], only the fewest most probable tokens whose probabilities add up
-            to at least p can be drawn; None for all.
-        seed: int; the same seed draws the same numbers on every backend. None draws others
-            every time.
+        temperature: float > 0, divisor of the logits; values below 1 favour probable tokens.
+        top_k: int, number of most probable tokens that can be drawn; None for all.
+        top_p: float in (0, 1]. Only the most probable tokens can be drawn, as few as have a total
+            probability of at least `top_p`. None for all.
+        seed: int, seed of the random numbers, which are the same on every backend; None for
+            different numbers in each call.
 
     Raises:
-        ValueError: a temperature that is not above 0, `top_k` below 1, `top_p` outside (0, 1].
+        ValueError: If `temperature` is not above 0, `top_k` is below 1, or `top_p` is not in
+            (0, 1].
 
     Source: Fan et al. (2018), section 5.1 (top-k); Holtzman et al. (2020), section 3.1 (top-p).
     """
@@ -84,12 +87,12 @@ class RandomSampler(_TokenSampler):
     temperature: float = 1.0
     top_k: int | None = None
     top_p: float | None = None
-    seed: int | None = field(default=None, compare=False)  # no other loop for another seed
+    seed: int | None = field(default=None, compare=False)  # all seeds share one compiled loop
 
     def __post_init__(self):
         check_non_negative(temperature=self.temperature)
         if self.temperature == 0:
-            raise ValueError("temperature must be above 0; GreedySampler is what it tends to at 0.")
+            raise ValueError("temperature must be above 0; for the limit 0 use GreedySampler.")
         if self.top_k is not None:
             check_positive_integers(top_k=self.top_k)
         if self.top_p is not None and not (isinstance(self.top_p, Real) and 0 < self.top_p <= 1):
@@ -103,8 +106,10 @@ class RandomSampler(_TokenSampler):
         logits, tokens = ops.top_k(logits / self.temperature, count)  # the most probable first
         probabilities = ops.exp(logits - ops.logsumexp(logits, axis=-1, keepdims=True))
         if self.top_p is not None:
+            # Drop tokens that follow enough probability; the first token is always kept.
             before = ops.cumsum(probabilities, axis=-1) - probabilities
             probabilities = ops.where(before < self.top_p, probabilities, 0.0)
+        # Invert the cumulative distribution; its total is below 1 if tokens were dropped.
         cumulative = ops.cumsum(probabilities, axis=-1)
         draw = ops.cast(ops.take(draws, index, axis=1)[:, None], cumulative.dtype)
         draw = draw * cumulative[:, -1:]
@@ -115,17 +120,18 @@ class RandomSampler(_TokenSampler):
 
 @dataclass(frozen=True)
 class BeamSampler(_TokenSampler):
-    """Beam search: the `width` most probable beginnings are kept at every step.
+    """Beam search, which keeps the `width` most probable beginnings at every step.
 
-    A sequence that has ended stays among them with the probability it has. Of those at the end,
-    the one with the greatest log-probability divided by length^`length_penalty` is returned.
+    A sequence that has ended stays among them with its probability. The result is the sequence with
+    the largest log-probability divided by length^`length_penalty`.
 
     Args:
-        width: int, beginnings kept; 1 is greedy decoding.
-        length_penalty: float >= 0: 0 compares sums, which prefers short sequences, 1 means.
+        width: int, number of beginnings kept; 1 is greedy decoding.
+        length_penalty: float >= 0. With 0 sums of log-probabilities are compared, which favours
+            short sequences; with 1 their means.
 
     Raises:
-        ValueError: `width` below 1, a negative `length_penalty`.
+        ValueError: If `width` is below 1 or `length_penalty` is negative.
 
     Source: Sutskever et al. (2014), section 3.2.
     """
@@ -139,7 +145,7 @@ class BeamSampler(_TokenSampler):
 
     def start(self, first, num_steps):
         tokens, ended = super().start(first, num_steps)
-        # All beams begin alike: only the first of each sequence counts at the first step.
+        # All beams of a sequence begin alike, so only the first one counts at the first step.
         is_first = ops.arange(ops.shape(first)[0]) % self.width == 0
         return tokens, ended, ops.where(is_first, 0.0, NEVER)
 
@@ -147,11 +153,14 @@ class BeamSampler(_TokenSampler):
         tokens, ended, scores = memory
         vocabulary = outputs.shape[-1]
         log_probabilities = ops.log_softmax(self.possible(outputs))
+        # An ended beam can only be continued by padding, at no cost.
         only_padding = ops.where(ops.arange(vocabulary) == self.pad_token, 0.0, NEVER)
         log_probabilities = ops.where(ended[:, None], only_padding, log_probabilities)
+        # Choose among all continuations of the beams of a sequence.
         totals = ops.reshape(scores[:, None] + log_probabilities, (-1, self.width * vocabulary))
         scores, places = ops.top_k(totals, self.width)  # (batch, width)
         places = ops.cast(places, "int32")
+        # Rows of the beams that are continued, and the tokens that continue them.
         first_beams = self.width * ops.arange(ops.shape(places)[0], dtype="int32")[:, None]
         parents = ops.reshape(first_beams + places // vocabulary, (-1,))
         chosen = ops.reshape(places % vocabulary, (-1, 1))

@@ -1,4 +1,4 @@
-"""Possible futures of a model that forecasts a distribution step by step: ancestral sampling."""
+"""Ancestral sampling from models that forecast a distribution step by step."""
 
 import keras
 import numpy as np
@@ -13,27 +13,28 @@ from kerastrans.utils.validation import check_positive_integers
 def generate_samples(
     model: keras.Model, inputs: Tensor, num_steps: int, num_samples: int = 100, seed: int = 0
 ) -> np.ndarray:
-    """Sample possible futures: at each step a draw from the forecast distribution is fed back.
+    """Sample possible futures by feeding a draw from the forecast distribution back at each step.
 
-    All samples of all windows run through one compiled loop. The draws of a window depend on
-    `seed` and its own history alone, not on the windows beside it.
+    All samples of all windows run through one compiled loop. The draws of a window depend only on
+    `seed` and its history, not on the other windows.
 
     Args:
-        model: functional `keras.Model` of `history`, perhaps covariates, and decoder inputs, in
-            this order, that ends in a distribution of `kerastrans.heads`, such as
-            `build_deepar_model(..., head="student_t")` returns.
-        inputs: `(batch, context_length, num_channels)`, or a list with one array per input but
-            the decoder's.
-        num_steps: int, values to sample one after the other.
-        num_samples: int, for each window.
-        seed: int.
+        model: Functional `keras.Model` that ends in a distribution of `kerastrans.heads`, such as
+            the result of `build_deepar_model(..., head="student_t")`. Its inputs are `history`,
+            covariates if any, and the decoder input, in this order.
+        inputs: Array `(batch, context_length, num_channels)`, or a list with one array per input
+            except the decoder's.
+        num_steps: int, number of values to sample one by one.
+        num_samples: int, number of samples of each window.
+        seed: int, seed of the draws.
 
     Returns:
         NumPy array `(batch, num_samples, num_steps, num_channels)`, float32.
 
     Raises:
-        ValueError: inputs of another shape, NaN or infinite values, a size below 1.
-        ValueError: a model that is not autoregressive, or has no distribution.
+        ValueError: If an input has the wrong shape, or NaN or infinite values, or if a size is
+            below 1.
+        ValueError: If the model is not autoregressive or does not end in a distribution.
 
     Example:
         >>> from kerastrans import zoo
@@ -47,7 +48,10 @@ def generate_samples(
     decoder = cached_decoder(model)
     head = heads.of(model)
     if not hasattr(head, "draw"):
-        raise ValueError(f"generate_samples wants a distribution, {model.name!r} ends in a point.")
+        raise ValueError(
+            f"generate_samples requires a model that ends in a distribution; {model.name!r} ends "
+            "in a point."
+        )
     arrays = decoder.check_inputs(inputs, "generate_samples")
     repeated = [np.repeat(x, num_samples, axis=0) for x in arrays]
     sampler = AncestralSampler(head, decoder.decoder_input.shape[-1], seed, arrays[0])

@@ -1,4 +1,4 @@
-"""How good forecasts are: metrics, scores of backtests, baselines, plots, a report."""
+"""Evaluation of forecasts: metrics, scores of backtests, baselines, plots and HTML reports."""
 
 from kerastrans.utils.lazy import names_of
 

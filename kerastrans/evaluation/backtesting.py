@@ -1,8 +1,9 @@
-"""How good the forecasts of a backtest are: by series, step and origin, and beside a baseline.
+"""Scores of a backtest: by series, step or origin, and relative to a baseline.
 
-A backtest is a frame as `kerastrans.Forecaster.backtest` returns it: "unique_id", "ds", "cutoff",
-"y" and the forecasts, whose columns are named after the model, see `kerastrans.evaluation.columns`.
-Rows without a "y" are left out, and the order of rows does not matter.
+A backtest is a DataFrame as returned by `kerastrans.Forecaster.backtest`, with the columns
+"unique_id", "ds", "cutoff", "y" and the forecasts. The columns of the forecasts are named after the
+model, see `kerastrans.evaluation.columns`. Rows without a "y" are ignored, and the order of the
+rows does not matter.
 """
 
 import numpy as np
@@ -27,7 +28,7 @@ GROUPS = (None, ID, "step", CUTOFF)
 
 
 def interval_levels(frame, alias=None):
-    """Levels of the intervals in a frame of forecasts, in percent, increasing.
+    """Return the levels of the intervals in a frame of forecasts, in percent and increasing.
 
     Example:
         >>> interval_levels(pd.DataFrame(columns=["nhits", "nhits-lo-80", "nhits-hi-80"]))
@@ -37,9 +38,10 @@ def interval_levels(frame, alias=None):
 
 
 def quantiles(frame, alias=None):
-    """The quantile levels of a frame of forecasts, increasing, and the columns that hold them.
+    """Return the quantile levels of a frame of forecasts, increasing, and their columns.
 
-    The 0.5 quantile is the column of the medians, if there is one, or else the point forecast.
+    The 0.5 quantile is read from the column of medians if the frame has one, otherwise from the
+    point forecast.
 
     Example:
         >>> frame = pd.DataFrame(columns=["nhits", "nhits-median", "nhits-lo-80", "nhits-hi-80"])
@@ -51,51 +53,57 @@ def quantiles(frame, alias=None):
 
 
 def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
-    """Scores of a backtest, by the definitions of the M4 competition, GluonTS and fev.
+    """Score a backtest with the definitions of the M4 competition, GluonTS and fev.
 
-    All are means over the rows of each series, then over series, but for the named exceptions.
+    Unless stated otherwise, a score is averaged over the rows of each series, then over series.
 
     - "mae"; "rmse", the root of the mean over series of the mean squared errors; "bias", forecast
       minus true value.
-    - "mape" and "smape", shares and not percents. "mape" is infinite where a true value is zero,
-      and NaN where the forecast of it is zero too. "smape" is the absolute error over the mean of
-      the absolute forecast and true value, 0 where both are zero: from 0 to 2, as in M4, GluonTS
-      and fev (utilsforecast: half of it).
-    - "mase" and "rmsse", with training rows: errors over the scale of their series, the mean
-      absolute or squared difference of training values a season apart in time. "rmsse" is the
-      mean over series of each one's root (M5).
-    - "crps", with intervals: twice the integral over levels of the quantile loss, each level
-      weighted by half the gaps to its neighbours, the outermost up to 0 and 1. It is the CRPS as
-      far as the levels are dense: of a perfect forecast of a standard normal value 0.501, 0.592,
-      0.563 with the intervals (80, 95), (20, 40, 60, 80), (20, 40, 60, 80, 90, 95); the CRPS
-      itself is 0.564. Compare only forecasts of the same levels.
-    - "wql" and "sql", where all levels 0.1, 0.2 ... 0.9 are there (the intervals 20, 40, 60 and
-      80): twice the quantile loss, mean over these levels. "wql" divides its sum over the rows of
-      all series by that of their absolute true values; "sql" divides by the scale as "mase" does.
-    - "coverage-80", the share of rows inside; "width-80"; "msis-80", with training rows: the mean
-      scaled interval score, for each level.
+    - "mape" and "smape", as fractions, not percentages. "mape" is infinite if a true value is zero,
+      and NaN if its forecast is zero too. "smape" is the absolute error divided by the mean of
+      the absolute forecast and the absolute true value, or 0 if both are zero. It ranges from 0 to
+      2, as in M4, GluonTS and fev (utilsforecast reports half of it).
+    - "mase" and "rmsse", if `train` is given: errors divided by the scale of their series, which is
+      the mean absolute or squared difference between training values one season apart. "rmsse" is
+      the mean over series of each series' root (M5).
+    - "crps", if there are intervals: twice the integral of the quantile loss over the levels. Each
+      level is weighted by half the gaps to its neighbours; the outermost gaps extend to 0 and 1.
+      The approximation of the CRPS improves with the number of levels: a perfect forecast of a
+      standard normal value scores 0.501, 0.592 and 0.563 with the intervals (80, 95),
+      (20, 40, 60, 80) and (20, 40, 60, 80, 90, 95); its exact CRPS is 0.564. Compare only
+      forecasts with the same levels.
+    - "wql" and "sql", if all levels 0.1, 0.2, ..., 0.9 are available (the intervals 20, 40, 60 and
+      80): twice the quantile loss, averaged over these levels. "wql" divides the sum over the rows
+      of all series by the sum of their absolute true values; "sql" divides by the scale, as "mase"
+      does.
+    - "coverage-80", the fraction of rows inside the interval; "width-80", its mean width; and, if
+      `train` is given, "msis-80", the mean scaled interval score. There is one of each per level.
 
-    A series without a scale or a row that can be scored is left out, and a warning names it.
+    A series without a scale, or without a row that can be scored, is left out with a warning.
 
     Args:
-        backtest: frame, see the module.
-        train: long or wide frame of the training rows. Rows after the first origin of a series do
-            not count.
-        alias: str, which model, where the backtest holds several.
-        by: None for one row over everything, or a row for each "unique_id", "step" (from 1, in
-            the order of "ds" from each origin) or "cutoff".
-        season: int, steps of the season of the scale; None for the frequency's, see
-            `kerastrans.evaluation.scales.scale_season`: 24 for hours, 1 for days, 12 for months.
-        freq: str, pandas frequency, where the time stamps of `train` do not tell it.
+        backtest: DataFrame with the columns described in the module docstring.
+        train: Long or wide DataFrame of the training rows. Rows after the first origin of a series
+            are ignored.
+        alias: str, name of the model; required if the backtest contains several.
+        by: None for a single row over the whole backtest, or "unique_id", "step" (numbered from 1,
+            in the order of "ds" after each origin) or "cutoff" for one row per group.
+        season: int, number of steps in the season that defines the scale; None for the default of
+            the frequency (24 for hours, 1 for days, 12 for months), see
+            `kerastrans.evaluation.scales.scale_season`.
+        freq: str, pandas frequency; required if it cannot be inferred from the time stamps of
+            `train`.
 
     Returns:
         DataFrame with the columns above.
 
     Raises:
-        ValueError: a column or a bound is missing, or no row has a "y" and a forecast.
-        ValueError: two rows of the same series, origin and time.
-        ValueError: several models in the backtest and no alias, or an unknown `by`.
-        ValueError: a season without `train`, or one that is not shorter than any training series.
+        ValueError: If a column or a bound is missing, or no row has a "y" and a forecast.
+        ValueError: If two rows have the same series, origin and time.
+        ValueError: If the backtest contains several models and `alias` is not given, or if `by` is
+            unknown.
+        ValueError: If `season` is given without `train`, or is not shorter than the longest
+            training series.
 
     Source: Hyndman, Koehler (2006); Makridakis, Spiliotis, Assimakopoulos (2020) for sMAPE, MASE,
     MSIS; Gneiting, Ranjan (2011) for the CRPS; Shchur et al. (2025) for WQL and SQL.
@@ -113,17 +121,17 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
 
 
 def observed_levels(backtest, alias=None):
-    """The quantile levels of a backtest, and the share of true values at or below each.
+    """Return the quantile levels of a backtest and the fraction of true values at or below each.
 
     Args:
-        backtest: frame, see the module.
-        alias: str, which model, where the backtest holds several.
+        backtest: DataFrame with the columns described in the module docstring.
+        alias: str, name of the model; required if the backtest contains several.
 
     Returns:
-        Two arrays, `(levels,)`: the probabilities, increasing, and the shares.
+        Two arrays `(levels,)`: the probabilities, increasing, and the fractions.
 
     Raises:
-        ValueError: a backtest without intervals.
+        ValueError: If the backtest has no intervals.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=3, freq="D")
@@ -135,23 +143,26 @@ def observed_levels(backtest, alias=None):
     """
     columns = read_columns(backtest, alias)
     if not columns.intervals:
-        raise ValueError("this backtest has no intervals: ask for levels, or calibrate.")
+        raise ValueError("this backtest has no intervals: pass levels=, or call calibrate first.")
     frame = known_rows(backtest, columns)
     shares = [(frame[TARGET] <= frame[column]).mean() for column in columns.quantiles.values()]
     return np.array(list(columns.quantiles)), np.array(shares)
 
 
 def score_all(backtests, train=None, *, season=None, freq=None):
-    """The row of `score` of each backtest, by name.
+    """Score each backtest over all its rows.
 
     Args:
-        backtests: dict of name -> backtest, or one backtest of several models.
-        train: long or wide frame of the training rows, as in `score`.
+        backtests: Dict of name -> backtest, or one backtest of several models.
+        train: Long or wide DataFrame of the training rows, as in `score`.
         season: int, as in `score`.
         freq: str, as in `score`.
 
+    Returns:
+        DataFrame with one row per name and the columns of `score`.
+
     Raises:
-        ValueError: intervals of different levels, and what `score` refuses.
+        ValueError: If the intervals have different levels, or for any reason listed in `score`.
     """
     backtests = split_models(backtests)
     check_same_levels({name: read_columns(backtest) for name, backtest in backtests.items()})

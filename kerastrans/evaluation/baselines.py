@@ -1,7 +1,7 @@
-"""Naive forecasts of the rows of a backtest: what a model has to beat.
+"""Naive baselines for the rows of a backtest.
 
-They are made of the same history from the same origins, and joined to the same true values, so
-that `kerastrans.backtesting.skill` can compare them with the model.
+The baselines use the same history and the same origins as the backtest and are joined to the same
+true values, so that `kerastrans.backtesting.skill` can compare them with the model.
 """
 
 import numpy as np
@@ -21,24 +21,25 @@ METRICS = ("mae", "rmse", "smape")  # "mape" may be infinite
 
 
 def naive_backtests(backtest, history, seasons=None, *, freq=None):
-    """Backtests of the last value and of seasonal naives, on the rows of a backtest.
+    """Backtest the last value and seasonal naive forecasts on the rows of a backtest.
 
-    A seasonal naive repeats the last season before each origin. Where a value in it is missing, it
-    takes the one a season earlier; where the series is too short for that, the last value.
+    A seasonal naive forecast repeats the last season before each origin. If a value of that season
+    is missing, the value one season earlier is used; if the series is too short for that, the last
+    value is used.
 
     Args:
-        backtest: frame as `Forecaster.backtest` returns it. Its "y" adds to the history of the
-            origins that come later.
-        history: long or wide frame of the series before and between the origins.
-        seasons: ints, steps of the seasons; None for all of the frequency that the longest series
-            is longer than, see `kerastrans.data.seasons_of`.
-        freq: str, pandas frequency, where the time stamps do not tell it.
+        backtest: DataFrame returned by `Forecaster.backtest`. Its "y" extends the history of later
+            origins.
+        history: Long or wide DataFrame of the series before and between the origins.
+        seasons: ints, lengths of the seasons in steps; None for all seasons of the frequency that
+            are shorter than the longest series, see `kerastrans.data.seasons_of`.
+        freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
     Returns:
-        Dict of name, "last value" and "seasonal naive (24)" and so on -> backtest.
+        Dict of name -> backtest. The names are "last value", "seasonal naive (24)" and so on.
 
     Raises:
-        ValueError: a missing column, a season below 1, or a series without a history.
+        ValueError: If a column is missing, a season is below 1, or a series has no history.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
@@ -56,30 +57,32 @@ def naive_backtests(backtest, history, seasons=None, *, freq=None):
     if seasons is None:
         longest = (panel.ends - panel.begins).max()
         seasons = [season for season in seasons_of(panel.clock.freq) if 1 < season < longest]
-    steps = ahead - known
-    last = _latest(panel, series, known, 1)
+    steps = ahead - known  # steps from the origin to the forecast, at least 1
+    last = _latest_values(panel, series, known, 1)
     naives = {LAST_VALUE: last}
     for season in seasons:
-        same_phase = _latest(panel, series, known - season + 1 + (steps - 1) % season, season)
+        # The value at the same phase of the last season before the origin.
+        places = known - season + 1 + (steps - 1) % season
+        same_phase = _latest_values(panel, series, places, season)
         naives[f"seasonal naive ({season})"] = np.where(np.isnan(same_phase), last, same_phase)
     return {name: on_rows(backtest, name, values) for name, values in naives.items()}
 
 
 def best_naive(backtest, history, seasons=None, *, metric="mae", freq=None):
-    """The last value or seasonal naive with the smallest errors on the rows of a backtest.
+    """Return the last value or seasonal naive with the smallest error on the rows of a backtest.
 
     Args:
-        backtest: frame as `Forecaster.backtest` returns it.
-        history: long or wide frame, as in `naive_backtests`.
-        seasons: ints, steps of the seasons, as in `naive_backtests`.
-        metric: str, the error, see `best_of`.
+        backtest: DataFrame returned by `Forecaster.backtest`.
+        history: Long or wide DataFrame, as in `naive_backtests`.
+        seasons: ints, lengths of the seasons in steps, as in `naive_backtests`.
+        metric: str, name of the error, see `best_of`.
         freq: str, pandas frequency, as in `naive_backtests`.
 
     Returns:
-        `(name, backtest)`, of the best.
+        Tuple `(name, backtest)` of the best baseline.
 
     Raises:
-        ValueError: what `naive_backtests` refuses, or an unknown metric.
+        ValueError: If the metric is unknown, or for any reason listed in `naive_backtests`.
     """
     check_choice("metric", metric, METRICS)
     naives = naive_backtests(backtest, history, seasons, freq=freq)
@@ -88,14 +91,17 @@ def best_naive(backtest, history, seasons=None, *, metric="mae", freq=None):
 
 
 def best_of(backtests, metric="mae"):
-    """Name of the backtest with the smallest errors: geometric mean over series, to the first's.
+    """Return the name of the backtest with the smallest errors.
+
+    Backtests are ranked by the geometric mean over series of their errors relative to the first
+    backtest.
 
     Args:
-        backtests: dict of name -> backtest, of the same rows.
-        metric: "mae", "rmse" or "smape", of each series.
+        backtests: Dict of name -> backtest. All must contain the same rows.
+        metric: "mae", "rmse" or "smape", computed for each series.
 
     Raises:
-        ValueError: an unknown metric.
+        ValueError: If the metric is unknown.
     """
     check_choice("metric", metric, METRICS)
     errors = {name: score(rows, by=ID)[metric].to_numpy() for name, rows in backtests.items()}
@@ -104,20 +110,20 @@ def best_of(backtests, metric="mae"):
 
 
 def verdicts(table, baseline):
-    """Lines that say of each forecast whether it is better than the baseline.
+    """Return sentences that compare each forecast with the baseline.
 
-    Better or worse is what has a p-value of at most 0.05; all else is not told apart, or was not
-    tested.
+    A forecast is called better or worse if its p-value is at most 0.05. Other forecasts are not
+    significantly different, or were not tested.
 
     Args:
-        table: DataFrame as `kerastrans.backtesting.skill` returns it.
-        baseline: str, the baseline's row.
+        table: DataFrame returned by `kerastrans.backtesting.skill`.
+        baseline: str, name of the baseline's row.
 
     Returns:
-        List of str, one a row but the baseline's.
+        List of str, one per row except the baseline's.
 
     Raises:
-        ValueError: a baseline that is not in the table.
+        ValueError: If the baseline is not in the table.
 
     Example:
         >>> table = pd.DataFrame({"skill": [-0.13, 0.0], "p": [0.021, None]}, ["nhits", "naive"])
@@ -132,7 +138,7 @@ def verdicts(table, baseline):
         if np.isnan(row["p"]):
             verb, chance = "is not tested against", "too few origins"
         elif row["p"] > LEVEL:
-            verb = "is not told apart from"
+            verb = "is not significantly different from"
         lines.append(
             f"{name} {verb} {baseline}: its MAE is {100 * abs(row['skill']):.1f} % "
             f"{'below' if row['skill'] > 0 else 'above'}, geometric mean over series ({chance})."
@@ -141,46 +147,49 @@ def verdicts(table, baseline):
 
 
 def locate(backtest, history, freq=None):
-    """Where the rows of a backtest are in what is known of its series.
+    """Locate the rows of a backtest in the known values of their series.
 
     Args:
-        backtest: frame as `Forecaster.backtest` returns it.
-        history: long or wide frame, to which its "y" is added.
-        freq: str, pandas frequency, where the time stamps do not tell it.
+        backtest: DataFrame returned by `Forecaster.backtest`.
+        history: Long or wide DataFrame of the series; the "y" of the backtest is added to it.
+        freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
     Returns:
-        `(panel, series, known, ahead)`: the panel, and of each row the place of its series in it,
-        and the clock's numbers of its origin and of itself.
+        Tuple `(panel, series, known, ahead)`: the panel, and for each row the index of its series
+        in the panel and the clock numbers of its origin and of its time stamp.
 
     Raises:
-        ValueError: a missing column, or a series without a history.
+        ValueError: If a column is missing, or a series has no history.
     """
     check_columns(backtest, ID, TIME, CUTOFF, TARGET)
     panel = read_panel(observed_values(history, backtest), freq=freq)
     series = pd.Index(panel.names[:, 0]).get_indexer(backtest[ID])
     if (series < 0).any():
         name = backtest[ID].iloc[int(np.argmin(series))]
-        raise ValueError(f"no naive forecast of {name!r}: it has {panel.faults[str(name)]}.")
+        raise ValueError(
+            f"cannot make a naive forecast of {name!r}: it has {panel.faults[str(name)]}."
+        )
     times = (panel.clock.numbers(pd.DatetimeIndex(backtest[x]))[0] for x in (CUTOFF, TIME))
     return panel, series, *times
 
 
 def on_rows(backtest, name, values):
-    """A backtest of these forecasts, missing where those of the given backtest are."""
+    """Return a backtest of `values` with NaN in the rows where `backtest` has no forecast."""
     columns = read_columns(backtest).quantiles.values()
     is_forecast = np.all([backtest[column].notna() for column in columns], axis=0)
     rows = backtest[[ID, TIME, CUTOFF, TARGET]]
     return rows.assign(**{name: np.where(is_forecast, values, np.nan)})
 
 
-def _latest(panel, series, numbers, season):
-    """The values at these numbers of the clock, or if missing one or more seasons earlier.
+def _latest_values(panel, series, numbers, season):
+    """Return the values at these clock numbers, or the latest known value whole seasons earlier.
 
-    NaN where there is none since the series began.
+    The result is NaN if no such value exists since the series began.
     """
     begins, ends = panel.begins[series], panel.ends[series]
     rows = numbers - panel.first[series] + begins
     values = np.full(len(rows), np.nan)
+    # Replace what is missing by the value one season earlier until every series has begun.
     while (missing := np.isnan(values) & (rows >= begins)).any():
         known = missing & (rows < ends)
         values[known] = panel.values[rows[known], 0]

@@ -1,9 +1,10 @@
-"""Names of the columns of forecasts, by Nixtla's convention, and what a frame holds of them.
+"""Column names of forecasts in Nixtla's convention, and readers of these columns.
 
-A frame of forecasts has "unique_id" and "ds"; a backtest also has "cutoff", the last step that was
-known, and "y", the true value. The forecasts of a model are named after it, by its alias:
-`<alias>` is the point, `<alias>-lo-80` and `<alias>-hi-80` are an interval of 80 percent, and
-`<alias>-median` is the median where the point is something else, such as the mean of counts.
+A frame of forecasts has the columns "unique_id" and "ds". A backtest also has "cutoff", the time of
+the last known step, and "y", the true value. The forecasts of a model are named after its alias:
+`<alias>` is the point forecast, `<alias>-lo-80` and `<alias>-hi-80` are the bounds of the 80
+percent interval, and `<alias>-median` is the median if the point forecast is not the median (for
+counts, for example, it is the mean).
 """
 
 import re
@@ -24,9 +25,9 @@ class ModelColumns:
     """Columns of one model in a frame of forecasts.
 
     Attributes:
-        alias: str, name of the model, and of the column of its point forecasts.
-        median: str, column of the medians: the alias, unless the median has a column of its own.
-        intervals: dict of level in percent, increasing -> columns of the lower and upper bounds.
+        alias: str, name of the model and of the column of its point forecasts.
+        median: str, column of the medians; the alias, unless the medians have a separate column.
+        intervals: Dict of level in percent, increasing -> columns of the lower and upper bounds.
     """
 
     alias: str
@@ -35,8 +36,8 @@ class ModelColumns:
 
     @property
     def quantiles(self):
-        """Dict of probability, increasing -> column."""
-        # Rounded, so that 80 percent is from 0.1 and not from 0.09999999999999998.
+        """Columns by probability: dict of increasing probability -> column."""
+        # Rounded, so that 80 percent gives 0.1 and not 0.09999999999999998.
         bounds = self.intervals.items()
         lower = {round((1 - level / 100) / 2, 12): low for level, (low, _) in bounds}
         upper = {round((1 + level / 100) / 2, 12): high for level, (_, high) in bounds}
@@ -44,7 +45,7 @@ class ModelColumns:
 
 
 def interval_columns(alias, level):
-    """Columns of the lower and upper bounds of an interval of `level` percent.
+    """Return the columns of the lower and upper bounds of the interval of `level` percent.
 
     Example:
         >>> interval_columns("nhits", 80)
@@ -54,7 +55,7 @@ def interval_columns(alias, level):
 
 
 def median_column(alias):
-    """Column of the medians, where the point forecast is not the median."""
+    """Return the column of the medians, used if the point forecast is not the median."""
     return f"{alias}-median"
 
 
@@ -62,13 +63,13 @@ def check_alias(alias):
     """Raise ValueError unless `alias` can name a model in a frame of forecasts."""
     if not isinstance(alias, str) or not alias or alias in _RESERVED or _PART.fullmatch(alias):
         raise ValueError(
-            f"alias must be a str that is none of {', '.join(map(repr, _RESERVED))} and does not "
-            f"end as '-median' or '-lo-80' do, got {alias!r}."
+            f"alias must be a str other than {', '.join(map(repr, _RESERVED))} that does not end "
+            f"in '-median' or, for example, '-lo-80', got {alias!r}."
         )
 
 
 def check_columns(frame, *names):
-    """Raise ValueError unless `frame` is a DataFrame with all these columns."""
+    """Raise ValueError unless `frame` is a DataFrame with all columns in `names`."""
     if not isinstance(frame, pd.DataFrame):
         raise ValueError(f"expected a DataFrame, got {type(frame).__name__}.")
     missing = [name for name in names if name not in frame.columns]
@@ -80,7 +81,7 @@ def check_columns(frame, *names):
 
 
 def model_names(frame):
-    """Aliases of the models whose forecasts a frame holds, in the order of its columns.
+    """Return the aliases of the models in a frame of forecasts, in the order of its columns.
 
     Example:
         >>> model_names(pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "tide"]))
@@ -91,18 +92,18 @@ def model_names(frame):
 
 
 def read_columns(frame, alias=None):
-    """Columns of one model in a frame of forecasts.
+    """Read the columns of one model in a frame of forecasts.
 
     Args:
-        frame: DataFrame as `Forecaster.predict` or `Forecaster.backtest` returns it.
-        alias: str, which model; it can be left out where the frame holds only one.
+        frame: DataFrame returned by `Forecaster.predict` or `Forecaster.backtest`.
+        alias: str, name of the model; optional if the frame contains only one.
 
     Returns:
         `ModelColumns`.
 
     Raises:
-        ValueError: no forecasts in the frame, or an alias that is not among them.
-        ValueError: the forecasts of several models, and no alias.
+        ValueError: If the frame contains no forecasts, or none of a model with this alias.
+        ValueError: If the frame contains several models and `alias` is not given.
 
     Example:
         >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-lo-80", "nhits-hi-80"])
@@ -128,7 +129,9 @@ def read_columns(frame, alias=None):
 
 
 def split_models(frames):
-    """Dict of name -> frame of one model: from such a dict, or from a frame of several models.
+    """Split a frame of several models into a dict of name -> frame of one model.
+
+    A dict is returned unchanged.
 
     Example:
         >>> frame = pd.DataFrame(columns=["unique_id", "ds", "nhits", "nhits-median", "tide"])

@@ -1,4 +1,4 @@
-"""Backtests beside one of them: relative errors by series, and tests by blocks of time."""
+"""Comparison of backtests with a baseline: relative errors by series, and significance tests."""
 
 import warnings
 
@@ -16,34 +16,35 @@ NAIVE2 = "naive2"  # the baseline of "owa"
 
 
 def skill(backtests, baseline, train=None, *, season=None, freq=None):
-    """Forecasts beside a baseline: how much smaller their errors are, and whether by chance.
+    """Compare forecasts with a baseline: relative errors and their significance.
 
     Args:
-        backtests: dict of name -> backtest, or one backtest of several models; all of the same
-            series and origins, and of the same levels where they have intervals.
-        baseline: name of the one that the others are compared with. With "naive2", see
-            `kerastrans.evaluation.naive2`, and training rows there is "owa" too.
-        train: long or wide frame of the training rows, as in `kerastrans.backtesting.score`.
+        backtests: Dict of name -> backtest, or one backtest of several models. All must contain the
+            same series and origins and, if they have intervals, the same levels.
+        baseline: str, name of the backtest that the others are compared with. If it is "naive2",
+            see `kerastrans.evaluation.naive2`, and `train` is given, "owa" is added.
+        train: Long or wide DataFrame of the training rows, as in `kerastrans.backtesting.score`.
         season: int, as in `score`.
         freq: str, as in `score`.
 
     Returns:
-        DataFrame, a row a name.
+        DataFrame with one row per name and these columns:
 
-        - "skill": 1 minus the geometric mean over series of the ratio of their mean absolute
-          errors, each between 0.01 and 100 (fev). Where both errors are zero the ratio is 1; a
-          warning names the series whose baseline has no error.
-        - "p": that "skill" is zero. Two-sided, by blocks of time over all series, see
-          `kerastrans.evaluation.significance`, and adjusted by Holm's method for the number of
-          forecasts that are compared. NaN, and a warning, where the origins make fewer than 4
-          blocks, or a forecast is infinite.
-        - "crps skill": as "skill", of the CRPS, where there is one.
-        - "owa": the mean of "smape" and "mase", each over the baseline's.
+        - "skill": 1 minus the geometric mean over series of the ratio of the mean absolute errors.
+          Each ratio is clipped to the range from 0.01 to 100 (as in fev) and is 1 if both errors
+          are zero; a warning names the series for which the baseline has no error.
+        - "p": p-value of the two-sided test that "skill" is zero, from blocks of time over all
+          series, see `kerastrans.evaluation.significance`, adjusted by Holm's method for the number
+          of forecasts compared. It is NaN, with a warning, if the origins form fewer than 4 blocks,
+          and NaN if a forecast is infinite.
+        - "crps skill": like "skill", but for the CRPS, if there are intervals.
+        - "owa": the mean of "smape" and "mase", each divided by the baseline's.
         - the columns of `score`.
 
     Raises:
-        ValueError: an unknown baseline, or backtests of other rows or levels than another's.
-        ValueError: the baseline "naive2" without training rows, and what `score` refuses.
+        ValueError: If the baseline is unknown, or the backtests differ in their rows or levels.
+        ValueError: If the baseline is "naive2" and `train` is not given, or for any reason listed
+            in `score`.
 
     Source: Shchur et al. (2025) for the geometric mean; Makridakis, Spiliotis, Assimakopoulos
     (2020) for OWA.
@@ -75,8 +76,9 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
 
 
 def _compare(frames, columns, baseline):
-    """Table of "skill", "p" and "crps skill", a row a name, of rows as `known_rows` has them."""
+    """Return the table of "skill", "p" and "crps skill" from frames of `known_rows`, by name."""
     keys = [ID, CUTOFF, TIME]
+    # Sort all frames alike, so that rows with the same position can be compared.
     frames = {name: frame.sort_values(keys, ignore_index=True) for name, frame in frames.items()}
     reference = frames[baseline]
     rows = pd.MultiIndex.from_frame(reference[keys])
@@ -84,17 +86,17 @@ def _compare(frames, columns, baseline):
         if not pd.MultiIndex.from_frame(frame[keys]).equals(rows):
             raise ValueError(f"{name!r} and {baseline!r} are backtests of different rows.")
         if not np.allclose(frame[TARGET], reference[TARGET], rtol=1e-5):
-            raise ValueError(f"{name!r} and {baseline!r} have other true values.")
+            raise ValueError(f"{name!r} and {baseline!r} have different true values.")
     by_series = {name: score_table(frame, columns[name], ID) for name, frame in frames.items()}
-    known = by_series[baseline]["mae"]
-    exact = known.index[known == 0]
+    baseline_errors = by_series[baseline]["mae"]
+    exact = baseline_errors.index[baseline_errors == 0]
     if len(exact):
         reasons = dict.fromkeys(exact, "relative errors are 100, or 1 where both are zero")
         warn_of_series(f"no error of {baseline!r}", exact, reasons)
-    others = [name for name in frames if name != baseline]
+    competitors = [name for name in frames if name != baseline]
     table = pd.DataFrame(index=list(frames))
     table["skill"] = [_skill(by_series[name], by_series[baseline], "mae") for name in frames]
-    table["p"] = pd.Series(holm(_tests(frames, columns, baseline, others)), others)
+    table["p"] = pd.Series(holm(_p_values(frames, columns, baseline, competitors)), competitors)
     if any(column.intervals for column in columns.values()):
         skills = [_skill(by_series[name], by_series[baseline], "crps") for name in frames]
         table["crps skill"] = skills
@@ -102,31 +104,31 @@ def _compare(frames, columns, baseline):
 
 
 def check_same_levels(columns):
-    """Raise ValueError for intervals of different levels, on which a CRPS depends.
+    """Raise ValueError if the intervals have different levels, because the CRPS depends on them.
 
     Args:
-        columns: dict of name -> `ModelColumns`; those without intervals are not compared.
+        columns: Dict of name -> `ModelColumns`. Models without intervals are ignored.
     """
     levels = {name: list(c.intervals) for name, c in columns.items() if c.intervals}
-    for name, own in levels.items():
+    for name, model_levels in levels.items():
         first = next(iter(levels))
-        if own != levels[first]:
+        if model_levels != levels[first]:
             raise ValueError(
-                f"{first!r} has intervals of {levels[first]} percent and {name!r} of {own}: "
-                "compare forecasts of the same levels."
+                f"{first!r} has intervals of {levels[first]} percent and {name!r} of "
+                f"{model_levels}: compare forecasts of the same levels."
             )
 
 
 def _skill(scores, reference, name):
-    """1 minus the geometric mean of relative errors; NaN where there is none."""
+    """Return 1 minus the geometric mean of the relative errors, or NaN without the score `name`."""
     if name not in scores or name not in reference:
         return np.nan
     ratios = relative_errors(scores[name].to_numpy(), reference[name].to_numpy())
     return 1 - geometric_mean(ratios)
 
 
-def _tests(frames, columns, baseline, others):
-    """The p of each of the others, that its errors are as large as the baseline's."""
+def _p_values(frames, columns, baseline, competitors):
+    """Return for each competitor the p-value of equal errors to those of the baseline."""
     reference = frames[baseline]
     ends = reference.groupby(CUTOFF)[TIME].max()
     blocks = time_blocks(ends.index, ends)
@@ -134,8 +136,8 @@ def _tests(frames, columns, baseline, others):
     if count < MIN_BLOCKS:
         noun = "block" if count == 1 else "blocks"
         warnings.warn(
-            f"no p-values: the origins make {count} {noun} of time whose forecasts have no true "
-            f"value in common, and a test needs {MIN_BLOCKS}.",
+            f"no p-values: the origins form {count} {noun} of time whose forecasts share no true "
+            f"value, and a test needs at least {MIN_BLOCKS}.",
             UserWarning,
             stacklevel=4,
         )
@@ -143,11 +145,14 @@ def _tests(frames, columns, baseline, others):
         name: (frame[columns[name].alias] - frame[TARGET]).abs() for name, frame in frames.items()
     }
     p = []
-    for name in others:
-        pair = pd.DataFrame({"own": errors[name], "other": errors[baseline]})
+    for name in competitors:
+        pair = pd.DataFrame({"model": errors[name], "baseline": errors[baseline]})
+        # Divided by the logarithmic mean of the two errors of a series, differences average to the
+        # logarithm of the relative error, so the test is about the geometric mean over series.
         means = pair.groupby(reference[ID]).transform("mean")
-        scale = log_mean(means["own"].to_numpy(), means["other"].to_numpy())
-        differences = (pair["own"] - pair["other"]) / scale
+        scale = log_mean(means["model"].to_numpy(), means["baseline"].to_numpy())
+        differences = (pair["model"] - pair["baseline"]) / scale
+        # One number per origin: the mean over the steps of each series, then over the series.
         by_origin = differences.groupby([reference[CUTOFF], reference[ID]]).mean()
         by_origin = by_origin.groupby(CUTOFF).mean().to_numpy()
         is_finite = np.isfinite(means).all(axis=None)

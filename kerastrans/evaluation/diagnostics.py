@@ -1,4 +1,4 @@
-"""Plots of backtests: errors by step, calibration, residuals."""
+"""Diagnostic plots of backtests: errors by step, calibration and residuals."""
 
 import numpy as np
 
@@ -17,13 +17,13 @@ _LINES = ("-", "--", ":", "-.")
 
 
 def plot_error_by_step(scores, metric="mae", title=None, unit=None):
-    """Draw how an error grows with the horizon.
+    """Plot the error against the forecast step.
 
     Args:
-        scores: dict of name -> `kerastrans.backtesting.score(..., by="step")`.
-        metric: str, a column of these.
-        title: str, of the figure.
-        unit: str, of the metric.
+        scores: Dict of name -> table returned by `kerastrans.backtesting.score(..., by="step")`.
+        metric: str, column of these tables.
+        title: str, title of the figure.
+        unit: str, unit of the metric.
 
     Returns:
         `matplotlib.figure.Figure`.
@@ -47,20 +47,22 @@ def plot_error_by_step(scores, metric="mae", title=None, unit=None):
 
 
 def plot_calibration(backtest, title=None, *, alias=None):
-    """Draw how often the true value is below each quantile (reliability), and where in it (PIT).
+    """Plot the reliability of the quantiles and the histogram of the PIT.
 
-    Both are on the diagonal, or flat, where the quantiles are right.
+    The reliability curve shows how often the true value is below each quantile, and the probability
+    integral transform (PIT) shows its position in the predicted distribution. For a calibrated
+    forecast the curve is the diagonal and the histogram is flat.
 
     Args:
-        backtest: frame with intervals, see `kerastrans.backtesting`.
-        title: str, of the figure.
-        alias: str, which model, where the backtest holds several.
+        backtest: DataFrame with intervals, see `kerastrans.backtesting`.
+        title: str, title of the figure.
+        alias: str, name of the model; required if the backtest contains several.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: a backtest without intervals.
+        ValueError: If the backtest has no intervals.
 
     Source: Gneiting, Balabdaoui, Raftery (2007), sections 3.1-3.2.
 
@@ -78,6 +80,7 @@ def plot_calibration(backtest, title=None, *, alias=None):
     reliability.plot(levels, shares, "o-", color=COLOURS[0])
     reliability.set_xlabel("probability level")
     reliability.set_ylabel("share of true values below")
+    # Density of the PIT between two levels: the fraction of true values over the probability.
     edges = np.concatenate([[0.0], levels, [1.0]])
     between = np.diff(np.concatenate([[0.0], shares, [1.0]])) / np.diff(edges)
     histogram.axhline(1.0, color=OBSERVED, lw=0.8, ls=":")
@@ -88,19 +91,20 @@ def plot_calibration(backtest, title=None, *, alias=None):
 
 
 def plot_residuals(backtest, title=None, unit=None, *, alias=None):
-    """Draw the errors of a backtest over time and as a histogram.
+    """Plot the errors of a backtest over time and as a histogram.
 
     Args:
-        backtest: frame, see `kerastrans.backtesting`.
-        title: str, of the figure.
-        unit: str, of the values.
-        alias: str, which model, where the backtest holds several.
+        backtest: DataFrame, see `kerastrans.backtesting`.
+        title: str, title of the figure.
+        unit: str, unit of the values.
+        alias: str, name of the model; required if the backtest contains several.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: a missing column, or several models and no alias.
+        ValueError: If a column is missing, or the backtest contains several models and `alias` is
+            not given.
 
     Example:
         >>> import pandas as pd

@@ -1,4 +1,4 @@
-"""Plots of forecasts beside the history that they continue."""
+"""Plots of forecasts together with the history that they continue."""
 
 import numpy as np
 import pandas as pd
@@ -27,25 +27,26 @@ MAX_PANELS = 8
 
 
 def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, series=None):
-    """Draw the end of a history and the forecasts that follow it, one panel per series.
+    """Plot the end of a history and the forecasts that follow it, one panel per series.
 
     Args:
-        history: wide frame, a DatetimeIndex and one column per channel; or long, with "unique_id",
-            "ds" and "y". Eight times the length of the forecast is drawn.
-        forecasts: frame as `Forecaster.predict` returns it, of one or several models; or dict of
-            name -> such a frame of one model, or wide frame with the channels of `history`. The
-            first is drawn strongest.
-        actual: frame of the true values, wide or long, or None.
-        title: str, of the figure.
-        unit: str, of the values, for the vertical axis.
-        series: names of the series to draw; the first eight by default.
+        history: Wide DataFrame with a DatetimeIndex and one column per channel, or long DataFrame
+            with the columns "unique_id", "ds" and "y". The drawn part is eight times as long as the
+            forecast.
+        forecasts: DataFrame returned by `Forecaster.predict`, of one or several models; or dict of
+            name -> such a DataFrame of one model or wide DataFrame with the channels of `history`.
+            The first is drawn with the thickest line.
+        actual: Wide or long DataFrame of the true values, or None.
+        title: str, title of the figure.
+        unit: str, unit of the values, for the vertical axis.
+        series: Names of the series to draw; the first eight by default.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: forecasts from several origins, see `plot_fan`.
-        ValueError: series that the history and the forecasts do not both have.
+        ValueError: If the forecasts have several origins; use `plot_fan` instead.
+        ValueError: If a series is missing in the history or in the forecasts.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
@@ -67,7 +68,8 @@ def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, ser
     for panel, channel in zip(panels[:, 0], names, strict=True):
         panel.plot(observed.index, observed[channel], color=OBSERVED, lw=1.4, label="observed")
         for i, (name, frame) in enumerate(drawn.items()):
-            joined = pd.concat([past[channel].iloc[-1:], frame[channel]])  # a line without a gap
+            # Start at the last observed value, so that the line has no gap.
+            joined = pd.concat([past[channel].iloc[-1:], frame[channel]])
             style = {"lw": 2.2} if i == 0 else {"lw": 1.2, "ls": "--"}
             colour = COLOURS[i % len(COLOURS)]
             panel.plot(joined.index, joined, color=colour, label=name, **style)
@@ -79,23 +81,23 @@ def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, ser
 
 
 def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alias=None):
-    """Draw forecasts with their intervals as a fan, one panel per series.
+    """Plot forecasts with their intervals as a fan, one panel per series.
 
     Args:
-        forecast: frame as `Forecaster.predict` or `backtest` returns it; the forecasts of several
-            origins are all drawn.
-        history: long or wide frame of the true values, or None. Before the first origin as much
-            is drawn as four forecasts are long.
-        series: names of the series to draw; the first four by default.
-        title: str, of the figure.
-        unit: str, of the values, for the vertical axis.
-        alias: str, which model, where the frame holds several.
+        forecast: DataFrame returned by `Forecaster.predict` or `Forecaster.backtest`. Forecasts
+            from all origins are drawn.
+        history: Long or wide DataFrame of the true values, or None. The part drawn before the first
+            origin is four times as long as a forecast.
+        series: Names of the series to draw; the first four by default.
+        title: str, title of the figure.
+        unit: str, unit of the values, for the vertical axis.
+        alias: str, name of the model; required if the frame contains several.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: several models in the frame and no alias.
+        ValueError: If the frame contains several models and `alias` is not given.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
@@ -113,7 +115,7 @@ def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alia
     for panel, name in zip(panels[:, 0], names, strict=True):
         rows = forecast[forecast[ID] == name].sort_values(TIME)
         origins = rows.groupby(CUTOFF) if CUTOFF in rows else [(None, rows)]
-        observed = _near(values[values[ID] == name], rows)
+        observed = _nearby_values(values[values[ID] == name], rows)
         panel.plot(observed[TIME], observed[TARGET], color=OBSERVED, lw=1.4, label="observed")
         for _, part in origins:
             _draw_fan(panel, part, columns)
@@ -124,19 +126,19 @@ def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alia
 
 
 def _draw_fan(panel, rows, columns):
-    """The intervals of the forecasts from one origin, the widest first, and the point forecasts."""
+    """Draw the forecasts from one origin: the intervals, widest first, then the points."""
     shares = np.linspace(0.5, 0.2, len(columns.intervals)) if len(columns.intervals) > 1 else [0.3]
     shades = dict(zip(columns.intervals, shares, strict=False))
     for level, (low, high) in reversed(columns.intervals.items()):
-        # Opaque, so that a shade in the plot is the shade in the legend.
+        # Opaque, so that the shade in the plot equals the shade in the legend.
         shade = tint(COLOURS[0], shades[level])
         label = f"{level} %"
         panel.fill_between(rows[TIME], rows[low], rows[high], color=shade, lw=0, label=label)
     panel.plot(rows[TIME], rows[columns.alias], color=COLOURS[0], lw=1.8, label="forecast")
 
 
-def _near(values, rows):
-    """The values at the forecasts' times, and before these as much as four forecasts are long."""
+def _nearby_values(values, rows):
+    """Return the values at the times of the forecasts and four forecast lengths before them."""
     first, last = rows[TIME].min(), rows[TIME].max()
     steps = rows.groupby(CUTOFF).size().max() if CUTOFF in rows else len(rows)
     before = values[values[TIME] < first].iloc[-4 * steps :]
@@ -144,10 +146,10 @@ def _near(values, rows):
 
 
 def _as_wide(frame):
-    """A frame of one column a series, of true values or of one model's forecasts."""
+    """Return a frame with one column per series, from true values or the forecasts of one model."""
     if ID not in frame:
         return frame
     value = TARGET if TARGET in frame and CUTOFF not in frame else read_columns(frame).alias
     if frame.duplicated([ID, TIME]).any():
-        raise ValueError("the forecasts are from several origins: draw them with plot_fan.")
+        raise ValueError("the forecasts have several origins: draw them with plot_fan.")
     return frame.pivot(index=TIME, columns=ID, values=value)[list(dict.fromkeys(frame[ID]))]

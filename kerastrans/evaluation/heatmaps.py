@@ -1,4 +1,4 @@
-"""Plots of what a model is made of and looks at: attention, positional encodings, variables."""
+"""Plots of attention weights, positional encodings and variable importances."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -9,24 +9,25 @@ from kerastrans.evaluation.panels import COLOURS, draw_panels
 def attention_heatmaps(
     weights, query_labels=None, key_labels=None, *, title=None, query_axis="query", key_axis="key"
 ):
-    """Draw attention weights as a grid of heat maps: one row a block, one column a head.
+    """Plot attention weights as a grid of heat maps, one row per block and one column per head.
 
-    Hidden keys, whose weight is exactly 0, stay empty.
+    Masked keys, whose weight is exactly 0, are left blank.
 
     Args:
-        weights: `(blocks, heads, queries, keys)`, one of the arrays of `attention_scores`.
-        query_labels: strs, such as the tokens of the queries; positions by default.
-        key_labels: strs, such as the tokens of the keys; positions by default.
-        title: str, of the figure.
-        query_axis: str, label of the vertical axis, with the unit if positions have one.
+        weights: Array `(blocks, heads, queries, keys)`, such as one of the arrays returned by
+            `attention_scores`.
+        query_labels: strs, for example the tokens of the queries; their positions by default.
+        key_labels: strs, for example the tokens of the keys; their positions by default.
+        title: str, title of the figure.
+        query_axis: str, label of the vertical axis, including the unit of positions if any.
         key_axis: str, label of the horizontal axis.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: weights of another rank.
-        ValueError: a number of labels that is not that of the axis.
+        ValueError: If `weights` does not have four axes.
+        ValueError: If the number of labels differs from the length of their axis.
 
     Example:
         >>> figure = attention_heatmaps(np.full((1, 2, 3, 3), 1 / 3), title="two heads")
@@ -40,7 +41,9 @@ def attention_heatmaps(
         ("key_labels", key_labels, keys),
     ):
         if labels is not None and len(labels) != count:
-            raise ValueError(f"{name} must be {count}, one a position, got {len(labels)}.")
+            raise ValueError(
+                f"{name} must have {count} entries, one per position, got {len(labels)}."
+            )
     cell = 0.22 if query_labels is None and key_labels is None else 0.32
     width, height = (max(1.6, cell * count) for count in (keys, queries))
     figure = Figure(figsize=(1.6 + heads * (width + 0.3), 1.4 + blocks * (height + 0.5)))
@@ -64,17 +67,18 @@ def attention_heatmaps(
 
 
 def positional_encoding(encoding, columns=(4, 5, 6, 7)):
-    """Draw a positional encoding: some of its columns as waves, and all of it as a heat map.
+    """Plot some columns of a positional encoding as waves, and all of it as a heat map.
 
     Args:
-        encoding: `(positions, dim)`, such as `PositionalEncoding(None, dim)` adds to zeros.
-        columns: ints, the columns drawn as waves.
+        encoding: Array `(positions, dim)`, such as the output of `PositionalEncoding(None, dim)`
+            for zeros.
+        columns: ints, columns drawn as waves.
 
     Returns:
         `matplotlib.figure.Figure`.
 
     Raises:
-        ValueError: an encoding of another rank, or a column that it does not have.
+        ValueError: If `encoding` does not have two axes, or a column does not exist.
 
     Source: Vaswani et al. (2017), section 3.5.
 
@@ -104,11 +108,11 @@ def positional_encoding(encoding, columns=(4, 5, 6, 7)):
 
 
 def plot_variable_importances(importances, title=None):
-    """Draw the shares of the variables as bars, one panel per kind.
+    """Plot the importance of each variable as bars, one panel per kind.
 
     Args:
-        importances: frame as `Forecaster.variable_importances` returns it.
-        title: str, of the figure.
+        importances: DataFrame returned by `Forecaster.variable_importances`.
+        title: str, title of the figure.
 
     Returns:
         `matplotlib.figure.Figure`.

@@ -4,14 +4,14 @@ import numpy as np
 
 
 def mae(targets, forecasts):
-    """Mean absolute error over all axes.
+    """Return the mean absolute error over all axes.
 
     Args:
-        targets: array of the true values.
-        forecasts: array of the same shape.
+        targets: Array of the true values.
+        forecasts: Array of the same shape.
 
     Raises:
-        ValueError: shapes that differ.
+        ValueError: If the shapes differ.
 
     Example:
         >>> mae([1.0, 2.0], [1.0, 4.0])
@@ -21,7 +21,7 @@ def mae(targets, forecasts):
 
 
 def mse(targets, forecasts):
-    """Mean squared error over all axes, see `mae`.
+    """Return the mean squared error over all axes, see `mae`.
 
     Example:
         >>> mse([1.0, 2.0], [1.0, 4.0])
@@ -31,7 +31,7 @@ def mse(targets, forecasts):
 
 
 def rmse(targets, forecasts):
-    """Root of the mean squared error over all axes, see `mae`.
+    """Return the root mean squared error over all axes, see `mae`.
 
     Example:
         >>> rmse([0.0, 0.0], [3.0, 3.0])
@@ -41,22 +41,25 @@ def rmse(targets, forecasts):
 
 
 def mase(targets, forecasts, train, season=1):
-    """Mean absolute scaled error: the error over that of seasonal-naive steps in training.
+    """Return the mean absolute scaled error (MASE).
+
+    The error of each channel is divided by the mean absolute difference between training rows one
+    season apart.
 
     Args:
-        targets: `(..., num_channels)`, the true values.
-        forecasts: of the same shape.
-        train: `(time, num_channels)`, the training rows, longer than `season`.
-        season: int, rows in a season; 1 scales by last-value steps.
+        targets: Array `(..., num_channels)` of the true values.
+        forecasts: Array of the same shape.
+        train: Array `(time, num_channels)` of the training rows, longer than `season`.
+        season: int, number of rows in a season; 1 scales by differences of consecutive rows.
 
     Returns:
-        The mean over channels of each channel's ratio: below 1 is better than one seasonal-naive
-        step was in training, on average.
+        Mean over channels of the ratio of each channel. A value below 1 is better, on average, than
+        seasonal naive forecasts were on the training rows.
 
     Raises:
-        ValueError: shapes that differ.
-        ValueError: training rows no longer than `season`.
-        ValueError: a channel that repeats itself exactly, which has no scale.
+        ValueError: If the shapes differ.
+        ValueError: If there are no more training rows than steps in a season.
+        ValueError: If a channel repeats itself exactly and therefore has no scale.
 
     Source: Hyndman, Koehler (2006), equation 5.
 
@@ -69,15 +72,19 @@ def mase(targets, forecasts, train, season=1):
         raise ValueError(f"season must be from 1 to {len(train) - 1} (rows - 1), got {season!r}.")
     scale = np.abs(train[season:] - train[:-season]).mean(axis=0)
     if not scale.all():
-        raise ValueError(f"channel {int(np.argmin(scale))} repeats itself exactly: no MASE.")
+        raise ValueError(
+            f"channel {int(np.argmin(scale))} repeats itself exactly, so its MASE is undefined."
+        )
     errors = np.abs(_difference(targets, forecasts))
     return float(np.mean(errors.reshape(-1, errors.shape[-1]).mean(axis=0) / scale))
 
 
 def _difference(targets, forecasts):
+    """Return forecasts minus targets in float64; raise ValueError if their shapes differ."""
     targets, forecasts = np.asarray(targets, "float64"), np.asarray(forecasts, "float64")
     if targets.shape != forecasts.shape:
         raise ValueError(
-            f"targets and forecasts must have one shape, got {targets.shape} and {forecasts.shape}."
+            "targets and forecasts must have the same shape, got "
+            f"{targets.shape} and {forecasts.shape}."
         )
     return targets - forecasts

@@ -1,4 +1,4 @@
-"""Naive 2 of the M4 competition: the last value, seasonally adjusted where that is called for."""
+"""Naive 2 of the M4 competition: the last value, seasonally adjusted if the series is seasonal."""
 
 import numpy as np
 from scipy.signal import correlate
@@ -8,25 +8,25 @@ from kerastrans.evaluation.comparison import NAIVE2
 from kerastrans.evaluation.scales import scale_season
 from kerastrans.utils.validation import check_positive_integers
 
-_CRITICAL = 1.645  # of a normal variable, 90 percent
+_CRITICAL = 1.645  # 95 percent quantile of the standard normal distribution: a two-sided 90 % test
 
 
 def naive2_backtest(backtest, history, season=None, *, freq=None):
-    """Backtest of Naive 2 on the rows of a backtest, beside which `skill` gives OWA.
+    """Backtest Naive 2 on the rows of a backtest; as a baseline of `skill` it gives OWA.
 
     Args:
-        backtest: frame as `Forecaster.backtest` returns it. Its "y" adds to the history of the
-            origins that come later.
-        history: long or wide frame of the series before and between the origins.
-        season: int, steps of the season; None for `kerastrans.evaluation.scales.scale_season` of
-            the frequency, as in M4.
-        freq: str, pandas frequency, where the time stamps do not tell it.
+        backtest: DataFrame returned by `Forecaster.backtest`. Its "y" extends the history of later
+            origins.
+        history: Long or wide DataFrame of the series before and between the origins.
+        season: int, number of steps in the season; None for the season that
+            `kerastrans.evaluation.scales.scale_season` returns for the frequency, as in M4.
+        freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
     Returns:
         Backtest whose forecasts are named "naive2".
 
     Raises:
-        ValueError: a missing column, a season below 1, or a series without a history.
+        ValueError: If a column is missing, the season is below 1, or a series has no history.
 
     Example:
         >>> import pandas as pd
@@ -42,9 +42,11 @@ def naive2_backtest(backtest, history, season=None, *, freq=None):
     panel, series, known, ahead = locate(backtest, history, freq)
     season = scale_season(panel.clock.freq) if season is None else season
     forecasts = np.full(len(series), np.nan)
+    # One forecast per series and origin, for all rows that they have in common.
     pairs, places = np.unique(np.stack([series, known]), axis=1, return_inverse=True)
     for pair, (i, origin) in enumerate(pairs.T):
         begin, first = panel.begins[i], panel.first[i]
+        # Row of the panel after the origin: only values up to the origin are known.
         until = begin + np.clip(origin + 1 - first, 0, panel.ends[i] - begin)
         rows = places.ravel() == pair
         forecasts[rows] = naive2(panel.values[begin:until, 0], ahead[rows] - first, season)
@@ -52,19 +54,20 @@ def naive2_backtest(backtest, history, season=None, *, freq=None):
 
 
 def naive2(values, places, season):
-    """The last known value, by the seasonal index of its phase, times that of the forecast's.
+    """Forecast with the last known value, adjusted by the seasonal indices of the two phases.
 
-    Missing values are interpolated for the test of seasonality and for the trend, and have no part
-    in the indices. Values that are not all positive, or none of some phase, have no multiplicative
-    season: their forecast is the last one.
+    The last value is divided by the index of its phase and multiplied by the index of the
+    forecast's phase. Missing values are interpolated for the test of seasonality and for the trend,
+    and are ignored in the indices. If a value is not positive, or a phase has no known value, a
+    multiplicative season is undefined and the forecast is the last value.
 
     Args:
-        values: `(time,)`, the history, NaN where missing.
-        places: ints, which places of the series to forecast, its first value at 0.
-        season: int, steps of the season.
+        values: Array `(time,)` of the history, NaN for missing values.
+        places: ints, positions to forecast; the first value of the series has position 0.
+        season: int, number of steps in the season.
 
     Returns:
-        Forecasts, of the shape of `places`; NaN without a known value.
+        Forecasts with the shape of `places`; NaN if no value is known.
     """
     rows = np.flatnonzero(np.isfinite(values))
     if not len(rows):
@@ -80,12 +83,12 @@ def naive2(values, places, season):
 
 
 def is_seasonal(values, season):
-    """Whether the autocorrelation at the season is more than chance, at 90 percent.
+    """Return whether the autocorrelation at the season is significant at the 90 percent level.
 
     Args:
-        values: `(time,)`, none missing.
-        season: int, steps of the season; a season of 1, or values of fewer than three or that are
-            not all positive, are not seasonal.
+        values: Array `(time,)` without missing values.
+        season: int, number of steps in the season. The result is False if it is 1, if there are
+            fewer than three seasons of values, or if a value is not positive.
 
     Source: Makridakis, Spiliotis, Assimakopoulos (2020), the organisers' `SeasonalityTest`.
     """
@@ -93,28 +96,34 @@ def is_seasonal(values, season):
     if season == 1 or count < 3 * season or values.min() <= 0 or values.min() == values.max():
         return False
     centered = values - values.mean()
+    # The second half of the full correlation holds the lags 0, 1, ..., season.
     covariances = correlate(centered, centered)[count - 1 : count + season]
     correlations = covariances[1:] / covariances[0]
+    # Bartlett's variance of an autocorrelation, given the correlations at the shorter lags.
     limit = _CRITICAL * np.sqrt((1 + 2 * np.sum(correlations[:-1] ** 2)) / count)
     return bool(abs(correlations[-1]) > limit)
 
 
 def seasonal_indices(values, season, known=None):
-    """Indices of the classical multiplicative decomposition, `(season,)`, from the first value's.
+    """Return the indices of the classical multiplicative decomposition, `(season,)`.
 
     Args:
-        values: `(time,)`, positive, at least two seasons.
-        season: int, steps of the season.
-        known: `(time,)` bools, which values count but for the trend; None for all.
+        values: Array `(time,)` of positive values, at least two seasons long.
+        season: int, number of steps in the season.
+        known: bool array `(time,)`. Values that are not known are used for the trend, but not for
+            the indices. None if all values are known.
 
     Returns:
-        Indices with a mean of 1; NaN where there is no value of some phase.
+        Array of indices with mean 1, starting with the phase of the first value; NaN for a phase
+        without a known value.
 
     Source: Kendall, Stuart (1983), as R's `decompose(type="multiplicative")`.
     """
+    # The trend is a centred moving average over one season; for even seasons both ends count half.
     weights = np.ones(season) if season % 2 else np.r_[0.5, np.ones(season - 1), 0.5]
     trend = np.convolve(values, weights / season, "valid")
     half = season // 2
+    # The index of a phase is the mean ratio of the known values to the trend.
     phases = (np.arange(len(trend)) + half) % season
     counts = np.ones(len(trend)) if known is None else known[half : half + len(trend)]
     ratios = counts * values[half : half + len(trend)] / trend

@@ -1,4 +1,4 @@
-"""True values of series: from long and wide frames, and from what a backtest says of them."""
+"""True values of series, from long or wide frames and from the "y" of a backtest."""
 
 import pandas as pd
 
@@ -6,14 +6,14 @@ from kerastrans.evaluation.columns import ID, TARGET, TIME, check_columns
 
 
 def as_long(frame):
-    """Columns "unique_id", "ds" and "y" of a long or wide frame.
+    """Return the columns "unique_id", "ds" and "y" of a long or wide frame.
 
     Args:
-        frame: DataFrame with these columns; or with a DatetimeIndex and one column a channel, of
-            which those that are not numbers are left out.
+        frame: DataFrame with these columns, or with a DatetimeIndex and one column per channel.
+            Columns that are not numeric are left out.
 
     Raises:
-        ValueError: neither of the two.
+        ValueError: If the frame is neither long nor wide.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=2, freq="D")
@@ -29,11 +29,11 @@ def as_long(frame):
 
 
 def observed_values(history, forecasts):
-    """Long frame of the true values of the series in a frame of forecasts, in the order of time.
+    """Return a long frame of the true values of the series in a frame of forecasts, sorted by time.
 
     Args:
-        history: long or wide frame, or None.
-        forecasts: frame of forecasts; its "y", if it has one, adds to the history.
+        history: Long or wide DataFrame, or None.
+        forecasts: DataFrame of forecasts. Its column "y", if present, is added to the history.
     """
     parts = [] if history is None else [as_long(history)]
     if TARGET in forecasts:
@@ -42,4 +42,4 @@ def observed_values(history, forecasts):
         return forecasts[[ID, TIME]].head(0).assign(y=0.0)
     values = pd.concat(parts)
     values = values[values[ID].isin(forecasts[ID].unique())]
-    return values.groupby([ID, TIME], as_index=False).first()  # that is not NaN
+    return values.groupby([ID, TIME], as_index=False).first()  # first value that is not NaN

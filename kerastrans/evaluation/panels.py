@@ -1,4 +1,4 @@
-"""What the figures have in common: colours, and a grid of panels with its legend."""
+"""Shared parts of the figures: colours, grids of panels, legends and labels."""
 
 import numpy as np
 from matplotlib.colors import to_rgb
@@ -14,12 +14,12 @@ COLOURS = (
 
 
 def tint(colour, share):
-    """A colour mixed with white, of which it keeps a share: an opaque shade of an interval."""
+    """Return a colour mixed with white: an opaque shade that contains `share` of the colour."""
     return tuple(1 - share * (1 - np.array(to_rgb(colour))))
 
 
 def draw_panels(rows, columns, title, height=None):
-    """A figure with a grid of panels, and the array of them `(rows, columns)`."""
+    """Return a figure with a grid of panels, and the array `(rows, columns)` of these panels."""
     size = (10, 1.2 + 2.2 * rows) if height is None and columns == 1 else (10, height or 3.6)
     figure = Figure(figsize=size, layout="constrained")
     panels = figure.subplots(rows, columns, sharex=columns == 1, squeeze=False)
@@ -32,7 +32,7 @@ def draw_panels(rows, columns, title, height=None):
 
 
 def draw_legend(panel):
-    """The legend above a panel, each label once, lines before shades."""
+    """Draw the legend above a panel, with each label once and lines before shades."""
     handles, labels = panel.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
     order = sorted(entries, key=lambda label: not isinstance(entries[label], Line2D))
@@ -47,12 +47,12 @@ def draw_legend(panel):
 
 
 def label_times(panel):
-    """Name the horizontal axis, and write its time stamps without what they have in common."""
+    """Label the horizontal axis and shorten its time stamps to the parts that differ."""
     locator = panel.xaxis.get_major_locator()
     panel.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz=locator.tz))
     panel.set_xlabel("time")
 
 
 def axis_label(name, unit, separator=" "):
-    """A label of an axis, with the unit if there is one."""
+    """Return the label of an axis, including the unit unless it is None."""
     return str(name) if unit is None else f"{name}{separator}[{unit}]"

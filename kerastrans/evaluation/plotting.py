@@ -1,4 +1,4 @@
-"""Plots. Every function returns a matplotlib Figure and draws on no screen."""
+"""Plots of forecasts, backtests and models. Every function returns a matplotlib Figure."""
 
 from kerastrans.evaluation.diagnostics import plot_calibration, plot_error_by_step, plot_residuals
 from kerastrans.evaluation.fans import plot_fan, plot_forecast

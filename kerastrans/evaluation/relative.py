@@ -1,12 +1,12 @@
-"""Errors over those of another forecast, and their mean over series."""
+"""Errors relative to those of another forecast, and their mean over series."""
 
 import numpy as np
 
-BOUNDS = 0.01, 100.0  # of one series' relative error, as in fev
+BOUNDS = 0.01, 100.0  # smallest and largest relative error of one series, as in fev
 
 
 def relative_errors(errors, reference):
-    """Ratios of errors, from 0.01 to 100, and 1 where they are equal, be it zero.
+    """Return ratios of errors clipped to 0.01 to 100; equal errors, including zeros, give 1.
 
     Example:
         >>> relative_errors(np.array([1.0, 0.0, 3.0]), np.array([2.0, 0.0, 0.0])).tolist()
@@ -17,15 +17,15 @@ def relative_errors(errors, reference):
 
 
 def geometric_mean(ratios):
-    """Geometric mean of positive ratios."""
+    """Return the geometric mean of positive ratios."""
     return float(np.exp(np.mean(np.log(ratios))))
 
 
 def log_mean(errors, reference):
-    """Logarithmic mean of two errors of each series, `(series,)`.
+    """Return the logarithmic mean of the two errors of each series, `(series,)`.
 
-    The differences of losses, divided by it, have the logarithm of the relative error as their
-    mean: a test that their mean is zero is one of the geometric mean over series.
+    Differences of losses divided by this mean average to the logarithm of the relative error.
+    Testing that their mean is zero therefore tests the geometric mean over series.
 
     Example:
         >>> errors, reference = np.array([1.0, 2.0]), np.array([3.0, 2.0])
@@ -33,6 +33,6 @@ def log_mean(errors, reference):
         [0.333333, 1.0]
     """
     logs = np.log(relative_errors(errors, reference))
-    equal = np.where(errors > 0, errors, 1.0)  # whatever, where both are zero
+    equal = np.where(errors > 0, errors, 1.0)  # if both are zero, any positive value will do
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(logs == 0, equal, (errors - reference) / logs)

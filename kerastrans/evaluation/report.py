@@ -1,4 +1,4 @@
-"""A backtest as one HTML file, with its tables and plots inside: nothing is fetched."""
+"""Self-contained HTML report of a backtest, with tables and plots."""
 
 import base64
 import html
@@ -21,7 +21,7 @@ table { border-collapse: collapse; font-size: 0.85rem; display: block; overflow-
 th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #ddd; }
 img { max-width: 100%; }
 """
-MAX_ROWS = 50  # of a table, that are shown
+MAX_ROWS = 50  # number of rows shown in a table
 
 
 def write_report(
@@ -37,34 +37,37 @@ def write_report(
     unit=None,
     title="Backtest",
 ):
-    """Write what a backtest showed as one HTML file that opens without a network.
+    """Write a report on backtests as one HTML file that can be opened without a network.
 
-    It holds scores and skill beside a baseline, the best first; the error at each step ahead; and
-    of the best backtest forecasts of some series, calibration, residuals, and scores by series, the
-    largest error first, and by origin. What is best is told by the skill, or else by MASE where
-    there are training rows, or else by the mean absolute error, which large series decide.
+    The report contains the scores and the skill over a baseline, the best model first, and the
+    error at each step ahead. For the best backtest it also contains forecasts of some series, the
+    calibration, the residuals, the scores by series (largest error first) and the scores by origin.
+    Backtests are ranked by skill if there is a baseline, otherwise by MASE if there are training
+    rows, otherwise by the mean absolute error, which large series dominate.
 
     Args:
-        path: of the file, which must not exist.
-        backtests: dict of name -> backtest as `Forecaster.backtest` returns it, or one backtest of
+        path: Path of the file, which must not exist.
+        backtests: Dict of name -> DataFrame returned by `Forecaster.backtest`, or one backtest of
             several models.
-        baseline: str, name of the one that the others are compared with; by default the best of
-            the last value and the seasonal naives, if there is a `history`.
-        train: long or wide frame that scales MASE and others, see `kerastrans.backtesting.score`.
-        history: long or wide frame of the series, for the naives and the plots.
-        season: int, steps of the season of MASE; by default the frequency's.
-        seasons: ints, of the seasonal naives; by default all of the frequency.
-        freq: str, pandas frequency, where the time stamps of train and history do not tell it.
-        unit: str, of the values.
-        title: str, of the page.
+        baseline: str, name of the backtest that the others are compared with. By default the best
+            of the last value and the seasonal naives is added if `history` is given.
+        train: Long or wide DataFrame from which MASE and other scaled errors take their scale, see
+            `kerastrans.backtesting.score`.
+        history: Long or wide DataFrame of the series, for the naive baselines and the plots.
+        season: int, number of steps in the season of MASE; by default that of the frequency.
+        seasons: ints, seasons of the seasonal naives; by default all of the frequency.
+        freq: str, pandas frequency; required if it cannot be inferred from the time stamps of
+            `train` and `history`.
+        unit: str, unit of the values.
+        title: str, title of the page.
 
     Returns:
         The path.
 
     Raises:
-        FileExistsError: `path` exists.
-        ValueError: no backtest, an unknown baseline, or what `score` or `skill` refuses, such as a
-            season without `train`; nothing is written.
+        FileExistsError: If `path` exists.
+        ValueError: If no backtest is given, if the baseline is unknown, or for any reason listed in
+            `score` or `skill`, such as a season without `train`. Nothing is written then.
 
     Example:
         >>> import tempfile
@@ -82,17 +85,17 @@ def write_report(
     backtests = dict(split_models(backtests))
     if not backtests:
         raise ValueError("a report needs at least one backtest, got an empty dict.")
-    own = list(backtests)
+    names = list(backtests)
     if baseline is None and history is not None:
-        baseline, naive = best_naive(backtests[own[0]], history, seasons, freq=freq)
+        baseline, naive = best_naive(backtests[names[0]], history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
     options = {"train": train, "season": season, "freq": None if train is None else freq}
-    table = _ranked(backtests, baseline, options)
-    best = next(name for name in table.index if name in own)
+    table = _rank_backtests(backtests, baseline, options)
+    best = next(name for name in table.index if name in names)  # a given one, not the added naive
     parts = [
         _summary(title, backtests[best], unit),
         *_scores(backtests, table, baseline, unit, options),
-        *_closer_look(html.escape(best), backtests[best], history, unit, options),
+        *_describe_backtest(html.escape(best), backtests[best], history, unit, options),
     ]
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     page = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
@@ -102,7 +105,7 @@ def write_report(
 
 
 def _summary(title, backtest, unit):
-    """The title, and what was forecast."""
+    """Return the title and the numbers of series, origins, steps and forecasts as HTML."""
     check_columns(backtest, ID, TIME, CUTOFF)
     origins = backtest[CUTOFF]
     steps = backtest.groupby([ID, CUTOFF], sort=False).size().max()
@@ -114,23 +117,23 @@ def _summary(title, backtest, unit):
     )
 
 
-def _ranked(backtests, baseline, options):
-    """The scores of all backtests, the best first."""
+def _rank_backtests(backtests, baseline, options):
+    """Return the scores of all backtests, the best first."""
     if baseline is None:
         table = backtesting.score_all(backtests, **options)
-        return table.sort_values(_unit_free(table), kind="stable")
+        return table.sort_values(_error_column(table), kind="stable")
     check_choice("baseline", baseline, tuple(backtests))
     table = backtesting.skill(backtests, baseline, **options)
     return table.sort_values("skill", ascending=False, kind="stable")
 
 
-def _unit_free(table):
-    """The column of errors that a mean over series can be taken of, or else that there is."""
+def _error_column(table):
+    """Return the column to rank by: MASE, which has no unit, if it is available, otherwise MAE."""
     return "mase" if "mase" in table else "mae"
 
 
 def _scores(backtests, table, baseline, unit, options):
-    """All backtests: scores, which of them beat the baseline, and the error at each step."""
+    """Return the section on all backtests: scores, verdicts, and the error at each step."""
     lines = [] if baseline is None else verdicts(table, baseline)
     if "crps" in table and table["crps"].isna().any():
         names = ", ".join(table.index[table["crps"].isna()])
@@ -147,10 +150,10 @@ def _scores(backtests, table, baseline, unit, options):
     ]
 
 
-def _closer_look(name, backtest, history, unit, options):
-    """One backtest: forecasts, calibration, residuals, and scores by series and by origin."""
+def _describe_backtest(name, backtest, history, unit, options):
+    """Return the sections on one backtest: forecasts, calibration, residuals and scores."""
     by_series = backtesting.score(backtest, by=ID, **options)
-    by_series = by_series.sort_values(_unit_free(by_series), ascending=False)
+    by_series = by_series.sort_values(_error_column(by_series), ascending=False)
     values = observed_values(history, backtest)
     parts = [
         f"<h2>{name}: forecasts</h2>",
@@ -171,9 +174,10 @@ def _closer_look(name, backtest, history, unit, options):
 
 
 def _some_origins(backtest):
-    """Origins whose forecasts do not overlap, the last five of each series."""
+    """Return the forecasts of the last five non-overlapping origins of each series."""
     rows = []
     for _, part in backtest.groupby(ID, sort=False):
+        # Go back from the last origin, and take an origin if its forecasts end before the next.
         end, chosen = None, []
         by_cutoff = dict(iter(part.groupby(CUTOFF)))
         for cutoff in sorted(by_cutoff, reverse=True):
@@ -188,14 +192,15 @@ def _some_origins(backtest):
 
 
 def _table(frame):
-    """The first rows of a frame as an HTML table, and how many are left out."""
+    """Return the first rows of a frame as an HTML table, and the number of rows left out."""
     shown = frame.head(MAX_ROWS).to_html(float_format="{:,.4g}".format, border=0, na_rep="")
-    left = len(frame) - MAX_ROWS
-    return shown + (f"<p>{left:,} more rows are left out.</p>" if left > 0 else "")
+    num_hidden = len(frame) - MAX_ROWS
+    note = f"<p>{num_hidden:,} more rows are left out.</p>" if num_hidden > 0 else ""
+    return shown + note
 
 
 def _picture(figure):
-    """A figure inside the page."""
+    """Return a figure as an HTML image with embedded data."""
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=110)
     data = base64.b64encode(file.getvalue()).decode()

@@ -1,4 +1,4 @@
-"""What the errors of a series are divided by: the seasonal differences of its training rows."""
+"""Scales of series for scaled errors: seasonal differences of the training rows."""
 
 import warnings
 
@@ -14,20 +14,20 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 def scale_season(freq):
-    """Steps of the season that scales errors of a frequency.
+    """Return the number of steps in the season that scales errors of a frequency.
 
-    Those of an hour for seconds, of a day for minutes and hours, of a week for business days, of
-    a year for months and quarters, and 1 for days, weeks and years; also 1 where steps of several
-    units do not divide the season. For longer seasons see `kerastrans.data.seasons_of`.
+    The season is an hour for seconds, a day for minutes and hours, a week for business days, and a
+    year for months and quarters. It is 1 step for days, weeks and years, and if a multiple such as
+    "5h" does not divide the season. For longer seasons see `kerastrans.data.seasons_of`.
 
     Args:
         freq: str, pandas frequency.
 
     Raises:
-        ValueError: not a frequency.
+        ValueError: If `freq` is not a frequency.
 
-    Source: the table of GluonTS (`gluonts.time_feature.get_seasonality`), by which GIFT-Eval
-    scores, and of the M4 competition.
+    Source: the table of GluonTS (`gluonts.time_feature.get_seasonality`), which GIFT-Eval uses,
+    and the seasons of the M4 competition.
 
     Example:
         >>> [scale_season(freq) for freq in ("15min", "h", "2h", "D", "B", "W-SUN", "MS", "QE-NOV")]
@@ -40,31 +40,33 @@ def scale_season(freq):
 
 
 def series_scales(backtest, train, season=None, freq=None):
-    """Mean absolute and mean squared seasonal difference of each series of a backtest.
+    """Return the mean absolute and mean squared seasonal difference of each series of a backtest.
 
-    Differences are between values that are a season apart in time: a missing row is a gap, and
-    no pair that includes a gap counts. Nor do rows after the first origin of a series.
+    Differences are taken between values one season apart in time. Pairs that include a missing
+    value, and rows after the first origin of a series, are ignored.
 
     Args:
-        backtest: frame with "unique_id" and "cutoff".
-        train: long or wide frame of the training rows, or None.
-        season: int, steps of the season; None for `scale_season` of the frequency, with which
-            series that are too short have no scale.
-        freq: str, pandas frequency, where the time stamps of `train` do not tell it.
+        backtest: DataFrame with the columns "unique_id" and "cutoff".
+        train: Long or wide DataFrame of the training rows, or None.
+        season: int, number of steps in the season. None for `scale_season` of the frequency; series
+            that are too short for it then have no scale.
+        freq: str, pandas frequency; required if it cannot be inferred from the time stamps of
+            `train`.
 
     Returns:
-        DataFrame, a row a series in the order of the backtest, columns "absolute" and "squared":
-        NaN for a series without a scale, of which a warning says the name and why. None without
-        training rows.
+        DataFrame with one row per series, in the order of the backtest, and the columns "absolute"
+        and "squared". Series without a scale are NaN, and a warning names them with the reason.
+        None if `train` is None.
 
     Raises:
-        ValueError: a season or a frequency without training rows.
-        ValueError: no series has training rows, or a given season is as long as the longest.
+        ValueError: If a season or a frequency is given without training rows.
+        ValueError: If no series has training rows, or `season` is not shorter than the longest
+            series.
 
     Source: Hyndman, Koehler (2006); Makridakis et al. (2022), section 2.4.
     """
     if train is None and (season is not None or freq is not None):
-        raise ValueError("season and freq are those of the training rows: give train= too.")
+        raise ValueError("season and freq describe the training rows: pass train= as well.")
     if train is None:
         return None
     if season is not None:
@@ -83,21 +85,24 @@ def series_scales(backtest, train, season=None, freq=None):
         )
     season = scale_season(panel.clock.freq) if season is None else season
     scales = _differences(panel, season).reindex(first_cutoffs.index)
+    # The reason why a series has no scale; a later entry replaces an earlier one.
     faults = {name: panel.faults.get(str(name), "no training rows") for name in scales.index}
     faults |= dict.fromkeys(panel.names[:, 0], f"no two values {season} steps apart")
     faults |= dict.fromkeys(scales.index[scales["absolute"] == 0], "it repeats itself exactly")
     scales = scales.where(scales["absolute"] > 0)
     unscaled = scales.index[scales["absolute"].isna()]
     if len(unscaled):
-        warn_of_series("no scale, and no part in mase, rmsse, sql and msis", unscaled, faults)
+        warn_of_series("no scale, so left out of mase, rmsse, sql and msis", unscaled, faults)
     return scales
 
 
 def _differences(panel, season):
-    """Means of the absolute and squared differences a season apart, by series."""
+    """Return the means of the absolute and squared differences a season apart, by series."""
+    # The panel holds all series in one column: list the rows and the series of each.
     lengths = panel.ends - panel.begins
     series = np.repeat(np.arange(len(panel)), lengths)
     rows = np.repeat(panel.begins - np.cumsum(lengths) + lengths, lengths) + np.arange(len(series))
+    # Keep the rows whose value one season earlier belongs to the same series.
     has_season = rows - season >= panel.begins[series]
     rows, series = rows[has_season], series[has_season]
     change = pd.Series(panel.values[rows, 0] - panel.values[rows - season, 0])
@@ -107,7 +112,7 @@ def _differences(panel, season):
 
 
 def warn_of_series(what, names, reasons):
-    """Warn that some series have `what`, with the first five of them and why."""
+    """Warn about series, naming the first five of them with the reasons."""
     shown = "; ".join(f"{name!r}: {reasons[name]}" for name in names[:5])
     more = f"; and {len(names) - 5} more" if len(names) > 5 else ""
     warnings.warn(f"{what}: {len(names)} series ({shown}{more}).", UserWarning, stacklevel=4)

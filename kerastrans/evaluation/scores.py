@@ -1,4 +1,4 @@
-"""Errors of the rows of a backtest, in means over series."""
+"""Errors of the rows of a backtest, averaged over series."""
 
 import warnings
 
@@ -12,16 +12,16 @@ GRID = tuple(round(0.1 * i, 1) for i in range(1, 10))  # levels of "wql" and "sq
 
 
 def known_rows(backtest, columns):
-    """The rows with a true value and a forecast, and the step of each, from 1.
+    """Return the rows that have a true value and a forecast, with the step of each, from 1.
 
     Args:
-        backtest: frame of forecasts, in any order of rows.
-        columns: `ModelColumns` of its forecasts.
+        backtest: DataFrame of forecasts; its rows can be in any order.
+        columns: `ModelColumns` of the forecasts.
 
     Raises:
-        ValueError: a missing column, or no row with a true value and a forecast.
-        ValueError: two rows of the same series, origin and time.
-        ValueError: a row with a point forecast and without one of its quantiles.
+        ValueError: If a column is missing, or no row has a true value and a forecast.
+        ValueError: If two rows have the same series, origin and time.
+        ValueError: If a row has a point forecast but lacks one of its quantiles.
     """
     check_columns(backtest, ID, TIME, CUTOFF, TARGET)
     repeated = backtest.duplicated([ID, CUTOFF, TIME])
@@ -36,7 +36,7 @@ def known_rows(backtest, columns):
     if (is_true & ~is_forecast).any():
         count, total = (is_true & ~is_forecast).sum(), is_true.sum()
         message = f"{count} of the {total} rows with a y have no forecast of {columns.alias!r}"
-        warnings.warn(f"{message}, and do not count.", UserWarning, stacklevel=3)
+        warnings.warn(f"{message} and are ignored.", UserWarning, stacklevel=3)
     kept = frame[is_true & is_forecast].reset_index(drop=True)
     infinite = np.isinf(kept[columns.alias]).sum()
     if infinite:
@@ -44,33 +44,37 @@ def known_rows(backtest, columns):
         warnings.warn(message, UserWarning, stacklevel=3)
     for column in columns.quantiles.values():
         if kept[column].isna().any():
-            raise ValueError(f"{column!r} is missing where there is a {columns.alias!r}.")
-    lost = pd.Index(backtest[ID].unique()).difference(kept[ID], sort=False)
-    if len(lost):
-        warn_of_series("no score", lost, dict.fromkeys(lost, "no row has a y and a forecast"))
+            raise ValueError(
+                f"{column!r} is missing in rows that have a forecast of {columns.alias!r}."
+            )
+    unscored = pd.Index(backtest[ID].unique()).difference(kept[ID], sort=False)
+    if len(unscored):
+        reasons = dict.fromkeys(unscored, "no row has a y and a forecast")
+        warn_of_series("no score", unscored, reasons)
     return kept
 
 
 def score_table(frame, columns, by=None, scales=None):
-    """Scores of rows: of each series its mean, and of each group the mean over its series.
+    """Return scores: the mean over the rows of each series, then over the series of each group.
 
     Args:
-        frame: rows as `known_rows` returns them.
-        columns: `ModelColumns` of its forecasts.
-        by: str, column of the groups, or None for a single one, "all".
-        scales: DataFrame as `series_scales` returns it, or None.
+        frame: DataFrame returned by `known_rows`.
+        columns: `ModelColumns` of the forecasts.
+        by: str, column of the groups; None for a single group named "all".
+        scales: DataFrame returned by `series_scales`, or None.
 
     Returns:
-        DataFrame, a row a group, with the columns that `kerastrans.backtesting.score` names.
+        DataFrame with one row per group and the columns that `kerastrans.backtesting.score` lists.
     """
     groups, names = pd.factorize(frame[by]) if by else (np.zeros(len(frame), int), ["all"])
     series, _ = pd.factorize(frame[ID])
     losses = {**_point_losses(frame, columns), **_quantile_losses(frame, columns)}
     table = _mean_over_series(losses, groups, series, len(names))
-    table["rmse"] **= 0.5
+    table["rmse"] **= 0.5  # the root follows the mean over series
     loss = _grid_loss(frame, columns)
     if loss is not None:
         with np.errstate(divide="ignore", invalid="ignore"):
+            # The sum of the losses over the sum of the absolute true values, over all series.
             sizes = np.bincount(groups, frame[TARGET].abs(), len(names))
             table["wql"] = np.bincount(groups, loss, len(names)) / sizes
     if scales is not None:
@@ -84,7 +88,7 @@ def score_table(frame, columns, by=None, scales=None):
 
 
 def _point_losses(frame, columns):
-    """Errors of the points; "rmse" is squared here."""
+    """Return the errors of the point forecasts; "rmse" is still squared."""
     true, point = frame[TARGET].to_numpy("float64"), frame[columns.alias].to_numpy("float64")
     error = point - true
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,10 +104,11 @@ def _point_losses(frame, columns):
 
 
 def _quantile_losses(frame, columns):
-    """CRPS, coverage and width; nothing without intervals."""
+    """Return CRPS, coverage and width of each row; an empty dict without intervals."""
     if not columns.intervals:
         return {}
     levels = np.array(list(columns.quantiles))
+    # Each level represents the probabilities up to the midpoints to its neighbours.
     ends = np.concatenate([[0.0], (levels[1:] + levels[:-1]) / 2, [1.0]])
     pinball = [_pinball(frame, level, name) for level, name in columns.quantiles.items()]
     losses = {"crps": 2 * np.diff(ends) @ np.stack(pinball)}
@@ -114,14 +119,14 @@ def _quantile_losses(frame, columns):
 
 
 def _grid_loss(frame, columns):
-    """Twice the quantile loss, mean over the nine levels of the grid; None unless all are there."""
+    """Return twice the mean quantile loss over the nine levels; None unless all are available."""
     if not set(GRID) <= set(columns.quantiles):
         return None
     return 2 * np.mean([_pinball(frame, q, columns.quantiles[q]) for q in GRID], axis=0)
 
 
 def _scaled_losses(frame, columns, scales):
-    """Errors over the scale of their series; "rmsse" is squared here."""
+    """Return the errors divided by the scale of their series; "rmsse" is still squared."""
     absolute, squared = (frame[ID].map(scales[name]).to_numpy() for name in scales)
     true = frame[TARGET].to_numpy("float64")
     error = frame[columns.alias].to_numpy("float64") - true
@@ -132,18 +137,20 @@ def _scaled_losses(frame, columns, scales):
     for level, (low, high) in columns.intervals.items():
         low, high = frame[low].to_numpy("float64"), frame[high].to_numpy("float64")
         outside = np.maximum(low - true, 0) + np.maximum(true - high, 0)
-        losses[f"msis-{level}"] = (high - low + outside * 2 / (1 - level / 100)) / absolute
+        penalty = outside * 2 / (1 - level / 100)
+        losses[f"msis-{level}"] = (high - low + penalty) / absolute
     return losses
 
 
 def _pinball(frame, level, column):
-    """The quantile loss of each row."""
+    """Return the quantile loss of each row."""
     error = (frame[TARGET] - frame[column]).to_numpy("float64")
     return np.maximum(level * error, (level - 1) * error)
 
 
 def _mean_over_series(losses, groups, series, count):
-    """Means over the series of each group of the means of their rows; a NaN remains one."""
+    """Return the mean over the series of each group of the means of their rows; NaN is kept."""
+    # Number the pairs of group and series that occur, average within each pair, then by group.
     pairs, places = np.unique(groups * (series.max(initial=0) + 1) + series, return_inverse=True)
     pair_groups = pairs // (series.max(initial=0) + 1)
     table = {}

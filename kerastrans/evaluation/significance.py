@@ -1,30 +1,31 @@
-"""Whether one forecast is better than another by more than chance."""
+"""Significance tests for the difference between two forecasts."""
 
 import numpy as np
 from scipy import stats
 
-LEVEL = 0.05  # of p-values, up to which a difference is called one
+LEVEL = 0.05  # largest p-value at which a difference is called significant
 MIN_BLOCKS = 4
 MAX_BLOCKS = 12
 
 
 def time_blocks(origins, ends):
-    """Blocks of origins whose forecasts have no true value in common with those of other blocks.
+    """Assign origins to blocks whose forecasts share no true value with those of other blocks.
 
-    Forecasts that follow each other without an overlap, as many as there is room for, are joined
-    to 12 blocks at most, of which each has as many as the others or one more. A block holds all
-    origins whose forecasts are inside it. Fewer and longer blocks than there could be cost next to
-    little (the critical value of t is 2.20 with 12 blocks, 1.96 with thousands), and differences
-    that persist for longer than a forecast are less correlated between them. Of a true null with
-    an autocorrelation of 0.9 from one origin to the next, 6 % are rejected at 5 % with 1000
-    origins and one step ahead, but 15 % with 200.
+    A longest possible chain of non-overlapping forecasts is split into at most 12 blocks of equal
+    size, up to one forecast. A block contains all origins whose forecasts are inside it. Using
+    fewer and longer blocks than possible costs little (the critical value of t is 2.20 with 12
+    blocks and 1.96 with thousands), and makes differences that persist for longer than a forecast
+    less correlated between blocks. For a true null hypothesis with an autocorrelation of 0.9
+    between consecutive origins and one step ahead, a test at 5 % rejects 6 % of the time with 1000
+    origins, but 15 % with 200.
 
     Args:
-        origins: `(origins,)`, time stamps or numbers, increasing.
-        ends: `(origins,)`, the last step that is forecast from each.
+        origins: Array `(origins,)` of time stamps or numbers, increasing.
+        ends: Array `(origins,)`, the last step forecast from each origin.
 
     Returns:
-        `(origins,)` of ints: the block of each origin, from 0, or -1 for those between blocks.
+        int array `(origins,)`: the block of each origin, numbered from 0, or -1 for origins between
+        two blocks.
 
     Example:
         >>> origins = np.arange(7)
@@ -32,6 +33,7 @@ def time_blocks(origins, ends):
         [0, -1, -1, 1, -1, -1, 2]
     """
     origins, ends = np.asarray(origins), np.asarray(ends)
+    # Greedily take each origin that does not precede the end of the last forecast taken.
     chain = []
     for i in range(len(origins)):
         if not chain or origins[i] >= ends[chain[-1]]:
@@ -44,49 +46,50 @@ def time_blocks(origins, ends):
 
 
 def diebold_mariano(differences, blocks):
-    """Whether two forecasts are equally good: a t-test of the means of blocks of time.
+    """Test whether two forecasts are equally good, with a t-test on the means of blocks of time.
 
     Args:
-        differences: `(origins, ...)`, loss of the one minus loss of the other, of each origin the
-            mean over its series and steps. Further axes are tests of their own.
-        blocks: `(origins,)`, as `time_blocks` returns them.
+        differences: Array `(origins, ...)`, the loss of the first forecast minus the loss of the
+            second, averaged over the series and steps of each origin. Each element of the other
+            axes is tested separately.
+        blocks: Array `(origins,)` returned by `time_blocks`.
 
     Returns:
-        `(statistic, p)`, two-sided, each of the further axes' shape; the statistic is negative
-        where the first is better. p is 1 where all losses are equal. Both are NaN for fewer than
-        4 blocks.
+        Tuple `(statistic, p)` of the two-sided test, each with the shape of the other axes. The
+        statistic is negative if the first forecast is better, and p is 1 if all losses are equal.
+        Both are NaN if there are fewer than 4 blocks.
 
     Example:
         >>> statistic, p = diebold_mariano([-1.0, -2.0, -1.5, -1.2], [0, 1, 2, 3])
         >>> bool(statistic < 0), bool(p < 0.05)
         (True, True)
 
-    Source: Diebold, Mariano (1995), with the t-test of means of groups of Ibragimov,
-    Mueller (2010) in place of an estimate of the long-run variance, which is too small where
-    origins overlap.
+    Source: Diebold, Mariano (1995), with the t-test of group means of Ibragimov, Mueller (2010)
+    instead of an estimate of the long-run variance, which is too small if origins overlap.
     """
     differences, blocks = np.asarray(differences, "float64"), np.asarray(blocks)
     count = blocks.max(initial=-1) + 1
     if count < MIN_BLOCKS:
-        nothing = np.full(differences.shape[1:], np.nan)
-        return nothing[()], nothing[()]
+        undefined = np.full(differences.shape[1:], np.nan)
+        return undefined[()], undefined[()]
     means = np.stack([differences[blocks == block].mean(axis=0) for block in range(count)])
     mean, spread = means.mean(axis=0), means.std(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = mean / (spread / np.sqrt(count))
+    # Equal losses have neither a mean nor a spread: their statistic is 0 and not 0 / 0.
     statistic = np.where((mean == 0) & (spread == 0), 0.0, statistic)[()]
     return statistic, 2 * stats.t.sf(np.abs(statistic), count - 1)
 
 
 def holm(p):
-    """p-values of several tests, adjusted so that one in twenty families has a false finding.
+    """Adjust the p-values of several tests so that 1 in 20 families contains a false positive.
 
     Args:
-        p: `(tests,)`; NaN for those that were not made, which do not count.
+        p: Array `(tests,)`. NaN marks tests that were not made; they are ignored.
 
     Returns:
-        `(tests,)`: each times the number of those that are not smaller, and never below the
-        adjusted one of a smaller p.
+        Array `(tests,)`: each p-value times the number of p-values that are not smaller, and at
+        least the adjusted value of any smaller p-value.
 
     Source: Holm (1979).
 

@@ -1,4 +1,4 @@
-"""Forecasts of windows in arrays, by a model and by the baselines that it has to beat."""
+"""Forecasts of windows in arrays, by models and by naive baselines, and their errors."""
 
 from typing import Any
 
@@ -12,25 +12,25 @@ from kerastrans.utils.validation import check_prediction_length
 
 
 def forecast_windows(model, contexts, prediction_length, scaler=None, batch_size=256):
-    """Forecasts of the steps after each window, by any model of this package.
+    """Forecast the steps after each window with any model of this package.
 
-    An autoregressive model decodes step by step from the last observed value; a direct one, as
-    the zoo builds them, returns the horizon it was built for.
+    An autoregressive model decodes step by step, starting from the last observed value. A direct
+    model, such as those built by the zoo, returns the horizon it was built for.
 
     Args:
-        model: functional Keras model.
-        contexts: `(windows, context_length, num_channels)`, in units of the series where a
-            `scaler` is given; for a model with further inputs a dict of all, this one as
-            "history".
-        prediction_length: int, steps to forecast.
-        scaler: `StandardScaler` of the data that the model was trained on, or None.
-        batch_size: int, windows forecast at once, which bounds the memory.
+        model: Functional Keras model.
+        contexts: Array `(windows, context_length, num_channels)`, in the units of the series if a
+            `scaler` is given. For a model with additional inputs, a dict of all inputs whose
+            entry "history" is this array.
+        prediction_length: int, number of steps to forecast.
+        scaler: `StandardScaler` fitted on the data that the model was trained on, or None.
+        batch_size: int, number of windows forecast at once; it bounds the memory.
 
     Returns:
-        `(windows, prediction_length, num_channels)`, in the units of `contexts`.
+        Array `(windows, prediction_length, num_channels)`, in the units of `contexts`.
 
     Raises:
-        ValueError: a direct model that was built for another `prediction_length`.
+        ValueError: If a direct model was built for another `prediction_length`.
 
     Example:
         >>> from kerastrans import zoo
@@ -56,14 +56,14 @@ def forecast_windows(model, contexts, prediction_length, scaler=None, batch_size
 
 
 def last_value(contexts, prediction_length):
-    """Forecasts that repeat the last observed value.
+    """Return forecasts that repeat the last observed value.
 
     Args:
-        contexts: `(windows, context_length, num_channels)`.
-        prediction_length: int, steps to forecast.
+        contexts: Array `(windows, context_length, num_channels)`.
+        prediction_length: int, number of steps to forecast.
 
     Returns:
-        `(windows, prediction_length, num_channels)`.
+        Array `(windows, prediction_length, num_channels)`.
 
     Example:
         >>> last_value(np.array([[[1.0], [2.0]]]), 2).tolist()
@@ -73,18 +73,18 @@ def last_value(contexts, prediction_length):
 
 
 def seasonal_naive(contexts, prediction_length, season):
-    """Forecasts that repeat the last observed season.
+    """Return forecasts that repeat the last observed season.
 
     Args:
-        contexts: `(windows, context_length, num_channels)`.
-        prediction_length: int, steps to forecast.
-        season: int, steps in a season.
+        contexts: Array `(windows, context_length, num_channels)`.
+        prediction_length: int, number of steps to forecast.
+        season: int, number of steps in a season.
 
     Returns:
-        `(windows, prediction_length, num_channels)`.
+        Array `(windows, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: contexts shorter than a season.
+        ValueError: If the contexts are shorter than a season.
 
     Example:
         >>> seasonal_naive(np.array([[[1.0], [2.0]]]), 3, season=2).tolist()
@@ -99,20 +99,21 @@ def seasonal_naive(contexts, prediction_length, season):
 
 
 def compare(forecasts, targets, train, season):
-    """Table of errors: one row per forecast, columns MAE, RMSE and MASE.
+    """Return a table of errors with one row per forecast and the columns MAE, RMSE and MASE.
 
     Args:
-        forecasts: dict of name -> `(windows, prediction_length, num_channels)`.
-        targets: the same shape.
-        train: `(time, num_channels)`, training rows, which scale the MASE.
-        season: int, steps in the season of the MASE.
+        forecasts: Dict of name -> array `(windows, prediction_length, num_channels)`.
+        targets: Array of the same shape.
+        train: Array `(time, num_channels)` of the training rows, which define the scale of MASE.
+        season: int, number of steps in the season of MASE.
 
     Returns:
         DataFrame.
 
     Raises:
-        ValueError: forecasts of another shape than the targets.
-        ValueError: training rows no longer than the season, or a channel that repeats itself.
+        ValueError: If a forecast and the targets differ in shape.
+        ValueError: If there are no more training rows than steps in a season, or a channel repeats
+            itself exactly.
 
     Example:
         >>> train, targets = np.array([[1.0], [2.0], [4.0]]), np.array([[[4.0], [7.0]]])
@@ -132,17 +133,17 @@ def compare(forecasts, targets, train, season):
 
 
 class ForecastError(keras.callbacks.Callback):
-    """Callback that adds `val_forecast_mae` to the logs: the error of forecasts step by step.
+    """Callback that adds `val_forecast_mae`, the error of autoregressive forecasts, to the logs.
 
-    The validation loss under teacher forcing shows the decoder the true past; this shows it its
-    own, as in use. In the list of callbacks it comes before
-    `ModelCheckpoint(monitor="val_forecast_mae")`.
+    The validation loss is computed under teacher forcing: the decoder receives the true previous
+    values; this error is computed on forecasts that feed the decoder its own output, as in
+    use. Put the callback before `ModelCheckpoint(monitor="val_forecast_mae")` in the list.
 
     Args:
-        contexts: validation windows `(windows, context_length, num_channels)`, scaled as in
-            training, see `kerastrans.data.sliding_windows`.
-        targets: `(windows, prediction_length, num_channels)`, in the same units, which are those
-            of the error.
+        contexts: Array `(windows, context_length, num_channels)` of validation windows, scaled as
+            in training, see `kerastrans.data.sliding_windows`.
+        targets: Array `(windows, prediction_length, num_channels)` in the same units; the error is
+            reported in these units.
 
     Example:
         >>> callback = ForecastError(np.ones((4, 8, 1)), np.ones((4, 2, 1)))
@@ -153,7 +154,7 @@ class ForecastError(keras.callbacks.Callback):
         self.contexts, self.targets = contexts, targets
 
     def on_epoch_end(self, epoch, logs=None):
-        """Forecast the validation windows, and add the error to `logs`."""
+        """Forecast the validation windows and add the error to `logs`."""
         forecasts = forecast_windows(self.model, self.contexts, self.targets.shape[1])
         if logs is not None:
             logs["val_forecast_mae"] = metrics.mae(self.targets, forecasts)

@@ -1,16 +1,16 @@
-"""What a forecast is: a point, quantiles, or a distribution; and the losses that train it.
+"""Forecast heads: points, quantiles and distributions, and the losses that train them.
 
-A head is the last layer of a model. It takes `size` raw numbers for each step and channel and makes
-of them the parameters of a forecast, `(batch, prediction_length, num_channels, size)`, in the units
-of the history: locations are shifted and scaled as the window was, spreads are scaled. The same
-object reads these parameters later, as NumPy arrays: `point`, `median`, `quantile`, `cdf`,
+A head is the last layer of a model. It converts `size` raw numbers for each step and channel to the
+parameters of a forecast, `(batch, prediction_length, num_channels, size)`, in the units of the
+history: locations are shifted and scaled as the window was, and spreads are scaled. Afterwards the
+same object reads these parameters as NumPy arrays with `point`, `median`, `quantile`, `cdf` and
 `sample`.
 
     model = zoo.build("patchtst", 336, 96, 7, head=QuantileHead([0.1, 0.5, 0.9]))
     model.compile("adam", heads.of(model).loss())
 """
 
-import keras  # first, so that kerastrans._register finds no module half imported
+import keras  # first: kerastrans._register must not meet half-imported modules
 
 from kerastrans.heads.base import Head
 from kerastrans.heads.given_quantiles import GivenQuantiles
@@ -56,17 +56,17 @@ _HEADS = {
 
 
 def get(head, **kwargs):
-    """A new head for one model: from None (a point), a name, or a `Head`, which is copied.
+    """Return a new head for one model.
 
-    Names are "point", "quantiles", "normal", "student_t", "negative_binomial", "mixture".
+    Names are "point", "quantiles", "normal", "student_t", "negative_binomial" and "mixture".
 
     Args:
-        head: None, a name or a `Head`.
-        **kwargs: arguments of its class that differ, such as `sees_missing=True`.
+        head: None for a point forecast, the name of a head, or a `Head`, which is copied.
+        **kwargs: Arguments of the head's class that differ from the defaults or from the copied
+            head, such as `sees_missing=True`.
 
     Raises:
-        ValueError: an unknown name.
-        ValueError: neither None, a name nor a `Head`.
+        ValueError: If the name is unknown, or `head` is neither None, a name nor a `Head`.
 
     Example:
         >>> get("mixture").size
@@ -82,11 +82,11 @@ def get(head, **kwargs):
 
 
 def of(model):
-    """The head that a model ends in, also where it is inside a nested model.
+    """Return the head that a model ends in, even if it is inside a nested model.
 
-    A model without a head forecasts points, and gets `PointHead()`, that of the mean absolute
-    error: one's own Keras model, the baselines without weights, a point model of a file written
-    before heads of points were recorded.
+    For a model without a head the result is `PointHead()`, whose loss is the mean absolute error.
+    This applies to custom Keras models, to baselines without weights, and to point models read from
+    files that were written before point heads were recorded.
 
     Example:
         >>> from kerastrans import zoo
@@ -99,7 +99,7 @@ def of(model):
 
 
 def _heads(model):
-    """The heads in the model's graph, the last first."""
+    """Yield the heads in the model's graph, the last one first."""
     for layer in reversed(model.layers):
         if isinstance(layer, Head):
             yield layer

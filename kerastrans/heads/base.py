@@ -1,4 +1,4 @@
-"""What all heads share: from raw numbers to the parameters of a forecast, and how to read them."""
+"""Base class of heads: conversion of raw numbers to a forecast's parameters, and their readers."""
 
 import keras
 import numpy as np
@@ -8,49 +8,50 @@ from kerastrans.heads.losses import NegativeLogLikelihood
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
-FLOOR = 1e-4  # the least spread, in units of the normalised window: no likelihood is infinite
+FLOOR = 1e-4  # smallest spread of a normalised window, so that the likelihood stays finite
 
 
 class Head(keras.layers.Layer):
-    """The last layer of a model: from raw values to the parameters of a forecast.
+    """Base class of the last layer of a model, which returns the parameters of a forecast.
 
-    Inside a model it works on tensors. Afterwards the same object reads the model's output, as
-    NumPy arrays: `point`, `median`, `quantile`, `cdf`, `sample`. A subclass sets the attributes
-    that differ, and defines `log_prob`, `cdf` and `_inverse_cdf`; `crps` and `draw` where there
-    are a `CRPS` loss and ancestral sampling.
+    Inside a model the layer works on tensors. Afterwards the same object reads the model's output
+    as NumPy arrays, with `point`, `median`, `quantile`, `cdf` and `sample`. A subclass sets the
+    attributes that differ, and defines `log_prob`, `cdf` and `_inverse_cdf`. It also defines `crps`
+    to support the `CRPS` loss, and `draw` to support ancestral sampling.
 
     Attributes:
-        size: int, parameters of each step and channel.
-        num_locations: int, how many of them, the first, are on the scale of the series.
-        num_spreads: int, how many, the next, are distances on this scale: positive.
+        size: int, number of parameters of each step and channel.
+        num_locations: int, number of leading parameters that are on the scale of the series.
+        num_spreads: int, number of the following parameters that are distances on this scale and
+            therefore positive.
         has_parameter_axis: bool, whether the parameters are the last axis of the forecast.
         point_is_median: bool, whether `point` is the median; otherwise it is the mean.
         takes_scaled_windows: bool, whether the model may be trained on scaled series.
-        num_uniforms: int, uniform numbers that `draw` makes one draw of.
-        lower_bound: float, the least value that the series can have; None for any number.
-        interval_levels: tuple of float, percents of the central intervals that the forecast
-            holds; None for a distribution, which has one for every percent.
+        num_uniforms: int, number of uniform numbers that `draw` uses for one draw.
+        lower_bound: float, smallest value that the series can have; None if it is unbounded.
+        interval_levels: tuple of float, percents of the central intervals contained in the
+            forecast; None for a distribution, which has an interval for every percent.
 
     Call arguments:
-        inputs: raw values, `(batch, prediction_length * size, num_channels)`,
-            `(batch, prediction_length, num_channels * size)`, or as the parameters.
-        prediction_length: int, which tells the first two layouts apart.
-        statistics: `(batch, 2, num_channels)`, centre and scale of the window, as
-            `ReversibleInstanceNormalization` returns them; None for a window as it is.
-        shift: `(batch, prediction_length, num_channels)`, what the network forecast apart from
-            the raw values, such as a trend; None for nothing.
+        inputs: Tensor of raw values: `(batch, prediction_length * size, num_channels)`,
+            `(batch, prediction_length, num_channels * size)`, or in the shape of the output.
+        prediction_length: int, number of steps, which distinguishes the first two layouts.
+        statistics: Tensor `(batch, 2, num_channels)` with the centre and scale of the window, as
+            returned by `ReversibleInstanceNormalization`; None if the window is not normalised.
+        shift: Tensor `(batch, prediction_length, num_channels)`, a part of the forecast that is
+            added to the locations, such as a trend; None to add nothing.
 
     Args:
-        sees_missing: bool, whether its models are told which steps of the history are missing, so
-            that a forecast made from little can have a larger spread, see
+        sees_missing: bool, whether models with this head receive which steps of the history are
+            missing, so that a forecast from few known values can have a larger spread, see
             `kerastrans.layers.MissingHistory`.
-        spread: float, by which all spreads are multiplied; `kerastrans.Forecaster.fit` measures it.
-        equivariance: "affine" or "scale" if the whole model does to its forecast what is done to
-            its history; "" if that is not known.
-        **kwargs: arguments of `keras.layers.Layer`.
+        spread: float, factor of all spreads, measured by `kerastrans.Forecaster.fit`.
+        equivariance: str, "affine" or "scale" if the model does to its forecast what is done to its
+            history; "" if that is not known.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Returns:
-        `(batch, prediction_length, num_channels, size)`.
+        Tensor `(batch, prediction_length, num_channels, size)`.
 
     Example:
         >>> from kerastrans import heads
@@ -75,17 +76,26 @@ class Head(keras.layers.Layer):
         self.equivariance = equivariance
 
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
-        """The end of a model's graph: this head applied to raw values, see the call arguments.
+        """Apply this head to raw values at the end of a model's graph.
 
-        A learnt scale of the `normalization` is undone for points alone: the other heads have
-        spreads, whose sign it must not change, and weights before them that can take its place.
+        Only point heads undo a learnt scale of the `normalization`. For other heads it must not
+        change the sign of the spreads, and the weights before the head can take its place.
+
+        Args:
+            x: Tensor of raw values, as in the call arguments.
+            prediction_length: int, as in the call arguments.
+            normalization: `ReversibleInstanceNormalization` of the model, or None.
+            statistics: As in the call arguments.
+            shift: As in the call arguments.
         """
         return self(x, prediction_length=prediction_length, statistics=statistics, shift=shift)
 
     def call(self, inputs, prediction_length=None, statistics=None, shift=None):
-        """The parameters in the units of the history, from raw values."""
+        """Return the parameters in the units of the history, from raw values."""
         x = inputs if len(inputs.shape) == 4 else self.split(inputs, prediction_length)
+        # x: (batch, prediction_length, num_channels, size)
         spreads_end = self.num_locations + self.num_spreads
+        # Locations are shifted and scaled as the window was, spreads are positive and scaled.
         locations = x[..., : self.num_locations]
         spreads = self.spread * (ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR)
         if shift is not None:
@@ -98,11 +108,14 @@ class Head(keras.layers.Layer):
         )
 
     def decode(self, inputs, *, index, **options):
-        """The newest step of a model that decodes step by step: every step is like the others."""
+        """Return the newest step of a model that decodes step by step.
+
+        The step index is ignored because a head treats every step alike.
+        """
         return self(inputs, **options)
 
     def split(self, x, prediction_length):
-        """Raw values as `(batch, prediction_length, num_channels, size)`, in either layout."""
+        """Reshape raw values in either layout to `(batch, steps, num_channels, size)`."""
         steps, width = x.shape[1:]
         if steps == prediction_length:
             return ops.reshape(x, (-1, steps, width // self.size, self.size))
@@ -110,41 +123,51 @@ class Head(keras.layers.Layer):
         return ops.transpose(x, (0, 1, 3, 2))
 
     def assemble(self, locations, spreads, rest, scale):
-        """The parameters from locations, spreads and raw rest; `scale` is the window's."""
+        """Join locations, spreads and the raw remaining values to parameters.
+
+        Args:
+            locations: Tensor `(..., num_locations)` in the units of the history.
+            spreads: Tensor `(..., num_spreads)`, positive, in the units of the history.
+            rest: Tensor of the raw values of the remaining parameters.
+            scale: Scale of the window.
+        """
         return ops.concatenate([locations, spreads, rest], axis=-1)
 
     def rescale(self, parameters, center, scale):
-        """Parameters `(..., size)` of the series times `scale` plus `center`.
+        """Return the parameters for the series times `scale` plus `center`.
 
-        NumPy arrays or tensors; `center` and `scale`, positive, are as the parameters without the
-        last axis, or broadcast.
+        Args:
+            parameters: NumPy array or tensor `(..., size)`.
+            center: Array or tensor that broadcasts to `parameters` without the last axis.
+            scale: Array or tensor like `center`, positive.
         """
-        moved = self._mask(self.num_locations)
-        scaled = self._mask(self.num_locations + self.num_spreads)
-        return parameters * (scale[..., None] * scaled + (1 - scaled)) + center[..., None] * moved
+        is_shifted = self._mask(self.num_locations)
+        is_scaled = self._mask(self.num_locations + self.num_spreads)
+        factor = scale[..., None] * is_scaled + (1 - is_scaled)
+        return parameters * factor + center[..., None] * is_shifted
 
     def shift(self, parameters, amount):
-        """Parameters, tensors `(..., size)`, of the forecast shifted by `amount` `(...)`."""
+        """Return the parameters of the forecast shifted by `amount`, a tensor `(...)`."""
         return parameters + ops.expand_dims(amount, -1) * self._mask(self.num_locations)
 
     def _mask(self, count):
-        """1 for the first `count` parameters, 0 for the others."""
+        """Return an array with 1 for the first `count` parameters and 0 for the others."""
         return (np.arange(self.size) < count).astype("float32")
 
     def loss(self):
-        """The loss that trains this head: negative log-likelihood."""
+        """Return the loss that trains this head, here the negative log-likelihood."""
         return NegativeLogLikelihood(self)
 
     def check_loss(self, loss):
-        """Refuse a loss that does not read this head's forecast.
+        """Raise ValueError if a loss cannot be computed from this head's forecast.
 
         Args:
-            loss: a loss of `kerastrans.heads`, a Keras loss or its name, or a function of one's
-                own, which is taken on trust; None for `loss()`.
+            loss: Loss of `kerastrans.heads`, Keras loss or its name, or custom function, which is
+                accepted without a check; None for `loss()`.
 
         Raises:
-            ValueError: a loss of `kerastrans.heads` for another head.
-            ValueError: a Keras loss, which compares points, for a head with parameters.
+            ValueError: If the loss belongs to another head of `kerastrans.heads`.
+            ValueError: If a Keras loss, which compares points, is given for a head with parameters.
         """
         if hasattr(loss, "fits"):
             fits = loss.fits(self)
@@ -160,39 +183,41 @@ class Head(keras.layers.Layer):
             )
 
     def check_targets(self, values, names=None):
-        """Refuse values of a series that this head cannot forecast; here there are none.
+        """Raise ValueError for values of a series that this head cannot forecast.
+
+        The base class accepts all values.
 
         Args:
-            values: NumPy array `(..., num_channels)`, NaN where missing.
-            names: of the channels, for the message.
+            values: NumPy array `(..., num_channels)`, NaN for missing values.
+            names: Names of the channels, used in the message.
         """
 
     def outputs(self, parameters):
-        """What an exported model returns, tensors by name: the point, and the parameters."""
+        """Return the outputs of an exported model, a dict of tensors: point and parameters."""
         return {"forecast": parameters[..., 0], "parameters": parameters}
 
     def point(self, parameters):
-        """One number `(...)` for each forecast with parameters `(..., size)`."""
+        """Return the point forecasts `(...)` for parameters `(..., size)`."""
         return parameters[..., 0]
 
     def median(self, parameters):
-        """The medians `(...)` of the forecasts with parameters `(..., size)`."""
+        """Return the medians `(...)` of the forecasts with parameters `(..., size)`."""
         return self.quantile(parameters, 0.5)[..., 0]
 
     def quantile(self, parameters, levels):
-        """Quantiles `(..., len(levels))` of the forecasts with parameters `(..., size)`."""
+        """Return the quantiles `(..., len(levels))` of the forecasts with these parameters."""
         levels = check_levels(levels)
         return np.stack([self._inverse_cdf(parameters, level) for level in levels], axis=-1)
 
     def sample(self, parameters, num_samples, seed=None):
-        """Draws `(num_samples, ...)` for parameters `(..., size)`, independent of each other."""
+        """Return independent draws `(num_samples, ...)` for parameters `(..., size)`."""
         check_positive_integers(num_samples=num_samples)
         shape = num_samples, *parameters.shape[:-1]
-        least = np.finfo("float64").tiny  # 0 would be drawn as minus infinity
-        uniform = np.random.default_rng(seed).uniform(least, 1.0, shape)
+        smallest = np.finfo("float64").tiny  # 0 would be drawn as minus infinity
+        uniform = np.random.default_rng(seed).uniform(smallest, 1.0, shape)
         return self._inverse_cdf(parameters, uniform)
 
     def get_config(self):
-        """The arguments of the constructor."""
+        """Return the constructor arguments."""
         own = {name: getattr(self, name) for name in ("sees_missing", "spread", "equivariance")}
         return {**super().get_config(), **own}

@@ -1,4 +1,4 @@
-"""Quantiles that a network returns itself."""
+"""Head for networks that return quantiles themselves."""
 
 import keras
 
@@ -7,20 +7,20 @@ from kerastrans.heads.quantile import QuantileHead
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class GivenQuantiles(QuantileHead):
-    """The last layer of a network that returns its quantiles in the units of the series.
+    """Last layer of a network that returns its quantiles in the units of the series.
 
-    Nothing keeps them from crossing but what the network does about it. Otherwise it reads a
-    forecast as `QuantileHead` does.
+    The layer does not prevent crossing quantiles; that is up to the network. Forecasts are read as
+    in `QuantileHead`.
 
     Args:
-        levels: increasing probabilities, each in (0, 1), one for each value of the last axis.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        levels: Increasing probabilities in (0, 1), one for each value of the last axis.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: `(batch, prediction_length, num_channels, len(levels))`.
+        inputs: Tensor `(batch, prediction_length, num_channels, len(levels))`.
 
     Returns:
-        The same tensor, its distances from the middle quantile times `spread`.
+        The same tensor, with distances from the middle quantile multiplied by `spread`.
 
     Example:
         >>> import numpy as np

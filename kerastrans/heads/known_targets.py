@@ -1,4 +1,4 @@
-"""A plain Keras loss for series with gaps."""
+"""Wrapper that applies a Keras loss to series with missing values."""
 
 import keras
 from keras import ops
@@ -6,15 +6,15 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class KnownTargets(keras.losses.Loss):
-    """Another loss of points, over the targets that are known: Keras's own give NaN for a NaN.
+    """Loss of points that ignores missing targets; Keras losses return NaN for them.
 
-    A missing target is taken to be as forecast, so that it has no error and no gradient.
+    A missing target is replaced by its forecast, so that it has neither an error nor a gradient.
 
     Args:
-        loss: a Keras loss, its name, or a function of targets and forecasts, which is smallest
-            where both are equal.
-        name: of the loss.
-        **kwargs: more arguments of `keras.losses.Loss`.
+        loss: Keras loss, its name, or a function of targets and forecasts that is smallest when
+            both are equal.
+        name: Name of the loss.
+        **kwargs: Additional arguments of `keras.losses.Loss`.
 
     Example:
         >>> import numpy as np
@@ -31,7 +31,7 @@ class KnownTargets(keras.losses.Loss):
         known = ops.isfinite(y_true)
         share = ops.mean(ops.cast(known, y_pred.dtype))
         errors = self.loss(ops.where(known, y_true, y_pred), y_pred)
-        return errors / ops.maximum(share, 1e-6)
+        return errors / ops.maximum(share, 1e-6)  # mean over the known targets only
 
     def get_config(self):
         return {**super().get_config(), "loss": keras.losses.serialize(self.loss)}

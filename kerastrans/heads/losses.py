@@ -1,4 +1,4 @@
-"""The losses that train heads. A target that is NaN is missing: it has no error."""
+"""Losses that train heads. A NaN target is missing and has no error."""
 
 import keras
 from keras import ops
@@ -7,35 +7,35 @@ from kerastrans.utils.validation import check_levels
 
 
 class MaskedLoss(keras.losses.Loss):
-    """Mean of `errors` over the targets that `counts` says: those that are not NaN."""
+    """Base class of losses that average `errors` over the targets selected by `counts`."""
 
     def counts(self, y_true):
-        """Which targets have an error, bool."""
+        """Return a bool tensor that selects the targets that are not missing."""
         return ops.isfinite(y_true)
 
     def call(self, y_true, y_pred):
         known = self.counts(y_true)
         weights = ops.cast(known, y_pred.dtype)
+        # Replace missing targets before and after, so that neither loss nor gradient is NaN.
         errors = self.errors(ops.where(known, y_true, ops.zeros_like(y_true)), y_pred)
         errors = ops.where(known, errors, ops.zeros_like(errors))
-        return errors / ops.maximum(ops.mean(weights), 1e-6)
+        return errors / ops.maximum(ops.mean(weights), 1e-6)  # mean over the known targets only
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class Pinball(MaskedLoss):
-    """Pinball loss, mean over the levels, of the known targets; twice it approximates the CRPS.
+    """Pinball loss, averaged over the levels and the known targets.
 
-    Targets are `(batch, prediction_length, num_channels)`, forecasts have the quantiles as a last
-    axis.
+    Twice the loss approximates the CRPS. Targets have the shape
+    `(batch, prediction_length, num_channels)`; forecasts have an additional last axis of quantiles.
 
     Args:
-        levels: probabilities of the quantiles in the last axis of the forecast.
-        name: of the loss.
-        **kwargs: more arguments of `keras.losses.Loss`.
+        levels: Increasing probabilities of the quantiles in the last axis of the forecast.
+        name: Name of the loss.
+        **kwargs: Additional arguments of `keras.losses.Loss`.
 
     Raises:
-        ValueError: levels outside (0, 1).
-        ValueError: levels that do not increase.
+        ValueError: If the levels are not in (0, 1) or do not increase.
 
     Source: Koenker, Bassett (1978); Gneiting, Raftery (2007), section 6.
 
@@ -51,49 +51,49 @@ class Pinball(MaskedLoss):
         self.levels = check_levels(levels)
 
     def errors(self, y_true, y_pred):
-        """The loss of each target, mean over the levels."""
+        """Return the loss of each target, averaged over the levels."""
         levels = ops.cast(self.levels, y_pred.dtype)
         difference = ops.expand_dims(y_true, -1) - y_pred
         return ops.mean(ops.maximum(levels * difference, (levels - 1) * difference), axis=-1)
 
     def fits(self, head):
-        """Whether this loss reads the forecasts of `head`."""
+        """Return whether this loss can be computed from the forecasts of `head`."""
         return getattr(head, "levels", None) == self.levels
 
     def get_config(self):
-        """The arguments of the constructor."""
+        """Return the constructor arguments."""
         return {**super().get_config(), "levels": list(self.levels)}
 
 
 class _HeadLoss(MaskedLoss):
-    """A loss that the head itself computes, by the method called `_method`."""
+    """Base class of losses that the head itself computes, with its method named `_method`."""
 
     def __init__(self, head, **kwargs):
         super().__init__(**kwargs)
         self.head = keras.saving.deserialize_keras_object(head) if isinstance(head, dict) else head
         if not hasattr(self.head, self._method):
-            raise ValueError(f"{type(self.head).__name__} has no {self._wanted}.")
+            raise ValueError(f"{type(self.head).__name__} has no {self._requirement}.")
 
     def fits(self, head):
-        """Whether this loss reads the forecasts of `head`."""
+        """Return whether this loss can be computed from the forecasts of `head`."""
         return (type(head), head.size) == (type(self.head), self.head.size)
 
     def get_config(self):
-        """The arguments of the constructor."""
+        """Return the constructor arguments."""
         return {**super().get_config(), "head": keras.saving.serialize_keras_object(self.head)}
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class NegativeLogLikelihood(_HeadLoss):
-    """Minus the log-likelihood of the known targets.
+    """Negative log-likelihood of the known targets.
 
     Args:
-        head: a head that is a distribution.
-        name: of the loss.
-        **kwargs: more arguments of `keras.losses.Loss`.
+        head: Head that is a distribution.
+        name: Name of the loss.
+        **kwargs: Additional arguments of `keras.losses.Loss`.
 
     Raises:
-        ValueError: a head without a likelihood: points and quantiles.
+        ValueError: If the head has no likelihood, as heads of points and quantiles.
 
     Example:
         >>> import numpy as np
@@ -104,28 +104,30 @@ class NegativeLogLikelihood(_HeadLoss):
     """
 
     _method = "log_prob"
-    _wanted = "likelihood: it wants a distribution, such as NormalHead"
+    _requirement = "likelihood: this loss requires a distribution, such as NormalHead"
 
     def __init__(self, head, name="nll", **kwargs):
         super().__init__(head, name=name, **kwargs)
 
     def errors(self, y_true, y_pred):
-        """Minus the log-likelihood of each target."""
+        """Return the negative log-likelihood of each target."""
         return -self.head.log_prob(y_pred, y_true)
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class CRPS(_HeadLoss):
-    """Continuous ranked probability score of the known targets, in their units, closed form.
+    """Continuous ranked probability score of the known targets, in closed form.
+
+    The score has the units of the targets.
 
     Args:
-        head: `NormalHead` or `MixtureHead`. For quantiles the `Pinball` loss is half of it, up to
-            the distance between the levels.
-        name: of the loss.
-        **kwargs: more arguments of `keras.losses.Loss`.
+        head: `NormalHead` or `MixtureHead`. For quantiles use the `Pinball` loss, which
+            approximates half the score, the better the closer the levels are.
+        name: Name of the loss.
+        **kwargs: Additional arguments of `keras.losses.Loss`.
 
     Raises:
-        ValueError: a head without a closed form.
+        ValueError: If the score of the head has no closed form.
 
     Source: Gneiting, Raftery (2007), section 4.2.
 
@@ -138,11 +140,11 @@ class CRPS(_HeadLoss):
     """
 
     _method = "crps"
-    _wanted = "closed form of the CRPS: it wants a NormalHead or a MixtureHead"
+    _requirement = "closed form of the CRPS: this loss requires a NormalHead or a MixtureHead"
 
     def __init__(self, head, name="crps", **kwargs):
         super().__init__(head, name=name, **kwargs)
 
     def errors(self, y_true, y_pred):
-        """The score of each target."""
+        """Return the score of each target."""
         return self.head.crps(y_pred, y_true)

@@ -1,4 +1,4 @@
-"""A forecast that is a mixture of normal distributions: several peaks, or skew."""
+"""Head for mixtures of normal distributions, which can be skewed or have several peaks."""
 
 import math
 
@@ -16,14 +16,14 @@ from kerastrans.utils.validation import check_positive_integers
 class MixtureHead(Head):
     """Mixture of normal distributions; parameters: means, standard deviations, log-weights.
 
-    The point is the mean, which of two peaks may lie between them.
+    The point is the mean, which may be between two peaks.
 
     Args:
-        components: int, normal distributions in the mixture.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        components: int, number of normal distributions in the mixture.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Raises:
-        ValueError: `components` below 1.
+        ValueError: If `components` is below 1.
 
     Source: Bishop (1994), "Mixture density networks"; Grimit et al. (2006), equation 5, for the
     CRPS.
@@ -43,69 +43,75 @@ class MixtureHead(Head):
         self.size = 3 * components
 
     def assemble(self, locations, spreads, rest, scale):
-        """The parameters: means that start apart, or all components would stay one."""
-        apart = np.linspace(-1, 1, self.components) if self.components > 1 else [0.0]
-        locations = locations + ops.cast(apart, locations.dtype) * scale
+        """Return the parameters, with initial means that differ between the components.
+
+        Components with equal means would receive equal gradients and stay identical.
+        """
+        offsets = np.linspace(-1, 1, self.components) if self.components > 1 else [0.0]
+        locations = locations + ops.cast(offsets, locations.dtype) * scale
         log_weights = rest - ops.logsumexp(rest, axis=-1, keepdims=True)
         return ops.concatenate([locations, spreads, log_weights], axis=-1)
 
-    def _parts(self, parameters):
+    def _split_parameters(self, parameters):
+        """Return means, standard deviations and log-weights, each `(..., components)`."""
         k = self.components
         return parameters[..., :k], parameters[..., k : 2 * k], parameters[..., 2 * k :]
 
     def log_prob(self, parameters, targets):
-        """Logarithm of the density of `targets`, tensors `(...)`."""
-        means, stds, log_weights = self._parts(parameters)
-        each = normal_log_density(ops.expand_dims(targets, -1), means, stds)
-        return ops.logsumexp(log_weights + each, axis=-1)
+        """Return the logarithm of the density of `targets`, tensors `(...)`."""
+        means, stds, log_weights = self._split_parameters(parameters)
+        log_densities = normal_log_density(ops.expand_dims(targets, -1), means, stds)
+        return ops.logsumexp(log_weights + log_densities, axis=-1)
 
     def crps(self, parameters, targets):
-        """Continuous ranked probability score, closed form (Grimit et al., 2006, equation 5)."""
-        means, stds, log_weights = self._parts(parameters)
+        """Return the continuous ranked probability score (Grimit et al., 2006, equation 5)."""
+        means, stds, log_weights = self._split_parameters(parameters)
         weights = ops.exp(log_weights)
 
         def expected_distance(mean, std):
-            """E|X| of a normal distribution."""
+            """Return E|X| of a normal distribution."""
             z = mean / std
             return std * 2 * standard_density(z) + mean * ops.erf(z / math.sqrt(2))
 
+        # CRPS = E|X - y| - E|X - X'| / 2, where X and X' are independent draws of the mixture.
         to_target = expected_distance(ops.expand_dims(targets, -1) - means, stds)
         between = expected_distance(
             ops.expand_dims(means, -1) - ops.expand_dims(means, -2),
             ops.sqrt(ops.square(ops.expand_dims(stds, -1)) + ops.square(ops.expand_dims(stds, -2))),
         )
         pairs = ops.expand_dims(weights, -1) * ops.expand_dims(weights, -2)
-        inner = ops.sum(pairs * between, axis=(-2, -1))
-        return ops.sum(weights * to_target, axis=-1) - 0.5 * inner
+        between_draws = ops.sum(pairs * between, axis=(-2, -1))
+        return ops.sum(weights * to_target, axis=-1) - 0.5 * between_draws
 
     def draw(self, parameters, uniform):
-        """One draw, tensors: from uniform numbers `(..., 2)`."""
-        means, stds, log_weights = self._parts(parameters)
+        """Return one draw for each element, from uniform numbers `(..., 2)`; all are tensors."""
+        means, stds, log_weights = self._split_parameters(parameters)
+        # The second number chooses the component by its cumulative weight, the first draws from it.
         above = ops.cumsum(ops.exp(log_weights), axis=-1)[..., :-1] < uniform[..., 1:]
         chosen = ops.one_hot(ops.sum(ops.cast(above, "int32"), axis=-1), self.components)
         draws = means + stds * standard_normal(uniform[..., :1])
         return ops.sum(ops.cast(chosen, draws.dtype) * draws, axis=-1)
 
     def outputs(self, parameters):
-        """What an exported model returns, tensors by name: the mean, and the parameters."""
-        means, _, log_weights = self._parts(parameters)
+        """Return the outputs of an exported model, a dict of tensors: mean and parameters."""
+        means, _, log_weights = self._split_parameters(parameters)
         mean = ops.sum(ops.exp(log_weights) * means, axis=-1)
         return {"forecast": mean, "parameters": parameters}
 
     def point(self, parameters):
-        """The mean."""
-        means, _, log_weights = self._parts(parameters)
+        """Return the mean."""
+        means, _, log_weights = self._split_parameters(parameters)
         return (np.exp(log_weights) * means).sum(axis=-1)
 
     def cdf(self, parameters, values):
-        """Probability of at most `values` `(...)`."""
-        means, stds, log_weights = self._parts(parameters)
-        each = scipy.special.ndtr((np.asarray(values)[..., None] - means) / stds)
-        return (np.exp(log_weights) * each).sum(axis=-1)
+        """Return the probability of a value of at most `values` `(...)`."""
+        means, stds, log_weights = self._split_parameters(parameters)
+        probabilities = scipy.special.ndtr((np.asarray(values)[..., None] - means) / stds)
+        return (np.exp(log_weights) * probabilities).sum(axis=-1)
 
     def _inverse_cdf(self, parameters, probability):
-        """By bisection: there is no closed form."""
-        means, stds, _ = self._parts(np.asarray(parameters, "float64"))
+        """Return the inverse of `cdf` by bisection, since it has no closed form."""
+        means, stds, _ = self._split_parameters(np.asarray(parameters, "float64"))
         shape = np.broadcast_shapes(np.shape(probability), means.shape[:-1])
         reach = 40 * stds
         low = np.broadcast_to((means - reach).min(axis=-1), shape).copy()
@@ -117,5 +123,5 @@ class MixtureHead(Head):
         return (low + high) / 2
 
     def get_config(self):
-        """The arguments of the constructor."""
+        """Return the constructor arguments."""
         return {**super().get_config(), "components": self.components}

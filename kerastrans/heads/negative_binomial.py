@@ -1,4 +1,4 @@
-"""A forecast that is a negative binomial distribution of counts."""
+"""Head for the negative binomial distribution of counts."""
 
 import math
 
@@ -17,11 +17,11 @@ from kerastrans.utils.validation import check_positive_integers
 class NegativeBinomialHead(Head):
     """Negative binomial distribution of counts; parameters: mean, dispersion alpha.
 
-    The variance is `mean + alpha * mean ** 2`. The series must be given as they are, not scaled.
-    The point is the mean, which for skewed counts is well above the median.
+    The variance is `mean + alpha * mean ** 2`. The series must not be scaled. The point is the
+    mean, which is well above the median of skewed counts.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Source: Salinas et al. (2020), section 3.1; Loader (2000), "Fast and accurate computation of
     binomial probabilities", for the likelihood.
@@ -39,18 +39,18 @@ class NegativeBinomialHead(Head):
     lower_bound = 0.0
 
     def assemble(self, locations, spreads, rest, scale):
-        """The parameters: a mean and a dispersion, both positive."""
+        """Return the mean and the dispersion, both positive."""
         mean = scale * ops.softplus(locations / scale) + FLOOR
         return ops.concatenate([mean, ops.softplus(rest) + FLOOR], axis=-1)
 
     def log_prob(self, parameters, targets):
-        """Logarithm of the probability of `targets`, whole numbers, tensors `(...)`.
+        """Return the logarithm of the probability of `targets`, tensors `(...)` of whole numbers.
 
-        Loader's (2000) saddle-point form, whose terms stay small: the log-gamma functions of the
-        textbook's formula cancel, and in float32 leave errors above 1 at counts of a million.
+        Loader's (2000) saddle-point form has only small terms. In the textbook formula large
+        log-gamma values cancel, which in float32 leaves errors above 1 at counts of a million.
 
-        Nothing is refused inside the graph: a negative target counts as 0, and between whole
-        numbers the gamma function interpolates. `check_targets` refuses both.
+        Targets are not checked inside the graph: negative targets are treated as 0, and the gamma
+        function interpolates between whole numbers. `check_targets` refuses both.
         """
         mean, alpha = parameters[..., 0], parameters[..., 1]
         counts, size = ops.maximum(targets, 0.0), 1 / alpha
@@ -66,13 +66,16 @@ class NegativeBinomialHead(Head):
         return correction - deviance - ops.where(is_positive, factor, ops.zeros_like(factor))
 
     def draw(self, parameters, uniform):
-        """One draw, tensors: from uniform numbers `(..., 8)`, a Poisson number of a gamma rate."""
+        """Return one draw for each element from uniform numbers `(..., 8)`; all are tensors.
+
+        The draw is a Poisson number whose rate is a gamma number.
+        """
         mean, alpha = parameters[..., 0], parameters[..., 1]
         rate = mean * alpha * gamma(1 / alpha, uniform[..., 1:])
         return poisson(rate, uniform[..., 0])
 
     def sample(self, parameters, num_samples, seed=None):
-        """Draws `(num_samples, ...)`, a hundred times as quick as by inversion."""
+        """Return draws `(num_samples, ...)`, a hundred times as fast as by inversion."""
         check_positive_integers(num_samples=num_samples)
         mean, alpha = np.moveaxis(np.asarray(parameters, "float64"), -1, 0)
         random = np.random.default_rng(seed)
@@ -80,43 +83,43 @@ class NegativeBinomialHead(Head):
         return random.poisson(rates).astype("float64")
 
     def check_targets(self, values, names=None):
-        """Refuse what is no count, see `Head.check_targets`.
+        """Raise ValueError for values that are not counts, see `Head.check_targets`.
 
         Raises:
-            ValueError: a value that is negative, fractional or infinite.
+            ValueError: If a value is negative, fractional or infinite.
 
         Example:
             >>> NegativeBinomialHead().check_targets(np.array([[3.0], [np.nan], [2.5]]), ["shop"])
             Traceback (most recent call last):
             ...
-            ValueError: a NegativeBinomialHead wants counts, whole numbers from 0: 'shop' has 2.5.
+            ValueError: a NegativeBinomialHead requires counts (0, 1, 2, ...): 'shop' has 2.5.
         """
         values = np.asarray(values, "float64")
         is_count = (values >= 0) & (values == np.floor(values)) & (values < np.inf)
-        wrong = np.argwhere(~(is_count | np.isnan(values)))
-        if len(wrong):
-            place = tuple(wrong[0])
+        invalid = np.argwhere(~(is_count | np.isnan(values)))
+        if len(invalid):
+            place = tuple(invalid[0])
             name = "the series" if names is None else repr(str(names[place[-1]]))
             raise ValueError(
-                f"a {type(self).__name__} wants counts, whole numbers from 0: {name} has "
+                f"a {type(self).__name__} requires counts (0, 1, 2, ...): {name} has "
                 f"{float(values[place])!r}."
             )
 
     def rescale(self, parameters, center, scale):
-        """Refused: scaled counts are no counts.
+        """Raise ValueError, because scaled counts are not counts.
 
         Raises:
-            ValueError: always.
+            ValueError: Always.
         """
-        raise ValueError("counts are forecast as they are: train this head with scaler=None.")
+        raise ValueError("counts cannot be rescaled: train this head with scaler=None.")
 
     def shift(self, parameters, amount):
-        """The mean stays positive: it is multiplied by exp(amount)."""
+        """Return the parameters with the mean times exp(amount), which keeps it positive."""
         mean = parameters[..., :1] * ops.exp(ops.expand_dims(amount, -1))
         return ops.concatenate([mean, parameters[..., 1:]], axis=-1)
 
     def cdf(self, parameters, values):
-        """Probability of at most `values` `(...)`."""
+        """Return the probability of a value of at most `values` `(...)`."""
         return scipy.stats.nbinom.cdf(values, *_count_and_probability(parameters))
 
     def _inverse_cdf(self, parameters, probability):
@@ -124,16 +127,17 @@ class NegativeBinomialHead(Head):
 
 
 def _count_and_probability(parameters):
-    """The parameters of SciPy's negative binomial distribution."""
+    """Return the parameters of SciPy's negative binomial distribution."""
     mean, alpha = np.moveaxis(np.asarray(parameters, "float64"), -1, 0)
     return 1 / alpha, 1 / (1 + alpha * mean)
 
 
 def _deviance(x, mean, difference):
-    """Loader's x log(x / mean) - difference, precise where x is close to the mean.
+    """Return Loader's deviance, `x log(x / mean) - difference`, accurate if x is near the mean.
 
-    The difference is that of the two, which is known more precisely than they are.
+    The argument `difference` is `x - mean`, computed more accurately than by subtraction.
     """
+    # Near the mean a series in v avoids the cancellation of the two terms.
     relative = difference / (x + mean)
     v = ops.clip(relative, -0.1, 0.1)
     square = ops.square(v)
@@ -144,7 +148,7 @@ def _deviance(x, mean, difference):
 
 
 def _stirling_error(x):
-    """What Stirling's formula for log(x!) lacks; from 8 on by its series (Loader, 2000)."""
+    """Return log(x!) minus Stirling's formula, from a series if x is at least 8 (Loader, 2000)."""
     small, large = ops.minimum(x, 8.0), ops.maximum(x, 8.0)
     stirling = (small + 0.5) * ops.log(small) - small + 0.5 * math.log(2 * math.pi)
     squared = large * large

@@ -1,4 +1,4 @@
-"""A forecast that is a normal distribution."""
+"""Head for the normal distribution."""
 
 import math
 
@@ -14,7 +14,7 @@ class NormalHead(Head):
     """Normal distribution; parameters: mean, standard deviation.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Source: Gneiting, Raftery (2007), equation 21 for the CRPS.
 
@@ -30,11 +30,11 @@ class NormalHead(Head):
     point_is_median = True
 
     def log_prob(self, parameters, targets):
-        """Logarithm of the density of `targets`, tensors `(...)`."""
+        """Return the logarithm of the density of `targets`, tensors `(...)`."""
         return normal_log_density(targets, parameters[..., 0], parameters[..., 1])
 
     def crps(self, parameters, targets):
-        """Continuous ranked probability score, closed form (Gneiting, Raftery, 2007, eq. 21)."""
+        """Return the continuous ranked probability score (Gneiting, Raftery, 2007, eq. 21)."""
         mean, std = parameters[..., 0], parameters[..., 1]
         z = (targets - mean) / std
         return std * (
@@ -42,11 +42,11 @@ class NormalHead(Head):
         )
 
     def draw(self, parameters, uniform):
-        """One draw, tensors: from uniform numbers `(..., 2)`."""
+        """Return one draw for each element, from uniform numbers `(..., 2)`; all are tensors."""
         return parameters[..., 0] + parameters[..., 1] * standard_normal(uniform[..., 0])
 
     def cdf(self, parameters, values):
-        """Probability of at most `values` `(...)`."""
+        """Return the probability of a value of at most `values` `(...)`."""
         return scipy.special.ndtr((values - parameters[..., 0]) / parameters[..., 1])
 
     def _inverse_cdf(self, parameters, probability):
@@ -54,15 +54,15 @@ class NormalHead(Head):
 
 
 def normal_log_density(x, mean, std):
-    """Logarithm of the density of a normal distribution at `x`."""
+    """Return the logarithm of the density of a normal distribution at `x`."""
     return -0.5 * ops.square((x - mean) / std) - ops.log(std) - math.log(2 * math.pi) / 2
 
 
 def standard_density(z):
-    """Density of the standard normal distribution."""
+    """Return the density of the standard normal distribution."""
     return ops.exp(-0.5 * ops.square(z)) / math.sqrt(2 * math.pi)
 
 
 def standard_normal(uniform):
-    """Standard normal numbers from uniform ones in (0, 1)."""
+    """Return standard normal numbers for uniform numbers in (0, 1)."""
     return math.sqrt(2) * ops.erfinv(2 * uniform - 1)

@@ -1,4 +1,4 @@
-"""A point forecast: one number for each step and channel."""
+"""Head for point forecasts: one number for each step and channel."""
 
 import keras
 from keras import layers
@@ -11,24 +11,24 @@ from kerastrans.utils.validation import check_choice
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class PointHead(Head):
-    """One number for each step and channel: a layer that changes nothing, but knows its loss.
+    """One number for each step and channel: an identity layer that records its loss.
 
-    Its forecast is `(batch, prediction_length, num_channels)`: there is no parameter axis. What
-    is forecast follows from the loss: "mae" and "mase" are least at the median, "mse" at the mean,
-    "huber" between the two; "mape" is below the median.
+    The forecast is `(batch, prediction_length, num_channels)`, without a parameter axis. The loss
+    determines which point is forecast: "mae" and "mase" are smallest at the median and "mse" at the
+    mean; "huber" is smallest between the two, and "mape" below the median.
 
     Args:
-        loss: the loss that trains it, see `PointError`; NaN targets are left out.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        loss: str, name of the loss that trains it, see `PointError`; NaN targets are ignored.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: `(batch, prediction_length, num_channels)`.
+        inputs: Tensor `(batch, prediction_length, num_channels)`.
 
     Returns:
         The inputs.
 
     Raises:
-        ValueError: another loss.
+        ValueError: If the loss is unknown.
 
     Example:
         >>> from kerastrans import heads, zoo
@@ -48,66 +48,68 @@ class PointHead(Head):
 
     @property
     def point_is_median(self):
-        """Whether the point is the median: the absolute error is least there."""
+        """True if the point is the median, which minimises the absolute error."""
         return self.point_loss in MEDIANS
 
     def split(self, x, prediction_length):
-        """The values as they are."""
+        """Return the values unchanged."""
         return x
 
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
-        """The end of a model's graph: the values in the units of the history, then this head."""
+        """Convert values to the units of the history and apply this head, see `Head.forecast`."""
         if shift is not None:
             x = layers.Add(dtype=full_precision())([x, shift])
         return self(x if normalization is None else normalization(x, statistics))
 
     def call(self, inputs):
-        """The inputs as they are."""
+        """Return the inputs."""
         return inputs
 
     def loss(self):
-        """The error of the known targets that this head was made for."""
+        """Return the loss that was chosen for this head."""
         return PointError(self.point_loss)
 
     def rescale(self, parameters, center, scale):
-        """The forecast of the series times `scale` plus `center`."""
+        """Return the forecast of the series times `scale` plus `center`."""
         return parameters * scale + center
 
     def shift(self, parameters, amount):
-        """The forecast plus `amount`."""
+        """Return the forecast plus `amount`."""
         return parameters + amount
 
     def outputs(self, parameters):
-        """What an exported model returns: the point forecast, by name."""
+        """Return the outputs of an exported model, a dict with the point forecast."""
         return {"forecast": parameters}
 
     def point(self, parameters):
-        """The forecast itself."""
+        """Return the forecast."""
         return parameters
 
     def median(self, parameters):
-        """The forecast itself, where the loss is "mae" or "mase".
+        """Return the forecast if the loss is "mae" or "mase".
 
         Raises:
-            ValueError: another loss, which trains no median.
+            ValueError: If another loss was chosen, because its point is not the median.
         """
         if not self.point_is_median:
-            raise ValueError(f'a point trained by "{self.point_loss}" is no median: take "mae".')
+            raise ValueError(
+                f'a point trained with "{self.point_loss}" is not a median: use "mae".'
+            )
         return parameters
 
     def quantile(self, parameters, levels):
-        """Refused, as `cdf` and `sample`.
+        """Raise ValueError, as `cdf` and `sample` do, because a point has no distribution.
 
         Raises:
-            ValueError: always: a point has no distribution.
+            ValueError: Always.
         """
         raise ValueError(
-            "a point forecast has no quantiles: build the model with a head, such as "
-            "QuantileHead, or put conformal intervals around it."
+            "a point forecast has no quantiles: build the model with another head, such as "
+            "QuantileHead, or add conformal intervals."
         )
 
     cdf = sample = quantile
 
     def get_config(self):
-        """The arguments of the constructor."""
+        """Return the constructor arguments."""
         return {**super().get_config(), "loss": self.point_loss}

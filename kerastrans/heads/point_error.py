@@ -1,4 +1,4 @@
-"""The errors of points that train: in the units of the series, or relative to its size."""
+"""Errors that train point forecasts: in the units of the series, or relative to its size."""
 
 import keras
 from keras import ops
@@ -21,10 +21,10 @@ def _huber(y_true, y_pred):
 
 
 def _symmetric(y_true, y_pred):
-    """Twice the absolute error over the sum of both sizes, which has no gradient of its own.
+    """Return twice the absolute error divided by |y| + |f|, whose gradient is stopped.
 
-    With one, a forecast could lower its error by its size alone. A target of 0 has an error of 2,
-    whatever is forecast, and so no gradient either.
+    With a gradient of the denominator a forecast could reduce its error merely by being large. A
+    target of 0 has an error of 2 for any forecast, so its gradient is stopped too.
     """
     error = _absolute(y_true, y_pred)
     error = ops.where(y_true == 0, ops.stop_gradient(error), error)
@@ -45,33 +45,33 @@ POINT_ERRORS = {
     "mape": _relative,
     "mase": _absolute,
 }
-MEDIANS = ("mae", "mase")  # errors that are least at the median
-RELATIVE = ("smape", "mape")  # errors that do not change with the unit, but with the zero
+MEDIANS = ("mae", "mase")  # errors that are smallest at the median
+RELATIVE = ("smape", "mape")  # errors that depend on the zero of the scale, but not on its unit
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class PointError(MaskedLoss):
-    """Mean error of the known targets, NaN targets left out.
+    """Mean error over the targets that are not NaN.
 
-    Targets and forecasts are `(batch, prediction_length, num_channels)`:
+    Targets and forecasts have the shape `(batch, prediction_length, num_channels)`.
 
     - "mae", "mse" and "huber" (delta 1) are the absolute, the squared and the Huber error;
-    - "smape" is `2 |y - f| / (|y| + |f|)`, from 0 to 2, whose denominator has no gradient, as in
-      the code of N-BEATS. A target of 0 trains nothing: its error is 2 for any forecast but 0;
-    - "mape" is `|y - f| / |y|`; targets of 0 are left out;
-    - "mase" is the absolute error of series that `WindowScaler("mase", season)` has scaled, which
-      divides by the mean absolute seasonal difference of each window's own context.
+    - "smape" is `2 |y - f| / (|y| + |f|)`, from 0 to 2. Its denominator has no gradient, as in
+      the code of N-BEATS. A target of 0 gives no gradient: its error is 2 for any forecast but 0;
+    - "mape" is `|y - f| / |y|`; targets of 0 are ignored;
+    - "mase" is the absolute error of series scaled by `WindowScaler("mase", season)`, which
+      divides each window by the mean absolute seasonal difference of its context.
 
-    Errors relative to a series' size are the same after a scaler that multiplies, but not after
-    one that shifts, which `kerastrans.Forecaster` refuses.
+    "smape" and "mape" do not change if a scaler multiplies the series, but they do if it shifts the
+    series; `kerastrans.Forecaster` refuses that combination.
 
     Args:
-        error: "mae", "mse", "huber", "smape", "mape" or "mase".
-        name: of the loss.
-        **kwargs: more arguments of `keras.losses.Loss`.
+        error: str, one of "mae", "mse", "huber", "smape", "mape" and "mase".
+        name: Name of the loss.
+        **kwargs: Additional arguments of `keras.losses.Loss`.
 
     Raises:
-        ValueError: another error.
+        ValueError: If the error is unknown.
 
     Example:
         >>> import numpy as np
@@ -88,18 +88,18 @@ class PointError(MaskedLoss):
         self.error = error
 
     def counts(self, y_true):
-        """Which targets have an error: those that are known, and have a size to divide by."""
+        """Return a bool tensor that selects known targets; for "mape" they must not be 0."""
         known = super().counts(y_true)
         return ops.logical_and(known, y_true != 0) if self.error == "mape" else known
 
     def errors(self, y_true, y_pred):
-        """The error of each target."""
+        """Return the error of each target."""
         return POINT_ERRORS[self.error](y_true, y_pred)
 
     def fits(self, head):
-        """Whether this loss reads the forecasts of `head`."""
+        """Return whether this loss can be computed from the forecasts of `head`."""
         return not head.has_parameter_axis
 
     def get_config(self):
-        """The arguments of the constructor."""
+        """Return the constructor arguments."""
         return {**super().get_config(), "error": self.error}

@@ -1,4 +1,4 @@
-"""Quantiles of the forecast, which never cross."""
+"""Head for quantiles that do not cross."""
 
 import keras
 import numpy as np
@@ -9,28 +9,27 @@ from kerastrans.heads.base import Head
 from kerastrans.heads.losses import Pinball
 from kerastrans.utils.validation import check_levels
 
-CLOSE = 1e-9  # levels nearer to each other are the same: 1 - 0.9 is not quite 0.1
+CLOSE = 1e-9  # levels that differ by less are equal: 1 - 0.9 is not exactly 0.1
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class QuantileHead(Head):
-    """Quantiles that never cross: the middle one, and the distances from one to the next.
+    """Quantiles that do not cross: the middle one, and the distances between neighbours.
 
-    Between its levels, and beyond the outermost, the forecast is read on the normal's scale: the
-    quantile is linear in the standard normal quantile of its level, so that quantiles of a normal
-    distribution give that distribution. What is beyond the outermost levels is extrapolated from
-    the outermost two: nothing was trained there.
+    Between its levels the forecast is interpolated on the normal scale: a quantile is linear in the
+    standard normal quantile of its level, so that quantiles of a normal distribution reproduce that
+    distribution. Beyond the outermost levels, where nothing was trained, it is extrapolated from
+    the outermost two quantiles.
 
     The point is the median. A head whose levels are all above or all below 0.5 can be trained and
-    gives its quantiles, but has no point.
+    returns its quantiles, but has no point.
 
     Args:
-        levels: increasing probabilities, each in (0, 1).
-        **kwargs: more arguments of `keras.layers.Layer`.
+        levels: Increasing probabilities, each in (0, 1).
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Raises:
-        ValueError: levels outside (0, 1).
-        ValueError: levels that do not increase.
+        ValueError: If the levels are not in (0, 1) or do not increase.
 
     Source: Park et al. (2022), "Learning quantile functions without quantile crossing", section 4;
     Wilk, Gnanadesikan (1968), "Probability plotting methods for the analysis of data", for
@@ -58,7 +57,7 @@ class QuantileHead(Head):
     def interval_levels(self):
         """Percents of the central intervals between two of the levels, increasing.
 
-        For example (80,) for the levels 0.1, 0.5 and 0.9.
+        For the levels 0.1, 0.5 and 0.9 this is (80,).
         """
         lower = [
             level
@@ -69,7 +68,8 @@ class QuantileHead(Head):
         return tuple(int(x) if x == int(x) else x for x in percents)
 
     def assemble(self, locations, spreads, rest, scale):
-        """The quantiles from the middle one and the distances between them."""
+        """Return the quantiles from the middle one and the distances between neighbours."""
+        # Sum the distances outwards from the middle quantile, which is between `below` and `above`.
         gaps = spreads * (2 / self.size)
         below = ops.flip(ops.cumsum(ops.flip(gaps[..., : self.middle], -1), axis=-1), -1)
         above = ops.cumsum(gaps[..., self.middle :], axis=-1)
@@ -79,39 +79,40 @@ class QuantileHead(Head):
         return np.ones(self.size, "float32")  # all quantiles are locations
 
     def loss(self):
-        """The pinball loss, mean over the levels."""
+        """Return the pinball loss, averaged over the levels."""
         return Pinball(self.levels)
 
     def outputs(self, parameters):
-        """What an exported model returns, tensors by name: the median, and all quantiles.
+        """Return the outputs of an exported model, a dict of tensors: median and quantiles.
 
         Raises:
-            ValueError: levels all above or all below 0.5.
+            ValueError: If the levels do not enclose 0.5.
         """
         return {"forecast": self.point(parameters), "quantiles": parameters}
 
     def point(self, parameters):
-        """The median, of arrays or tensors.
+        """Return the median, from NumPy arrays or tensors.
 
         Raises:
-            ValueError: levels all above or all below 0.5.
+            ValueError: If the levels do not enclose 0.5.
         """
         if not self._encloses(0.5):
             raise ValueError(
                 "the point of a QuantileHead is its median, but its levels "
-                f"{list(self.levels)} do not enclose 0.5: add it, or ask for quantiles alone."
+                f"{list(self.levels)} do not enclose 0.5: add it, or ask only for quantiles."
             )
         return self._at(parameters, 0.5)
 
     median = point
 
     def quantile(self, parameters, levels):
-        """Its own levels as they are, others on the normal's scale, `(..., len(levels))`.
+        """Return the quantiles at these levels, `(..., len(levels))`.
 
-        Levels below the first and above the last are extrapolated.
+        The levels of the head are returned unchanged. Other levels are interpolated or extrapolated
+        on the normal scale.
 
         Raises:
-            ValueError: another level of a head of one quantile.
+            ValueError: If the head has a single quantile and another level is requested.
         """
         parameters = np.asarray(parameters, "float64")
         return np.stack([self._at(parameters, level) for level in check_levels(levels)], axis=-1)
@@ -120,7 +121,7 @@ class QuantileHead(Head):
         return self.levels[0] - CLOSE <= level <= self.levels[-1] + CLOSE
 
     def _at(self, parameters, level):
-        """The quantile at one level, of arrays or tensors."""
+        """Return the quantile at one level, from NumPy arrays or tensors."""
         distances = np.abs(np.asarray(self.levels) - level)
         if distances.min() <= CLOSE:
             return parameters[..., int(distances.argmin())]
@@ -130,29 +131,29 @@ class QuantileHead(Head):
         return low + float(share) * (high - low)
 
     def _place(self, probability):
-        """The upper of the two levels to go by, and the way from the lower, on the normal's scale.
+        """Return the index of the upper neighbouring level and the position between both levels.
 
-        0 is at the lower of the two, 1 at the upper.
+        On the normal scale the position is 0 at the lower neighbour and 1 at the upper one.
         """
         right = np.clip(np.searchsorted(self.levels, probability), 1, self.size - 1)
         z = scipy.special.ndtri(self.levels)
         return right, (scipy.special.ndtri(probability) - z[right - 1]) / np.diff(z)[right - 1]
 
     def cdf(self, parameters, values):
-        """Probability of at most `values` `(...)`, for parameters `(..., size)`.
+        """Return the probability of a value of at most `values` `(...)`: the inverse of `quantile`.
 
-        The inverse of `quantile`. Where quantiles are equal their probability is in one value; no
-        value is beyond the outermost two if these are. NaN has no probability: NaN.
+        If two quantiles are equal, their value has the probability between their levels; if the
+        outermost two are equal, no value is beyond them. The result for NaN is NaN.
 
         Raises:
-            ValueError: a head of one quantile.
+            ValueError: If the head has a single quantile.
         """
         self._check_two()
         values, parameters = np.asarray(values, "float64"), np.asarray(parameters, "float64")
         count = (parameters <= values[..., None]).sum(axis=-1)
         right = np.clip(count, 1, self.size - 1)
         low, high = _neighbours(parameters, right)
-        is_step = high == low  # only beyond the outermost quantiles
+        is_step = high == low  # happens only beyond the outermost quantiles
         share = (values - low) / np.where(is_step, 1.0, high - low)
         share = np.where(is_step, np.where(count == 0, -np.inf, np.inf), share)
         share = np.where(np.isnan(values), np.nan, share)
@@ -160,11 +161,10 @@ class QuantileHead(Head):
         return scipy.special.ndtr(z[right - 1] + share * np.diff(z)[right - 1])
 
     def sample(self, parameters, num_samples, seed=None):
-        """Draws `(num_samples, ...)`, with tails as `quantile` has them.
+        """Return draws `(num_samples, ...)`, whose tails are extrapolated as in `quantile`.
 
         Raises:
-            ValueError: a head of one quantile.
-            ValueError: `num_samples` below 1.
+            ValueError: If the head has a single quantile, or `num_samples` is below 1.
         """
         self._check_two()
         return super().sample(parameters, num_samples, seed)
@@ -172,8 +172,8 @@ class QuantileHead(Head):
     def _check_two(self):
         if self.size == 1:
             raise ValueError(
-                f"one quantile, {self.levels[0]}, is no distribution: other quantiles, samples and "
-                "probabilities want a QuantileHead of at least two levels."
+                f"a single quantile, {self.levels[0]}, is not a distribution: other quantiles, "
+                "samples and probabilities require a QuantileHead with at least two levels."
             )
 
     def _inverse_cdf(self, parameters, probability):
@@ -182,12 +182,12 @@ class QuantileHead(Head):
         return low + share * (high - low)
 
     def get_config(self):
-        """The arguments of the constructor."""
+        """Return the constructor arguments."""
         return {**super().get_config(), "levels": list(self.levels)}
 
 
 def _neighbours(parameters, right):
-    """The quantiles numbered `right - 1` and `right`, each `(...)`."""
+    """Return the quantiles with the indices `right - 1` and `right`, each `(...)`."""
     parameters = np.broadcast_to(parameters, (*right.shape, parameters.shape[-1]))
     places = (right - 1, right)
     return [np.take_along_axis(parameters, place[..., None], -1)[..., 0] for place in places]

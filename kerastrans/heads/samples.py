@@ -1,4 +1,4 @@
-"""A forecast that is samples, read like a head's."""
+"""Reader of forecasts that are samples, with the methods of a head."""
 
 import numpy as np
 
@@ -6,13 +6,13 @@ from kerastrans.utils.validation import check_levels, check_positive_integers
 
 
 class Samples:
-    """Reads samples `(..., num_samples)`, such as DeepAR's, as a head reads its parameters.
+    """Reader of samples `(..., num_samples)`, such as DeepAR's, with the methods of a head.
 
     The point is the mean of the samples.
 
     Args:
-        head: the `Head` that the samples were drawn from, which says what values they can have;
-            None for any number.
+        head: `Head` that the samples were drawn from, which defines the possible values; None if
+            they are unbounded.
 
     Example:
         >>> import numpy as np
@@ -22,7 +22,7 @@ class Samples:
         (array([3.]), array([2.]))
     """
 
-    size = None  # as many as were drawn
+    size = None  # the number of samples varies
     has_parameter_axis = True
     point_is_median = False
     interval_levels = None
@@ -32,27 +32,28 @@ class Samples:
         self.lower_bound = None if head is None else head.lower_bound
 
     def rescale(self, parameters, center, scale):
-        """Samples of the series times `scale` plus `center`, both `(...)`."""
+        """Return the samples of the series times `scale` plus `center`, both `(...)`."""
         return parameters * scale[..., None] + center[..., None]
 
     def shift(self, parameters, amount):
-        """Samples plus `amount` `(...)`."""
+        """Return the samples plus `amount` `(...)`."""
         return parameters + amount[..., None]
 
     def point(self, parameters):
-        """The mean of the samples."""
+        """Return the mean of the samples."""
         return parameters.mean(axis=-1)
 
     def median(self, parameters):
-        """The median of the samples."""
+        """Return the median of the samples."""
         return np.median(parameters, axis=-1)
 
     def quantile(self, parameters, levels):
-        """Their quantiles, `(..., len(levels))`, which another draw is below just so often.
+        """Return the quantiles `(..., len(levels))` of the samples.
 
-        The i-th smallest of n is the quantile of level i / (n + 1): intervals of exact forecasts
-        cover what they say. What lies between is linear; the least and the greatest sample are
-        the quantiles of all levels beyond theirs.
+        The i-th smallest of n samples is the quantile of level i / (n + 1). Another draw is then
+        below a quantile with the probability of its level, and the intervals of a perfect forecast
+        have their nominal coverage. Quantiles between two samples are
+        interpolated linearly; beyond the smallest and the largest sample they are constant.
 
         Source: Hyndman, Fan (1996), definition 6.
         """
@@ -61,16 +62,16 @@ class Samples:
         return np.moveaxis(quantiles, 0, -1)
 
     def cdf(self, parameters, values):
-        """Share of the samples that are at most `values` `(...)`."""
+        """Return the fraction of samples that are at most `values` `(...)`."""
         return (parameters <= np.asarray(values)[..., None]).mean(axis=-1)
 
     def sample(self, parameters, num_samples, seed=None):
-        """Draws `(num_samples, ...)` from the samples, with replacement."""
+        """Return draws `(num_samples, ...)` from the samples, with replacement."""
         check_positive_integers(num_samples=num_samples)
         shape = num_samples, *parameters.shape[:-1]
         chosen = np.random.default_rng(seed).integers(parameters.shape[-1], size=shape)
         return np.moveaxis(np.take_along_axis(parameters, np.moveaxis(chosen, 0, -1), -1), -1, 0)
 
     def outputs(self, parameters):
-        """Dict of the point forecast and the samples themselves."""
+        """Return a dict of the point forecast and the samples."""
         return {"forecast": self.point(parameters), "samples": parameters}

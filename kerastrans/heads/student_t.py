@@ -1,4 +1,4 @@
-"""A forecast that is a Student's t distribution: heavier tails than the normal one."""
+"""Head for Student's t distribution, which has heavier tails than the normal distribution."""
 
 import math
 
@@ -15,7 +15,7 @@ class StudentTHead(Head):
     """Student's t distribution; parameters: location, scale, degrees of freedom (above 2).
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Source: Lange, Little, Taylor (1989), section 2; Bailey (1994) for the draws.
 
@@ -31,11 +31,11 @@ class StudentTHead(Head):
     point_is_median = True
 
     def assemble(self, locations, spreads, rest, scale):
-        """The parameters: more than two degrees of freedom, so that there is a variance."""
+        """Return the parameters, with more than 2 degrees of freedom for a finite variance."""
         return ops.concatenate([locations, spreads, 2 + ops.softplus(rest)], axis=-1)
 
     def log_prob(self, parameters, targets):
-        """Logarithm of the density of `targets`, tensors `(...)`."""
+        """Return the logarithm of the density of `targets`, tensors `(...)`."""
         location, scale, freedom = (parameters[..., i] for i in range(3))
         z = (targets - location) / scale
         normalizer = _log_gamma_step(freedom / 2) - 0.5 * ops.log(freedom * math.pi)
@@ -43,13 +43,16 @@ class StudentTHead(Head):
         return normalizer - ops.log(scale) - exponent
 
     def draw(self, parameters, uniform):
-        """One draw, tensors: from uniform numbers `(..., 2)` (Bailey, 1994, the polar method)."""
+        """Return one draw for each element, from uniform numbers `(..., 2)`; all are tensors.
+
+        Uses the polar method (Bailey, 1994).
+        """
         location, scale, freedom = (parameters[..., i] for i in range(3))
         radius = ops.sqrt(freedom * ops.expm1(-2 / freedom * ops.log(uniform[..., 0])))
         return location + scale * radius * ops.cos(2 * math.pi * uniform[..., 1])
 
     def cdf(self, parameters, values):
-        """Probability of at most `values` `(...)`."""
+        """Return the probability of a value of at most `values` `(...)`."""
         z = (values - parameters[..., 0]) / parameters[..., 1]
         return scipy.special.stdtr(parameters[..., 2], z)
 
@@ -59,10 +62,10 @@ class StudentTHead(Head):
 
 
 def _log_gamma_step(x):
-    """Difference of log gamma at x + 1/2 and at x, for x of at least 1.
+    """Return the difference of log gamma at x + 1/2 and at x, for x of at least 1.
 
-    From 10 on by its asymptotic series (Tricomi, Erdelyi, 1951): in float32 the difference of two
-    logarithms near 1e5 would be wrong in the second decimal.
+    From x = 10 on the asymptotic series is used (Tricomi, Erdelyi, 1951): in float32 the difference
+    of two logarithms near 1e5 would be wrong in the second decimal.
     """
     series = 0.5 * ops.log(x) - 1 / (8 * x) + 1 / (192 * x * x * x)
     small = ops.minimum(x, 10.0)

@@ -1,4 +1,4 @@
-"""A small HTTP service around a trained forecaster; needs the extra `serve`."""
+"""Small HTTP service for a trained forecaster; requires the extra `serve`."""
 
 from kerastrans.serving.app import create_app
 from kerastrans.serving.server import serve

@@ -1,4 +1,4 @@
-"""The service's routes: TensorFlow Serving's REST shapes, CSV to forecasts, and a page."""
+"""Routes of the service: TensorFlow Serving's REST API, forecasts of CSV files, and a web page."""
 
 import asyncio
 import contextlib
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kerastrans.decoding.graph import inputs_of, missing_inputs
 from kerastrans.export.forecast import describe
-from kerastrans.models.parts.forecast_graph import TYPICAL
+from kerastrans.models.parts.forecast_graph import typical_inputs
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.hosts import HostCheck
 from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
@@ -19,10 +19,10 @@ from kerastrans.utils.validation import check_positive_integers, import_extra
 
 logger = logging.getLogger(__name__)
 PAGE = Path(__file__).with_name("page.html")
-MAX_BYTES = 2**23  # of a request's body
-MAX_BATCH = 256  # windows of a request
-BODY_TIMEOUT = 30.0  # seconds until a request's body must be there
-MAX_WAITING = 4096  # windows that wait for the model, over all requests
+MAX_BYTES = 2**23  # size of a request's body
+MAX_BATCH = 256  # windows in a request
+BODY_TIMEOUT = 30.0  # seconds until a request's body must be complete
+MAX_WAITING = 4096  # windows waiting for the model, over all requests
 
 
 def create_app(
@@ -34,29 +34,33 @@ def create_app(
     body_timeout=BODY_TIMEOUT,
     hosts=(),
 ):
-    """The FastAPI application that serves a trained forecaster.
+    """Create the FastAPI application that serves a trained forecaster.
 
-    Routes: `GET /`, a page, and `GET /model`, what it shows; `GET /health`;
-    `GET /v1/models/NAME` and `.../metadata`;
-    `POST /v1/models/NAME:predict` with JSON, `{"instances": [history, ...]}` or
-    `[{"history": ..., ...}]`, histories `(context_length, num_channels)` in their own units with
-    null for a missing value, which answers `{"predictions": [...]}`; `POST /v1/forecast` with a
-    CSV, long or wide, which answers rows with time stamps and intervals; covariates known ahead are
-    in its last rows, which have no value of the series. The metadata name the columns, in the
-    order in which a history has them. What is refused is answered by `{"error": "..."}`, one line.
+    Routes:
+
+    - `GET /` returns a web page, and `GET /model` the data that it shows.
+    - `GET /health`, `GET /v1/models/NAME` and `GET /v1/models/NAME/metadata` return the status and
+      the metadata. The metadata list the columns in the order of a history.
+    - `POST /v1/models/NAME:predict` takes the JSON `{"instances": [history, ...]}` or
+      `{"instances": [{"history": ..., ...}]}` and returns `{"predictions": [...]}`. A history is
+      `(context_length, num_channels)`, in the units of the series, with null for missing values.
+    - `POST /v1/forecast` takes a long or wide CSV and returns rows with time stamps and intervals.
+      Covariates that are known in advance are in its last rows, without values of the series.
+
+    Invalid requests are answered with `{"error": "..."}`, a message of one line.
 
     Args:
-        forecaster: `kerastrans.Forecaster`, trained.
-        name: str, of the model in the routes.
-        max_batch: int, windows in one request and in one call of the model.
-        max_bytes: int, of a request's body.
-        body_timeout: float, seconds until a request's body must be there.
-        hosts: names that requests may have in their Host header, besides localhost and addresses.
+        forecaster: Trained `kerastrans.Forecaster`.
+        name: str, name of the model in the routes.
+        max_batch: int, maximum number of windows in a request and in a call of the model.
+        max_bytes: int, maximum size of a request's body.
+        body_timeout: float, seconds until a request's body must be complete.
+        hosts: Names that are accepted in the Host header, in addition to localhost and addresses.
 
     Raises:
-        ImportError: the extra `serve` is missing.
-        RuntimeError: the forecaster is not trained.
-        ValueError: a name that is no part of a route, or a limit that is not above 0.
+        ImportError: If the extra `serve` is not installed.
+        RuntimeError: If the forecaster is not trained.
+        ValueError: If the name cannot be part of a route, or a limit is not above 0.
 
     Example:
         >>> from kerastrans import presets
@@ -68,22 +72,21 @@ def create_app(
     from starlette.responses import JSONResponse
 
     _check_options(forecaster, name, body_timeout, max_batch=max_batch, max_bytes=max_bytes)
-    history, *further = inputs_of(forecaster.model)
-    # What an autoregressive model decodes from is its own.
+    history, *other_inputs = inputs_of(forecaster.model)
+    # An autoregressive model creates its decoder inputs itself.
     symbols = {"history": history}
-    symbols |= {
-        x.name: x for x in further if x.name != "decoder_inputs" and not x.name.startswith(TYPICAL)
-    }
+    internal = {"decoder_inputs", *typical_inputs(forecaster.model)}
+    symbols |= {x.name: x for x in other_inputs if x.name not in internal}
     missing = missing_inputs(forecaster.model) | {"history"}
     facts = describe(forecaster.model, symbols, forecaster.prediction_length)
-    lock = threading.Lock()  # one thread at a time compiles and runs the model
+    lock = threading.Lock()  # only one thread at a time compiles and runs the model
 
     def run(function, *arguments):
         with lock:
             return function(*arguments)
 
     @contextlib.asynccontextmanager
-    async def lifespan(app):  # in the loop that serves, whose events the batcher waits for
+    async def lifespan(app):  # runs in the event loop of the server, as the batcher must
         forecast = functools.partial(run, forecaster.forecast_histories)
         app.state.batcher = Batcher(forecast, max_batch, MAX_WAITING)
         task = asyncio.create_task(app.state.batcher.run())
@@ -114,31 +117,31 @@ def create_app(
 
 
 def _check_options(forecaster, name, body_timeout, **sizes):
-    """Raise RuntimeError or ValueError for the first option of `create_app` at fault."""
+    """Raise RuntimeError or ValueError for the first invalid option of `create_app`."""
     check_positive_integers(**sizes)
     if not body_timeout > 0:
         raise ValueError(f"body_timeout must be above 0 seconds, got {body_timeout!r}.")
     if not name or set(name) & set("/{}:"):
         raise ValueError(
-            f"name must be a part of a route, without '/', ':' or braces, got {name!r}."
+            f"name must be usable in a route, without '/', ':' or braces, got {name!r}."
         )
     if forecaster.model is None:
         raise RuntimeError("this forecaster is not trained: call fit first.")
 
 
 async def _submit(batcher, inputs):
-    """The model's outputs; whatever goes wrong is a `RequestError`."""
+    """Return the model's outputs; raise `RequestError` for any exception."""
     try:
         return await batcher.submit(inputs)
     except OverflowError as error:
         raise RequestError(str(error), 503) from None
-    except Exception as error:  # of the back end, such as of a category that there is not
+    except Exception as error:  # from the backend, for example for an unknown category
         logger.warning("no forecast: %s", first_line(error))
-        raise RequestError(f"the model has no forecast: {first_line(error)}.", 500) from None
+        raise RequestError(f"the forecast failed: {first_line(error)}.", 500) from None
 
 
 def _add_descriptions(app, name, facts):
-    """The routes that say what is served: the page, the model's state and its metadata."""
+    """Add the routes that describe the service: web page, status and metadata."""
     from starlette.responses import HTMLResponse
 
     @app.get("/")

@@ -1,4 +1,4 @@
-"""Concurrent requests made one call of the model."""
+"""Batching of concurrent requests into single calls of the model."""
 
 import asyncio
 
@@ -6,14 +6,14 @@ import numpy as np
 
 
 class Batcher:
-    """Runs a function on the inputs of all the requests that wait, joined along their first axis.
+    """Runs a function on the inputs of all waiting requests, joined along their first axis.
 
-    While the function runs, in a thread, new requests gather: nobody waits for a clock.
+    While the function runs in a thread, new requests are collected; no request waits for a timer.
 
     Args:
-        function: from a dict of arrays `(batch, ...)` to a dict of arrays `(batch, ...)`.
-        max_batch: int, rows in one call.
-        max_waiting: int, rows that may wait; `submit` refuses more.
+        function: Function from a dict of arrays `(batch, ...)` to a dict of arrays `(batch, ...)`.
+        max_batch: int, maximum number of rows in one call.
+        max_waiting: int, maximum number of rows that wait; `submit` refuses more.
 
     Example:
         >>> async def double(*requests):
@@ -30,26 +30,28 @@ class Batcher:
         self.function = function
         self.max_batch = max_batch
         self.max_waiting = max_waiting
-        self.waiting = []  # (inputs, future)
+        self.waiting = []  # tuples (inputs, future)
         self.rows = 0
         self.arrived = asyncio.Event()
 
     async def submit(self, inputs):
-        """The function's outputs of these inputs.
+        """Wait for the function's outputs for these inputs.
 
         Args:
-            inputs: dict of arrays `(batch, ...)`.
+            inputs: Dict of arrays `(batch, ...)`.
 
         Returns:
             Dict of arrays `(batch, ...)`.
 
         Raises:
-            OverflowError: too many rows wait.
-            Exception: whatever the function raises.
+            OverflowError: If too many rows wait.
+            Exception: Any exception that the function raises.
         """
         count = len(next(iter(inputs.values())))
         if self.rows + count > self.max_waiting:
-            raise OverflowError(f"{self.rows} windows wait already, at most {self.max_waiting} do.")
+            raise OverflowError(
+                f"{self.rows} windows are already waiting, the limit is {self.max_waiting}."
+            )
         future = asyncio.get_running_loop().create_future()
         self.waiting.append((inputs, future))
         self.rows += count
@@ -57,19 +59,19 @@ class Batcher:
         return await future
 
     async def run(self):
-        """Serve for ever; to be cancelled."""
+        """Answer requests until the task is cancelled."""
         while True:
             await self.arrived.wait()
             await self._answer(self._next())
 
     async def _answer(self, batch):
-        """Run the function once for these requests, and give each its rows."""
+        """Run the function once for these requests, and return to each request its rows."""
         names = batch[0][0]
         joined = {name: np.concatenate([x[name] for x, _ in batch]) for name in names}
         try:
             outputs = await asyncio.to_thread(self.function, joined)
-        except Exception as error:  # whatever it is, it belongs to those who asked
-            if len(batch) > 1:  # one of them is at fault, the others are not to suffer
+        except Exception as error:  # passed on to the request that caused it
+            if len(batch) > 1:  # run each request separately, so that only the faulty one fails
                 for request in batch:
                     await self._answer([request])
             elif not batch[0][1].done():
@@ -79,19 +81,19 @@ class Batcher:
         for inputs, future in batch:
             rows = slice(first, first + len(next(iter(inputs.values()))))
             first = rows.stop
-            if not future.done():  # its client may be gone
+            if not future.done():  # the client may have disconnected
                 future.set_result({name: values[rows] for name, values in outputs.items()})
 
     def _next(self):
-        """As many of the requests that wait as one call takes, and at least one."""
-        taken, rows = [], 0
+        """Remove and return as many waiting requests as fit into one call, at least one."""
+        batch, rows = [], 0
         while self.waiting:
             count = len(next(iter(self.waiting[0][0].values())))
-            if taken and rows + count > self.max_batch:
+            if batch and rows + count > self.max_batch:
                 break
-            taken.append(self.waiting.pop(0))
+            batch.append(self.waiting.pop(0))
             rows += count
         self.rows -= rows
         if not self.waiting:
             self.arrived.clear()
-        return taken
+        return batch

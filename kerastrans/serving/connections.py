@@ -1,4 +1,4 @@
-"""A limit on connections under which those that wait make room for those that come."""
+"""Limit on the number of connections, with idle connections making room for new ones."""
 
 import itertools
 
@@ -8,18 +8,19 @@ _arrivals = itertools.count()
 
 
 class LimitedConnection(H11Protocol):
-    """One connection of at most `max_connections`.
+    """HTTP connection of a server that has at most `max_connections`.
 
-    Where there are as many, a new one takes the place of the oldest that this server waits for: it
-    has sent nothing, or half a request, or has its answer. So nobody holds the others up by opening
-    connections. One whose answer is being computed stays; where all do, the new one is closed.
+    If the limit is reached, a new connection replaces the oldest one that waits for its client,
+    because it has received no complete request or has already been answered. Therefore a client
+    cannot block others by opening connections. Connections whose answer is being computed are kept;
+    if all are, the new connection is closed.
 
-    It reads three names of uvicorn's that are not documented: `connections` and `cycle` of
-    `H11Protocol`, and `more_body` and `response_complete` of a cycle.
+    The class uses undocumented attributes of uvicorn: `connections` and `cycle` of `H11Protocol`,
+    and `more_body` and `response_complete` of a cycle.
 
     Args:
         max_connections: int, at least 1.
-        **options: of `H11Protocol`.
+        **options: Arguments of `H11Protocol`.
     """
 
     def __init__(self, *, max_connections, **options):
@@ -28,16 +29,16 @@ class LimitedConnection(H11Protocol):
         self.arrival = next(_arrivals)
 
     def connection_made(self, transport):
-        """Take the connection, in the place of another where there are too many."""
-        others = [x for x in self.connections if x.is_waiting]
+        """Accept the connection, closing another one if there are too many."""
+        idle = [x for x in self.connections if x.is_waiting]
         full = len(self.connections) >= self.max_connections
         super().connection_made(transport)
         if full:
-            leaving = min(others, key=lambda x: x.arrival, default=self)
+            leaving = min(idle, key=lambda x: x.arrival, default=self)
             self.connections.discard(leaving)
             leaving.transport.abort()
 
     @property
     def is_waiting(self):
-        """Whether it is the client's turn to send."""
+        """True if the server waits for the client to send."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body

@@ -1,18 +1,19 @@
-"""The names this server answers to: no page elsewhere reaches it under a name of its own."""
+"""Check of the Host header, which protects the server against DNS rebinding."""
 
 import ipaddress
 import json
 
 
 class HostCheck:
-    """An ASGI application that passes on the requests whose Host header is this server's.
+    """ASGI application that only accepts requests whose Host header names this server.
 
-    A page on another site can have its own name resolved to this machine (DNS rebinding), and
-    then read what it asks here. An address cannot be rebound: addresses, and localhost, pass.
+    A page on another site can make its own name resolve to this machine (DNS rebinding), and could
+    then read the answers to its requests. Addresses cannot be rebound, so addresses and localhost
+    are always accepted.
 
     Args:
         app: ASGI application.
-        hosts: names that pass, without a port.
+        hosts: Additional names to accept, without a port.
     """
 
     def __init__(self, app, hosts=()):
@@ -20,7 +21,7 @@ class HostCheck:
         self.hosts = {"localhost", *(host.lower() for host in hosts)}
 
     async def __call__(self, scope, receive, send):
-        """Pass the request on, or answer 400."""
+        """Forward the request, or answer with status 400."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -34,8 +35,9 @@ class HostCheck:
         await send({"type": "http.response.body", "body": json.dumps({"error": error}).encode()})
 
     def _is_allowed(self, host):
+        """Return whether a Host header is an address or one of the accepted names."""
         name, colon, port = host.lower().rpartition(":")
-        if not colon or not port.isdigit():  # no port; or the end of an IPv6 address
+        if not colon or not port.isdigit():  # without a port, or the end of an IPv6 address
             name = host.lower()
         try:
             ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))

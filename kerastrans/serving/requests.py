@@ -1,20 +1,20 @@
-"""What requests hold: instances as arrays, or a refusal in one line."""
+"""Reading of requests: instances as arrays, or an error of one line."""
 
 import asyncio
 import json
 
 import numpy as np
 
-LARGEST = float(np.finfo("float32").max)
+LARGEST = float(np.finfo("float32").max)  # largest value that a model can receive
 
 
 class RequestError(Exception):
-    """A request that is refused.
+    """Raised if a request is invalid.
 
     Args:
         message: str, one line.
-        status: int, of HTTP.
-        headers: dict, of the answer; a body that is not read to its end asks for
+        status: int, HTTP status.
+        headers: Dict of headers of the answer. If the body is not read to its end, it contains
             "connection": "close".
     """
 
@@ -25,16 +25,18 @@ class RequestError(Exception):
 
 
 async def read_body(request, content_type, max_bytes, timeout):
-    """The request's body, which is refused as soon as it is too long or too late.
+    """Return the request's body; refuse it as soon as it is too long or too late.
 
     Args:
-        request: Starlette's.
-        content_type: str that its header must name. No page of another site can send it unasked.
-        max_bytes: int, of the body.
-        timeout: float, seconds until all of it must be there.
+        request: Starlette request.
+        content_type: str, required content type. Pages of other sites cannot send it without the
+            server's consent.
+        max_bytes: int, maximum size of the body.
+        timeout: float, seconds until the body must be complete.
 
     Raises:
-        RequestError: another content type, too many bytes, too slow, or the client has left.
+        RequestError: If the content type is different, the body is too long or too late, or the
+            client has disconnected.
     """
     from starlette.requests import ClientDisconnect
 
@@ -54,28 +56,31 @@ async def read_body(request, content_type, max_bytes, timeout):
                     raise RequestError(message, 413, close)
                 parts.append(part)
     except TimeoutError:
-        raise RequestError(f"the body must be there in {timeout} seconds.", 408, close) from None
-    except ClientDisconnect:  # nobody reads the answer
-        raise RequestError("the client has left.", 400, close) from None
+        raise RequestError(
+            f"the body must be complete within {timeout} seconds.", 408, close
+        ) from None
+    except ClientDisconnect:  # nobody will read this answer
+        raise RequestError("the client has disconnected.", 400, close) from None
     return b"".join(parts)
 
 
 def read_instances(body, symbols, max_batch, missing=("history",)):
-    """The arrays of the instances in a body.
+    """Return the arrays of the instances in a body.
 
     Args:
-        body: bytes, JSON: `{"instances": [history, ...]}` or `[{"history": ..., ...}]`.
-        symbols: dict from the names of the inputs to their KerasTensors.
-        max_batch: int, instances in a body.
-        missing: names of the inputs that take null for a missing value.
+        body: bytes of JSON, `{"instances": [history, ...]}` or
+            `{"instances": [{"history": ..., ...}]}`.
+        symbols: Dict of input name -> KerasTensor.
+        max_batch: int, maximum number of instances.
+        missing: Names of the inputs that accept null for missing values.
 
     Returns:
-        Dict of arrays `(batch, ...)`: "history" in float64, null being NaN, the others in the
-        dtypes of their inputs.
+        Dict of arrays `(batch, ...)`: "history" in float64 with NaN for null, other inputs in their
+        data types.
 
     Raises:
-        RequestError: another shape or type of JSON, too many instances, or values that are no
-            finite numbers.
+        RequestError: If the structure of the JSON is different, there are too many instances, or a
+            value is not a finite number.
     """
     try:
         content = json.loads(body)
@@ -85,64 +90,66 @@ def read_instances(body, symbols, max_batch, missing=("history",)):
     if not isinstance(instances, list) or not instances:
         raise RequestError('the body must be {"instances": [history, ...]}, with at least one.')
     if len(instances) > max_batch:
-        raise RequestError(f"at most {max_batch} instances a request, got {len(instances)}.", 413)
+        raise RequestError(
+            f"a request can have at most {max_batch} instances, got {len(instances)}.", 413
+        )
     instances = [x if isinstance(x, dict) else {"history": x} for x in instances]
     for number, instance in enumerate(instances):
         unknown = sorted(set(instance) - set(symbols))
         if unknown:
             known = ", ".join(map(repr, symbols))
-            raise RequestError(f"instance {number} has {unknown[0]!r}, inputs are {known}.")
+            raise RequestError(f"instance {number} has {unknown[0]!r}, the inputs are {known}.")
     return {key: _array(instances, key, symbol, key in missing) for key, symbol in symbols.items()}
 
 
 def _array(instances, key, symbol, may_miss):
-    """One input of all instances as an array; null is NaN where values may miss, or refused."""
+    """Return one input of all instances as an array, with NaN for null if values may be missing."""
     shape = tuple(symbol.shape[1:])
     rows = []
     for number, instance in enumerate(instances):
         if key not in instance:
             raise RequestError(f"instance {number} has no {key!r}.")
-        where = f"{key!r} of instance {number}"
+        subject = f"{key!r} of instance {number}"
         try:
             row = np.array(instance[key], "float64")
         except (TypeError, ValueError, OverflowError):
             row = None
-        # NumPy also takes texts and booleans for numbers.
+        # Strings and booleans are refused, although NumPy converts them to numbers.
         if row is None or not _is_numeric(instance[key]):
-            raise RequestError(f"{where} must be an array of numbers {shape}.")
+            raise RequestError(f"{subject} must be an array of numbers {shape}.")
         if row.shape != shape:
-            raise RequestError(f"{where} must have shape {shape}, got {row.shape}.")
+            raise RequestError(f"{subject} must have shape {shape}, got {row.shape}.")
         if np.isinf(row).any() or (np.isnan(row).any() and not may_miss):
-            raise RequestError(f"{where} must be finite.")
+            raise RequestError(f"{subject} must be finite.")
         if np.isnan(row).all():
-            raise RequestError(f"{where} has no value.")
+            raise RequestError(f"{subject} has no value.")
         if "int" in symbol.dtype and (row != np.rint(row)).any():
-            raise RequestError(f"{where} must be integers.")
+            raise RequestError(f"{subject} must be integers.")
         rows.append(row)
     array = np.stack(rows)
     if np.abs(array).max(initial=0.0, where=np.isfinite(array)) > LARGEST:
-        raise RequestError(f"{key!r} holds numbers that float32 does not.")
+        raise RequestError(f"{key!r} contains numbers beyond the range of float32.")
     return array if key == "history" else array.astype(symbol.dtype)
 
 
 def _is_numeric(value):
-    """Whether nested lists hold numbers and null alone."""
+    """Return whether nested lists contain only numbers and null."""
     if isinstance(value, list):
         return all(map(_is_numeric, value))
     return value is None or type(value) in (int, float)
 
 
 def json_rows(outputs):
-    """A model's outputs as TensorFlow Serving's rows.
+    """Convert a model's outputs to the rows of TensorFlow Serving.
 
     Args:
-        outputs: dict of arrays `(batch, ...)`, "forecast" among them.
+        outputs: Dict of arrays `(batch, ...)`, including "forecast".
 
     Returns:
-        List of nested lists of one output, or of dicts of several.
+        List of nested lists if there is one output, otherwise list of dicts.
 
     Raises:
-        RequestError: a forecast outside of what float64 holds.
+        RequestError: If a forecast exceeds the range of float64.
     """
     for number, rows in enumerate(zip(*outputs.values(), strict=True)):
         if not all(np.isfinite(row).all() for row in rows):

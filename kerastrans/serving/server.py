@@ -1,4 +1,4 @@
-"""The server process: a socket on this machine, and uvicorn."""
+"""Server process of the service: a socket on this machine, and uvicorn."""
 
 import functools
 import socket
@@ -22,19 +22,19 @@ def serve(
     """Serve a trained forecaster until interrupted.
 
     Args:
-        forecaster: `kerastrans.Forecaster`, trained.
-        name: str, of the model in the routes.
-        host: address to listen on; by default only this machine reaches it.
-        port: int; 0 for any that is free.
-        max_connections: int; a further one takes the place of the oldest that has not sent a
-            whole request.
-        hosts: names under which others reach this machine, besides `host`.
-        **limits: of `create_app`: max_batch, max_bytes, body_timeout.
+        forecaster: Trained `kerastrans.Forecaster`.
+        name: str, name of the model in the routes.
+        host: str, address to listen on; by default it can only be reached from this machine.
+        port: int, port to listen on; 0 for any free port.
+        max_connections: int, maximum number of connections. An additional one replaces the oldest
+            one that has not sent a complete request.
+        hosts: Names that clients use for this machine, in addition to `host`.
+        **limits: Arguments of `create_app`: max_batch, max_bytes, body_timeout.
 
     Raises:
-        ImportError: the extra `serve` is missing.
-        ValueError: no port, host or name, or a limit below 1.
-        OSError: the port is in use, or the host is not this machine's.
+        ImportError: If the extra `serve` is not installed.
+        ValueError: If the port, host or name is invalid, or a limit is below 1.
+        OSError: If the port is in use, or the host is not an address of this machine.
 
     Example:
         >>> from kerastrans import presets
@@ -51,15 +51,15 @@ def serve(
 
 
 def create_server(app, max_connections=MAX_CONNECTIONS):
-    """The uvicorn server of an application, whose connections are limited.
+    """Create the uvicorn server of an application, with a limit on its connections.
 
     Args:
-        app: of `create_app`.
+        app: Application returned by `create_app`.
         max_connections: int, see `serve`.
 
     Raises:
-        ImportError: the extra `serve` is missing.
-        ValueError: a limit below 1.
+        ImportError: If the extra `serve` is not installed.
+        ValueError: If the limit is below 1.
     """
     uvicorn = import_extra("uvicorn", "the service", "serve")
     from kerastrans.serving.connections import LimitedConnection
@@ -71,10 +71,10 @@ def create_server(app, max_connections=MAX_CONNECTIONS):
 
 
 def check_address(host, port):
-    """Raise ValueError unless these are a host's name or address, and a port.
+    """Raise ValueError unless the host is a name or an address and the port is valid.
 
     Args:
-        host: str; empty would mean every address of this machine.
+        host: str. An empty str is refused, because it would mean every address of this machine.
         port: int from 0 to 65535.
     """
     if not isinstance(host, str) or not host:
@@ -84,6 +84,7 @@ def check_address(host, port):
 
 
 def _listen(host, port):
+    """Return a listening socket."""
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -92,6 +93,6 @@ def _listen(host, port):
     except OSError as error:
         listening.close()
         raise OSError(
-            f"cannot listen on {host}:{port}: {error.strerror}; give another port."
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another port."
         ) from None
     return listening

@@ -1,4 +1,4 @@
-"""A CSV of series, forecast: the service's answer to people and spreadsheets."""
+"""Forecasts of the series in a CSV, for people and spreadsheets."""
 
 import io
 
@@ -10,32 +10,32 @@ from kerastrans.serving.requests import LARGEST, RequestError
 
 
 def forecast_csv(forecaster, body):
-    """The forecast after the end of the series of a CSV, long or wide.
+    """Forecast the steps after the end of the series in a long or wide CSV.
 
-    With covariates that are known ahead, the last rows of each series, those without a value of it,
-    are the steps to come.
+    If the model has covariates that are known in advance, the last rows of each series, which have
+    no value of the series, are the steps to forecast.
 
     Args:
-        forecaster: `kerastrans.Forecaster`, trained.
+        forecaster: Trained `kerastrans.Forecaster`.
         body: bytes of the CSV.
 
     Returns:
-        Dict of two tables, each a dict of columns: the end of the "history", a column for each
+        Dict of two tables, each a dict of columns: the end of the "history", with one column per
         series, and the "forecast".
 
     Raises:
-        RequestError: no such table, or one that the forecaster refuses.
+        RequestError: If the CSV cannot be read, or the forecaster refuses it.
     """
     covariates = [*forecaster.config.past, *forecaster.config.future]
     try:
         with io.TextIOWrapper(io.BytesIO(body), encoding="utf-8") as file:
             frame = read_csv(file, covariates=covariates)
         if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
-            raise ValueError("the CSV holds numbers that float32 does not.")
+            raise ValueError("the CSV contains numbers beyond the range of float32.")
         is_long = ID in frame.columns
         targets = [TARGET] if is_long else [c for c in frame.columns if c not in covariates]
         if forecaster.fitted.channels is None and len(targets) > 1:
-            raise ValueError("a model of single series takes one column of values.")
+            raise ValueError("a model of single series requires a single column of values.")
         future = None
         if forecaster.config.future:
             frame, future = _split(frame, targets)
@@ -54,9 +54,10 @@ def forecast_csv(forecaster, body):
 
 
 def _split(frame, targets):
-    """The rows up to the last known value of each series, and the rows after it."""
+    """Split a frame into the rows up to the last known value of each series, and the rows after."""
     is_long = ID in frame.columns
     frame = frame.sort_values([ID, TIME], ignore_index=True) if is_long else frame
+    # From the end, a row is past once a known value has been met.
     known = frame[targets].notna().any(axis=1)[::-1]
     is_past = (known.groupby(frame[ID]).cummax() if is_long else known.cummax())[::-1]
     return frame[is_past], frame[~is_past].drop(columns=targets)

@@ -1,4 +1,4 @@
-"""Checks of the contracts, for our own models and for those that users write."""
+"""Contract checks for models and forecasters, including custom ones."""
 
 from kerastrans.utils.lazy import names_of
 

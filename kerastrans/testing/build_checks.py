@@ -1,4 +1,4 @@
-"""Checks of how a model is built and kept: its sizes, seeds, files and precisions."""
+"""Checks of how a model is built, saved and loaded: sizes, seeds, files and precisions."""
 
 import tempfile
 import warnings
@@ -14,17 +14,18 @@ from kerastrans.testing.reports import NotApplicable
 
 
 def check_contract(case):
-    """The model is functional; its inputs and its output are those of the contract."""
+    """Check that the model is functional, with the inputs and the output of the contract."""
     _check_contract(case.model, case.sizes)
 
 
 def _check_contract(model, sizes):
+    """Check the contract of the registry, unless the model reads tokens."""
     if not isinstance(model, keras.Function) or "int" not in history_input(model).dtype:
         registry.check_contract(model, **sizes)
 
 
 def check_other_sizes(case):
-    """Another context, horizon and number of channels give a model of these sizes."""
+    """Check that other sizes are respected: context, horizon and number of channels."""
     context_length, prediction_length, num_channels = case.sizes.values()
     sizes = {
         "context_length": context_length + 1,
@@ -35,7 +36,7 @@ def check_other_sizes(case):
 
 
 def check_invalid_sizes(case):
-    """A size that is no integer of at least 1 is refused by name."""
+    """Check that a size that is not an integer of at least 1 is refused by name."""
     for argument in case.sizes:
         for value in (0, -1, 2.5):
             try:
@@ -49,7 +50,7 @@ def check_invalid_sizes(case):
 
 
 def check_input_names(case):
-    """The inputs are those that the registry lists, and perhaps covariates."""
+    """Check that the inputs are those listed in the registry, except for covariates."""
     if case.input_names is None:
         raise NotApplicable("the model is not in the registry")
     names = [symbol.name for symbol in case.model.inputs]
@@ -59,18 +60,18 @@ def check_input_names(case):
 
 
 def check_seed(case):
-    """The same seed gives the same weights, and two calls the same forecast."""
+    """Check that a seed determines the weights, and that two calls return the same forecast."""
     inputs = case.inputs()
     if not np.array_equal(case.outputs(inputs), case.outputs(inputs)):
         raise AssertionError("two calls on the same inputs return different forecasts")
     first, second = case.build(seed=3), case.build(seed=3)
     for one, other in zip(first.weights, second.weights, strict=True):
         if not np.array_equal(one.numpy(), other.numpy()):
-            raise AssertionError(f"{one.path} differs between two models of one seed")
+            raise AssertionError(f"{one.path} differs between two models with the same seed")
 
 
 def check_reload(case):
-    """A model file, read in safe mode, forecasts the same."""
+    """Check that a model returns the same forecast after saving and loading in safe mode."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.keras"
         case.model.save(path)
@@ -80,16 +81,17 @@ def check_reload(case):
 
 
 def check_float16(case):
-    """In mixed float16 the forecast is float32, finite and near that of float32."""
+    """Check that in mixed float16 the forecast is float32, finite and close to that in float32."""
     _check_mixed(case, "mixed_float16", 0.02)
 
 
 def check_bfloat16(case):
-    """In mixed bfloat16 the forecast is float32, finite and near that of float32."""
+    """Check that in mixed bfloat16 the forecast is float32, finite and close to float32's."""
     _check_mixed(case, "mixed_bfloat16", 0.1)
 
 
 def _check_mixed(case, policy, tolerance):
+    """Check the forecast in a mixed dtype policy; the tolerance is relative to its RMS."""
     case.require_numbers()
     with precision(policy):
         model = case.rebuild()
@@ -108,9 +110,9 @@ def _check_mixed(case, policy, tolerance):
 
 
 def check_float64(case):
-    """The forecast is within rounding of that of the same model in float64."""
+    """Check that the forecast equals that of the same model in float64, except for rounding."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # JAX says what is found out here
+        warnings.simplefilter("ignore")  # JAX warns if it has no float64, which is tested below
         exact = keras.ops.ones((), "float64")
     if keras.backend.standardize_dtype(exact.dtype) != "float64":
         raise NotApplicable(f"{keras.backend.backend()} has no float64 here")

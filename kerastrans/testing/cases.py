@@ -1,4 +1,4 @@
-"""The model that a battery of checks looks at, and how it is built and called."""
+"""The model under test, and how it is built and called."""
 
 import contextlib
 import functools
@@ -20,11 +20,13 @@ BATCH = 3
 
 
 class ModelCase:
-    """A model under test, with what is claimed of it.
+    """A model under test, with the properties claimed for it.
 
     Attributes:
-        sizes: dict of context_length, prediction_length and num_channels.
-        equivariance, mixes_channels, input_names: claims, None for what nobody claims.
+        sizes: Dict of context_length, prediction_length and num_channels.
+        equivariance: Claimed equivariance, see `check_model`; None if nothing is claimed.
+        mixes_channels: Claimed dependence on other channels; None if nothing is claimed.
+        input_names: Names of the inputs in the registry; None if the model is not in it.
     """
 
     def __init__(self, build, sizes, hyperparameters, equivariance, mixes_channels):
@@ -45,18 +47,18 @@ class ModelCase:
             self.input_names = architecture.inputs
 
     def build(self, seed=1, **sizes):
-        """A new model with the weights of this seed; other sizes by name."""
+        """Build a new model with the weights of this seed, and other sizes if given by name."""
         if self._built is not None:
-            raise NotApplicable("the model came built: give a function that builds it")
+            raise NotApplicable("the model is already built: pass a function that builds it")
         with seeded(seed):
             return self._build(**{**self.sizes, **sizes}, **self._hyperparameters)
 
     @functools.cached_property
     def model(self):
-        """The model that the checks share; no check changes it.
+        """The model that the checks share and do not change.
 
-        A model that is built here has no weight at its first value: zeros and ones would hide
-        what they do.
+        If the model is built here, all weights are changed from their initial values, because
+        zeros and ones could hide errors.
         """
         if self._built is not None:
             return self._built
@@ -68,53 +70,54 @@ class ModelCase:
         return model
 
     def copy(self):
-        """A model of the same graph and weights that may be changed."""
-        with seeded(1):  # its dropout
+        """Return a model with the same graph and weights that may be changed."""
+        with seeded(1):  # for the seeds of dropout layers
             model = keras.models.clone_model(self.model)
         model.set_weights(self.model.get_weights())
         return model
 
     def rebuild(self):
-        """The model in the present dtype policy, with the same weights."""
+        """Build the model in the current dtype policy, with the same weights."""
         model = self.build()
         model.set_weights(self.model.get_weights())
         return model
 
     @property
     def is_autoregressive(self):
-        """Whether the model reads its own forecasts, see `kerastrans.generate`."""
+        """True if the model is fed with its own forecasts, see `kerastrans.generate`."""
         return is_autoregressive(self.model)
 
     @property
     def history_name(self):
-        """Name of the input that holds the history."""
+        """Name of the input that receives the history."""
         return history_input(self.model).name
 
     def require_numbers(self):
-        """Raise `NotApplicable` for a model of tokens."""
+        """Raise `NotApplicable` if the model reads tokens."""
         if "int" in history_input(self.model).dtype:
             raise NotApplicable("the model reads tokens, not numbers")
 
     def inputs(self, count=BATCH, seed=0):
-        """Dict of example inputs by name."""
+        """Return a dict of example inputs by name."""
         return example_inputs(self.model, count, self.sizes["prediction_length"], seed)
 
     def forecast(self, inputs, model=None):
-        """Point forecasts `(batch, time, num_channels)` as a NumPy array."""
+        """Return the point forecasts `(batch, time, num_channels)` as a NumPy array."""
         outputs = self.outputs(inputs, model)
         return heads.of(self.model).point(outputs) if outputs.ndim == 4 else outputs
 
     def outputs(self, inputs, model=None):
-        """What the model returns, as a NumPy array."""
+        """Return the output of the model as a NumPy array."""
         model = self.model if model is None else model
         outputs = model(arrange(model, inputs), training=False)
         return keras.ops.convert_to_numpy(outputs)
 
 
 def arrange(model, inputs):
-    """Arrays by name in the structure in which the model was given its inputs.
+    """Return arrays in the nested structure of the model's inputs.
 
-    One input alone may have any name: Keras gives a loaded model another where it had none.
+    A single input is matched whatever its name, because Keras renames an unnamed input when it
+    loads a model.
     """
     (first, *rest) = inputs.values()
     if not rest:
@@ -123,7 +126,7 @@ def arrange(model, inputs):
 
 
 def assert_close(actual, expected, tolerance, what):
-    """Raise AssertionError where arrays differ by more than `tolerance` of their largest value."""
+    """Raise AssertionError if arrays differ by more than `tolerance` times the largest value."""
     size = max(np.abs(expected).max(), 1e-30)
     difference = np.abs(np.asarray(actual, "float64") - expected).max() / size
     if not difference <= tolerance:
@@ -134,7 +137,7 @@ def assert_close(actual, expected, tolerance, what):
 
 @contextlib.contextmanager
 def generators_kept():
-    """Give Python's and NumPy's global generators their states back in the end."""
+    """Restore the states of Python's and NumPy's global generators at the end."""
     states = random.getstate(), np.random.get_state()
     try:
         yield
@@ -145,7 +148,7 @@ def generators_kept():
 
 @contextlib.contextmanager
 def precision(policy, floatx="float32"):
-    """Build models in another dtype policy for a while."""
+    """Build models in another dtype policy inside this context."""
     before = keras.config.dtype_policy(), keras.config.floatx()
     keras.config.set_floatx(floatx)
     keras.config.set_dtype_policy(policy)

@@ -1,16 +1,16 @@
-"""Small inputs of the shapes that a model declares."""
+"""Small example inputs with the shapes that a model declares."""
 
 import numpy as np
 
 
 def example_windows(count, length, num_channels, seed=0):
-    """Smooth windows: a wave of period 6, a random walk and noise.
+    """Return smooth windows: the sum of a wave of period 6, a random walk and noise.
 
     Args:
-        count: int, windows.
-        length: int, steps.
-        num_channels: int, values at each step.
-        seed: int, of the phases, the walk and the noise.
+        count: int, number of windows.
+        length: int, number of steps.
+        num_channels: int, number of values at each step.
+        seed: int, seed of the phases, the walk and the noise.
 
     Returns:
         float32 array `(count, length, num_channels)`.
@@ -27,16 +27,17 @@ def example_windows(count, length, num_channels, seed=0):
 
 
 def example_inputs(model, count, num_steps, seed=0):
-    """Arrays for every input of a functional model.
+    """Return example arrays for every input of a functional model.
 
-    Numbers are `example_windows`, covariates are 0 and 1, which numbers and categories both take,
-    tokens are 1 to 3, and one integer a window counts from 1: a position or a valid length.
+    Numeric inputs are `example_windows`. Covariates are 0 or 1, which is valid for numbers and
+    categories. Tokens are 1 to 3. An input with one integer per window, which is a position or a
+    valid length, counts from 1.
 
     Args:
-        model: functional Keras model.
-        count: int, windows.
-        num_steps: int, for axes of any length, such as those of decoder inputs.
-        seed: int.
+        model: Functional Keras model.
+        count: int, number of windows.
+        num_steps: int, length of axes of variable length, such as those of decoder inputs.
+        seed: int, seed of the random numbers.
 
     Returns:
         Dict of input name -> array `(count, ...)`.

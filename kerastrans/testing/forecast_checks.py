@@ -1,4 +1,4 @@
-"""Checks of what a model forecasts, whatever its weights."""
+"""Checks of a model's forecasts that hold for any weights."""
 
 import keras
 import numpy as np
@@ -11,7 +11,7 @@ SHIFT, SCALE = np.float32(7.0), np.float32(40.0)
 
 
 def check_finite(case):
-    """The forecasts are finite, and float32."""
+    """Check that the forecasts are finite and in the default float type."""
     outputs = case.outputs(case.inputs())
     if outputs.dtype != keras.config.floatx():
         raise AssertionError(f"the output is {outputs.dtype}, expected {keras.config.floatx()}")
@@ -20,7 +20,7 @@ def check_finite(case):
 
 
 def check_batch(case):
-    """A window's forecast does not depend on the other windows of the batch."""
+    """Check that a window's forecast does not depend on the other windows of the batch."""
     inputs, others = case.inputs(), case.inputs(seed=9)
     for name, array in others.items():
         array[0] = inputs[name][0]
@@ -28,7 +28,7 @@ def check_batch(case):
 
 
 def check_causality(case):
-    """A later decoder input changes no earlier output."""
+    """Check that a decoder input does not change earlier outputs."""
     if not case.is_autoregressive:
         raise NotApplicable("the model returns the whole horizon at once")
     inputs = case.inputs()
@@ -42,10 +42,10 @@ def check_causality(case):
 
 
 def check_padding(case):
-    """What follows a sequence's valid length changes nothing."""
+    """Check that values after a sequence's valid length do not change the output."""
     lengths = [x.name for x in case.model.inputs if x.name.endswith("lengths")]
     if not lengths:
-        raise NotApplicable("no input holds valid lengths")
+        raise NotApplicable("no input contains valid lengths")
     inputs = case.inputs()
     name = lengths[0].removesuffix("_lengths")
     changed = {**inputs, name: inputs[name].copy()}
@@ -55,14 +55,14 @@ def check_padding(case):
 
 
 def check_channels(case):
-    """Channels are mixed just where the model is said to mix them."""
+    """Check that channels depend on each other if and only if this is claimed."""
     case.require_numbers()
     if case.mixes_channels is None:
         raise NotApplicable("mixes_channels was not given")
     if case.sizes["num_channels"] == 1:
-        raise NotApplicable("there is one channel")
+        raise NotApplicable("the model has a single channel")
     if case.is_autoregressive:
-        raise NotApplicable("the decoder input is a second way for a channel to enter")
+        raise NotApplicable("channels also enter through the decoder input")
     inputs = case.inputs()
     changed = {name: array.copy() for name, array in inputs.items()}
     history = changed[case.history_name]
@@ -70,7 +70,7 @@ def check_channels(case):
     before, after = case.forecast(inputs), case.forecast(changed)
     differences = np.abs(after - before).max(axis=(0, 1)) / np.abs(before).max()
     if not differences[0] > 1e-4:
-        raise AssertionError("a channel's forecast does not depend on the channel")
+        raise AssertionError("a channel's forecast does not depend on that channel")
     if (differences[1:].max() > 1e-6) != case.mixes_channels:
         verb = "does not change" if case.mixes_channels else "changes"
         raise AssertionError(
@@ -79,7 +79,7 @@ def check_channels(case):
 
 
 def check_equivariance(case):
-    """A window that is shifted or scaled has the shifted or scaled forecast, where claimed."""
+    """Check that shifting or scaling a window does the same to its forecast, if claimed."""
     case.require_numbers()
     if case.equivariance is None:
         raise NotApplicable("equivariance was not given")
@@ -87,24 +87,24 @@ def check_equivariance(case):
     claims_shift = case.equivariance in ("shift", "affine")
     if (shifted < 2e-3) != claims_shift:
         raise AssertionError(
-            f"equivariance={case.equivariance!r}, but shifting the window by {SHIFT} moves the "
-            f"forecast by {SHIFT} up to {shifted:.0e} of its size"
+            f"equivariance={case.equivariance!r}, but if the window is shifted by {SHIFT}, the "
+            f"forecast differs from the shifted one by {shifted:.0e} of its size"
         )
     if case.equivariance in ("scale", "affine") and not scaled < 2e-3:
         raise AssertionError(
-            f"equivariance={case.equivariance!r}, but scaling the window scales the forecast up "
-            f"to {scaled:.0e} of its size"
+            f"equivariance={case.equivariance!r}, but if the window is scaled, the forecast "
+            f"differs from the scaled one by {scaled:.0e} of its size"
         )
 
 
 def check_missing(case):
-    """A history with missing values has a finite forecast, as equivariant as that of a whole one.
+    """Check that a history with missing values has a finite and equally equivariant forecast.
 
-    Its first steps are missing, as before a short series, and some others.
+    The first steps are missing, as at the beginning of a series, and some others.
     """
     case.require_numbers()
     if not takes_missing(case.model):
-        raise NotApplicable("the model takes no NaN for a missing value: it is given 0")
+        raise NotApplicable("the model does not accept NaN for missing values and receives 0")
     inputs = case.inputs()
     history = inputs[case.history_name] = inputs[case.history_name].copy()
     history[0, : history.shape[1] // 2] = np.nan
@@ -114,13 +114,13 @@ def check_missing(case):
         raise AssertionError(f"{np.mean(~np.isfinite(outputs)):.0%} of the output is not finite")
     shifted, scaled = _changes(case, inputs)
     if case.equivariance in ("shift", "affine") and not shifted < 2e-3:
-        raise AssertionError("with missing values, a shift of the window is not that of the output")
+        raise AssertionError("with missing values, shifting the window does not shift the output")
     if case.equivariance in ("scale", "affine") and not scaled < 2e-3:
-        raise AssertionError("with missing values, the window's scale is not that of the output")
+        raise AssertionError("with missing values, scaling the window does not scale the output")
 
 
 def _changes(case, inputs):
-    """How far a shifted and a scaled window are from shifting and scaling the forecast."""
+    """Return the relative errors of the forecasts of a shifted and of a scaled window."""
     before = case.forecast(inputs)
     size = np.abs(before).max()
     numbers = {case.history_name}

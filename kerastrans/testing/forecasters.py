@@ -1,4 +1,4 @@
-"""The contract of a forecaster, as a tool: for the options and the data that you use."""
+"""Contract checks of a forecaster, with the user's options and data."""
 
 import functools
 import inspect
@@ -39,8 +39,10 @@ class ForecasterCase:
     """A forecaster under test, and its data.
 
     Attributes:
-        untrained: the forecaster as it was given, which no check trains.
-        frame, static, future: data, see `Forecaster.fit` and `Forecaster.predict`.
+        untrained: The given forecaster, which the checks do not train.
+        frame: DataFrame of the series, see `Forecaster.fit`.
+        static: DataFrame of static covariates, or None.
+        future: DataFrame of future covariates, or None, see `Forecaster.predict`.
     """
 
     def __init__(self, forecaster, frame, static, future, fit_options):
@@ -51,11 +53,11 @@ class ForecasterCase:
 
     @property
     def given(self):
-        """List of the frames that there are."""
+        """List of the frames that were given."""
         return [x for x in (self.frame, self.static, self.future) if x is not None]
 
     def fit(self, forecaster=None, frame=None, callbacks=()):
-        """Train a clone of the forecaster, or the one given, on the frame."""
+        """Train `forecaster`, by default a clone of the given one, on `frame`."""
         forecaster = self.untrained.clone() if forecaster is None else forecaster
         frame = self.frame if frame is None else frame
         options = dict(self._fit_options)
@@ -64,52 +66,52 @@ class ForecasterCase:
 
     @functools.cached_property
     def trained(self):
-        """The trained forecaster that the checks share; no check changes it."""
+        """The trained forecaster that the checks share and do not change."""
         return self.fit()
 
     @functools.cached_property
     def forecast(self):
-        """What it predicts."""
+        """The forecast of the trained forecaster."""
         return self.predict(self.trained)
 
     def predict(self, forecaster, frame=None, future=None):
-        """Forecast with the static covariates, and the future ones where there are any."""
+        """Forecast with the static covariates, and with future covariates if there are any."""
         frame = self.frame if frame is None else frame
         future = self.future if future is None else future
         return forecaster.predict(frame, future=future, static=self.static)
 
     @functools.cached_property
     def backtested(self):
-        """Rows of two origins."""
+        """The backtest of the trained forecaster from two origins."""
         return self.backtest(self.trained)
 
     @functools.cached_property
     def refitted(self):
-        """Rows of two origins, of models that are trained there."""
+        """The backtest from two origins with models trained at these origins."""
         return self.backtest(self.untrained.clone(), refit=True)
 
     def backtest(self, forecaster, frame=None, refit=False):
-        """Forecasts from two origins; trained anew at each with `refit`."""
+        """Forecast from two origins; with `refit` a model is trained at each of them."""
         frame = self.frame if frame is None else frame
         options = {"refit": True, **self._fit_options} if refit else {}
         return forecaster.backtest(frame, windows=2, static=self.static, **options)
 
     def option(self, name):
-        """An option that the forecaster was made with."""
+        """Return a constructor option of the forecaster."""
         return getattr(self.untrained.config, name)
 
     @property
     def targets(self):
-        """Names of the columns that are forecast."""
+        """Names of the columns to forecast."""
         return target_columns(self.frame, [*self.option("past"), *self.option("future")])
 
     @property
     def is_long(self):
-        """Whether each row of the frame names its series."""
+        """True if the frame is long, with a series name in each row."""
         return is_long(self.frame)
 
     def reload(self, forecaster):
-        """The forecaster after a round trip through its folder."""
+        """Return the forecaster after saving and loading it."""
         with tempfile.TemporaryDirectory() as folder:
             forecaster.save(Path(folder) / "forecaster")
             return type(forecaster).load(Path(folder) / "forecaster")
@@ -118,26 +120,26 @@ class ForecasterCase:
 def check_forecaster(
     forecaster, frame, *, static=None, future=None, export=False, skip=(), **fit_options
 ):
-    """Check that a forecaster keeps its contract on these data, and report what does not hold.
+    """Check that a forecaster keeps its contract on the given data, and report failures.
 
-    Clones are trained, about ten times; the forecaster itself is left as it is. Every check runs,
-    whatever the others find. A frame of a few series and some two hundred steps is enough.
+    Clones are trained about ten times; the forecaster itself is not changed. Every check runs, even
+    if others fail. A frame of a few series with about two hundred steps is enough.
 
     Args:
-        forecaster: `kerastrans.Forecaster`, made from the name of an architecture.
-        frame: long or wide, as `Forecaster.fit` takes it.
-        static: frame of static covariates, one row a series.
-        future: frame of future covariates for the steps after each series, where there are any.
+        forecaster: `kerastrans.Forecaster` that was created with the name of an architecture.
+        frame: Long or wide DataFrame, as in `Forecaster.fit`.
+        static: DataFrame of static covariates with one row per series, or None.
+        future: DataFrame of future covariates for the steps after each series, or None.
         export: bool, whether to write and read a SavedModel too, which takes seconds.
-        skip: names of checks to leave out, as the report shows them.
-        **fit_options: of `Forecaster.fit`; one epoch by default.
+        skip: Names of the checks to skip, as shown in the report.
+        **fit_options: Arguments of `Forecaster.fit`; one epoch by default.
 
     Returns:
         A `CheckReport`.
 
     Raises:
-        TypeError: something that is no forecaster.
-        ValueError: an unknown check.
+        TypeError: If `forecaster` is not a `Forecaster`.
+        ValueError: If a check is unknown.
 
     Example:
         >>> from kerastrans import Forecaster, datasets
@@ -153,6 +155,6 @@ def check_forecaster(
         raise TypeError(f"forecaster must be a kerastrans.Forecaster, got {given.__name__}.")
     case = ForecasterCase(forecaster, frame, static, future, fit_options)
     with generators_kept(), warnings.catch_warnings():
-        # Rows that trained are scored on purpose, and so are series that are too short.
+        # Scoring training rows and series that are too short are intended here.
         warnings.simplefilter("ignore", UserWarning)
         return run_checks("forecaster", CHECKS, case, skip if export else {*skip, "export"})

@@ -1,4 +1,4 @@
-"""Long and wide frames alike: what comes after a cutoff, what is one series, what changes it."""
+"""Helpers that treat long and wide frames alike: rows after a cutoff, single series, changes."""
 
 import numpy as np
 import pandas as pd
@@ -9,17 +9,20 @@ KEYS = (ID, TIME, "cutoff", "y")
 
 
 def is_long(frame):
-    """Whether each row names its series; otherwise each column is a channel."""
+    """Return whether each row names its series; otherwise each column is a channel."""
     return ID in frame.columns
 
 
 def target_columns(frame, covariates):
-    """Names of the columns that are forecast."""
+    """Return the names of the columns to forecast."""
     return ["y"] if is_long(frame) else [c for c in frame.columns if c not in covariates]
 
 
 def changed(frame, columns, rows, function):
-    """A copy of the frame with `function` of the values of these columns, as floats, in `rows`."""
+    """Return a copy of the frame with `function` applied to these columns and rows.
+
+    Numeric columns become floats; the values of categories are replaced.
+    """
     frame = frame.copy()
     for column in columns:
         if frame[column].dtype.kind in "iuf":
@@ -33,12 +36,12 @@ def changed(frame, columns, rows, function):
 
 
 def is_after(frame, cutoffs, steps=0):
-    """Boolean array of the rows that follow each series' cutoff by more than `steps` rows.
+    """Return a bool array of the rows that follow each series' cutoff by more than `steps` rows.
 
     Args:
-        frame: long or wide.
-        cutoffs: Series of time stamps, by "unique_id".
-        steps: int.
+        frame: Long or wide DataFrame.
+        cutoffs: Series of time stamps, indexed by "unique_id".
+        steps: int, number of rows after the cutoff that are excluded.
     """
     if not is_long(frame):
         after = frame.index > cutoffs.iloc[0]
@@ -50,7 +53,7 @@ def is_after(frame, cutoffs, steps=0):
 
 
 def beginning(frame, count, stride):
-    """Every `stride`-th of the first `count` rows of each series."""
+    """Return every `stride`-th of the first `count` rows of each series."""
     if not is_long(frame):
         return frame.sort_index().head(count)[::stride]
     frame = frame.sort_values([ID, TIME])
@@ -59,12 +62,12 @@ def beginning(frame, count, stride):
 
 
 def one_series(frame, name):
-    """The rows of one series of a long frame."""
+    """Return the rows of one series of a long frame."""
     return frame[frame[ID] == name]
 
 
 def values(rows):
-    """Forecasts and intervals of a frame of rows, indexed by series, time and cutoff, sorted."""
+    """Return forecasts and intervals, indexed by series, time and cutoff, and sorted."""
     keys = [key for key in (ID, TIME, "cutoff") if key in rows.columns]
     return rows.set_index(keys).drop(columns="y", errors="ignore").sort_index()
 
@@ -80,9 +83,11 @@ def assert_rows_close(actual, expected, tolerance, what):
             f"{what} has columns {list(actual.columns)}, expected {list(expected.columns)}"
         )
     if not actual.index.equals(expected.index):
-        raise AssertionError(f"{what} has {len(actual)} rows, expected {len(expected)} others")
+        raise AssertionError(
+            f"{what} has {len(actual)} rows, which differ from the {len(expected)} expected"
+        )
     if not np.array_equal(actual.isna(), expected.isna()):
-        raise AssertionError(f"{what} has values missing at other places")
+        raise AssertionError(f"{what} has missing values in other places than expected")
     size = expected.abs().max(axis=1).groupby(level=ID).transform("max").clip(lower=1e-30)
     difference = (actual - expected).abs().max(axis=1) / size
     if not (difference.fillna(0.0) <= tolerance).all():
@@ -94,26 +99,26 @@ def assert_rows_close(actual, expected, tolerance, what):
 
 
 def windows_of(frame, columns, context_length):
-    """Last `context_length` values of each series, NaN before a short one.
+    """Return the last `context_length` values of each series, with NaN before short series.
 
     Returns:
-        Dict of the name of each series of a long frame, or None for a wide one, -> float64 array
-        `(context_length, num_channels)`.
+        Dict from the name of each series of a long frame, or from None for a wide frame, to a
+        float64 array `(context_length, num_channels)`.
     """
     if not is_long(frame):
         parts = {None: frame.sort_index()}
     else:
         parts = {name: part.sort_values(TIME) for name, part in frame.groupby(ID)}
-    found = {}
+    windows = {}
     for name, part in parts.items():
         window = part[columns].to_numpy("float64")[-context_length:]
         missing = np.full((context_length - len(window), window.shape[1]), np.nan)
-        found[name] = np.concatenate([missing, window])
-    return found
+        windows[name] = np.concatenate([missing, window])
+    return windows
 
 
 def has_gaps(frame):
-    """Whether a series lacks rows between its first and its last, as far as its steps tell."""
+    """Return whether rows are missing inside a series, judged by its median step."""
     times = [part for _, part in frame.groupby(ID)[TIME]] if is_long(frame) else [frame.index]
     steps = [pd.Series(x).sort_values().diff().dropna() for x in times]
     return any((x > 1.5 * x.median()).any() for x in steps)

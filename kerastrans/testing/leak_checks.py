@@ -1,4 +1,4 @@
-"""Checks of what a forecast may depend on: the past of its own series, and no more."""
+"""Checks that a forecast depends only on the past of its series."""
 
 import numpy as np
 import pandas as pd
@@ -9,74 +9,76 @@ from kerastrans.testing.frames import assert_rows_close
 from kerastrans.testing.reports import NotApplicable
 
 TOLERANCE = 1e-5
-# Times the value, plus as much. What trains on the later rows, or takes them as they are, would
-# diverge or overflow, and twice a count is still a count.
+# Values are replaced by (1 + value) times this factor. A model that trains on later rows, or reads
+# them unscaled, would diverge or overflow with the first factor; the second keeps counts small.
 PERTURBATION, SMALL_PERTURBATION = 1e6, 2.0
 
 
 def check_predict(case):
-    """A forecast has `prediction_length` later rows a series, finite and with ordered bounds."""
+    """Check that a forecast has the right rows, finite values and ordered bounds."""
     rows = case.forecast
     num_steps = case.untrained.prediction_length
     if not (rows.groupby(ID).size() == num_steps).all():
-        raise AssertionError(f"a series has other than {num_steps} rows")
+        raise AssertionError(f"a series does not have {num_steps} rows")
     table = frames.values(rows)
     if not np.isfinite(table.to_numpy("float64")).all():
-        raise AssertionError(f"{np.mean(~np.isfinite(table.to_numpy())):.0%} is not finite")
+        share = np.mean(~np.isfinite(table.to_numpy()))
+        raise AssertionError(f"{share:.0%} of the forecast is not finite")
     for low in (column for column in table.columns if "lo-" in column):
         if (table[low] > table[low.replace("lo-", "hi-")]).any():
             raise AssertionError(f"{low} is above its upper bound")
     last = case.frame.groupby(ID)[TIME].max() if case.is_long else case.frame.index.max()
     first = rows.groupby(ID)[TIME].min()
     if not (first > (last.loc[first.index] if case.is_long else last)).all():
-        raise AssertionError("a forecast begins before its series has ended")
+        raise AssertionError("a forecast begins before the end of its series")
 
 
 def check_order(case):
-    """The order of the rows does not matter."""
+    """Check that the order of the rows does not matter."""
     shuffled = case.frame.sample(frac=1, random_state=0)
     actual = case.predict(case.trained, shuffled)
     assert_rows_close(actual, case.forecast, TOLERANCE, "the forecast of shuffled rows")
 
 
 def check_neighbours(case):
-    """A series has the same forecast alone and among others."""
+    """Check that a series' forecast does not depend on the other series in the frame."""
     names = case.forecast[ID].unique()
     if not case.is_long or len(names) == 1:
-        raise NotApplicable("the frame holds one series")
+        raise NotApplicable("the frame contains a single series")
     for name in (names[0], names[-1]):
         future = None if case.future is None else frames.one_series(case.future, name)
-        alone = case.predict(case.trained, frames.one_series(case.frame, name), future)
-        among = frames.one_series(case.forecast, name)
-        assert_rows_close(alone, among, TOLERANCE, "the forecast of a series alone")
+        separate = case.predict(case.trained, frames.one_series(case.frame, name), future)
+        together = frames.one_series(case.forecast, name)
+        assert_rows_close(separate, together, TOLERANCE, "the forecast of a single series")
 
 
-def _perturbed(case, cutoffs, size):
-    """The frame with other values after the cutoffs, in all columns that must not be known."""
-    known_ahead = case.option("future")
+def _change_later_rows(case, cutoffs, size):
+    """Return the frame with other values after the cutoffs in all columns unknown by then."""
+    future_columns = case.option("future")
     columns = [*case.targets, *case.option("past")]
     rows = frames.is_after(case.frame, cutoffs)
     frame = frames.changed(case.frame, columns, rows, lambda x: size * (1 + x))
-    # What is known ahead is known for the horizon, and no further.
+    # Future covariates are known up to the horizon, and change only after it.
     rows = frames.is_after(case.frame, cutoffs, case.untrained.prediction_length)
-    return frames.changed(frame, known_ahead, rows, lambda x: size * (1 + x))
+    return frames.changed(frame, future_columns, rows, lambda x: size * (1 + x))
 
 
 def _check_later_rows(case, before, backtest, size):
+    """Check that the forecasts from the first origins stay the same if later rows change."""
     cutoffs = before.groupby(ID)["cutoff"].min()
-    after = backtest(_perturbed(case, cutoffs, size))
+    after = backtest(_change_later_rows(case, cutoffs, size))
     first = [rows[rows["cutoff"] == rows[ID].map(cutoffs)] for rows in (after, before)]
     assert_rows_close(*first, TOLERANCE, "a forecast from before the change")
 
 
 def check_later_rows(case):
-    """Nothing after an origin changes the forecast from it."""
+    """Check that rows after an origin do not change the forecast from it."""
     size = SMALL_PERTURBATION if case.option("scaler").is_identity else PERTURBATION
     _check_later_rows(case, case.backtested, lambda x: case.backtest(case.trained, x), size)
 
 
 def check_later_rows_when_refitting(case):
-    """Nothing after an origin changes the forecast of the model that is trained before it."""
+    """Check that rows after an origin do not change a model that is trained before it."""
     _check_later_rows(
         case,
         case.refitted,
@@ -85,10 +87,10 @@ def check_later_rows_when_refitting(case):
     )
 
 
-def _by_hand(case, cutoffs, forecaster=None):
-    """Forecast from the rows up to the cutoffs, by the forecaster given or one trained on them."""
+def _predict_from(case, cutoffs, forecaster=None):
+    """Forecast from the rows up to the cutoffs, with a model trained on them if none is given."""
     frame = case.frame
-    if case.is_long:  # a series that is too short for a backtest trains no model either
+    if case.is_long:  # series that are too short for a backtest are not used for training either
         frame = frame[frame[ID].isin(cutoffs.index)]
     rows = frames.is_after(frame, cutoffs)
     before, after = frame[~rows], frame[rows]
@@ -100,51 +102,51 @@ def _by_hand(case, cutoffs, forecaster=None):
     if not future:
         return forecaster.predict(before, static=case.static)
     keys = [ID, TIME] if case.is_long else []
-    later = after[keys + list(future)]
-    return forecaster.predict(before, future=later, static=case.static)
+    future_rows = after[keys + list(future)]
+    return forecaster.predict(before, future=future_rows, static=case.static)
 
 
 def _each_cutoff(rows):
-    """Pairs of the cutoffs of each series and the rows from there, origin by origin."""
+    """Yield the cutoffs of all series and the rows that follow them, one origin after another."""
     origin = rows.groupby(ID)["cutoff"].rank(method="dense").astype(int)
     for _, part in rows.groupby(origin):
         yield part.groupby(ID)["cutoff"].first(), part.drop(columns=["cutoff", "y"])
 
 
 def check_backtest(case):
-    """A backtest's rows are what `predict` says of the rows up to each cutoff."""
+    """Check that a backtest equals `predict` on the rows up to each cutoff."""
     for cutoffs, rows in _each_cutoff(case.backtested):
-        actual = _by_hand(case, cutoffs, case.trained)
+        actual = _predict_from(case, cutoffs, case.trained)
         assert_rows_close(rows, actual, TOLERANCE, "the backtest")
 
 
 def check_refit(case):
-    """`backtest(refit=True)` is training by hand on the rows up to each cutoff."""
+    """Check that `backtest(refit=True)` equals training on the rows up to each cutoff."""
     for cutoffs, rows in _each_cutoff(case.refitted):
-        assert_rows_close(rows, _by_hand(case, cutoffs), 1e-4, "the backtest")
+        assert_rows_close(rows, _predict_from(case, cutoffs), 1e-4, "the backtest")
 
 
 def check_equivariance(case):
-    """Scaling and shifting the data does the same to the forecast, where the scaler promises it."""
+    """Check that scaling and shifting the data does the same to the forecast, if claimed."""
     kind = case.option("scaler").kind
     if kind is None:
-        raise NotApplicable("scaler=None promises nothing")
-    # A gap that is filled by zero stays where it is.
+        raise NotApplicable("scaler=None does not claim equivariance")
+    # Missing values that are filled with zero cannot be shifted.
     scale, shift = 40.0, 0.0 if kind == "mean_abs" or case.option("fill") == "zero" else 7.0
-    everywhere = np.ones(len(case.frame), bool)
-    # Of some standard deviations: float32 resolves what is left of the data.
+    all_rows = np.ones(len(case.frame), bool)
+    # A shift of a few standard deviations, so that float32 still resolves the data.
     shift *= float(np.nanstd(case.frame[case.targets].to_numpy("float64")))
-    frame = frames.changed(case.frame, case.targets, everywhere, lambda x: scale * x + shift)
+    frame = frames.changed(case.frame, case.targets, all_rows, lambda x: scale * x + shift)
     actual = case.predict(case.trained, frame)
     expected = frames.values(case.forecast) * scale + shift
     assert_rows_close(actual, expected.reset_index(), 2e-4, "the forecast of scaled data")
 
 
 def check_histories(case):
-    """`forecast_histories`, which the service calls, agrees with `predict`."""
+    """Check that `forecast_histories`, which the service calls, agrees with `predict`."""
     inputs = [tensor.name for tensor in case.trained.model.inputs]
     if set(inputs) - {"history", "decoder_inputs"}:
-        raise NotApplicable(f"arrays of {', '.join(inputs[1:])} are the caller's to make")
+        raise NotApplicable(f"the caller must provide the arrays {', '.join(inputs[1:])}")
     if frames.has_gaps(case.frame):
         raise NotApplicable("the frame has gaps")
     context_length = case.trained.model.inputs[0].shape[1]
@@ -153,7 +155,7 @@ def check_histories(case):
     rows = case.forecast.sort_values([ID, TIME])
     for name, window in windows.items():
         part = rows if name is None else frames.one_series(rows, name)
-        if part.empty:  # left out: it has no value
+        if part.empty:  # a series without values is left out
             continue
         forecast = case.trained.forecast_histories({"history": window[None]})["forecast"][0]
         expected = part.pivot(index=TIME, columns=ID, values=point)

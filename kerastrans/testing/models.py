@@ -1,4 +1,4 @@
-"""The contract of a model, as a tool: for the architectures of the zoo and for your own."""
+"""Contract checks of a model, for architectures of the zoo and custom models."""
 
 from kerastrans.testing import build_checks, forecast_checks, training_checks
 from kerastrans.testing.cases import ModelCase, generators_kept
@@ -41,33 +41,32 @@ def check_model(
     skip=(),
     **hyperparameters,
 ):
-    """Check that a model keeps the contract of the zoo, and report what holds and what does not.
+    """Check that a model keeps the contract of the zoo, and report all results.
 
-    Every check runs, whatever the others find. Where a head has several parameters, its point
-    forecast is checked.
+    Every check runs, even if others fail. For a head with several parameters the point forecast is
+    checked.
 
     Args:
-        build: what to check: the name of an architecture, a function `build(context_length=...,
-            prediction_length=..., num_channels=..., **hyperparameters)` that returns a functional
-            Keras model, or such a model. A model that is built is not changed, and the checks
-            that build it anew do not apply to it.
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        equivariance: what the model promises when a window is shifted or scaled: "", "shift",
-            "scale" or "affine"; None to leave it open. An architecture's own is in the registry.
-        mixes_channels: bool, whether a channel's forecast depends on other channels; None to
-            leave it open. An architecture's own is in the registry.
+        build: Name of an architecture; function `build(context_length=..., prediction_length=...,
+            num_channels=..., **hyperparameters)` that returns a functional Keras model; or such a
+            model. A given model is not changed, and checks that build a new one do not apply.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        equivariance: Claimed effect of shifting or scaling a window: "", "shift", "scale" or
+            "affine"; None for no claim. For an architecture it is read from the registry.
+        mixes_channels: bool, whether a channel's forecast depends on other channels; None for no
+            claim. For an architecture it is read from the registry.
         export: bool, whether to write and read a SavedModel too, which takes seconds.
-        skip: names of checks to leave out, as the report shows them.
-        **hyperparameters: of `build`.
+        skip: Names of the checks to skip, as shown in the report.
+        **hyperparameters: Hyperparameters of the model.
 
     Returns:
         A `CheckReport`.
 
     Raises:
-        ValueError: a size below 1.
-        ValueError: an unknown architecture, hyperparameter, equivariance or check.
+        ValueError: If a size is below 1.
+        ValueError: If an architecture, hyperparameter, equivariance or check is unknown.
 
     Example:
         >>> from kerastrans.testing import check_model

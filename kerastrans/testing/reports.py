@@ -1,12 +1,12 @@
-"""What a battery of checks found, as a plain report."""
+"""Results of contract checks, as a plain report."""
 
 from dataclasses import dataclass
 
 PASSED, FAILED, NOT_APPLICABLE = "passed", "failed", "not applicable"
 
 
-class NotApplicable(Exception):  # noqa: N818  not an error: there is nothing to check
-    """Raised by a check that has nothing to look at; its message says why."""
+class NotApplicable(Exception):  # noqa: N818  not an error
+    """Raised by a check that does not apply; its message is the reason."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class CheckResult:
     """Result of one check.
 
     Attributes:
-        name: str, what was checked.
+        name: str, name of the check.
         status: "passed", "failed" or "not applicable".
         reason: str, one line; empty for a check that passed.
 
@@ -33,8 +33,8 @@ class CheckReport:
     """Results of all checks of one subject; `print` shows them as a table.
 
     Attributes:
-        subject: str, name of what was checked.
-        results: tuple of `CheckResult`, in the order in which the checks ran.
+        subject: str, name of the model or forecaster under test.
+        results: tuple of `CheckResult`, in the order of the checks.
 
     Example:
         >>> report = CheckReport("mine", (CheckResult("shapes", "passed"),))
@@ -53,17 +53,17 @@ class CheckReport:
         return tuple(result for result in self.results if result.status == FAILED)
 
     def raise_for_failures(self):
-        """Do nothing if no check failed.
+        """Raise AssertionError if a check failed.
 
         Raises:
-            AssertionError: a check failed; the message names each one with its reason.
+            AssertionError: If a check failed; the message lists all failures with their reasons.
         """
         if self.failures:
             lines = [f"{result.name}: {result.reason}" for result in self.failures]
             raise AssertionError("\n".join([f"{self.subject} fails {len(lines)} checks:", *lines]))
 
     def __getitem__(self, name):
-        """The result of the check of this name."""
+        """Return the result of the check with this name."""
         return {result.name: result for result in self.results}[name]
 
     def __str__(self):
@@ -79,22 +79,22 @@ class CheckReport:
 
 
 def run_checks(subject, checks, case, skip=()):
-    """Run every check on `case`, whatever the others find.
+    """Run every check, even if others fail.
 
-    Where the first check fails there is nothing for the others to look at.
+    If the first check fails, the others are reported as not applicable.
 
     Args:
-        subject: str, for the title of the report.
-        checks: dict of name -> function of `case`, which returns nothing, or raises
-            `NotApplicable`, or any other exception where the check fails.
-        case: what the checks share.
-        skip: names of checks to leave out.
+        subject: str, title of the report.
+        checks: Dict of name -> function of `case`. It raises `NotApplicable` if the check does not
+            apply, and any other exception if it fails.
+        case: Object that the checks share.
+        skip: Names of the checks to skip.
 
     Returns:
         A `CheckReport`.
 
     Raises:
-        ValueError: a name in `skip` that is no check.
+        ValueError: If `skip` contains an unknown name.
     """
     unknown = sorted(set(skip) - set(checks))
     if unknown:
@@ -111,16 +111,18 @@ def run_checks(subject, checks, case, skip=()):
 
 
 def _run_check(name, check, case):
+    """Return the result of one check."""
     try:
         check(case)
     except NotApplicable as reason:
         return CheckResult(name, NOT_APPLICABLE, str(reason))
     except AssertionError as error:
         return CheckResult(name, FAILED, _first_line(error))
-    except Exception as error:  # whatever a user's code raises is a line of the report
+    except Exception as error:  # any exception of the user's code is reported
         return CheckResult(name, FAILED, f"{type(error).__name__}: {_first_line(error)}")
     return CheckResult(name, PASSED)
 
 
 def _first_line(error):
+    """Return the first line of an error's message, or the error's type if it is empty."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)

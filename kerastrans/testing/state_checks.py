@@ -1,4 +1,4 @@
-"""Checks of what a forecaster is made of: settings, a fitted state, and nothing else."""
+"""Checks of a forecaster's state: saving, cloning, seeds, and training that fails."""
 
 import contextlib
 import random
@@ -16,7 +16,7 @@ TOLERANCE = 1e-6
 
 
 def check_save(case):
-    """After `save` and `load`, `predict`, `backtest` and `calibrate` give the same."""
+    """Check that `predict`, `backtest` and `calibrate` do not change after `save` and `load`."""
     loaded = case.reload(case.trained)
     assert_rows_close(case.predict(loaded), case.forecast, TOLERANCE, "the loaded forecast")
     assert_rows_close(case.backtest(loaded), case.backtested, TOLERANCE, "the loaded backtest")
@@ -29,7 +29,7 @@ def check_save(case):
 
 
 def check_training_after_load(case):
-    """After `load`, training goes on, and starts anew, as it would have without."""
+    """Check that a loaded forecaster, and its clone, train like the original."""
     loaded = case.reload(case.trained)
     again = case.predict(case.fit(loaded.clone()))
     assert_rows_close(again, case.forecast, 1e-5, "the forecast of a loaded forecaster's clone")
@@ -39,7 +39,7 @@ def check_training_after_load(case):
 
 
 def check_seed(case):
-    """Training twice with one seed gives the same forecasts, as does forecasting twice."""
+    """Check that two trainings with one seed, and two forecasts, give the same result."""
     again = case.predict(case.trained)
     assert_rows_close(again, case.forecast, 0.0, "a second forecast")
     again = case.predict(case.fit())
@@ -47,13 +47,13 @@ def check_seed(case):
 
 
 def check_generators(case):
-    """Training and forecasting leave Python's and NumPy's global generators alone."""
+    """Check that training and forecasting do not use Python's and NumPy's global generators."""
 
     def states():
         _, keys, position, *_ = np.random.get_state()
         return random.getstate(), tuple(keys), position
 
-    random.random(), np.random.random()  # to where seeding would not bring them
+    random.random(), np.random.random()  # advance to states that seeding does not produce
     before = states()
     forecaster = case.fit()
     if states() != before:
@@ -65,7 +65,7 @@ def check_generators(case):
 
 
 def check_clone(case):
-    """A clone is untrained, and making one changes nothing."""
+    """Check that a clone is untrained, and that cloning does not change the forecaster."""
     clone = case.trained.clone()
     try:
         case.predict(clone)
@@ -77,7 +77,7 @@ def check_clone(case):
 
 
 def _fail_to_fit(case, forecaster, stride):
-    """Train on every `stride`-th row of a start that is too short for a window."""
+    """Train on every `stride`-th row of a beginning that is too short for a window."""
     count = stride * case.untrained.prediction_length
     frame = frames.beginning(case.frame, count, stride)
     try:
@@ -88,12 +88,14 @@ def _fail_to_fit(case, forecaster, stride):
 
 
 class _Interrupt(keras.callbacks.Callback):
+    """Callback that fails at the end of the first epoch."""
+
     def on_epoch_end(self, epoch, logs=None):
         raise RuntimeError("interrupted by a check")
 
 
 def check_failed_fit(case):
-    """A `fit` that fails, before or in training, leaves a trained forecaster as it was."""
+    """Check that a `fit` that fails, before or during training, does not change the forecaster."""
     forecaster = case.fit()
     _fail_to_fit(case, forecaster, 1)
     actual = case.predict(forecaster)
@@ -105,25 +107,25 @@ def check_failed_fit(case):
 
 
 def check_failed_first_fit(case):
-    """A first `fit` that fails leaves the forecaster untrained, ready for other data."""
+    """Check that a first `fit` that fails leaves the forecaster untrained and usable."""
     forecaster = case.untrained.clone()
-    _fail_to_fit(case, forecaster, 2)  # of another frequency
+    _fail_to_fit(case, forecaster, 2)  # with another frequency
     try:
         case.predict(forecaster)
     except RuntimeError:
         actual = case.predict(case.fit(forecaster))
         assert_rows_close(actual, case.forecast, TOLERANCE, "the forecast after a fit that failed")
     else:
-        raise AssertionError("it forecasts after a fit that failed")
+        raise AssertionError("a forecaster can forecast after a first fit that failed")
 
 
 def _calibrate(case, forecaster):
-    # As few windows as a level of 50 % needs with one series.
+    """Calibrate with the smallest number of windows that suffices for one series at 50 percent."""
     return forecaster.calibrate(case.frame, windows=4, static=case.static, levels=(50,))
 
 
 def check_calibration(case):
-    """Intervals contain the forecast, and new training drops them."""
+    """Check that intervals contain the forecast, and that new training removes them."""
     forecaster = _calibrate(case, case.fit())
     rows = frames.values(case.predict(forecaster))
     (low,) = (column for column in rows.columns if column.endswith("lo-50"))
@@ -131,24 +133,24 @@ def check_calibration(case):
         raise AssertionError(f"{low} is above its upper bound")
     columns = list(case.predict(case.fit(forecaster)).columns)
     if columns != list(case.forecast.columns):
-        raise AssertionError(f"after another fit the intervals are still there: {columns}")
+        raise AssertionError(f"after another fit the intervals still exist: {columns}")
 
 
 def check_inputs(case):
-    """No check before this one has changed the frames that were given."""
+    """Check that no check before this one has changed the given frames."""
     if not all(map(lambda one, other: one.equals(other), case.given, case.originals)):
-        raise AssertionError("a frame that was given has changed")
+        raise AssertionError("a given frame has changed")
 
 
 def check_export(case):
-    """A SavedModel, which needs no kerastrans, forecasts the same."""
+    """Check that a SavedModel, which does not need kerastrans, returns the same forecast."""
     if keras.backend.backend() != "tensorflow":
-        raise NotApplicable("TensorFlow exports, Keras runs on another backend")
+        raise NotApplicable("export needs Keras to run on TensorFlow")
     import tensorflow as tf
 
     trained = case.trained
     if [tensor.name for tensor in trained.model.inputs] != ["history"]:
-        raise NotApplicable("the model takes more than a history")
+        raise NotApplicable("the model has other inputs than a history")
     windows = frames.windows_of(case.frame, case.targets, trained.model.inputs[0].shape[1])
     history = np.stack(list(windows.values()))
     expected = trained.forecast_histories({"history": history})["forecast"]

@@ -1,4 +1,4 @@
-"""Checks of a model in use: training, decoding step by step, export."""
+"""Checks of a model in use: training, step-by-step decoding and export."""
 
 import tempfile
 from pathlib import Path
@@ -13,16 +13,16 @@ from kerastrans.testing.cases import arrange, assert_close
 from kerastrans.testing.reports import NotApplicable
 from kerastrans.text.tokens import END, START
 
-WINDOWS, STEPS = 16, 8
-TOLERANCE = 1e-4  # of decoding: float32, step after step
+WINDOWS, STEPS = 16, 8  # size of a batch, and steps of training
+TOLERANCE = 1e-4  # for decoding, where rounding errors of float32 accumulate
 
 
 def check_training(case):
-    """A few steps of Adam lower the loss of a toy series, and a gradient reaches every weight."""
+    """Check that some steps of Adam reduce the loss, and that every weight has a gradient."""
     model, losses = _train(case, STEPS)
     if not min(losses[1:]) < losses[0]:
         raise AssertionError(
-            f"after {STEPS} steps the loss is {losses[-1]:.3g}, at first {losses[0]:.3g}"
+            f"after {STEPS} steps the loss is {losses[-1]:.3g}, it was {losses[0]:.3g} at first"
         )
     for before, after in zip(case.model.trainable_weights, model.trainable_weights, strict=True):
         if np.array_equal(before.numpy(), after.numpy()):
@@ -30,13 +30,13 @@ def check_training(case):
 
 
 def check_same_training(case):
-    """Training twice with one seed gives the same losses."""
+    """Check that two trainings with one seed have the same losses."""
     (_, first), (_, second) = _train(case, 2), _train(case, 2)
     assert_close(second, first, 1e-5, "the loss of a second training")
 
 
 def _train(case, steps):
-    """A trained copy of the model, and its losses at each step."""
+    """Return a trained copy of the model, and its loss at each step."""
     if not case.model.trainable_weights:
         raise NotApplicable("the model has no trainable weights")
     case.require_numbers()
@@ -45,7 +45,7 @@ def _train(case, steps):
     shape = WINDOWS, case.sizes["prediction_length"], case.sizes["num_channels"]
     phase = np.linspace(0, 6, WINDOWS)[:, None, None]
     targets = np.broadcast_to(np.sin(np.arange(shape[1])[:, None] + phase), shape).astype("float32")
-    # Eager steps need no compilation, except on JAX, where compiling is what makes them bearable.
+    # Eager steps save the compilation. JAX is too slow without one.
     eager = keras.backend.backend() == "tensorflow"
     loss = heads.of(model).loss()
     model.compile(keras.optimizers.Adam(0.003), loss, run_eagerly=eager)
@@ -54,7 +54,7 @@ def _train(case, steps):
 
 
 def check_decoding(case):
-    """Decoded step by step from a cache, the forecast is that of the whole sequence."""
+    """Check that decoding with caches returns the same forecast as the whole sequence."""
     if not case.is_autoregressive:
         raise NotApplicable("the model returns the whole horizon at once")
     *encoder, decoder = case.model.inputs
@@ -68,22 +68,22 @@ def check_decoding(case):
     else:
         first = arrays[0][:, -1:]
         values = generate(case.model, arrays, num_steps, start_token=first)
-    shown = np.concatenate([first, values[:, :-1]], axis=1)
-    # By induction over the steps this is equality with feeding the growing sequence.
-    outputs = case.outputs({**inputs, decoder.name: shown})
+    decoder_inputs = np.concatenate([first, values[:, :-1]], axis=1)
+    # By induction over the steps, equality here means equality to feeding the growing sequence.
+    outputs = case.outputs({**inputs, decoder.name: decoder_inputs})
     if "int" not in decoder.dtype:
         assert_close(values, outputs, TOLERANCE, "the decoded forecast")
         return
-    likeliest = outputs.argmax(axis=-1)
-    is_open = np.cumsum(shown == END, axis=1) == 0
-    if not np.array_equal(values[is_open], likeliest[is_open]):
-        raise AssertionError("the decoded tokens are not the likeliest of the whole sequence")
+    most_probable = outputs.argmax(axis=-1)
+    is_open = np.cumsum(decoder_inputs == END, axis=1) == 0  # the sequence has not ended
+    if not np.array_equal(values[is_open], most_probable[is_open]):
+        raise AssertionError("the decoded tokens are not the most probable of the whole sequence")
 
 
 def check_export(case):
-    """A SavedModel, which needs no kerastrans, forecasts the same."""
+    """Check that a SavedModel, which does not need kerastrans, returns the same forecast."""
     if keras.backend.backend() != "tensorflow":
-        raise NotApplicable("TensorFlow exports, Keras runs on another backend")
+        raise NotApplicable("export needs Keras to run on TensorFlow")
     case.require_numbers()
     if heads.of(case.model).size > 1 and case.is_autoregressive:
         raise NotApplicable("samples are not exported")

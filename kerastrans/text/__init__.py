@@ -1,4 +1,4 @@
-"""Sentences for the token Transformer: vocabularies, pairs, accuracy and BLEU."""
+"""Text for token Transformers: vocabularies, sentence pairs, accuracy and BLEU."""
 
 from kerastrans.utils.lazy import names_of
 

@@ -12,10 +12,12 @@ from kerastrans.utils.validation import check_positive_integers, import_extra
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class TokenAccuracy(keras.metrics.Mean):
-    """Share of the tokens that are the most probable ones, padding left out.
+    """Fraction of targets that are the most probable token, ignoring padding.
 
     Args:
-        pad_token: int, targets that do not count.
+        pad_token: int, token of the padding; such targets are ignored.
+        name: Name of the metric.
+        **kwargs: Additional arguments of `keras.metrics.Mean`.
     """
 
     def __init__(self, pad_token=PAD, name="token_accuracy", **kwargs):
@@ -23,7 +25,7 @@ class TokenAccuracy(keras.metrics.Mean):
         self.pad_token = pad_token
 
     def update_state(self, targets, logits, sample_weight=None):
-        """Targets `(batch, time)`, logits `(batch, time, vocabulary)`."""
+        """Update the mean with targets `(batch, time)` and logits `(batch, time, vocabulary)`."""
         chosen = ops.cast(ops.argmax(logits, axis=-1), "int32")
         targets = ops.cast(targets, "int32")
         counts = ops.cast(targets != self.pad_token, self.dtype)
@@ -36,68 +38,70 @@ class TokenAccuracy(keras.metrics.Mean):
 
 
 def bleu(prediction, reference, max_order=2):
-    """BLEU of one sentence, in which longer runs of words weigh more than in the original.
+    """Return the BLEU of one sentence, with larger weights for long n-grams than in the paper.
 
-    exp(min(0, 1 - reference length / prediction length)) times the product over n = 1..k of
-    p_n^(1/2^n), where p_n is the share of the prediction's runs of n words that are in the
+    The score is exp(min(0, 1 - reference length / prediction length)) times the product over
+    n = 1..k of p_n^(1/2^n), where p_n is the fraction of the prediction's n-grams that occur in the
     reference.
 
     Args:
         prediction: str, words separated by spaces.
         reference: str, words separated by spaces.
-        max_order: int, the longest run k; at most the words of the prediction count.
+        max_order: int, length k of the longest n-grams, limited to the words of the prediction.
 
     Returns:
         float in [0, 1]; 0 for an empty prediction.
 
     Raises:
-        ValueError: an empty reference, `max_order` below 1.
+        ValueError: If the reference is empty or `max_order` is below 1.
 
     Source: Papineni et al. (2002), section 2.3, with the weights of Zhang et al., Dive into
     Deep Learning, section 10.7.
     """
     check_positive_integers(max_order=max_order)
-    said, wanted = prediction.split(), reference.split()
-    if not wanted:
-        raise ValueError("bleu wants a reference of at least one word, got an empty one.")
-    if not said:
+    predicted, expected = prediction.split(), reference.split()
+    if not expected:
+        raise ValueError("bleu requires a reference of at least one word, got an empty one.")
+    if not predicted:
         return 0.0
-    score = math.exp(min(0.0, 1 - len(wanted) / len(said)))
-    for order in range(1, min(max_order, len(said)) + 1):
-        runs, known = _runs(said, order), _runs(wanted, order)
-        score *= ((runs & known).total() / runs.total()) ** (0.5**order)
+    score = math.exp(min(0.0, 1 - len(expected) / len(predicted)))
+    for order in range(1, min(max_order, len(predicted)) + 1):
+        ngrams, reference_ngrams = _count_ngrams(predicted, order), _count_ngrams(expected, order)
+        score *= ((ngrams & reference_ngrams).total() / ngrams.total()) ** (0.5**order)
     return score
 
 
 def corpus_bleu(predictions, references):
-    """Corpus BLEU by sacrebleu, on words parted by spaces as they stand.
+    """Return the corpus BLEU of sacrebleu for sentences that are already split by spaces.
 
     Args:
-        predictions: sequence of str.
-        references: sequence of lists of str, all translations that are right.
+        predictions: Sequence of str.
+        references: Sequence of lists of str, the correct translations of each sentence.
 
     Returns:
         float in [0, 100].
 
     Raises:
-        ImportError: the extra `text` is not installed.
-        ValueError: numbers of sentences that differ, none at all, one without a reference.
+        ImportError: If the extra `text` is not installed.
+        ValueError: If no sentences are given, if the numbers of predictions and references differ,
+            or if a sentence has no reference.
 
     Source: Papineni et al. (2002); Post (2018).
     """
     sacrebleu = import_extra("sacrebleu.metrics", "corpus_bleu", "text")
     if len(predictions) != len(references) or not all(references) or not len(predictions):
         raise ValueError(
-            "corpus_bleu wants one list of references, not empty, for each prediction, got "
+            "corpus_bleu requires a non-empty list of references for each prediction, got "
             f"{len(predictions)} predictions and {len(references)} lists."
         )
-    most = max(map(len, references))
-    streams = [[r[i] if i < len(r) else None for r in references] for i in range(most)]
+    # sacrebleu expects one list per rank of reference, with None for sentences that have fewer.
+    max_references = max(map(len, references))
+    streams = [[r[i] if i < len(r) else None for r in references] for i in range(max_references)]
     return (
         sacrebleu.BLEU(tokenize="none", force=True).corpus_score(list(predictions), streams).score
     )
 
 
-def _runs(words, order):
-    """How often each run of `order` words occurs."""
+def _count_ngrams(words, order):
+    """Return a Counter of the n-grams with n = `order`."""
     return Counter(zip(*(words[i:] for i in range(order)), strict=False))

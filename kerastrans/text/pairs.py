@@ -1,4 +1,4 @@
-"""Sentence pairs: real ones by checksummed download, and numbers written out, made on the spot."""
+"""Sentence pairs: translations from a checksummed download, and numbers written out in words."""
 
 from pathlib import Path
 
@@ -7,31 +7,31 @@ import numpy as np
 from kerastrans.datasets.sources import find_file
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
-# Tatoeba, CC BY 2.0 FR: 5,000 pairs with the attribution of each.
+# Tatoeba, CC BY 2.0 FR: 5,000 pairs with their attributions.
 LOCAL = "fra-eng/eng-fra.txt"
 LOCAL_SHA256 = "d952b56a181da5270b7bb4ded3f3bbe61e67a9b1de0e0fbc1d46438c71fb55a7"
-# The same source in Zhang et al., Dive into Deep Learning: 167,130 pairs.
+# The same source as distributed by Zhang et al., Dive into Deep Learning: 167,130 pairs.
 URL = "http://d2l-data.s3-accelerate.amazonaws.com/fra-eng.zip"
 URL_HASH = "sha1:94646ad1522d915e7b0f9296181140edcf86a4f5"
 MEMBER = "fra-eng/fra.txt"
 
 
 def load_pairs(limit=None):
-    """English sentences and their French translations, the shortest first.
+    """Load English sentences and their French translations, the shortest first.
 
-    The pairs come from Tatoeba (CC BY 2.0 FR). Where KERASTRANS_DATA_DIR names a folder they are
-    read from its fra-eng/eng-fra.txt (5,000 pairs), else the data set of "Dive into Deep
-    Learning" is downloaded once (167,130 pairs).
+    The pairs come from Tatoeba (CC BY 2.0 FR). If KERASTRANS_DATA_DIR names a folder, its file
+    fra-eng/eng-fra.txt is read (5,000 pairs). Otherwise the data set of "Dive into Deep Learning"
+    is downloaded once (167,130 pairs).
 
     Args:
-        limit: int, only so many pairs from the beginning; None for all.
+        limit: int, number of pairs to return, from the beginning; None for all.
 
     Returns:
-        List of `(english, french)`.
+        List of tuples `(english, french)`.
 
     Raises:
-        ValueError: `limit` below 1, a file whose checksum is wrong.
-        FileNotFoundError: KERASTRANS_DATA_DIR does not hold the file.
+        ValueError: If `limit` is below 1 or the checksum of the file is wrong.
+        FileNotFoundError: If the folder KERASTRANS_DATA_DIR does not contain the file.
     """
     if limit is not None:
         check_positive_integers(limit=limit)
@@ -41,19 +41,19 @@ def load_pairs(limit=None):
 
 
 def number_pairs(count, limit=100_000, seed=0):
-    """Different random numbers from 0 to `limit - 1`, written out in English and in French.
+    """Return distinct random numbers below `limit`, written out in English and in French.
 
     Args:
         count: int, number of pairs.
-        limit: int, the numbers are below it.
-        seed: int.
+        limit: int, upper bound of the numbers (exclusive).
+        seed: int, seed of the random numbers.
 
     Returns:
-        List of `(english, french)`, such as ("forty-two", "quarante-deux"), in random order.
+        List of tuples `(english, french)`, such as ("forty-two", "quarante-deux"), in random order.
 
     Raises:
-        ImportError: the extra `text` is not installed.
-        ValueError: `count` below 1 or above `limit`.
+        ImportError: If the extra `text` is not installed.
+        ValueError: If `count` is below 1 or above `limit`.
     """
     check_positive_integers(count=count, limit=limit)
     if count > limit:

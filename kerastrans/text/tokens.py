@@ -1,6 +1,6 @@
-"""Sentences as arrays of tokens, by Hugging Face's `tokenizers` (the extra `text`).
+"""Conversion of sentences to arrays of tokens with Hugging Face's `tokenizers` (extra `text`).
 
-Padding, start, end and unknown words have the numbers 0 to 3 in every vocabulary.
+The padding, start, end and unknown tokens have the numbers 0 to 3 in every vocabulary.
 """
 
 import numpy as np
@@ -8,25 +8,25 @@ import numpy as np
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
 SPECIAL_TOKENS = ["<pad>", "<bos>", "<eos>", "<unk>"]
-PAD, START, END, UNKNOWN = range(4)  # their numbers
+PAD, START, END, UNKNOWN = range(4)  # numbers of the special tokens
 
 
 def train_tokenizer(sentences, min_frequency=1):
-    """A vocabulary of lower-case words and punctuation marks, as a `tokenizers.Tokenizer`.
+    """Return a tokenizer whose vocabulary is the lower-case words and punctuation marks.
 
-    No-break spaces are spaces; the marks , . ! ? and ; : are words of their own.
+    No-break spaces are treated as spaces; the marks , . ! ? and ; : are separate words.
 
     Args:
-        sentences: iterable of str, in one language.
-        min_frequency: int, how often a word must occur; rarer ones are unknown.
+        sentences: Iterable of str in one language.
+        min_frequency: int, minimum number of occurrences of a word; rarer words are unknown.
 
     Returns:
-        `tokenizers.Tokenizer` that puts the end token after each sentence; its `save(path)` and
-        `Tokenizer.from_file(path)` write and read JSON.
+        `tokenizers.Tokenizer` that appends the end token to each sentence. Save it as JSON with
+        `save(path)` and load it with `Tokenizer.from_file(path)`.
 
     Raises:
-        ImportError: the extra is not installed.
-        ValueError: no word occurs `min_frequency` times.
+        ImportError: If the extra `text` is not installed.
+        ValueError: If no word occurs `min_frequency` times.
     """
     check_positive_integers(min_frequency=min_frequency)
     tokenizers = import_extra("tokenizers", "text", "text")
@@ -52,44 +52,44 @@ def train_tokenizer(sentences, min_frequency=1):
 
 
 def encode(tokenizer, sentences, num_steps, *, truncate=False, allow_unknown=True):
-    """Sentences as tokens, each with the end token, padded to `num_steps`.
+    """Convert sentences to tokens, each with the end token and padded to `num_steps`.
 
     Args:
-        tokenizer: as `train_tokenizer` makes it.
-        sentences: sequence of str.
-        num_steps: int, tokens in a row, the end token among them.
-        truncate: bool, whether the end of a longer sentence is cut off.
-        allow_unknown: bool, whether words outside the vocabulary become <unk>.
+        tokenizer: Tokenizer returned by `train_tokenizer`.
+        sentences: Sequence of str.
+        num_steps: int, number of tokens in a row, including the end token.
+        truncate: bool, whether longer sentences are truncated.
+        allow_unknown: bool, whether words outside the vocabulary are replaced by <unk>.
 
     Returns:
-        int32 arrays: tokens `(batch, num_steps)`, and valid lengths `(batch,)`.
+        Tuple of int32 arrays: tokens `(batch, num_steps)` and valid lengths `(batch,)`.
 
     Raises:
-        ValueError: an empty sentence, one longer than `num_steps` without `truncate`, an unknown
-            word without `allow_unknown`; it names the sentence.
+        ValueError: If a sentence is empty, is longer than `num_steps` and `truncate` is False, or
+            has an unknown word and `allow_unknown` is False. The message names the sentence.
     """
     check_positive_integers(num_steps=num_steps)
     tokens = np.full((len(sentences), num_steps), PAD, "int32")
     lengths = np.zeros(len(sentences), "int32")
     for row, encoding in enumerate(tokenizer.encode_batch(sentences)):
-        ids, said = encoding.ids, f"sentence {row}, {sentences[row]!r}"
+        ids, subject = encoding.ids, f"sentence {row}, {sentences[row]!r}"
         if len(ids) == 1:
-            raise ValueError(f"{said}, is empty.")
+            raise ValueError(f"{subject}, is empty.")
         if len(ids) > num_steps and not truncate:
             raise ValueError(
-                f"{said}, has {len(ids)} tokens with <eos>, the limit is num_steps={num_steps}: "
-                "raise it, or pass truncate=True."
+                f"{subject}, has {len(ids)} tokens including <eos>, but num_steps={num_steps}: "
+                "increase it, or pass truncate=True."
             )
         if not allow_unknown and (unknown := _unknown_words(tokenizer, encoding, sentences[row])):
-            raise ValueError(f"{said}, has unknown words: {', '.join(unknown)}.")
+            raise ValueError(f"{subject}, has unknown words: {', '.join(unknown)}.")
         if len(ids) > num_steps:
-            ids = [*ids[: num_steps - 1], ids[-1]]
+            ids = [*ids[: num_steps - 1], ids[-1]]  # keep the end token
         tokens[row, : len(ids)], lengths[row] = ids, len(ids)
     return tokens, lengths
 
 
 def decode(tokenizer, tokens):
-    """Tokens `(batch, steps)` as sentences: words and marks parted by spaces, <unk> shown."""
+    """Convert tokens `(batch, steps)` to sentences separated by spaces; unknown words are <unk>."""
     return [
         " ".join(
             tokenizer.id_to_token(int(token)) for token in row if token not in (PAD, START, END)
@@ -99,21 +99,22 @@ def decode(tokenizer, tokens):
 
 
 def translation_arrays(source, source_lengths, target):
-    """What `fit` of a `build_seq2seq_transformer` takes: `(inputs, targets)`.
+    """Return the arrays `(inputs, targets)` for `fit` of a `build_seq2seq_transformer` model.
 
     Args:
-        source: tokens of the source sentences, from `encode`.
-        source_lengths: their valid lengths, from `encode`.
-        target: of the target sentences, from `encode`.
+        source: Tokens of the source sentences, from `encode`.
+        source_lengths: Valid lengths of the source sentences, from `encode`.
+        target: Tokens of the target sentences, from `encode`.
 
     Returns:
-        `((source, source_lengths, decoder_inputs), target)`: the decoder sees the start token
-        and all of the target but its last step.
+        `((source, source_lengths, decoder_inputs), target)`. The decoder inputs are the start token
+        followed by the target without its last step.
     """
     start = np.full((len(target), 1), START, target.dtype)
     return (source, source_lengths, np.concatenate([start, target[:, :-1]], axis=1)), target
 
 
 def _unknown_words(tokenizer, encoding, sentence):
+    """Return the words of a sentence that are not in the vocabulary."""
     pairs = zip(encoding.ids, encoding.offsets, strict=True)
     return [sentence[start:end] for token, (start, end) in pairs if token == UNKNOWN]

@@ -1,1 +1,1 @@
-"""What every room uses and no user needs: backends, checks, files, precision, devices."""
+"""Utilities shared by all modules: backends, checks, files, precision and devices."""

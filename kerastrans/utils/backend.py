@@ -1,4 +1,4 @@
-"""The one place where the backends differ: how a function is compiled, how `fit` is fed."""
+"""Code that depends on the Keras backend: compilation, devices, precision, input pipelines."""
 
 import contextlib
 import functools
@@ -10,9 +10,9 @@ import keras
 def compile_function(function, variables):
     """Compile `function(*tensors)`, which reads `variables`, once per shape of its arguments.
 
-    XLA on TensorFlow and JAX. On PyTorch the function runs as it is, without gradients:
-    torch.compile takes 40 s there for one decoding step and makes it a seventh faster
-    (PyTorch 2.13 on two CPU cores).
+    TensorFlow and JAX use XLA. On PyTorch the function is not compiled, only run without gradients:
+    torch.compile takes 40 s for one decoding step and makes it a seventh faster (PyTorch 2.13 on
+    two CPU cores).
     """
     backend = keras.backend.backend()
     if backend == "tensorflow":
@@ -22,7 +22,7 @@ def compile_function(function, variables):
     if backend == "jax":
         import jax
 
-        # Weights enter as arguments: what a trace closes over would be frozen into it.
+        # Weights are arguments, because a trace would treat captured values as constants.
         @jax.jit
         def stateless(values, *tensors):
             with keras.StatelessScope(state_mapping=zip(variables, values, strict=True)):
@@ -36,10 +36,10 @@ def compile_function(function, variables):
 
 
 def compile_inference(model):
-    """A function `(*arrays) -> array` of a functional model's inputs, in their order, compiled.
+    """Return a compiled function `(*arrays) -> array` of a functional model's inputs, in order.
 
     `Model.predict_on_batch` does the same, but TensorFlow counts its traces over all models of a
-    process, and warns of retracing from the fifth model on.
+    process, and warns of retracing starting with the fifth model.
     """
     names = [tensor.name for tensor in model.inputs]
 
@@ -50,7 +50,7 @@ def compile_inference(model):
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
-        # A partial has no code of its own by which traces could be counted.
+        # TensorFlow counts traces per code object; a partial has none.
         function = tf.function(functools.partial(call), reduce_retracing=True)
     else:
         function = compile_function(call, model.variables)
@@ -66,7 +66,7 @@ def compile_inference(model):
 
 
 def processes():
-    """Number of this process among those that train together, and how many they are."""
+    """Return the index of this process and the number of processes that train together."""
     if keras.backend.backend() != "jax":
         return 0, 1
     import jax
@@ -75,7 +75,10 @@ def processes():
 
 
 def accelerator():
-    """Kind of the default device, "cpu", "gpu" or "tpu", and a GPU's compute capability."""
+    """Return the kind of the default device, "cpu", "gpu" or "tpu", and its compute capability.
+
+    The capability is (0, 0) unless the device is a GPU that reports it.
+    """
     backend = keras.backend.backend()
     if backend == "jax":
         import jax
@@ -100,19 +103,20 @@ def accelerator():
 
 
 def grow_memory():
-    """Let the process take a GPU's memory as it needs it; PyTorch does so by itself."""
+    """Let the process allocate GPU memory as needed, which PyTorch does by default."""
     if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
         for device in tf.config.list_physical_devices("GPU"):
-            with contextlib.suppress(RuntimeError):  # its memory is taken already
+            with contextlib.suppress(RuntimeError):  # the memory is already allocated
                 tf.config.experimental.set_memory_growth(device, True)
     if keras.backend.backend() == "jax":
-        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # read at the first tensor
+        # JAX reads the variable when it creates the first tensor.
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
 def round_products(rounds):
-    """Whether products of float32 matrices may round their factors to TensorFloat-32."""
+    """Set whether products of float32 matrices may round their factors to TensorFloat-32."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
         import tensorflow as tf
@@ -129,14 +133,14 @@ def round_products(rounds):
 
 
 def is_out_of_memory(error):
-    """Whether an exception, of any backend, says that a tensor does not fit into memory."""
+    """Return whether an exception, of any backend, reports that memory is exhausted."""
     signs = ("ResourceExhausted", "RESOURCE_EXHAUSTED", "OutOfMemory", "allocate memory")
     text = f"{type(error).__name__}: {error}"
     return isinstance(error, MemoryError) or any(sign in text for sign in signs)
 
 
 def log_gamma(x):
-    """Logarithm of the gamma function, element by element, which `keras.ops` lacks."""
+    """Return the logarithm of the gamma function element-wise, which `keras.ops` lacks."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
         import tensorflow as tf
@@ -153,17 +157,19 @@ def log_gamma(x):
 
 
 def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, shares=None):
-    """`tf.data.Dataset` of `make(tnp, arrays, chosen)`, see `kerastrans.data.batches.make_batches`.
+    """Return a `tf.data.Dataset` of batches, see `kerastrans.data.batches.make_batches`.
 
-    A `PyDataset` would do, but Keras runs it through TensorFlow's generator dataset, which sets
-    the allocator of the whole process to give memory back at once: training took twice as long.
+    Its elements are `make(tnp, arrays, chosen)`. A `PyDataset` would be simpler, but Keras runs it
+    through TensorFlow's generator dataset, which makes the allocator of the whole process release
+    memory immediately: training took twice as long.
 
-    The pipeline does not tune itself: at the end of every epoch it would wait for its tuner, which
-    sleeps for 10, 20, 40 ... ms: epochs of 1.5 s took up to 2.5 (TensorFlow 2.21).
+    Autotuning is disabled. At the end of every epoch the pipeline would wait for its tuner, which
+    sleeps for 10, 20, 40 ... ms: epochs of 1.5 s took up to 2.5 s (TensorFlow 2.21).
 
-    Where an example goes in an epoch is computed from seed and epoch alone (3 million places took
-    0.8 s on one core), or, by the sums `shares` of probabilities, drawn. Without an end nothing is
-    held; one epoch at a time computes its order at once: a dataset within it opens 14 ms later.
+    The position of an example in an epoch is computed from seed and epoch (3 million positions took
+    0.8 s on one core), or drawn if `shares`, the cumulative probabilities, are given. If `first` is
+    given, the dataset has no end and computes the order batch by batch. Otherwise it is one epoch
+    and computes its order at once: a nested dataset would take 14 ms longer to open.
     """
     import tensorflow as tf
     import tensorflow.experimental.numpy as tnp
@@ -172,6 +178,7 @@ def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, sh
     shares = None if shares is None else tf.constant(shares, "float64")
 
     def shuffled(epoch, first_step, last_step):
+        """Return the examples of some batches of an epoch, `(batches, batch_size)`."""
         if shares is None:
             places = tf.range(first_step * batch_size, last_step * batch_size)
             key = tf.stack([tf.constant(seed, "int64"), epoch])
@@ -191,10 +198,11 @@ def tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, sh
         batches = passes.map(lambda number: shuffled(number, 0 * last, last)).unbatch()
         batches = batches.apply(tf.data.experimental.assert_cardinality(steps))
     else:
+        # Number the batches of all epochs, and compute epoch and step from the number.
         numbers = tf.data.Dataset.range(first, tf.int64.max)
         places = numbers.map(lambda number: (number // steps, number % steps))
         batches = places.map(lambda epoch, step: shuffled(epoch, step, step + 1)[0])
-    tensors = [tf.constant(array) for array in arrays]  # captured: not written into the graph
+    tensors = [tf.constant(array) for array in arrays]  # captured, not embedded in the graph
     options = tf.data.Options()
     options.autotune.enabled = False
     return batches.map(lambda chosen: make(tnp, tensors, chosen)).prefetch(2).with_options(options)

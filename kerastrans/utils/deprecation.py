@@ -1,20 +1,20 @@
-"""Former names, which go on for two minor versions and say so."""
+"""Deprecated names, which are accepted with a warning for two minor versions."""
 
 import warnings
 
 
 def warn_former_name(kind: str, former: str, name: str, *, since: str, until: str) -> None:
-    """Warn of a name that has another one now.
+    """Warn that a name has been replaced by another one.
 
     Args:
-        kind: What it names, such as "architecture".
+        kind: What the name refers to, such as "architecture".
         former: The name that was given.
-        name: The name to give instead.
+        name: The name to use instead.
         since: The version that renamed it.
-        until: The version without the former name, two minor ones later at the earliest.
+        until: The version that removes the former name, at least two minor versions later.
 
     Warns:
-        FutureWarning: Shown to users too, unlike a `DeprecationWarning`.
+        FutureWarning: Unlike a `DeprecationWarning` it is also shown to users.
 
     Example:
         >>> import warnings
@@ -22,10 +22,11 @@ def warn_former_name(kind: str, former: str, name: str, *, since: str, until: st
         ...     warnings.simplefilter("always")
         ...     warn_former_name("loss", "pinball", "crps", since="0.2", until="0.4")
         >>> print(caught[0].message)
-        the loss 'pinball' is 'crps' since 0.2: version 0.4 will no longer know its former name.
+        the loss 'pinball' was renamed to 'crps' in 0.2; version 0.4 will not accept the former
+        name.
     """
     message = (
-        f"the {kind} {former!r} is {name!r} since {since}: version {until} will no longer know its "
-        "former name."
+        f"the {kind} {former!r} was renamed to {name!r} in {since}; version {until} will not "
+        "accept the former name."
     )
     warnings.warn(message, FutureWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Train on several devices: each has a part of the batch, or of the weights."""
+"""Training on several devices, each with a part of the batch or of the weights."""
 
 import contextlib
 
@@ -9,9 +9,9 @@ from kerastrans.utils.validation import check_choice
 
 KINDS = ("data", "model")
 
-# How the large matrices of a Transformer block are cut, after Shoeybi et al. (2019): heads, and
-# the hidden units of the feed-forward network, are on different devices. The rest is copied. Keras
-# knows a variable by its path alone, and numbers the layers that have no name of their own.
+# Sharding of the large matrices of a Transformer block, after Shoeybi et al. (2019): the heads and
+# the hidden units of the feed-forward network are on different devices, and other weights are
+# copied. Keras identifies a variable only by its path, and numbers layers without a name.
 _ATTENTION = r"(.*/)?((?!interpretable).*)attention(_\d+)?"
 _LAYOUT = {
     rf"{_ATTENTION}/(query|key|value)/kernel": (None, "model"),
@@ -25,26 +25,27 @@ _LAYOUT = {
 
 @contextlib.contextmanager
 def distribute(kind="data", num_devices=None, model_devices=2):
-    """Models that are built, compiled and fit inside train on several devices.
+    """Train models on several devices if they are built, compiled and fitted inside this context.
 
-    "data" copies the model to every device and gives each a part of every batch, which the number
-    of devices must divide; the gradients are averaged, so that the losses are those of one device.
-    "model" also cuts the attention heads and `position_wise_ffn` of Transformer blocks into parts
-    on different devices, for models that one device cannot hold.
+    "data" copies the model to every device and gives each a part of every batch, whose size must
+    be divisible by the number of devices. Gradients are averaged, so that the losses equal those of
+    a single device. "model" also distributes the attention heads and `position_wise_ffn` of
+    Transformer blocks over devices, for models that do not fit on one.
 
-    On JAX this is `keras.distribution`, over the devices of all processes once
-    `keras.distribution.initialize` has joined them. On TensorFlow it is `tf.distribute.
-    MirroredStrategy`, for "data" alone.
+    On JAX this uses `keras.distribution`, with the devices of all processes that
+    `keras.distribution.initialize` has connected. On TensorFlow it uses
+    `tf.distribute.MirroredStrategy`, which only supports "data".
 
     Args:
         kind: "data" or "model".
-        num_devices: int, of those there are; None for all.
-        model_devices: int, over which "model" cuts the weights; the batch goes over the others.
+        num_devices: int, number of devices to use; None for all.
+        model_devices: int, number of devices over which "model" distributes the weights. The batch
+            is distributed over the quotient of `num_devices` and this number.
 
     Raises:
-        ValueError: another kind.
-        ValueError: more devices than there are, or a number that `model_devices` does not divide.
-        RuntimeError: a backend that cannot.
+        ValueError: If the kind is unknown.
+        ValueError: If there are fewer devices, or `model_devices` does not divide their number.
+        RuntimeError: If the backend does not support the kind.
 
     Example:
         >>> import keras
@@ -55,14 +56,14 @@ def distribute(kind="data", num_devices=None, model_devices=2):
     backend = keras.backend.backend()
     if backend == "torch" or (backend == "tensorflow" and kind == "model"):
         raise RuntimeError(
-            f"Keras cannot distribute {kind!r} on {backend}: run with KERAS_BACKEND=jax."
+            f"Keras does not support kind={kind!r} on {backend}: run with KERAS_BACKEND=jax."
         )
     if backend == "tensorflow":
         with _mirrored(num_devices).scope():
             yield
         return
     before = keras.distribution.distribution()
-    devices = _chosen(keras.distribution.list_devices(), num_devices)
+    devices = _first_devices(keras.distribution.list_devices(), num_devices)
     keras.distribution.set_distribution(_distribution(kind, devices, model_devices))
     try:
         yield
@@ -71,8 +72,9 @@ def distribute(kind="data", num_devices=None, model_devices=2):
 
 
 def _distribution(kind, devices, model_devices):
+    """Return the Keras distribution over these devices."""
     if kind == "data":
-        # Every process makes its own part of a batch, see `kerastrans.data.batches`.
+        # Every process creates its own part of a batch, see `kerastrans.data.batches`.
         return keras.distribution.DataParallel(devices=devices, auto_shard_dataset=False)
     if len(devices) % model_devices:
         raise ValueError(
@@ -90,14 +92,18 @@ def _distribution(kind, devices, model_devices):
 
 
 def _mirrored(num_devices):
+    """Return TensorFlow's strategy over the GPUs, or over the CPUs if there is none."""
     import tensorflow as tf
 
     kind = "GPU" if tf.config.list_logical_devices("GPU") else "CPU"
     names = [device.name for device in tf.config.list_logical_devices(kind)]
-    return tf.distribute.MirroredStrategy(_chosen(names, num_devices))
+    return tf.distribute.MirroredStrategy(_first_devices(names, num_devices))
 
 
-def _chosen(devices, number):
+def _first_devices(devices, number):
+    """Return the first devices, all if `number` is None; raise ValueError if there are fewer."""
     if number is not None and not 1 <= number <= len(devices):
-        raise ValueError(f"num_devices must be from 1 to the {len(devices)} there are: {devices}.")
+        raise ValueError(
+            f"num_devices must be from 1 to {len(devices)}, the number of devices, got {number}."
+        )
     return devices[:number]

@@ -1,4 +1,4 @@
-"""What a figure has to be read with: versions, backend, machine."""
+"""Versions, backend and machine, recorded with benchmark results."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ PACKAGES = ("keras", "tensorflow", "jax", "torch", "numpy", "pandas")
 
 
 def environment():
-    """Dict of the versions, the Keras backend and the machine of this process.
+    """Return a dict of the versions, the Keras backend and the machine of this process.
 
     Example:
         >>> environment()["kerastrans"] == kerastrans.__version__

@@ -1,4 +1,4 @@
-"""Files and folders that appear whole or not at all; JSON and models read with care."""
+"""Atomic creation of files and folders, and careful reading of JSON and Keras models."""
 
 import contextlib
 import json
@@ -8,23 +8,23 @@ from pathlib import Path
 
 from kerastrans.utils.validation import check_new
 
-MAX_JSON = 2**26  # bytes of a JSON file
+MAX_JSON = 2**26  # maximum size of a JSON file in bytes
 
 
 @contextlib.contextmanager
 def new_folder(path):
-    """A folder beside `path` to write into, which takes its name once all is written.
+    """Create a folder atomically: write to a temporary folder that is renamed at the end.
 
-    Folders and files get the modes that the umask gives them.
+    The temporary folder is next to `path`. Files and folders have the modes that the umask defines.
 
     Args:
-        path: folder to write, which must not exist; its parents are made.
+        path: Path of the folder, which must not exist. Its parents are created.
 
     Yields:
-        The folder to write into. If the block raises, it is removed.
+        Path of the temporary folder. If the block raises an exception, the folder is removed.
 
     Raises:
-        FileExistsError: there is something at `path`, or a link; nothing in it is touched.
+        FileExistsError: If `path` exists, even as a broken link; it is not changed.
 
     Example:
         >>> import tempfile
@@ -43,16 +43,17 @@ def new_folder(path):
 
 @contextlib.contextmanager
 def new_file(path):
-    """A file beside `path` to write, which takes its name once all is written.
+    """Create a file atomically: write to a temporary file that is renamed at the end.
 
     Args:
-        path: file to write, which must not exist; its parents are made.
+        path: Path of the file, which must not exist. Its parents are created.
 
     Yields:
-        The path to write to, with the same name and suffix. If the block raises, it is removed.
+        Path to write to, with the same name and suffix. If the block raises an exception, the file
+        is removed.
 
     Raises:
-        FileExistsError: there is something at `path`, or a link; it is not touched.
+        FileExistsError: If `path` exists, even as a broken link; it is not changed.
 
     Example:
         >>> import tempfile
@@ -72,11 +73,12 @@ def new_file(path):
 
 @contextlib.contextmanager
 def _folder_beside(path):
+    """Yield a temporary folder next to `path`, which is removed at the end if it still exists."""
     path = Path(path)
     check_new(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
-    folder.mkdir()  # not `mkdtemp`, whose folders only their owner may read
+    folder.mkdir()  # unlike `mkdtemp`, whose folders only their owner can read
     try:
         yield folder
     finally:
@@ -84,15 +86,16 @@ def _folder_beside(path):
 
 
 def read_json(path, keys):
-    """The object in a JSON file, a dict.
+    """Return the object in a JSON file as a dict.
 
     Args:
-        path: file to read.
-        keys: dict from each key that must be there to the type, or tuple of types, of its value.
+        path: Path of the file.
+        keys: Dict of required key -> type, or tuple of types, of its value.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: no JSON, no object, a key that is missing, or a value of another type.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file is not JSON or not an object, or if a key is missing or its value
+            has another type.
 
     Example:
         >>> import tempfile
@@ -103,13 +106,13 @@ def read_json(path, keys):
     """
     path = Path(path)
     if path.stat().st_size > MAX_JSON:
-        raise ValueError(f"{path} has {path.stat().st_size} bytes, at most {MAX_JSON} are read.")
+        raise ValueError(f"{path} has {path.stat().st_size} bytes, the limit is {MAX_JSON}.")
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {first_line(error)}.") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{path} must hold a JSON object, got a {type(content).__name__}.")
+        raise ValueError(f"{path} must contain a JSON object, got a {type(content).__name__}.")
     for key, types in keys.items():
         if key not in content:
             raise ValueError(f"{path} has no {key!r}; it must have {', '.join(map(repr, keys))}.")
@@ -123,25 +126,25 @@ def read_json(path, keys):
 
 
 def first_line(error):
-    """The first line of an error's message without its full stop, or the error's type."""
+    """Return the first line of an error's message without its full stop, or the error's type."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(" .:")[:300]
 
 
 def load_model(path):
-    """A Keras model from a `.keras` file, of which no code is run.
+    """Load a Keras model from a `.keras` file without running any code from the file.
 
-    What the file declares is checked before it is believed: no weight is read that the model has
-    not, and nothing is built that needs more weights than the file holds.
+    The file is checked first: it must not contain weights that the model does not have, and the
+    model must not need more weights than the file contains.
 
     Args:
-        path: file that `keras.Model.save` wrote.
+        path: Path of a file written by `keras.Model.save`.
 
     Raises:
-        ValueError: the file is damaged, holds code (a Lambda layer), declares more than it holds,
-            or is no model of this Keras.
+        ValueError: If the file is damaged, contains code (a Lambda layer), declares more than it
+            contains, or is not a model that this version of Keras can read.
     """
-    import keras  # which takes seconds: folders and archives need none
+    import keras  # imported here because it takes seconds, which folders and archives do not need
 
     from kerastrans.utils.keras_internals import is_code, without_draws
     from kerastrans.utils.model_files import check_model_file
@@ -150,8 +153,8 @@ def load_model(path):
         check_model_file(path)
         with without_draws():
             return keras.saving.load_model(path, safe_mode=True)
-    except Exception as error:  # of zipfile, h5py, Keras and its back end: a file may hold anything
+    except Exception as error:  # from zipfile, h5py, Keras or the backend
         why = first_line(error)
         if is_code(error):
-            why = "it holds Python code (a Lambda layer), which is not run"
+            why = "it contains Python code (a Lambda layer), which is not run"
         raise ValueError(f"cannot load {path}: {why}.") from error

@@ -1,7 +1,7 @@
-"""The one place that uses what Keras does not document: each use with its reason.
+"""All uses of undocumented parts of Keras, each with its reason.
 
-`tests/utils/test_keras_internals.py` has a canary for each function, which names it when a new
-release of Keras moves what it relies on.
+`tests/utils/test_keras_internals.py` has a canary for each function, which fails if a new release
+of Keras changes the part in question.
 """
 
 import contextlib
@@ -17,10 +17,10 @@ from keras.src.saving import serialization_lib
 
 
 class Imported:
-    """A module that Keras may ask for types, as far as the process has imported it.
+    """Stand-in for a module that Keras inspects for types, without importing it.
 
     Args:
-        name: str, of the module.
+        name: str, name of the module.
     """
 
     def __init__(self, name):
@@ -28,7 +28,7 @@ class Imported:
 
     @property
     def available(self):
-        """Whether there can be objects of its types."""
+        """True if the module is imported, so that objects of its types can exist."""
         return self.name in sys.modules
 
     def __getattr__(self, name):
@@ -38,19 +38,20 @@ class Imported:
 def leave_tensorflow_out():
     """Keep Keras from importing TensorFlow on another backend when it writes a configuration.
 
-    It asks whether a value is one of TensorFlow's shapes, for which it imports the package where it
-    is installed: seconds and 400 MB, for what cannot be where nobody has imported it.
+    Keras checks whether a value is a TensorFlow shape, and imports TensorFlow if it is installed.
+    This takes seconds and 400 MB, although such values cannot exist before the import.
     """
     if keras.backend.backend() != "tensorflow":
         serialization_lib.tf = Imported("tensorflow")
 
 
 def calls(model):
-    """The calls of a functional model in an order in which they can run, without its inputs.
+    """Return the calls of a functional model, except its inputs, in an executable order.
 
-    Each call has `operation`, the layer or op; `input_tensors` and `outputs`, KerasTensors.
+    Each call has `operation`, the layer or op, and `input_tensors` and `outputs`, KerasTensors.
 
-    Keras has no public view of a functional graph's calls. `Function.call` reads the same.
+    Keras has no public view of the calls of a functional graph. `Function.call` reads the same
+    attribute.
     """
     return [
         node
@@ -61,48 +62,48 @@ def calls(model):
 
 
 def call_arguments(node):
-    """What one of `calls(model)` was called with: `(args, kwargs)`, with KerasTensors inside."""
+    """Return `(args, kwargs)` of one of `calls(model)`, which contain KerasTensors."""
     return node.arguments.args, node.arguments.kwargs
 
 
 def op_name(operation):
-    """The name of a `keras.ops` function in a functional graph: "Add" for `keras.ops.add`.
+    """Return the name of a `keras.ops` function in a functional graph: "Add" for `keras.ops.add`.
 
-    The classes of these operations are not exported, so there is nothing else to compare.
+    The classes of these operations are not exported, so only their names can be compared.
     """
     return type(operation).__name__
 
 
 def all_layers(model):
-    """The layers of a model at every depth, the model itself first.
+    """Return the layers of a model at every depth, the model itself first.
 
-    `model.layers` is documented, but stops at the first level.
+    `model.layers` is documented, but only contains the first level.
     """
     return model._flatten_layers()
 
 
 def forget_functions(model):
-    """Have a model traced anew where it is next trained or evaluated.
+    """Make Keras trace a model again when it is next trained or evaluated.
 
-    The functions that `fit`, `evaluate` and `predict` made have the constants of its layers in
-    them. Keras makes them anew after `compile` alone, which would also begin a new optimizer.
+    The functions created by `fit`, `evaluate` and `predict` contain the constants of its layers.
+    Keras only recreates them in `compile`, which would also create a new optimizer.
     """
     model.train_function = model.test_function = model.predict_function = None
 
 
 def dropout_state(layer):
-    """Noise shape and seed generator of a `keras.layers.Dropout`, which has them as attributes.
+    """Return the noise shape and the seed generator of a `keras.layers.Dropout`.
 
-    A layer that draws its own mask needs the same generator: it is part of a saved model.
+    A layer that draws its own mask needs the same generator, which is part of a saved model.
     """
     return layer.noise_shape, getattr(layer, "seed_generator", None)
 
 
 class StackedCells(keras.layers.StackedRNNCells):
-    """LSTM cells on top of each other, whose new states are nested as `state_size` is.
+    """Stacked LSTM cells whose new states are nested like `state_size`.
 
-    Of a single cell Keras returns the states without the list that they came in, at which the scan
-    of JAX stops.
+    For a single cell Keras returns the states without the surrounding list, which breaks the scan
+    of JAX.
     """
 
     def call(self, inputs, states, training=False):
@@ -111,19 +112,19 @@ class StackedCells(keras.layers.StackedRNNCells):
 
 
 def cell_of(rnn):
-    """The cell of a `keras.layers.RNN`, where it is documented only as an argument."""
+    """Return the cell of a `keras.layers.RNN`, which Keras documents only as an argument."""
     return rnn.cell
 
 
 def state_sizes(cell):
-    """Widths of a cell's states in one list: of stacked cells those of the first come first."""
+    """Return the widths of a cell's states as a flat list, starting with the first stacked cell."""
     return keras.tree.flatten(cell.state_size)
 
 
 def run_cell(cell, inputs, states, **kwargs):
-    """One step of a cell on its states in one list: outputs and new states in one list.
+    """Run one step of a cell and return its outputs and new states, with states as flat lists.
 
-    Keras documents the states of one cell, not how those of stacked cells are nested.
+    Keras documents the states of a single cell, but not the nesting for stacked cells.
     """
     nested = keras.tree.pack_sequence_as(cell.state_size, list(states))
     outputs, states = cell(inputs, nested, **kwargs)
@@ -131,19 +132,19 @@ def run_cell(cell, inputs, states, **kwargs):
 
 
 def is_code(error):
-    """Whether `load_model` refused a file because it holds Python code.
+    """Return whether `load_model` refused a file because it contains Python code.
 
-    Keras raises a plain ValueError, which only its text tells from others.
+    Keras raises a plain ValueError, which can only be recognised by its message.
     """
     return "lambda" in str(error).lower()
 
 
 @contextlib.contextmanager
 def without_values():
-    """Variables of the models built inside never get values: they take no memory.
+    """Build models inside this context without allocating memory for their variables.
 
-    A scope without state puts their values off, and lists them to give them later. There is no
-    public way to strike them off that list, without which the next scope would allocate them.
+    A stateless scope defers the initial values of variables and lists them for later. Keras has no
+    public way to remove them from that list, without which the next scope would allocate them.
     """
     listed = global_state.get_global_attribute("uninitialized_variables")
     global_state.set_global_attribute("uninitialized_variables", [])
@@ -158,7 +159,7 @@ _draws_nothing = contextvars.ContextVar("draws_nothing", default=False)
 
 
 class Draws:
-    """The random numbers of Keras's initializers, but zeros within `without_draws`."""
+    """Random functions for Keras's initializers that return zeros within `without_draws`."""
 
     def __getattr__(self, name):
         is_draw = name in ("uniform", "normal", "truncated_normal")
@@ -166,15 +167,16 @@ class Draws:
 
 
 def _zeros(shape, *args, dtype=None, **kwargs):
+    """Return zeros in place of a random draw of this shape."""
     return keras.ops.convert_to_tensor(np.zeros(shape, dtype or keras.config.floatx()))
 
 
 @contextlib.contextmanager
 def without_draws():
-    """Weights made inside begin at zero, since a file's replace them.
+    """Initialise weights created inside this context to zero, because a file will replace them.
 
-    JAX compiles a draw for each of their shapes, which takes most of the time of reading a model.
-    Keras has no way to build a model that gets its weights from elsewhere.
+    JAX compiles a draw for each shape of weights, which takes most of the time of loading a model.
+    Keras has no way to build a model without initial values.
     """
     random_initializers.random = Draws()
     token = _draws_nothing.set(True)

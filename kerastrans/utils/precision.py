@@ -1,12 +1,12 @@
-"""The number formats that a model computes in: how to choose one, and what stays in float32.
+"""Choice of the number format that models compute in, and the parts that stay in float32.
 
-Keras is imported where it is used: layers take `full_precision` from here while the first import of
+Keras is imported inside the functions: layers import `full_precision` while the first import of
 Keras registers them, see `kerastrans._register`.
 """
 
 from kerastrans.utils.validation import check_choice
 
-# Keras's dtype policy, and whether matrix products of float32 may round their factors to tf32.
+# Dtype policy of Keras, and whether products of float32 matrices may round their factors to tf32.
 POLICIES = {
     "float32": ("float32", False),
     "tf32": ("float32", True),
@@ -16,23 +16,24 @@ POLICIES = {
 
 
 def use(precision="auto"):
-    """Choose the number format of the models that are built from now on.
+    """Choose the number format of models that are built afterwards.
 
-    "float32" computes in float32 throughout. "tf32" keeps float32 but lets a GPU round the factors
+    "float32" computes entirely in float32. "tf32" keeps float32, but lets a GPU round the factors
     of matrix products to 10 bits. "bfloat16" and "float16" compute in 16 bits and keep weights, the
-    softmax and both ends of the model in float32; under "float16" `compile` scales the loss, so
-    that small gradients do not vanish. A GPU's memory is taken as it is needed, not all at once,
-    if this is called before the first tensor.
+    softmax and both ends of the model in float32; with "float16" `compile` scales the loss, so that
+    small gradients do not vanish. If this function is called before the first tensor is created,
+    GPU memory is allocated as needed and not all at once.
 
     Args:
-        precision: one of these; or "auto" for what the device is made for: bfloat16 on a TPU and on
-            a GPU of compute capability 8.0 or more, float16 on one of 7.0 or more, else float32.
+        precision: str, one of these names; or "auto" for the best format of the device, which is
+            bfloat16 on a TPU or a GPU of compute capability 8.0 or more, float16 on a GPU of 7.0 or
+            more, and otherwise float32.
 
     Returns:
-        The name of the format chosen.
+        Name of the chosen format.
 
     Raises:
-        ValueError: another name.
+        ValueError: If the name is unknown.
     """
     check_choice("precision", precision, ("auto", *POLICIES))
     import keras
@@ -49,16 +50,17 @@ def use(precision="auto"):
 
 
 def _best(kind, capability):
+    """Return the best number format of a device."""
     if kind == "tpu" or (kind == "gpu" and capability >= (8, 0)):
         return "bfloat16"
     return "float16" if kind == "gpu" and capability >= (7, 0) else "float32"
 
 
 def full_precision():
-    """Dtype of the layers that the data's own values pass: the policy's variable dtype.
+    """Return the dtype of layers that process the values of the series: the variable dtype.
 
-    float32 under "mixed_float16" and "mixed_bfloat16", whose 11 and 8 bits of precision are too few
-    for a series' level and its forecast; the policy's own dtype otherwise.
+    This is float32 for "mixed_float16" and "mixed_bfloat16", whose 11 and 8 bits of precision are
+    not enough for the level of a series and its forecast, and the policy's dtype otherwise.
     """
     import keras
 

@@ -1,4 +1,4 @@
-"""Random numbers that depend on a seed alone, without a trace in the process's generators."""
+"""Random numbers that depend only on a seed and leave the process's generators unchanged."""
 
 import contextlib
 import random
@@ -6,12 +6,13 @@ import random
 
 @contextlib.contextmanager
 def seeded(seed):
-    """Layers and weights made inside depend on `seed`; outside nothing has changed.
+    """Make layers and weights created inside this context depend on `seed`.
 
-    Keras seeds each layer's generator and each initializer from Python's `random`.
+    Keras seeds each layer's generator and each initializer from Python's `random`, whose state is
+    restored at the end.
 
     Args:
-        seed: int.
+        seed: int, seed of Python's `random`.
     """
     before = random.getstate()
     random.seed(seed)
@@ -22,7 +23,7 @@ def seeded(seed):
 
 
 def draw_seed():
-    """A seed for a layer that is given none, from the generator that Keras seeds layers from.
+    """Return a seed for a layer without one, from the generator that Keras uses for such seeds.
 
     It depends on `seeded` or `keras.utils.set_random_seed`, as the weights do.
 

@@ -1,4 +1,4 @@
-"""Types of public arguments that have no name of their own."""
+"""Type aliases for public arguments."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 Columns: TypeAlias = Sequence[str]
 Levels: TypeAlias = Sequence[float] | float  # percents of intervals
 CovariateSizes: TypeAlias = Mapping[str, Sequence[int]]  # "past", "future", "static"
-# Keras has no types that a checker reads.
+# Keras provides no types for type checkers.
 Tensor: TypeAlias = Any  # a KerasTensor, a tensor of the backend or an array
-ModelOrName: TypeAlias = Any  # of an architecture; or a function that builds one
+ModelOrName: TypeAlias = Any  # model, name of an architecture, or function that builds a model
 HeadOrName: TypeAlias = Any  # see `kerastrans.heads.get`

@@ -1,4 +1,4 @@
-"""Checks of a user's values: one line that says what was given and what is wanted."""
+"""Checks of arguments, whose messages state the given and the expected value in one line."""
 
 import difflib
 import importlib
@@ -9,10 +9,10 @@ from numbers import Integral, Real
 
 
 class NoSeriesError(ValueError):
-    """There is no series to work on: none at all, or each has a fault.
+    """Raised if no series can be used, because none is given or all are invalid.
 
     Attributes:
-        faults: dict of series -> why it was left out.
+        faults: Dict of series -> reason why it was left out.
     """
 
     def __init__(self, message, faults=()):
@@ -49,7 +49,7 @@ def check_positive(**values):
 
 
 def check_valid_lengths(lengths, steps):
-    """Raise ValueError unless every valid length is from 1 to the steps there are."""
+    """Raise ValueError unless every valid length is from 1 to `steps`."""
     for row, length in enumerate(lengths):
         if not 1 <= length <= steps:
             raise ValueError(
@@ -78,7 +78,7 @@ def check_choice(name, value, choices):
 
 
 def check_columns(**kinds):
-    """Raise ValueError for the first list of column names that is one name, or has one twice."""
+    """Raise ValueError for a list of column names that is a single str or contains duplicates."""
     for kind, names in kinds.items():
         if isinstance(names, str):
             raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
@@ -88,7 +88,7 @@ def check_columns(**kinds):
 
 
 def check_levels(levels):
-    """The levels as a tuple of floats; ValueError unless increasing and in (0, 1)."""
+    """Return the levels as a tuple of floats; raise ValueError unless increasing in (0, 1)."""
     levels = tuple(map(float, levels if isinstance(levels, Iterable) else [levels]))
     ordered = all(low < high for low, high in itertools.pairwise((0.0, *levels, 1.0)))
     if not levels or not ordered:
@@ -97,28 +97,29 @@ def check_levels(levels):
 
 
 def check_percents(levels):
-    """The levels of intervals as a tuple of increasing percents.
+    """Return the levels of intervals as a tuple of increasing percents.
 
     Raises:
-        ValueError: no number, none above 0 and below 100, or a share where a percent is meant.
+        ValueError: If a level is not a number above 0 and below 100, or is below 1 and therefore
+            probably a fraction.
     """
     levels = tuple(levels) if isinstance(levels, Iterable) else (levels,)
     for level in levels:
         if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 100:
             raise ValueError(f"levels are percents above 0 and below 100, got {level!r}.")
         if level < 1:
-            raise ValueError(f"levels are percents: {level!r} means {100 * level:g}, give that.")
+            raise ValueError(f"levels are percents: for {level!r} use {100 * level:g} instead.")
     return tuple(sorted(set(levels)))
 
 
 def check_finite_output(values):
-    """Raise ValueError where an infinite value has come out of a model."""
+    """Raise ValueError if the output of a model contains an infinite value."""
     if (abs(values) == float("inf")).any():
-        raise ValueError("the forecast is past what a float holds: scale the series down.")
+        raise ValueError("the forecast exceeds the range of floats: scale the series down.")
 
 
 def check_prediction_length(model, prediction_length):
-    """Raise ValueError unless a direct model was built for this horizon."""
+    """Raise ValueError unless a direct model was built for this prediction length."""
     built_for = model.output_shape[1]
     if prediction_length != built_for:
         raise ValueError(
@@ -127,22 +128,28 @@ def check_prediction_length(model, prediction_length):
 
 
 def suggest(name, known):
-    """End of an error about an unknown name: the nearest known one, if any is near, and all."""
+    """Return the end of an error about an unknown name: the nearest known name, and all names."""
     near = difflib.get_close_matches(str(name).lower(), known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}known are {', '.join(known)}."
 
 
 def import_extra(module, wanted_by, extra):
-    """The module of an optional package; ImportError that names the extra where it is missing."""
+    """Import a module of an optional package; raise ImportError naming the extra if it is missing.
+
+    Args:
+        module: str, name of the module.
+        wanted_by: str, name of the function or feature that needs it.
+        extra: str, extra of kerastrans that installs it.
+    """
     try:
         return importlib.import_module(module)
     except ImportError:
-        message = f'{wanted_by} wants the extra: pip install "kerastrans[{extra}]".'
+        message = f'{wanted_by} requires an optional package: pip install "kerastrans[{extra}]".'
         raise ImportError(message) from None
 
 
 def check_new(path):
-    """Raise FileExistsError if there is anything at `path`, a broken link too."""
+    """Raise FileExistsError if `path` exists, even as a broken link."""
     if os.path.lexists(path):
-        raise FileExistsError(f"{path} exists: name a new one, or remove it first.")
+        raise FileExistsError(f"{path} exists: choose another name, or remove it first.")

@@ -82,7 +82,7 @@ def test_an_export_is_written_whole_or_not_at_all(name, full, tmp_path):
 @pytest.mark.parametrize("write", [write_file, write_folder], ids=["file", "folder"])
 def test_a_broken_link_is_something_that_exists(write, tmp_path):
     (tmp_path / "x").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(FileExistsError, match="x exists: name a new one"):
+    with pytest.raises(FileExistsError, match="x exists: choose another name"):
         write(tmp_path / "x")
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 

@@ -57,7 +57,7 @@ def test_a_declared_size_is_refused_before_it_is_read(options, members, tmp_path
         raise AssertionError("a dataset was read")
 
     monkeypatch.setattr(h5py.Dataset, "__getitem__", fail)
-    peak = refused(path, re.escape("declares the shape (30000, 30000) and stores"))
+    peak = refused(path, re.escape("declares the shape (30000, 30000) but stores"))
     assert peak < 50e6
 
 
@@ -95,12 +95,15 @@ def test_a_model_larger_than_its_file_is_refused_before_it_is_built(tmp_path):
         config["config"]["layers"][1]["config"]["units"] = 10**9  # 40 GB
 
     path = write(tmp_path / "wide.keras", with_config(members, change))
-    refused(path, r"has shape \(10, 10\), which the model has not")
+    refused(path, r"has shape \(10, 10\), which the model does not have")
     # And with nothing stored that does not fit.
     weights = io.BytesIO()
     h5py.File(weights, "w").close()
     path = write(path, {**with_config(members, change), WEIGHTS: weights.getvalue()})
-    assert refused(path, "describes 11000000000 weights, model.weights.h5 holds 0 numbers") < 50e6
+    assert (
+        refused(path, "describes 11000000000 weights, but model.weights.h5 contains 0 numbers")
+        < 50e6
+    )
 
 
 def test_variables_that_were_put_off_stay_off(members, tmp_path):
@@ -121,21 +124,24 @@ def test_a_zip_bomb_is_refused_by_its_declared_size(members, tmp_path, monkeypat
     path = write(tmp_path / "m.keras", bomb, zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 2**15
     monkeypatch.setattr(model_files, "MAX_BYTES", 2**20)
-    assert refused(path, "it unpacks to 41.* bytes, at most 1048576 are read") < 2**21
+    assert refused(path, "it unpacks to 41.* bytes, the limit is 1048576") < 2**21
 
 
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("[]", "config.json must hold a JSON object, got a list"),
-        ("null", "config.json must hold a JSON object, got a NoneType"),
-        ('"text"', "config.json must hold a JSON object, got a str"),
+        ("[]", "config.json must contain a JSON object, got a list"),
+        ("null", "config.json must contain a JSON object, got a NoneType"),
+        ('"text"', "config.json must contain a JSON object, got a str"),
         ("{", "Expecting property name"),
         ("[" * 100_000, "recursion"),
         ("{}", ""),
         ('{"class_name": "Functional"}', ""),
         ('{"module": "os", "class_name": "system", "config": {}}', ""),
-        ('{"module": "keras.layers", "class_name": "Dense", "config": {"units": 2}}', "no model"),
+        (
+            '{"module": "keras.layers", "class_name": "Dense", "config": {"units": 2}}',
+            "not a model",
+        ),
         ('{"module": "keras.layers", "class_name": "JaxLayer", "config": {}}', ""),
         pytest.param(
             '{"module": "keras.layers", "class_name": "TorchModuleWrapper", "config": {}}',
@@ -165,4 +171,6 @@ def test_a_layer_of_another_back_end_ends_in_one_line(members, tmp_path):
 def test_missing_members_are_named(members, tmp_path):
     for name in ("config.json", WEIGHTS):
         rest = {key: value for key, value in members.items() if key != name}
-        refused(write(tmp_path / "m.keras", rest), f"it holds no {name}, so it is no .keras file")
+        refused(
+            write(tmp_path / "m.keras", rest), f"contains no {name}, so it is not a .keras file"
+        )

@@ -71,10 +71,10 @@ async def leave():
 @pytest.mark.parametrize(
     ("receive", "status", "message"),
     [
-        (never, 408, "the body must be there in 0.02 seconds."),
-        (drip, 408, "the body must be there in 0.02 seconds."),
+        (never, 408, "the body must be complete within 0.02 seconds."),
+        (drip, 408, "the body must be complete within 0.02 seconds."),
         (flood, 413, "the body must have at most 20000 bytes."),
-        (leave, 400, "the client has left."),
+        (leave, 400, "the client has disconnected."),
     ],
 )
 def test_unfinished_bodies_end_in_one_line(receive, status, message, path, app, caplog):
@@ -132,7 +132,7 @@ def test_an_error_of_the_model_is_one_line(app, body, monkeypatch, caplog):
 
     monkeypatch.setattr(Forecaster, "forecast_histories", fail)
     status, message, _ = ask(app, whole(body))
-    assert (status, message) == (500, "the model has no forecast: indices[0] = 7 is not in [0, 3).")
+    assert (status, message) == (500, "the forecast failed: indices[0] = 7 is not in [0, 3).")
     assert [x.getMessage() for x in caplog.records if x.exc_info] == []
 
 
@@ -176,9 +176,9 @@ def test_bad_ports_are_refused_in_one_line(port, forecaster):
     ("options", "message"),
     [
         ({"host": ""}, "host must be a name or an address, got ''"),
-        ({"name": "a/b"}, "name must be a part of a route"),
-        ({"name": "{x}"}, "name must be a part of a route"),
-        ({"name": ""}, "name must be a part of a route"),
+        ({"name": "a/b"}, "name must be usable in a route"),
+        ({"name": "{x}"}, "name must be usable in a route"),
+        ({"name": ""}, "name must be usable in a route"),
         ({"max_connections": 0}, "max_connections must be an integer of at least 1, got 0"),
         ({"max_batch": 0}, "max_batch must be an integer of at least 1, got 0"),
         ({"max_bytes": -1}, "max_bytes must be an integer of at least 1, got -1"),

@@ -85,7 +85,7 @@ def test_outputs_are_checked_before_anything_is_read(series, run_folder, tmp_pat
     (tmp_path / "link.csv").symlink_to(tmp_path / "nowhere")
     command = ["forecast", run_folder, "no such data.csv"]
     output = ["--output", tmp_path / "f.csv"]
-    assert "a picture's name ends in .png" in refuse(*command, *output, "--plot", tmp_path / "pic")
+    assert "a picture's name must end in" in refuse(*command, *output, "--plot", tmp_path / "pic")
     assert "pic.png exists" in refuse(*command, *output, "--plot", tmp_path / "pic.png")
     assert "pic.png exists" in refuse(*command, "--output", tmp_path / "pic.png")
     assert "link.csv" in refuse(*command, "--output", tmp_path / "link.csv")
@@ -108,8 +108,8 @@ def test_a_picture_that_cannot_be_written_leaves_no_table(
 
 def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, refuse):
     output = ["--output", tmp_path / "f.csv"]
-    assert "holds no trained forecaster" in refuse("forecast", tmp_path, series, *output)
-    assert "is a folder, wanted a named dataset" in refuse("forecast", run_folder, *output)
+    assert "does not contain a forecaster" in refuse("forecast", tmp_path, series, *output)
+    assert "is a folder, expected a named dataset" in refuse("forecast", run_folder, *output)
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)
@@ -123,7 +123,7 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
 def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path, refuse, capsys):
     command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]
     trained = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
-    assert "has its own number of steps" in refuse(*trained, "--prediction-length=3")
+    assert "has a fixed number of steps" in refuse(*trained, "--prediction-length=3")
     assert "give --prediction-length" in refuse("export", "fracast_0", tmp_path / "f.onnx")
     assert cli.main([*command, "--prediction-length=3"]) == 0
     assert "licence Apache-2.0" in capsys.readouterr().out
@@ -156,4 +156,4 @@ def test_a_date_column_of_another_name_is_to_be_named(tmp_path, refuse):
     (tmp_path / "data.csv").write_text("Tag,load\n2024-01-01,1\n2024-01-02,2\n")
     command = ["forecast", "fracast_0", tmp_path / "data.csv", "--prediction-length=3"]
     line = refuse(*command, "--output", tmp_path / "f.csv")
-    assert line.endswith("['Tag', 'load']. Name the one with the dates by --date-column.")
+    assert line.endswith("['Tag', 'load']. Name the date column with --date-column.")

@@ -44,7 +44,7 @@ def test_a_selection_leaves_a_folder_that_forecasts(csv, tmp_path, capsys):
     ("options", "message"),
     [
         (("--time-limit", 0), "expected a number above 0, got '0'"),
-        (("--prediction-length", 190), "leaves 10 of 200 to train on"),
+        (("--prediction-length", 190), "leaves 10 of 200 for training"),
         (("--resume",), "nothing to resume"),
         (("--levels", "0.9"), "90"),
     ],

@@ -191,7 +191,7 @@ def both_ways(target, _):
         (lambda x, m: ProbSparseAttention(2, 3, causal=True)(x), r"ProbSparseAttention\) step by"),
         (
             lambda x, m: Reversed(2, 3, causal=True)(x),
-            r"\(Reversed\) .*changes `call` of the class",
+            r"\(Reversed\) .*overrides `call`, but inherits",
         ),
         (lambda x, m: Shuffling(WIDTH)(x), r"\(Shuffling\) step by step"),
         (lambda x, m: x + m, r"\(Add\) step by step"),
@@ -203,7 +203,7 @@ def both_ways(target, _):
         (lambda x, m: add_norm(x, layers.Dense(WIDTH), normalization="batch"), "BatchNormaliz"),
         (lambda x, m: attention(x, causal=False), "sees later positions"),
         (lambda x, m: attention(x, layers.Dense(3)(x)), "a memory that depends on the decoder's"),
-        (both_ways, r"\(LogicalAnd\) step by step: .* one axis must be that of time"),
+        (both_ways, r"\(LogicalAnd\) step by step: .* one axis must be the time axis"),
         (lambda x, m: transformer_encoder(x, 2, 4, 16), "sees later positions"),
     ],
 )

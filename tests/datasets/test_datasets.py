@@ -64,7 +64,7 @@ def test_embedded_series_need_no_data_folder(monkeypatch, tmp_path):
 
 def test_data_folder_without_the_file_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("KERASTRANS_DATA_DIR", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"holds no ett/ETTh1\.csv"):
+    with pytest.raises(FileNotFoundError, match=r"does not contain ett/ETTh1\.csv"):
         datasets.load("etth1")
 
 
@@ -72,13 +72,13 @@ def test_data_folder_with_another_file_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("KERASTRANS_DATA_DIR", str(tmp_path))
     (tmp_path / "ett").mkdir()
     (tmp_path / "ett/ETTh1.csv").write_text("date,OT\n")
-    with pytest.raises(ValueError, match=r"has sha256 .*, wanted f18de3ad"):
+    with pytest.raises(ValueError, match=r"has sha256 .*, expected f18de3ad"):
         datasets.load("etth1")
 
 
 def test_a_file_without_a_download_says_what_to_do(monkeypatch):
     monkeypatch.delenv("KERASTRANS_DATA_DIR", raising=False)
-    with pytest.raises(FileNotFoundError, match=r"csv has no known download: put it \(sha"):
+    with pytest.raises(FileNotFoundError, match=r"csv cannot be downloaded: put it \(sha"):
         datasets.load("hospital")
 
 

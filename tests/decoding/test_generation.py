@@ -204,7 +204,7 @@ def test_models_that_cannot_feed_back_are_refused(small_inputs):
     head = keras.Model(model.inputs, layers.Dense(5)(model.outputs[0]))
     with pytest.raises(ValueError, match="their widths must agree, got 5 and 3"):
         generate(head, small_inputs, 3)
-    with pytest.raises(ValueError, match="wants a functional model"):
+    with pytest.raises(ValueError, match="requires a functional model"):
         generate(keras.Sequential([keras.Input((3,)), layers.Dense(3)]), small_inputs, 3)
 
 
@@ -217,7 +217,7 @@ def test_models_that_cannot_feed_back_are_refused(small_inputs):
         (np.zeros((0, 8, 3)), "must not be empty"),
         (np.full((1, 8, 3), np.nan), "must be finite"),
         (np.full((1, 8, 3), np.inf), "must be finite"),
-        ([np.zeros((1, 8, 3))] * 2, r"wants 1 encoder input\(s\), got 2"),
+        ([np.zeros((1, 8, 3))] * 2, r"requires 1 encoder input\(s\), got 2"),
     ],
 )
 def test_bad_inputs_are_refused(small_model, inputs, message):
@@ -246,5 +246,5 @@ def test_tokens_want_a_model_that_embeds_its_source():
     target = keras.Input((None,), dtype="int32")
     level = layers.Embedding(1, 9)(lengths * 0)[:, None]
     model = keras.Model([source, lengths, target], layers.Embedding(9, 9)(target) + level)
-    with pytest.raises(ValueError, match="goes into an Embedding layer"):
+    with pytest.raises(ValueError, match="requires a model that embeds its input"):
         kerastrans.generate_tokens(model, np.array([[1, 2]]), np.array([2]), 3)

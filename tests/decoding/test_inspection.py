@@ -91,9 +91,9 @@ def test_scores_of_what_was_generated_are_those_while_generating(monkeypatch):
 
 def test_bad_inputs(small_model, small_inputs):
     seen = small_inputs[:, :4]
-    with pytest.raises(ValueError, match=r"wants inputs with a batch of 1, got \[2, 2\]"):
+    with pytest.raises(ValueError, match=r"requires inputs with a batch of 1, got \[2, 2\]"):
         kerastrans.attention_scores(small_model, [small_inputs, seen])
-    with pytest.raises(ValueError, match=r"attention_scores wants 2 inputs of the model, got 1"):
+    with pytest.raises(ValueError, match=r"attention_scores requires 2 inputs of the model, got 1"):
         kerastrans.attention_scores(small_model, small_inputs[:1])
     with pytest.raises(ValueError, match="decoder_inputs must be finite"):
         kerastrans.attention_scores(small_model, [small_inputs[:1], np.nan * seen[:1]])
@@ -131,7 +131,7 @@ def test_weights_that_were_never_used_are_not_shown(layer, name):
 
 def test_channels_that_are_examples_of_their_own_are_refused():
     model = kerastrans.zoo.build("patchtst", 16, 4, 2, patch_length=4, stride=4, d_model=8)
-    with pytest.raises(ValueError, match=r"shows one sequence: .* makes 2 of one example"):
+    with pytest.raises(ValueError, match=r"a single sequence .* splits one example into 2"):
         kerastrans.attention_scores(model, np.zeros((1, 16, 2), "float32"))
 
 

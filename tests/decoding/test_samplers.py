@@ -206,8 +206,8 @@ def test_bad_samplers(make, message):
     [
         ([[4, 5]], [0], "valid lengths must be from 1 to 2 steps, got 0 in row 0"),
         ([[4, 5], [4, 5]], [2, 3], "valid lengths must be from 1 to 2 steps, got 3 in row 1"),
-        ([[4, 12]], [2], "source holds token 12: the model knows 0 to 11"),
-        ([[4, -1]], [2], "source holds token -1: the model knows 0 to 11"),
+        ([[4, 12]], [2], "source contains token 12: the model knows 0 to 11"),
+        ([[4, -1]], [2], "source contains token -1: the model knows 0 to 11"),
         ([[4.5, 5]], [2], "source must hold integers, got float64"),
         ([4, 5], [2], r"source must have shape \(None, None\)"),
         (np.zeros((0, 3), int), np.zeros(0, int), "source must not be empty"),

@@ -45,7 +45,7 @@ def test_names_that_are_written_are_read_back():
 
 @pytest.mark.parametrize("alias", ["y", "ds", "cutoff", "", "a-median", "a-lo-80", "a-hi-2.5", 3])
 def test_an_alias_that_names_another_column_is_refused(alias):
-    with pytest.raises(ValueError, match="alias must be a str that is none of 'unique_id', 'ds'"):
+    with pytest.raises(ValueError, match="alias must be a str other than 'unique_id', 'ds'"):
         check_alias(alias)
 
 

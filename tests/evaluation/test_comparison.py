@@ -105,7 +105,7 @@ def test_blocks_are_those_of_the_calendar_and_not_of_the_first_series():
     expected = diebold_mariano(by_origin, np.arange(8))[1]
     assert table.loc["own", "p"] == pytest.approx(expected)
     first = {name: rows[rows["cutoff"] == rows["cutoff"].min()] for name, rows in frames.items()}
-    with pytest.warns(UserWarning, match="no p-values: the origins make 1 block of time whose"):
+    with pytest.warns(UserWarning, match="no p-values: the origins form 1 block of time whose"):
         table = backtesting.skill(first, "base")
     assert np.isnan(table.loc["own", "p"])
 
@@ -153,7 +153,7 @@ def test_backtests_of_other_rows_or_values_are_refused():
         backtesting.skill({"good": good, "bad": bad}, "naive")
     with pytest.raises(ValueError, match="'good' and 'bad' are backtests of different rows"):
         backtesting.skill({"good": good[:-1], "bad": bad}, "bad")
-    with pytest.raises(ValueError, match="'good' and 'bad' have other true values"):
+    with pytest.raises(ValueError, match="'good' and 'bad' have different true values"):
         backtesting.skill({"good": good.assign(y=good["y"] + 1), "bad": bad}, "bad")
     shuffled = good.sample(frac=1, random_state=0)
     shuffled["ds"] = shuffled["ds"].astype("datetime64[s]")

@@ -34,7 +34,7 @@ def test_mase_does_not_depend_on_the_units(scale, shift):
 
 
 def test_what_cannot_be_measured_is_refused():
-    with pytest.raises(ValueError, match="must have one shape"):
+    with pytest.raises(ValueError, match="must have the same shape"):
         metrics.mae(TARGETS, FORECASTS[:1])
     with pytest.raises(ValueError, match="season must be from 1 to 2"):
         metrics.mase(TARGETS, FORECASTS, np.zeros((3, 1)), season=3)

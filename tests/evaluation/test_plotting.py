@@ -68,7 +68,7 @@ def test_positional_encoding_has_waves_and_a_heat_map():
 def test_bad_arrays_to_draw():
     with pytest.raises(ValueError, match=r"weights must be \(blocks, heads, queries, keys\)"):
         attention_heatmaps(np.zeros((2, 3, 4)))
-    with pytest.raises(ValueError, match="key_labels must be 4, one a position, got 3"):
+    with pytest.raises(ValueError, match="key_labels must have 4 entries, one per position, got 3"):
         attention_heatmaps(np.zeros((1, 1, 2, 4)), key_labels=list("abc"))
     with pytest.raises(ValueError, match="columns must be from 0 to 3"):
         positional_encoding(np.zeros((5, 4)))

@@ -43,7 +43,7 @@ def test_nothing_is_written_over_or_half_written(tmp_path):
         write_report(tmp_path / "b.html", {"one": example()}, baseline="naive")
     with pytest.raises(ValueError, match="at least one backtest"):
         write_report(tmp_path / "b.html", {})
-    with pytest.raises(ValueError, match="season and freq are those of the training rows"):
+    with pytest.raises(ValueError, match="season and freq describe the training rows"):
         write_report(tmp_path / "b.html", {"one": example()}, season=7)
     assert not (tmp_path / "b.html").exists()
 

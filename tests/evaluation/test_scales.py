@@ -85,7 +85,7 @@ def test_a_series_without_a_scale_is_named_and_leaves_the_others_alone():
         table = backtesting.score(backtest(names), train, season=SEASON, by="unique_id")
     (message,) = {str(warning.message) for warning in caught}
     assert message == (
-        "no scale, and no part in mase, rmsse, sql and msis: 3 series ('flat': it repeats itself "
+        "no scale, so left out of mase, rmsse, sql and msis: 3 series ('flat': it repeats itself "
         "exactly; 'short': no two values 7 steps apart; 'new': no training rows)."
     )
     assert table["mase"].isna().tolist() == [False, False, True, True, True]
@@ -107,7 +107,7 @@ def test_what_cannot_scale_is_refused_in_one_line():
         backtesting.score(rows, full, season=70)
     with pytest.raises(ValueError, match="season must be an integer of at least 1, got 0"):
         backtesting.score(rows, full, season=0)
-    with pytest.raises(ValueError, match="season and freq are those of the training rows: give"):
+    with pytest.raises(ValueError, match="season and freq describe the training rows: pass"):
         backtesting.score(rows, season=7)
     with pytest.raises(ValueError, match="train holds no row of the backtest's series up to"):
         backtesting.score(rows, full[full["ds"] > "2024-03-10"])

@@ -61,5 +61,5 @@ def test_what_does_not_count_is_named(panel):
     assert np.isinf(table.loc["it", "mae"])
     assert np.isnan(table.loc["it", "p"])
     broken = backtest.assign(**{"m-lo-80": backtest["m-lo-80"].where(backtest.index > 0)})
-    with pytest.raises(ValueError, match="'m-lo-80' is missing where there is a 'm'"):
+    with pytest.raises(ValueError, match="'m-lo-80' is missing in rows that have a forecast of"):
         backtesting.score(broken)

@@ -76,7 +76,7 @@ def test_a_full_disk_leaves_nothing(small_model, tmp_path, monkeypatch):
 @pytest.mark.tensorflow
 def test_existing_folder_is_not_touched(small_model, tmp_path):
     (tmp_path / "kept.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="exists: name a new one"):
+    with pytest.raises(FileExistsError, match="exists: choose another name"):
         export_savedmodel(small_model, tmp_path, prediction_length=4)
     assert [p.name for p in tmp_path.iterdir()] == ["kept.txt"]
 

@@ -138,7 +138,7 @@ def test_a_preset_whose_model_holds_code_is_refused(copied):
     card = json.loads((copied / "card.json").read_text())
     card["sha256"]["model.keras"] = sources.sha256(copied / "model.keras")
     (copied / "card.json").write_text(json.dumps(card))
-    with pytest.raises(ValueError, match="it holds Python code"):
+    with pytest.raises(ValueError, match="it contains Python code"):
         zoo.from_preset(copied)
 
 

@@ -251,7 +251,7 @@ def test_a_folder_that_is_refit_is_refused_and_arguments_of_refit_need_it(frame)
 @pytest.mark.parametrize(
     ("levels", "message"),
     [
-        ([0.9], r"levels are percents: 0\.9 means 90, give that"),
+        ([0.9], r"levels are percents: for 0\.9 use 90"),
         ([100], "levels are percents above 0 and below 100, got 100"),
         ([0], "levels are percents above 0 and below 100, got 0"),
         (["80"], "levels are percents above 0 and below 100, got '80'"),

@@ -56,7 +56,7 @@ def test_bad_input_is_refused_before_a_trial():
 def test_the_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(
-        ImportError, match=r'tune wants the extra: pip install "kerastrans\[tune\]"'
+        ImportError, match=r'tune requires an optional package: pip install "kerastrans\[tune\]"'
     ):
         tuning.tune("nlinear", series("a", 60), 14, 7, validation_size=7)
 

@@ -110,7 +110,7 @@ def test_what_is_no_count_is_refused_and_named(wrong):
     head = NegativeBinomialHead()
     head.check_targets(np.array([[0.0, 3.0], [np.nan, 1e9]]), ["a", "b"])
     values = np.array([[0.0, 3.0], [np.nan, wrong]])
-    message = f"a NegativeBinomialHead wants counts, whole numbers from 0: 'b' has {wrong}.$"
+    message = rf"a NegativeBinomialHead requires counts \(0, 1, 2, ...\): 'b' has {wrong}.$"
     with pytest.raises(ValueError, match=message):
         head.check_targets(values, ["a", "b"])
     with pytest.raises(ValueError, match="the series has"):

@@ -112,8 +112,14 @@ def test_a_loss_of_another_head_is_refused(head, loss, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CRPS(StudentTHead()), "StudentTHead has no closed form of the CRPS: it wants"),
-        (lambda: NegativeLogLikelihood(QuantileHead()), "QuantileHead has no likelihood: it wants"),
+        (
+            lambda: CRPS(StudentTHead()),
+            "StudentTHead has no closed form of the CRPS: this loss requires",
+        ),
+        (
+            lambda: NegativeLogLikelihood(QuantileHead()),
+            "QuantileHead has no likelihood: this loss",
+        ),
         (lambda: NegativeLogLikelihood(PointHead()), "PointHead has no likelihood"),
         (lambda: PointError("mea"), "error must be one of 'mae', .*, 'mase', got 'mea'"),
     ],

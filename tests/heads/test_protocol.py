@@ -90,7 +90,7 @@ def test_a_shift_moves_the_point_and_rescaling_stretches_it(head):
     moved = head.point(to_numpy(head.shift(*tensors)))
     if isinstance(head, NegativeBinomialHead):
         np.testing.assert_allclose(moved, point * np.exp(amount), rtol=1e-5)
-        with pytest.raises(ValueError, match="counts are forecast as they are"):
+        with pytest.raises(ValueError, match="counts cannot be rescaled"):
             head.rescale(parameters, amount, amount)
     else:
         np.testing.assert_allclose(moved, point + amount, rtol=1e-4, atol=1e-5)
@@ -141,7 +141,7 @@ def test_a_point_is_a_median_if_its_loss_is_the_absolute_error(loss):
     if head.point_is_median:
         np.testing.assert_array_equal(head.median(parameters), parameters)
     else:
-        with pytest.raises(ValueError, match=f'a point trained by "{loss}" is no median'):
+        with pytest.raises(ValueError, match=f'a point trained with "{loss}" is not a median'):
             head.median(parameters)
     for method in (head.quantile, head.cdf, head.sample):
         with pytest.raises(ValueError, match="a point forecast has no quantiles"):

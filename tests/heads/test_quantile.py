@@ -107,7 +107,7 @@ def test_no_other_quantile_passes_as_the_median(levels):
     head = QuantileHead(levels)
     parameters = np.arange(head.size, dtype="float32")[None]
     for method in (head.point, head.median, head.outputs):
-        with pytest.raises(ValueError, match=r"do not enclose 0\.5: add it, or ask for quantiles"):
+        with pytest.raises(ValueError, match=r"do not enclose 0\.5: add it, or ask only"):
             method(parameters)
     np.testing.assert_array_equal(head.quantile(parameters, levels), parameters)
 
@@ -118,7 +118,7 @@ def test_one_quantile_is_no_distribution():
     np.testing.assert_array_equal(head.point(parameters), [1.0, 1.0])
     np.testing.assert_array_equal(head.quantile(parameters, 0.5), parameters)
     for method in (head.sample, head.cdf, lambda p, _: head.quantile(p, 0.9)):
-        with pytest.raises(ValueError, match=r"one quantile, 0\.5, is no distribution"):
+        with pytest.raises(ValueError, match=r"a single quantile, 0\.5, is not a distribution"):
             method(parameters, 3)
 
 

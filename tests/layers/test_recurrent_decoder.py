@@ -139,5 +139,5 @@ def test_bad_input(options, message):
 
 def test_samples_want_a_distribution():
     model = zoo.build("nlinear", 8, 2, 1, head="normal")
-    with pytest.raises(ValueError, match="generate wants a functional model"):
+    with pytest.raises(ValueError, match="generate requires a functional model"):
         generate_samples(model, np.zeros((1, 8, 1), "float32"), 2)

@@ -128,7 +128,7 @@ def test_a_csv_is_forecast_after_its_last_row(ask, forecaster, flights):
         (b'{"instances": [[1, 2, 3]]}', 400, "must have shape (24, 3), got (3,)"),
         (b'{"instances": [[[1, 2], [3]]]}', 400, "must be an array of numbers (24, 3)"),
         (b'{"instances": [{}]}', 400, "instance 0 has no 'history'"),
-        (b'{"instances": [{"x": 1}]}', 400, "instance 0 has 'x', inputs are 'history'"),
+        (b'{"instances": [{"x": 1}]}', 400, "instance 0 has 'x', the inputs are 'history'"),
         (b'{"instances": ["text"]}', 400, "must be an array of numbers"),
         (b" " * 20_001, 413, "at most 20000 bytes"),
     ],
@@ -143,8 +143,8 @@ def test_bad_bodies_are_refused_in_one_line(body, status, message, ask):
     ("value", "message"),
     [
         ("Infinity", "must be finite"),
-        ("1e39", "numbers that float32 does not"),
-        ("1" + "0" * 200, "numbers that float32 does not"),
+        ("1e39", "numbers beyond the range of float32"),
+        ("1" + "0" * 200, "numbers beyond the range of float32"),
         ('"seven"', "must be an array of numbers"),
         ('"5"', "must be an array of numbers"),
         ('"1_0"', "must be an array of numbers"),
@@ -165,7 +165,7 @@ def test_bad_values_are_refused(value, message, ask):
 def test_too_many_instances_are_refused(ask, histories):
     answer = predict(ask, np.round(histories[:9], 0).tolist())
     assert answer.status_code == 413
-    assert answer.json()["error"] == "at most 8 instances a request, got 9."
+    assert answer.json()["error"] == "a request can have at most 8 instances, got 9."
 
 
 def wide_csv(value):

@@ -85,13 +85,13 @@ class ClonesItsModel(Forecaster):
 
 
 FAULTS = {
-    KnowsNeighbours: ("neighbours", "the forecast of a series alone differs by"),
+    KnowsNeighbours: ("neighbours", "the forecast of a single series differs by"),
     KnowsTheFirstRow: ("order of rows", "the forecast of shuffled rows differs by"),
     KnowsTheLastRow: ("later rows", "a forecast from before the change differs by"),
     UsesAGlobalGenerator: ("generators", "fit reseeds or uses a global generator"),
     IsNotSeeded: ("seed", "the forecast of a second training differs by"),
     ForgetsItsWeights: ("save and load", "the loaded forecast differs by"),
-    WritesIntoTheFrame: ("inputs", "a frame that was given has changed"),
+    WritesIntoTheFrame: ("inputs", "a given frame has changed"),
     ClonesItsModel: ("clone", "a clone forecasts before it is trained"),
 }
 

@@ -71,7 +71,11 @@ FAULTS = {
         {"mixes_channels": True},
         "mixes_channels=True, but one channel does not change the others' forecasts",
     ),
-    "equivariance": (linear, {"equivariance": "affine"}, "equivariance='affine', but shifting"),
+    "equivariance": (
+        linear,
+        {"equivariance": "affine"},
+        "equivariance='affine', but if",
+    ),
     "seed": (linear, {"kernel_initializer": NewValues()}, "kernel differs between two models"),
     "reload": (
         linear,
@@ -115,7 +119,7 @@ def test_a_built_model_is_checked_and_left_as_it_was():
     report = check_model(model, **SIZES)
     report.raise_for_failures()
     assert report["causality"].status == report["decoding"].status == "passed"
-    assert report["seed"].reason == "the model came built: give a function that builds it"
+    assert report["seed"].reason == "the model is already built: pass a function that builds it"
     assert not model.compiled
     for weight, value in zip(model.get_weights(), before, strict=True):
         np.testing.assert_array_equal(weight, value)

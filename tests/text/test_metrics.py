@@ -47,5 +47,5 @@ def test_bad_sentences_for_bleu():
     with pytest.raises(ValueError, match="max_order must be an integer of at least 1, got 0"):
         metrics.bleu("a", "a", 0)
     for references in ([], [["a"], ["b"]], [[]]):
-        with pytest.raises(ValueError, match="one list of references, not empty"):
+        with pytest.raises(ValueError, match="a non-empty list of references"):
             metrics.corpus_bleu(["a"], references)

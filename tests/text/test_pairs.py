@@ -42,7 +42,7 @@ def retrieve_from(archive):
 
 def test_missing_or_changed_file_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("KERASTRANS_DATA_DIR", str(tmp_path))
-    with pytest.raises(FileNotFoundError, match=r"holds no fra-eng/eng-fra.txt"):
+    with pytest.raises(FileNotFoundError, match=r"does not contain fra-eng/eng-fra.txt"):
         pairs.load_pairs()
     (tmp_path / "fra-eng").mkdir()
     (tmp_path / "fra-eng" / "eng-fra.txt").write_text("Go.\tVa !\n")

@@ -90,7 +90,7 @@ def test_tokenizer_is_saved_and_read(tokenizer, tmp_path):
     [
         ("", {}, "sentence 1, '', is empty"),
         (" \n", {}, "is empty"),
-        ("go go go go go", {}, "has 6 tokens with <eos>, the limit is num_steps=5"),
+        ("go go go go go", {}, "has 6 tokens including <eos>, but num_steps=5"),
         ("Go, zebra", {"allow_unknown": False}, "has unknown words: zebra"),
     ],
 )

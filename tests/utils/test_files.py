@@ -75,7 +75,7 @@ def test_links_bombs_and_other_files_are_refused(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="'x', which is not a file"):
         unpack(link, tmp_path / "out")
     monkeypatch.setattr(archives, "MAX_BYTES", 1000)
-    with pytest.raises(ValueError, match="unpacks to 2004 bytes, at most 1000"):
+    with pytest.raises(ValueError, match="unpacks to 2004 bytes, the limit is 1000"):
         unpack(write_archive(tmp_path / "bomb.zip", "x", b"0" * 2000), tmp_path / "out")
     (tmp_path / "text.zip").write_text("no archive")
     with pytest.raises(ValueError, match=r"neither a \.zip nor a \.tar"):
@@ -86,7 +86,7 @@ def test_links_bombs_and_other_files_are_refused(tmp_path, monkeypatch):
 def test_a_model_file_with_code_is_refused_in_one_line(tmp_path):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Lambda(lambda x: x + 1)])
     model.save(tmp_path / "m.keras")
-    with pytest.raises(ValueError, match="it holds Python code") as caught:
+    with pytest.raises(ValueError, match="it contains Python code") as caught:
         load_model(tmp_path / "m.keras")
     assert "\n" not in str(caught.value)
     (tmp_path / "text.keras").write_text("no model")
