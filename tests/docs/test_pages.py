@@ -27,7 +27,7 @@ def test_every_architecture_has_a_text_and_its_pictures(name):
     assert re.findall(r"^## .*$", text, re.MULTILINE) == [
         "## In short",
         "## When to use it",
-        "## When not",
+        "## When not to use it",
     ]
     for kind in ("graph", "forecast"):
         picture = DOCS / "images" / "architectures" / f"{name}-{kind}.svg"
