@@ -77,7 +77,7 @@ def published(name):
     return (
         "By the settings of the paper, errors of standardised values over the whole test part "
         f"(`python benchmarks/long_horizon.py --models {name}`; "
-        "[protocol](../benchmarks/protocol.md#long-horizons-the-protocol)):\n\n"
+        "[protocol](../benchmarks/protocol.md#long-horizons)):\n\n"
         f"{report.markdown(rows)}\n\n"
         + (f"Published figures: {sources}." if sources else "No published figures for these.")
     )
