@@ -42,7 +42,7 @@ def test_an_architectures_page_says_what_its_registry_entry_says():
     assert "python benchmarks/long_horizon.py --models patchtst" in page
     paper = architectures.completed("architectures/informer.md", "# Informer\n\nText.\n")
     assert re.search(r"\| `d_model` \| `64` \|.*\| `512` \|", paper)
-    assert "Not yet trained by the paper's settings." in paper
+    assert "Not yet trained with the settings of the paper." in paper
 
 
 def test_every_public_name_is_in_the_reference():
