@@ -21,7 +21,7 @@ from docsite import architectures, elsewhere, scripts  # noqa: E402
 
 
 @pytest.mark.parametrize("name", zoo.names())
-def test_every_architecture_has_a_text_and_its_pictures(name):
+def test_every_architecture_has_a_page_and_images(name):
     text = (DOCS / "architectures" / f"{name}.md").read_text("utf-8")
     assert text.startswith(f"# {zoo.info(name).title}\n")
     assert re.findall(r"^## .*$", text, re.MULTILINE) == [
@@ -34,7 +34,7 @@ def test_every_architecture_has_a_text_and_its_pictures(name):
         assert picture.stat().st_size < 100_000
 
 
-def test_an_architectures_page_says_what_its_registry_entry_says():
+def test_architecture_page_includes_its_registry_entry():
     page = architectures.completed("architectures/patchtst.md", "# PatchTST\n\nText.\n")
     assert "*Transformer over patches.* Nie et al. (2023)." in page
     assert "| `num_blocks` | `3` | `2`, `3` |" in page
@@ -67,13 +67,13 @@ def test_every_page_is_in_the_navigation():
     assert set(elsewhere.PAGES.values()) <= listed
 
 
-def test_every_picture_has_a_text_for_those_who_cannot_see_it():
+def test_every_image_has_an_alt_text():
     for path in [ROOT / "README.md", *DOCS.rglob("*.md")]:
         assert not re.findall(r"!\[\s*\]", path.read_text("utf-8")), path
 
 
 @pytest.mark.parametrize("path", scripts.SCRIPTS, ids=lambda path: path.stem)
-def test_an_example_is_a_page_of_its_texts_and_all_its_code(path):
+def test_example_page_contains_its_texts_and_all_its_code(path):
     page = scripts.page_of(path)
     assert page.startswith(f"# {scripts.header_of(path)['Title']}\n")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
