@@ -66,15 +66,13 @@ def test_architectures_with_inputs_for_covariates_are_listed(page):
     assert {x.title for x in entries if re.search(rf"\b{x.title}\b", sentence)} == expected
 
 
-def test_deepar_is_the_only_one_of_them_without_past_covariates():
-    kinds = {
-        name: {tag for tag in zoo.info(name).tags if "covariates" in tag} for name in zoo.names()
-    }
-    lacking = {name for name in kinds if kinds[name] and "past covariates" not in kinds[name]}
-    assert lacking == {"deepar"}
-    assert "DeepAR has none for past covariates" in (
-        (ROOT / "docs/guide/covariates.md").read_text("utf-8")
-    )
+def test_only_deepar_refuses_past_covariates():
+    tags = {name: zoo.info(name).tags for name in zoo.names("future covariates")}
+    assert [name for name in tags if "past covariates" not in tags[name]] == ["deepar"]
+    with pytest.raises(ValueError, match="not past ones"):
+        zoo.build("deepar", 8, 2, 1, head="normal", covariates={"past": (1, 0)})
+    text = (ROOT / "docs/guide/covariates.md").read_text("utf-8")
+    assert "DeepAR requires a distribution as its head then, and refuses past covariates." in text
 
 
 def test_known_names_on_the_hub_are_listed_with_size_and_licence():
