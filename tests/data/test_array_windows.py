@@ -31,7 +31,7 @@ def batches(dataset):
     steps=st.integers(1, 12),
     stride=st.integers(1, 5),
 )
-def test_windows_are_all_there_and_the_target_follows_the_context(rows, context, steps, stride):
+def test_all_windows_are_returned_and_targets_follow_contexts(rows, context, steps, stride):
     values = np.arange(rows * 2, dtype="float32").reshape(rows, 2)
     if rows < context + steps:
         with pytest.raises(ValueError, match=f"= {context + steps} rows, got a series of {rows}"):
@@ -61,7 +61,7 @@ def test_dataset_drops_no_window_and_keeps_the_order(batch_size):
     np.testing.assert_array_equal(np.concatenate([y for _, y in found]), targets)
 
 
-def test_shuffled_dataset_holds_every_window_once_in_the_order_of_its_seed():
+def test_shuffled_dataset_contains_every_window_once_in_seeded_order():
     first, same, other = (
         np.concatenate([x for x, _ in batches(window_dataset(VALUES, 10, 5, shuffle=True, seed=s))])
         for s in (1, 1, 2)
@@ -74,7 +74,7 @@ def test_shuffled_dataset_holds_every_window_once_in_the_order_of_its_seed():
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 16, 100])
-def test_shuffled_batches_are_of_one_size_and_drop_no_window(batch_size):
+def test_shuffled_batches_have_equal_size_and_drop_no_window(batch_size):
     dataset = window_dataset(VALUES, 10, 5, batch_size=batch_size, shuffle=True, seed=0)
     found = [x[:, 0, 0] for x, _ in batches(dataset)]
     assert {len(x) for x in found} == {min(batch_size, 16)}
@@ -83,7 +83,7 @@ def test_shuffled_batches_are_of_one_size_and_drop_no_window(batch_size):
     np.testing.assert_array_equal(np.sort(np.concatenate(found)[:16]), expected)
 
 
-def test_teacher_forcing_shows_the_last_value_and_the_targets_but_one():
+def test_teacher_forcing_inputs_are_the_last_value_and_previous_targets():
     dataset = window_dataset(VALUES, 10, 5, batch_size=16, teacher_forcing=True)
     [((contexts, decoder_inputs), targets)] = batches(dataset)
     expected, same = teacher_forcing_pairs(targets, contexts[:, -1:])
@@ -93,7 +93,7 @@ def test_teacher_forcing_shows_the_last_value_and_the_targets_but_one():
     np.testing.assert_array_equal(decoder_inputs[:, 1:], targets[:, :-1])
 
 
-def test_teacher_forcing_pairs_of_the_lesson():
+def test_teacher_forcing_pairs_equal_those_of_the_lesson():
     sequences = random_sequences(3, 6, 2, seed=0)
     decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0, end_token=9.0)
     assert decoder_inputs.shape == targets.shape == (3, 7, 2)
@@ -118,7 +118,7 @@ def test_model_fits_a_dataset(small_model):
 
 @pytest.mark.parametrize("stride", [1, 3])
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_positions_are_those_of_each_windows_first_row(stride, shuffle):
+def test_position_is_the_first_row_of_each_window(stride, shuffle):
     rows = np.arange(100.0, 130.0)[:, None]
     options = {"stride": stride, "batch_size": 4, "shuffle": shuffle, "seed": 0}
     batches = list(window_dataset(rows, 4, 2, **options, first_position=100))
@@ -128,7 +128,7 @@ def test_positions_are_those_of_each_windows_first_row(stride, shuffle):
     assert sorted(set(position)) == list(range(100, 125, stride))
 
 
-def test_positions_and_decoder_inputs_are_not_given_together():
+def test_positions_and_decoder_inputs_cannot_be_combined():
     with pytest.raises(ValueError, match="decoder inputs or positions: give one of the two"):
         window_dataset(VALUES, 4, 2, teacher_forcing=True, first_position=0)
 

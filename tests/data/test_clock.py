@@ -10,7 +10,7 @@ FREQUENCIES = ["15min", "h", "6h", "D", "2D", "B", "W-SUN", "MS", "ME", "QE-DEC"
 
 
 @pytest.mark.parametrize("freq", FREQUENCIES)
-def test_numbers_count_the_steps_and_times_undo_them(freq):
+def test_times_inverts_numbers(freq):
     times = pd.date_range("2019-03-03", periods=40, freq=freq)
     clock = Clock.of(times)
     numbers, on_grid = clock.numbers(times)
@@ -36,7 +36,7 @@ def test_stamps_between_steps_are_not_on_the_grid():
 
 
 @pytest.mark.parametrize("freq", ["h", "D"])
-def test_no_step_is_lost_or_doubled_when_clocks_change(freq):
+def test_no_step_is_lost_or_doubled_at_daylight_saving_changes(freq):
     times = pd.date_range("2020-03-20", periods=400, freq=freq, tz="Europe/Paris")
     clock = Clock.of(times)
     numbers, on_grid = clock.numbers(times)
@@ -47,7 +47,7 @@ def test_no_step_is_lost_or_doubled_when_clocks_change(freq):
         clock.numbers(times.tz_localize(None))
 
 
-def test_calendar_says_what_repeats():
+def test_calendar_features_match_the_frequency():
     hourly = Clock.of(pd.date_range("2020-01-01", periods=48, freq="h"))
     assert hourly.calendar_names == ["hour", "weekday", "day", "month"]
     numbers, _ = hourly.numbers(pd.date_range("2021-05-05 06:00", periods=1, freq="h"))
@@ -63,7 +63,7 @@ def test_calendar_says_what_repeats():
     )
 
 
-def test_a_frequency_that_cannot_be_told_is_asked_for():
+def test_ambiguous_frequency_must_be_given():
     times = pd.DatetimeIndex(["2020-01-01", "2020-01-04", "2020-01-09", "2020-01-11"])
     with pytest.raises(ValueError, match="cannot tell the frequency of 4 time stamps"):
         Clock.of(times)
@@ -91,7 +91,7 @@ ANY = [
     begin=st.datetimes(pd.Timestamp("1678-01-01"), pd.Timestamp("2261-06-01")),
     data=st.data(),
 )
-def test_numbers_undo_times_over_the_whole_range(freq, begin, data):
+def test_times_inverts_numbers_over_the_whole_range(freq, begin, data):
     clock = Clock.of(pd.date_range(begin, periods=4, freq=freq), freq)
     low, high = clock.limits
     numbers = np.array(data.draw(st.lists(st.integers(low, high), min_size=1, max_size=9)))
@@ -104,7 +104,7 @@ def test_numbers_undo_times_over_the_whole_range(freq, begin, data):
 
 
 @given(freq=st.sampled_from(ANY), tz=st.sampled_from(["Europe/Paris", "America/New_York", "UTC"]))
-def test_numbers_undo_times_in_a_time_zone(freq, tz):
+def test_times_inverts_numbers_in_a_time_zone(freq, tz):
     times = pd.date_range("2019-03-03", periods=4, freq=freq, tz=tz)
     clock = Clock.of(times, freq)
     numbers = clock.numbers(times)[0][0] + np.arange(-200, 240)
@@ -123,14 +123,14 @@ def test_stamps_outside_the_range_are_refused(end, freq):
         Clock.of(times)
 
 
-def test_months_go_on_after_2199():
+def test_months_continue_after_2199():
     times = pd.date_range("2190-01-01", "2199-12-01", freq="MS")
     clock = Clock.of(times)
     numbers, _ = clock.numbers(times)
     assert str(clock.times(numbers[-1:] + 1)[0]) == "2200-01-01 00:00:00"
 
 
-def test_numbers_are_those_that_saved_forecasters_have():
+def test_numbers_equal_those_of_saved_forecasters():
     for freq in ("MS", "W-SUN", "QE-DEC", "B", "2MS"):
         first = pd.date_range("1700-01-01", periods=1, freq=freq)
         assert Clock(freq).numbers(first)[0].tolist() == [0]
@@ -158,7 +158,7 @@ def monthly(day, months=30, step=1):
         (pd.date_range("2000-02-13", periods=30, freq="2W-SUN"), "2W-SUN"),
     ],
 )
-def test_months_quarters_and_years_have_a_frequency_that_fits(times, freq):
+def test_frequency_of_months_quarters_and_years_is_inferred(times, freq):
     clock = Clock.of(times)
     assert clock.freq == freq
     numbers, on_grid = clock.numbers(times)
@@ -169,7 +169,7 @@ def test_months_quarters_and_years_have_a_frequency_that_fits(times, freq):
 
 
 @pytest.mark.parametrize("freq", ["foo", "M", "-1D", "0h", 5])
-def test_what_is_no_frequency_is_refused(freq):
+def test_invalid_frequencies_are_refused(freq):
     times = pd.date_range("2020-01-01", periods=5)
     with pytest.raises(ValueError, match="freq must be a pandas frequency such as 'h'"):
         Clock.of(times, freq)
@@ -197,6 +197,6 @@ def test_what_is_no_frequency_is_refused(freq):
         ("YS-JAN", (1,)),
     ],
 )
-def test_the_season_of_a_frequency(freq, seasons):
+def test_seasons_of_a_frequency(freq, seasons):
     assert seasons_of(freq) == seasons
     assert season_of(freq) == seasons[0]

@@ -9,7 +9,7 @@ from kerastrans.data.panel import read_panel
 from tests.data.test_panel import long_frame
 
 
-def test_columns_go_through_json():
+def test_columns_survive_a_json_round_trip():
     frame = pd.DataFrame({"price": [1.0, 3.0], "day": ["work", None]})
     covariates = Covariates.of(frame, past=["price"], future=["day"])
     again = Covariates.from_dict(json.loads(json.dumps(covariates.to_dict())))
@@ -34,20 +34,20 @@ def test_huge_numbers_are_standardised():
         ([np.nan, np.inf], "covariate 'x' has no finite value"),
     ],
 )
-def test_columns_that_cannot_be_read_are_refused(values, message):
+def test_invalid_columns_are_refused(values, message):
     with pytest.raises(ValueError, match=message):
         Column.of(pd.Series(values), "x")
 
 
 @pytest.mark.parametrize("value", [np.inf, 1e300])
-def test_a_value_that_float32_cannot_hold_is_refused(value):
+def test_value_outside_the_range_of_float32_is_refused(value):
     """An infinite one became 3.4e38."""
     column = Column.of(pd.Series([1.0, 3.0]), "x")
     with pytest.raises(ValueError, match=r"covariate 'x' has the value .*, too large"):
         column.encode(pd.Series([1.0, value]))
 
 
-def test_static_rows_are_one_a_series():
+def test_static_frame_must_have_one_row_per_series():
     frame = long_frame([9, 9])
     static = pd.DataFrame({"unique_id": ["s0", "s1"], "size": [1.0, 3.0]})
     covariates = Covariates.of(frame, static)
@@ -61,7 +61,7 @@ def test_static_rows_are_one_a_series():
         read_panel(frame, covariates=covariates)
 
 
-def test_the_steps_that_are_held_out_do_not_count():
+def test_held_out_steps_are_excluded_from_covariate_statistics():
     """By the clock: "s1" has gaps, and a row of it is before its last two steps."""
     frame = long_frame([6, 6]).drop(index=[7, 8, 10])
     frame["price"] = [1.0, 3.0, 1.0, 3.0, 900.0, 900.0, 1.0, 3.0, 900.0]
@@ -77,7 +77,7 @@ def test_the_steps_that_are_held_out_do_not_count():
     assert whole.covariates == Covariates.of(frame, past=["price"], future=["day"])
 
 
-def test_a_covariate_that_is_known_in_the_held_out_steps_alone_is_refused():
+def test_covariate_known_only_in_held_out_steps_is_refused():
     frame = long_frame([6]).assign(price=[np.nan] * 4 + [1.0, 2.0])
     with pytest.raises(ValueError, match="'price' has no finite value in the rows that train"):
         read_panel(frame, covariates=Covariates.named(past=["price"]), held_out=2)

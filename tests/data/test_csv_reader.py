@@ -24,7 +24,7 @@ def table(*values, header="date,load", dates=DAYS, sep=","):
     return header, *(f"{date}{sep}{value}" for date, value in zip(dates, values, strict=True))
 
 
-def test_a_clean_wide_file_is_a_regular_frame(tmp_path):
+def test_valid_wide_file_gives_a_regular_frame(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("load,Date\n1,2020-01-01\n2,2020-01-02\n3,2020-01-03\n")
     frame = read_csv(path)
@@ -42,7 +42,7 @@ def test_a_clean_wide_file_is_a_regular_frame(tmp_path):
     ),
     seed=st.integers(0, 99),
 )
-def test_values_come_back_whatever_the_order_of_rows_and_the_gaps(values, seed):
+def test_values_do_not_depend_on_gaps_and_the_order_of_rows(values, seed):
     values = np.array([np.nan if v is None else v for v in values], float)
     dates = pd.date_range("2021-03-01", periods=len(values), freq="h")
     written = pd.DataFrame({"date": dates, "load": values}).drop(index=[2, 5])
@@ -77,7 +77,7 @@ def test_long_files_keep_their_ids_as_text_and_their_covariates():
     assert named.columns.tolist() == ["unique_id", "ds", "y"]
 
 
-def test_columns_and_covariates_choose():
+def test_columns_and_covariates_select_columns():
     rows = table("1,A,5", "2,B,6", "3,C,7", header="date,load,place,other")
     assert read(*rows, columns=["load"]).columns.tolist() == ["load"]
     kept = read(*rows, columns="load", covariates=["place"])
@@ -102,7 +102,7 @@ def test_columns_and_covariates_choose():
         (table("1.5,", "2.5,", "3.5,", header="date,load,"), {}),
     ],
 )
-def test_what_the_options_read(rows, options):
+def test_options_describe_the_format(rows, options):
     frame = read(*rows, **options)
     assert frame["load"].tolist() == [1.5, 2.5, 3.5]
     assert frame.index.freq is not None
@@ -110,7 +110,7 @@ def test_what_the_options_read(rows, options):
 
 
 @pytest.mark.parametrize("freq", ["h", "D"])
-def test_days_that_are_taken_for_months_are_refused(freq):
+def test_ambiguous_days_and_months_are_refused(freq):
     times = pd.date_range("2024-01-01", "2024-01-12 23:00", freq=freq)
     rows = [f"{time:%d/%m/%Y %H:%M},1.5" for time in times]
     text = "date,load\n" + "\n".join(rows)
@@ -125,7 +125,7 @@ def test_days_that_are_taken_for_months_are_refused(freq):
         read_csv(io.StringIO(text), dayfirst=True)
 
 
-def test_the_hours_of_one_day_are_read_without_a_warning(recwarn):
+def test_hours_of_a_single_day_are_read_without_a_warning(recwarn):
     rows = [f"01/02/2024 {hour:02}:00,1.5" for hour in range(24)]
     assert read_csv(io.StringIO("\n".join(["date,load", *rows]))).index.freqstr == "h"
     assert not recwarn.list
@@ -136,7 +136,7 @@ def test_dayfirst_reads_the_day_first():
     assert (read(*rows, dayfirst=True).index == pd.date_range("2020-02-01", periods=3)).all()
 
 
-def test_offsets_that_change_with_the_season_become_utc():
+def test_changing_utc_offsets_are_converted_to_utc():
     dates = "2020-03-29 01:00+01:00", "2020-03-29 03:00+02:00", "2020-03-29 04:00+02:00"
     frame = read(*table(1, 2, 3, dates=dates))
     assert (frame.index == pd.date_range("2020-03-29", periods=3, freq="h", tz="UTC")).all()
@@ -238,13 +238,13 @@ def test_offsets_that_change_with_the_season_become_utc():
         ),
     ],
 )
-def test_one_fault_is_one_line(rows, options, message):
+def test_single_fault_is_reported_in_one_line(rows, options, message):
     with pytest.raises(ValueError, match=re.escape(message)) as error:
         read(*rows, **options)
     assert "\n" not in str(error.value)
 
 
-def test_all_faults_are_named_at_once():
+def test_all_faults_are_reported_at_once():
     rows = "date,a,b", "2020-01-01,1,x", "soon,2,inf", "2020-01-03,x,3", "", "2020-01-04,7,7"
     with pytest.raises(ValueError, match="has 6 faults") as error:
         read(*rows, "2020-01-04,8,8", "2020-01-05,8,8,8")
@@ -263,7 +263,7 @@ def test_no_more_than_ten_faults_are_shown():
     assert lines[-1] == "  and 3 more"
 
 
-def test_files_that_are_no_text_are_refused(tmp_path):
+def test_missing_and_binary_files_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="no such CSV file"):
         read_csv(tmp_path / "absent.csv")
     path = tmp_path / "x.csv"
@@ -275,7 +275,7 @@ def test_files_that_are_no_text_are_refused(tmp_path):
         read_csv(path)
 
 
-def test_a_file_is_read_without_keras(tmp_path):
+def test_reading_a_file_does_not_import_keras(tmp_path):
     (tmp_path / "x.csv").write_text("\n".join(table(1, 2, 3)) + "\n")
     program = (
         "import sys; from kerastrans.data import read_csv, read_panel\n"

@@ -19,7 +19,7 @@ def test_frequency_is_found(freq):
     assert checked.index.name == "date"
 
 
-def test_the_users_frame_is_left_alone():
+def test_input_frame_is_not_modified():
     given = frame(dates=pd.DatetimeIndex(DATES.to_numpy()))
     check_frame(given)
     assert given.index.freq is None
@@ -54,7 +54,7 @@ def test_frame_without_dates_is_refused():
 
 
 @pytest.mark.parametrize("unit", ["ns", "us", "s"])
-def test_the_irregular_step_is_told_in_any_unit_of_the_index(unit):
+def test_irregular_step_is_reported_for_any_unit_of_the_index(unit):
     dates = DATES.as_unit(unit).delete(3)
     with pytest.raises(
         ValueError, match=r"comes 0 days 02:00:00 after 2020-01-01 02:00:00, where "

@@ -38,7 +38,7 @@ def series_of(panel, i):
     seed=st.integers(0, 100),
     share=st.floats(0.0, 0.5),
 )
-def test_series_come_back_whatever_the_order_of_rows_and_the_gaps(lengths, seed, share):
+def test_series_do_not_depend_on_gaps_and_the_order_of_rows(lengths, seed, share):
     frame = long_frame(lengths, seed)
     rng = np.random.default_rng(seed)
     inner = frame.groupby("unique_id").cumcount()
@@ -63,7 +63,7 @@ def test_a_wide_frame_is_one_series_of_channels():
     np.testing.assert_array_equal(series_of(panel, 0), wide)
 
 
-def test_a_series_with_a_fault_is_named_and_the_others_stay():
+def test_invalid_series_is_named_and_the_others_are_kept():
     frame = long_frame([20] * 7)
     frame.loc[5, "ds"] = frame.loc[4, "ds"]
     frame.loc[25, "y"] = np.inf
@@ -85,7 +85,7 @@ def test_a_series_with_a_fault_is_named_and_the_others_stay():
         read_panel(frame[frame["unique_id"] != "s5"])
 
 
-def test_a_stamp_beyond_the_clock_leaves_its_series_out_alone():
+def test_time_stamp_out_of_range_excludes_only_its_series():
     frame = long_frame([20, 20])
     frame["ds"] = frame["ds"].astype("datetime64[s]")
     frame.loc[25, "ds"] = pd.Timestamp("9999-12-31")
@@ -151,12 +151,12 @@ def test_the_clock_does_not_depend_on_the_order_of_rows():
         ),
     ],
 )
-def test_a_frame_at_fault_is_refused_in_one_line(change, error, message):
+def test_invalid_frame_is_refused_in_one_line(change, error, message):
     with pytest.raises(error, match=message):
         read_panel(change(long_frame([10, 10])))
 
 
-def test_training_windows_are_inside_their_series_and_validation_after_them():
+def test_training_windows_precede_validation_windows_of_the_same_series():
     panel = read_panel(long_frame([40, 9, 3, 25]))
     (series, cuts), (val_series, val_cuts) = training_cuts(panel, 10, 4, held_out=6)
     ends = panel.cuts - 6
@@ -175,7 +175,7 @@ def test_training_windows_are_inside_their_series_and_validation_after_them():
     assert (cuts - 10 >= panel.begins[series]).all()
 
 
-def test_a_limit_takes_the_last_origins_of_each_series_up_to_the_last_step_that_trains():
+def test_limit_selects_the_last_training_origins_of_each_series():
     panel = read_panel(long_frame([40, 9, 3, 25]))
     (series, cuts), (val_series, _) = training_cuts(panel, 10, 4, held_out=6, limit=5)
     ends = panel.cuts - 6
@@ -188,7 +188,7 @@ def test_a_limit_takes_the_last_origins_of_each_series_up_to_the_last_step_that_
     np.testing.assert_array_equal(np.bincount(series, minlength=4), [5, 0, 0, 5])
 
 
-def test_a_window_whose_known_targets_are_all_held_out_does_not_train():
+def test_windows_with_only_held_out_targets_are_not_used_for_training():
     frame = long_frame([30])
     frame.loc[[18, 19], "y"] = np.nan  # the last two steps that train
     (_, cuts), _ = training_cuts(read_panel(frame), 10, 4, held_out=10, limit=4)
@@ -196,7 +196,7 @@ def test_a_window_whose_known_targets_are_all_held_out_does_not_train():
 
 
 @pytest.mark.parametrize("held_out", [1, 3])
-def test_a_validation_part_shorter_than_a_forecast_is_refused(held_out):
+def test_validation_set_shorter_than_a_forecast_is_refused(held_out):
     panel = read_panel(long_frame([40]))
     message = f"at least prediction_length=4 .* got {held_out}"
     with pytest.raises(ValueError, match=message):
@@ -205,7 +205,7 @@ def test_a_validation_part_shorter_than_a_forecast_is_refused(held_out):
 
 @pytest.mark.slow
 @pytest.mark.tensorflow  # NumPy alone: once is enough
-def test_a_hundred_thousand_series_stay_within_twice_the_frame():
+def test_panel_of_100000_series_needs_less_than_twice_the_memory_of_the_frame():
     count, length = 100_000, 100
     frame = pd.DataFrame(
         {

@@ -21,7 +21,7 @@ def windows(panel, context=6, steps=3, **options):
 
 
 @pytest.mark.parametrize("kind", [None, "standard", "mean_abs", "mase"])
-def test_a_window_is_scaled_by_its_own_context_and_targets_with_it(kind):
+def test_window_and_targets_are_scaled_by_the_context(kind):
     panel = read_panel(long_frame([20, 15]))
     chosen = windows(panel, scaler=WindowScaler(kind, 2))
     inputs, (center, scale) = chosen.arrays()
@@ -42,14 +42,14 @@ def test_a_window_is_scaled_by_its_own_context_and_targets_with_it(kind):
 
 
 @pytest.mark.parametrize("size", [1e12, 1e-12])
-def test_huge_and_tiny_series_scale_alike(size):
+def test_large_and_small_series_are_scaled_equally(size):
     frame = long_frame([30])
     plain, _ = windows(read_panel(frame)).arrays()
     scaled, _ = windows(read_panel(frame.assign(y=frame["y"] * size))).arrays()
     np.testing.assert_allclose(plain, scaled, atol=1e-5)
 
 
-def test_missing_values_count_neither_in_scaling_nor_in_targets():
+def test_missing_values_are_excluded_from_scaling_and_targets():
     frame = long_frame([12])
     frame.loc[[2, 4, 7], "y"] = np.nan
     panel = read_panel(frame)
@@ -66,7 +66,7 @@ def test_missing_values_count_neither_in_scaling_nor_in_targets():
     np.testing.assert_allclose(last[0, [2, 4], 0], expected, rtol=1e-5)
 
 
-def test_a_context_before_the_series_begins_is_padded_and_never_anothers():
+def test_context_before_the_start_of_a_series_is_padded():
     panel = read_panel(long_frame([12, 12]))
     chosen = Windows(panel, 6, 3, np.array([1]), panel.begins[1:] + 2)
     inputs, (center, _) = chosen.arrays()
@@ -74,7 +74,7 @@ def test_a_context_before_the_series_begins_is_padded_and_never_anothers():
     np.testing.assert_allclose(center.item(), series_of(panel, 1)[:2].mean())
 
 
-def test_covariates_and_calendar_are_those_of_their_steps():
+def test_covariates_and_calendar_match_their_steps():
     frame = long_frame([20])
     frame["price"] = np.arange(20.0)
     frame["seen"] = -np.arange(20.0)
@@ -110,7 +110,7 @@ def test_covariates_and_calendar_are_those_of_their_steps():
         lambda panel: panel.until(panel.cuts - 2, rows=10),
     ],
 )
-def test_a_series_left_out_or_cut_short_changes_no_window_of_another(view, fill):
+def test_removing_or_shortening_a_series_does_not_change_other_windows(view, fill):
     """With "last" such panels raised an IndexError."""
     frame = long_frame([20, 15, 12])
     frame.loc[[3, 7, 18, 37, 38], "y"] = np.nan
@@ -127,7 +127,7 @@ def test_a_series_left_out_or_cut_short_changes_no_window_of_another(view, fill)
 
 
 @given(seed=st.integers(0, 50), fill=st.sampled_from(FILLS), position=st.booleans())
-def test_windows_depend_neither_on_neighbours_nor_on_the_order_of_rows(seed, fill, position):
+def test_windows_do_not_depend_on_other_series_or_the_order_of_rows(seed, fill, position):
     rng = np.random.default_rng(seed)
     frame = long_frame(rng.integers(9, 20, size=4), seed)
     frame.loc[rng.uniform(size=len(frame)) < 0.2, "y"] = np.nan
@@ -145,7 +145,7 @@ def test_windows_depend_neither_on_neighbours_nor_on_the_order_of_rows(seed, fil
 
 
 @given(seed=st.integers(0, 50), cut=st.integers(8, 20), fill=st.sampled_from([None, "last"]))
-def test_nothing_from_the_cut_on_changes_what_a_model_sees(seed, cut, fill):
+def test_values_after_the_cut_do_not_change_the_inputs(seed, cut, fill):
     frame = long_frame([24], seed)
     frame["seen"] = np.arange(24.0)
     frame.loc[np.random.default_rng(seed).uniform(size=24) < 0.2, "y"] = np.nan
@@ -163,7 +163,7 @@ def test_nothing_from_the_cut_on_changes_what_a_model_sees(seed, cut, fill):
 
 
 @pytest.mark.parametrize("future", [(), ("price",)])
-def test_targets_from_a_limit_on_are_not_known_wherever_the_series_is(future):
+def test_targets_after_the_limit_are_unknown(future):
     frame = long_frame([20, 15]).assign(price=lambda x: x.index**2.0)
     panel = read_panel(frame, covariates=Covariates.of(frame, future=future))
     series, cuts = np.array([0, 0, 1]), panel.cuts[[0, 0, 1]] - [3, 1, 2]
@@ -183,7 +183,7 @@ def test_targets_from_a_limit_on_are_not_known_wherever_the_series_is(future):
 
 
 @pytest.mark.parametrize("fill", FILLS)
-def test_histories_are_filled_as_windows_are(fill):
+def test_histories_are_filled_like_windows(fill):
     frame = long_frame([20])
     frame.loc[[8, 9, 12, 13, 17], "y"] = np.nan
     panel = read_panel(frame)
@@ -198,7 +198,7 @@ def test_histories_are_filled_as_windows_are(fill):
 
 @pytest.mark.parametrize("kind", ["standard", "mean_abs", "mase"])
 @pytest.mark.parametrize("size", [1e-300, 1e300])
-def test_any_size_that_float64_holds_scales_alike(kind, size):
+def test_series_of_any_size_in_float64_are_scaled_equally(kind, size):
     frame = long_frame([30])
     plain, scaled = (
         windows(read_panel(f), scaler=WindowScaler(kind)).arrays()
@@ -209,7 +209,7 @@ def test_any_size_that_float64_holds_scales_alike(kind, size):
 
 
 @pytest.mark.parametrize(("kind", "size"), [(None, 1e39), ("standard", 1.7e308)])
-def test_values_that_float32_cannot_hold_are_refused_by_name(kind, size):
+def test_values_outside_the_range_of_float32_are_refused_by_name(kind, size):
     frame = long_frame([20, 20])
     frame.loc[frame["unique_id"] == "s1", "y"] = size * (-1.0) ** np.arange(20)
     chosen = windows(read_panel(frame), scaler=WindowScaler(kind))
@@ -226,7 +226,7 @@ def test_a_season_as_long_as_the_context_is_refused():
 
 
 @pytest.mark.parametrize("freq", ["D", "MS"])
-def test_a_forecast_beyond_the_clock_is_refused_before_any_work(freq):
+def test_forecast_beyond_the_range_of_the_clock_is_refused(freq):
     """It wrapped to 1677, or raised IndexError."""
     frame = long_frame([20], freq=freq, start="2261-12-01" if freq == "D" else "2260-03-01")
     panel = read_panel(frame)

@@ -37,7 +37,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_one_epoch_sees_every_window_once(folder):
+def test_one_epoch_uses_every_window_once(folder):
     whole = pd.concat(map(read_partition, list_partitions(folder)))
     # Without a shuffled last batch filled up: 3 series of 64 windows a file.
     options = {"batch_size": 64, "validation_size": 8, "verbose": 0, "epochs": 1}
@@ -49,14 +49,14 @@ def test_one_epoch_sees_every_window_once(folder):
     assert len(streamed.predict(series(100, 2))) == 16
 
 
-def test_it_learns_over_epochs(folder):
+def test_loss_decreases_over_epochs(folder):
     forecaster = Forecaster("nlinear", **SIZES).fit(folder, epochs=12, batch_size=16, verbose=0)
     losses = forecaster.history.history["loss"]
     assert losses[-1] < 0.5 * losses[0]
 
 
 @pytest.mark.slow
-def test_memory_is_that_of_a_file(tmp_path):
+def test_peak_memory_is_below_a_tenth_of_the_data(tmp_path):
     """The data take ten times the memory that training on them may take."""
     parts = 80
     for name, count in (("one", 1), ("all", parts)):
@@ -73,7 +73,7 @@ def test_memory_is_that_of_a_file(tmp_path):
     assert peak < data / 10
 
 
-def test_bad_folders_are_refused(tmp_path):
+def test_invalid_folders_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"holds no \.parquet file"):
         Forecaster("nlinear", **SIZES).fit(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"there is no file or folder absent\.csv"):
@@ -95,11 +95,11 @@ def test_bad_folders_are_refused(tmp_path):
         short.fit(tmp_path, validation_size=5)
 
 
-def test_one_file_is_a_folder_of_one(folder):
+def test_single_file_is_accepted_like_a_folder(folder):
     assert list_partitions(folder / "part-2.parquet") == [folder / "part-2.parquet"]
 
 
-def test_files_without_a_window_end_the_stream(folder):
+def test_files_without_windows_raise_an_error_instead_of_looping(folder):
     """It went on reading them for ever."""
     panel = read_panel(series(0, 2))
 

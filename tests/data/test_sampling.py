@@ -24,7 +24,7 @@ def drawn(sampling, frame, steps=300):
     return np.bincount((levels / 100).astype(int), minlength=4) / len(levels)
 
 
-def test_each_series_is_drawn_as_often_as_its_sampling_says():
+def test_series_are_drawn_with_the_frequency_of_the_sampling():
     frame = long_frame([150, 30, 12, 30])  # 144, 24, 6 and 24 windows, at levels 0, 100, 200, 300
     counts = np.array([144, 24, 6, 24])
     np.testing.assert_allclose(drawn("windows", frame), counts / counts.sum(), atol=0.02)
@@ -33,7 +33,7 @@ def test_each_series_is_drawn_as_often_as_its_sampling_says():
     np.testing.assert_allclose(drawn("scale", frame), sizes / sizes.sum(), atol=0.02)
 
 
-def test_a_limit_trains_on_the_end_of_each_series_and_on_nothing_after():
+def test_limit_restricts_training_to_the_end_of_each_series():
     config = Forecaster("nlinear", 6, 3, head="point", scaler=None).config
     panel = read_panel(long_frame([60, 40]))
     parts = [config, zoo.build("nlinear", 6, 3, 1), [panel], HeldOut(3)]
@@ -54,7 +54,7 @@ def weights_of(sizes, sampling="scale", held_out=0):
     return weights[::2] / weights.max()
 
 
-def test_the_scale_is_of_the_rows_that_train_and_of_any_unit():
+def test_scale_uses_only_training_rows_and_works_in_any_unit():
     np.testing.assert_allclose(weights_of([1, -3, 4], held_out=2), [0.25, 0.75, 1.0])
     np.testing.assert_allclose(weights_of([1e-9, 3e-9, 4e-9], held_out=2), [0.25, 0.75, 1.0])
     assert (np.diff(weights_of([1, 3, 4])) > 0).all()
@@ -62,12 +62,12 @@ def test_the_scale_is_of_the_rows_that_train_and_of_any_unit():
 
 
 @pytest.mark.parametrize("sizes", [[0, 0], [0, 2, 4]])
-def test_a_series_of_zeros_is_drawn_too(sizes):
+def test_series_of_zeros_is_drawn_too(sizes):
     expected = [1.0, 1.0] if sizes == [0, 0] else [0.5, 0.5, 1.0]
     np.testing.assert_allclose(weights_of(sizes, held_out=2), expected)
 
 
-def test_bad_samplings_are_refused(tmp_path):
+def test_invalid_samplings_are_refused(tmp_path):
     pytest.importorskip("pyarrow")
     forecaster = Forecaster("nlinear", 6, 3)
     with pytest.raises(ValueError, match="window_sampling_limit must be an integer of at least 1"):

@@ -15,7 +15,7 @@ from kerastrans.data import StandardScaler, WindowScaler
     rows=st.integers(2, 50),
     channels=st.integers(1, 4),
 )
-def test_training_rows_become_standard_and_come_back(centre, spread, rows, channels):
+def test_transform_standardises_training_rows_and_can_be_inverted(centre, spread, rows, channels):
     noise = np.random.default_rng(rows).standard_normal((rows, channels))
     values = centre + spread * noise
     scaler = StandardScaler.fit(values)
@@ -27,7 +27,7 @@ def test_training_rows_become_standard_and_come_back(centre, spread, rows, chann
     np.testing.assert_allclose(scaler.inverse_transform(scaled), values, rtol=1e-5, atol=tolerance)
 
 
-def test_statistics_are_those_of_the_rows_given_alone():
+def test_statistics_use_only_the_given_rows():
     values = np.array([[1.0], [3.0], [1000.0]])
     scaler = StandardScaler.fit(values[:2])
     np.testing.assert_array_equal(scaler.mean, [2.0])
@@ -40,7 +40,7 @@ def test_constant_channel_becomes_zero():
     np.testing.assert_array_equal(scaler.transform([[7.0]]), [[0.0]])
 
 
-def test_scaler_goes_through_json():
+def test_scaler_survives_a_json_round_trip():
     scaler = StandardScaler.fit(np.random.default_rng(0).standard_normal((9, 3)))
     again = StandardScaler.from_dict(json.loads(json.dumps(scaler.to_dict())))
     np.testing.assert_array_equal(again.mean, scaler.mean)
@@ -48,7 +48,7 @@ def test_scaler_goes_through_json():
 
 
 @pytest.mark.parametrize("value", [0.1, 1e-300, -1e300])
-def test_a_constant_that_binary_numbers_round_is_constant(value):
+def test_constant_with_rounding_errors_is_treated_as_constant(value):
     scaler = StandardScaler.fit(np.full((1000, 1), value))
     np.testing.assert_array_equal(scaler.std, [1.0])
     center, scale = WindowScaler("standard").statistics(np.full((1, 1000, 1), value))
@@ -57,7 +57,7 @@ def test_a_constant_that_binary_numbers_round_is_constant(value):
 
 @pytest.mark.parametrize("scaler", ["whole", "window"])
 @pytest.mark.parametrize("level", [0.0, 1.0, 1e9, -1e9])
-def test_a_small_range_beside_a_large_level_is_kept(scaler, level):
+def test_small_variation_around_a_large_level_is_preserved(scaler, level):
     """1e9 +- 1e-3 was divided by 1e9: its forecasts were 390,000 off."""
     values = level + 1e-3 * np.random.default_rng(0).standard_normal((1, 200, 1))
     if scaler == "whole":
@@ -70,7 +70,7 @@ def test_a_small_range_beside_a_large_level_is_kept(scaler, level):
 
 
 @pytest.mark.parametrize("size", [1e-300, 1e300, 1e308])
-def test_sizes_whose_squares_float64_cannot_hold(size):
+def test_values_whose_squares_overflow_float64_are_scaled(size):
     values = size * np.linspace(0.1, 0.9, 9)[:, None]
     scaler = StandardScaler.fit(values)
     np.testing.assert_allclose(scaler.std / size, np.linspace(0.1, 0.9, 9).std(), rtol=1e-12)
@@ -78,7 +78,7 @@ def test_sizes_whose_squares_float64_cannot_hold(size):
         StandardScaler.fit([[-1.7e308], [1.7e308]])
 
 
-def test_values_that_float32_cannot_hold_are_refused():
+def test_values_outside_the_range_of_float32_are_refused():
     """They became infinite, and so did the forecasts."""
     scaler = StandardScaler.fit([[1e300], [3e300]])
     np.testing.assert_array_equal(scaler.transform([[5e300], [np.nan]]), [[3.0], [np.nan]])
@@ -90,7 +90,7 @@ def test_values_that_float32_cannot_hold_are_refused():
 
 @pytest.mark.parametrize("kind", [None, "standard", "mean_abs", "mase"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_statistics_are_those_of_the_definition_in_every_module(kind, dtype):
+def test_statistics_are_equal_in_every_module(kind, dtype):
     seen = 50 + 10 * np.random.default_rng(0).standard_normal((4, 30, 2)).astype(dtype)
     seen[0, :7], seen[1, 3, 1], seen[2] = np.nan, np.nan, 7.0
     seen[3, :, 0] = np.nan
@@ -113,6 +113,6 @@ def test_statistics_are_those_of_the_definition_in_every_module(kind, dtype):
         np.testing.assert_allclose(keras.ops.convert_to_numpy(tensor), array, rtol=1e-5)
 
 
-def test_a_missing_value_does_not_make_all_of_them_missing():
+def test_missing_values_are_refused_by_the_standard_scaler():
     with pytest.raises(ValueError, match=r"got NaN at \[1, 0\]: fill them first"):
         StandardScaler.fit([[1.0], [np.nan], [3.0]])

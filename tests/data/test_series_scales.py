@@ -8,7 +8,7 @@ from tests.data.test_panel import long_frame
 
 
 @pytest.mark.parametrize("kind", ["standard", "mean_abs", "mase"])
-def test_they_are_those_of_all_rows_before_the_end(kind):
+def test_series_scales_use_all_rows_before_the_end(kind):
     lengths = [3, 400, 40, 41, 7, 90]
     frame = long_frame(lengths)
     frame.loc[frame.sample(frac=0.2, random_state=0).index, "y"] = np.nan
@@ -28,7 +28,7 @@ def test_they_are_those_of_all_rows_before_the_end(kind):
         assert scales[places[i], 0] == pytest.approx(wanted)
 
 
-def test_a_series_that_does_not_move_or_has_no_row_before_has_none():
+def test_constant_or_empty_series_has_no_scale():
     frame = long_frame([30, 30])
     frame.loc[frame["unique_id"] == "s1", "y"] = 4.0
     panel = read_panel(frame)
@@ -37,7 +37,7 @@ def test_a_series_that_does_not_move_or_has_no_row_before_has_none():
     np.testing.assert_array_equal(scales[places], [[0.0], [0.0]])
 
 
-def test_the_scale_of_what_hardly_moves_is_that_of_the_series_over_the_root_of_what_is_known():
+def test_nearly_constant_context_uses_the_scale_of_the_series():
     scaler = WindowScaler("standard")
     still = np.full((1, 24, 1), 5.0)
     center, scale = scaler.statistics(still, typical=10.0)

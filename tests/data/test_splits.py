@@ -8,19 +8,19 @@ from kerastrans.data import chronological_split, sliding_windows
 
 
 @given(rows=st.integers(20, 300), context=st.integers(0, 10))
-def test_parts_follow_each_other_and_reach_back_for_context_alone(rows, context):
+def test_parts_are_consecutive_and_overlap_only_by_the_context(rows, context):
     values = np.arange(rows)
     train, validation, test = chronological_split(values, context_length=context)
     np.testing.assert_array_equal(np.r_[train, validation[context:], test[context:]], values)
     np.testing.assert_array_equal(validation[:context], train[len(train) - context :])
 
 
-def test_fractions_round_as_the_published_tables_do():
+def test_fractions_are_rounded_as_in_the_published_tables():
     counts = [len(part) for part in chronological_split(np.zeros(7588), (0.7, 0.1, 0.2))]
     assert counts == [5311, 760, 1517]  # int(0.7 n), the rest, int(0.2 n)
 
 
-def test_row_counts_leave_the_rest_unused():
+def test_row_counts_leave_remaining_rows_unused():
     train, validation, test = chronological_split(np.arange(17420), (8640, 2880, 2880), 96)
     assert (len(train), len(validation), len(test)) == (8640, 2976, 2976)
     assert test[-1] == 14399
@@ -33,7 +33,7 @@ def test_no_window_is_dropped():
         assert len(sliding_windows(part, 10, 5)[0]) == rows - 5 + 1
 
 
-def test_parts_are_views_and_frames_stay_frames():
+def test_parts_are_views_and_frames_remain_frames():
     values = np.zeros((50, 2))
     assert all(np.shares_memory(part, values) for part in chronological_split(values))
     frame = pd.DataFrame(values, pd.date_range("2020", periods=50))

@@ -44,7 +44,7 @@ def site(tmp_path_factory):
     return folder
 
 
-def test_no_page_loads_from_elsewhere_and_every_picture_has_a_text(site):
+def test_pages_load_no_external_files_and_all_images_have_alt_texts(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 80
     for path in pages:
@@ -55,7 +55,7 @@ def test_no_page_loads_from_elsewhere_and_every_picture_has_a_text(site):
         assert not re.search(r"url\(['\"]?(https?:)?//", path.read_text("utf-8")), path
 
 
-def test_formulas_examples_and_outputs_are_drawn(site):
+def test_formulas_and_reference_anchors_are_rendered(site):
     assert "<math" in (site / "lessons/02_attention/index.html").read_text("utf-8")
     heads = (site / "api/heads/index.html").read_text("utf-8")
     assert 'id="kerastrans.heads.of"' in heads

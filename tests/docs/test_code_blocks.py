@@ -40,7 +40,7 @@ def marked(page):
 @pytest.mark.tensorflow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("page", [marked(page) for page in pages()])
-def test_the_blocks_of_a_page_run_one_after_the_other(page, tmp_path, monkeypatch):
+def test_code_blocks_of_a_page_run_in_order(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     matplotlib.use("agg")
     names = {}

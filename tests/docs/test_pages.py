@@ -21,20 +21,20 @@ from docsite import architectures, elsewhere, scripts  # noqa: E402
 
 
 @pytest.mark.parametrize("name", zoo.names())
-def test_every_architecture_has_a_text_and_its_pictures(name):
+def test_every_architecture_has_a_page_and_images(name):
     text = (DOCS / "architectures" / f"{name}.md").read_text("utf-8")
     assert text.startswith(f"# {zoo.info(name).title}\n")
     assert re.findall(r"^## .*$", text, re.MULTILINE) == [
         "## In short",
         "## When to use it",
-        "## When not",
+        "## When not to use it",
     ]
     for kind in ("graph", "forecast"):
         picture = DOCS / "images" / "architectures" / f"{name}-{kind}.svg"
         assert picture.stat().st_size < 100_000
 
 
-def test_an_architectures_page_says_what_its_registry_entry_says():
+def test_architecture_page_includes_its_registry_entry():
     page = architectures.completed("architectures/patchtst.md", "# PatchTST\n\nText.\n")
     assert "*Transformer over patches.* Nie et al. (2023)." in page
     assert "| `num_blocks` | `3` | `2`, `3` |" in page
@@ -42,7 +42,7 @@ def test_an_architectures_page_says_what_its_registry_entry_says():
     assert "python benchmarks/long_horizon.py --models patchtst" in page
     paper = architectures.completed("architectures/informer.md", "# Informer\n\nText.\n")
     assert re.search(r"\| `d_model` \| `64` \|.*\| `512` \|", paper)
-    assert "Not yet trained by the paper's settings." in paper
+    assert "Not yet trained with the settings of the paper." in paper
 
 
 def test_every_public_name_is_in_the_reference():
@@ -67,13 +67,13 @@ def test_every_page_is_in_the_navigation():
     assert set(elsewhere.PAGES.values()) <= listed
 
 
-def test_every_picture_has_a_text_for_those_who_cannot_see_it():
+def test_every_image_has_an_alt_text():
     for path in [ROOT / "README.md", *DOCS.rglob("*.md")]:
         assert not re.findall(r"!\[\s*\]", path.read_text("utf-8")), path
 
 
 @pytest.mark.parametrize("path", scripts.SCRIPTS, ids=lambda path: path.stem)
-def test_an_example_is_a_page_of_its_texts_and_all_its_code(path):
+def test_example_page_contains_its_texts_and_all_its_code(path):
     page = scripts.page_of(path)
     assert page.startswith(f"# {scripts.header_of(path)['Title']}\n")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)

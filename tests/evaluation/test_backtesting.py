@@ -36,7 +36,7 @@ def training_rows(seed=1, rows=50):
 
 
 @pytest.mark.parametrize("by", [None, "unique_id", "step", "cutoff"])
-def test_scores_of_groups_are_those_computed_by_hand(by):
+def test_scores_of_groups_equal_manual_computation(by):
     frame, train = example(), training_rows()
     table = backtesting.score(frame, train, by=by, season=7)
     frame = frame.assign(step=np.tile(np.arange(1, 5), 12))
@@ -68,7 +68,7 @@ def test_scores_of_groups_are_those_computed_by_hand(by):
         assert found["crps"] == pytest.approx(crps)
 
 
-def test_mase_and_rmsse_by_series_are_utilsforecasts():
+def test_mase_and_rmsse_by_series_equal_utilsforecast():
     frame, train = example(), training_rows()
     table = backtesting.score(frame, train, by="unique_id", season=7)
     for name in ("mase", "rmsse"):
@@ -78,7 +78,7 @@ def test_mase_and_rmsse_by_series_are_utilsforecasts():
         np.testing.assert_allclose(table[name], known.set_index("unique_id")["nhits"], rtol=1e-9)
 
 
-def test_rows_without_truth_do_not_count():
+def test_rows_without_observed_value_are_ignored():
     frame = example()
     gone = frame["unique_id"] == "a"
     table = backtesting.score(frame.assign(y=frame["y"].where(~gone)))
@@ -89,14 +89,14 @@ def test_rows_without_truth_do_not_count():
         backtesting.score(frame.assign(y=np.nan))
 
 
-def test_bad_input():
+def test_invalid_backtests_are_refused():
     with pytest.raises(ValueError, match=r"without \['cutoff'\]"):
         backtesting.score(example().drop(columns="cutoff"))
     with pytest.raises(ValueError, match="by must be one of"):
         backtesting.score(example(), by="week")
 
 
-def test_a_series_that_repeats_itself_does_not_spoil_the_others_mase():
+def test_series_without_seasonal_changes_does_not_affect_mase_of_others():
     frame, train = example(), training_rows()
     flat = train.assign(y=train["y"].where(train["unique_id"] == "b", 1.0))
     table = backtesting.score(frame, flat, season=7)
@@ -104,7 +104,7 @@ def test_a_series_that_repeats_itself_does_not_spoil_the_others_mase():
     assert table["mase"].item() == pytest.approx(alone["mase"].item())
 
 
-def test_the_order_of_rows_does_not_matter():
+def test_scores_do_not_depend_on_the_order_of_rows():
     frame = example()
     shuffled = frame.sample(frac=1, random_state=0)
     for by in backtesting.GROUPS:
@@ -128,7 +128,7 @@ def test_one_of_several_models_is_scored_by_its_alias():
     assert backtesting.interval_levels(both, "nhits") == [80, 95]
 
 
-def test_the_median_is_the_half_quantile_and_not_the_mean():
+def test_median_is_the_0_5_quantile_not_the_mean():
     """Counts of a perfect model: three in four are below their mean, half below their median."""
     mean, alpha, levels = 1.0, 4.0, (0.1, 0.9)
     distribution = stats.nbinom(1 / alpha, 1 / (1 + alpha * mean))
@@ -152,7 +152,7 @@ def test_the_median_is_the_half_quantile_and_not_the_mean():
     assert table["mae"] == by_mean["mae"] == pytest.approx(np.abs(y - mean).mean())
 
 
-def test_rows_that_repeat_are_refused():
+def test_duplicate_rows_are_refused():
     frame = example()
     with pytest.raises(ValueError, match="two forecasts of 'a' at 2024-01-02 00:00:00 from 2024-"):
         backtesting.score(pd.concat([frame, frame.iloc[:1]]))

@@ -25,7 +25,7 @@ def backtest(frame):
     return Forecaster("last_value", 14, 5, head=None).fit(frame).backtest(frame, windows=3, step=2)
 
 
-def test_they_are_what_the_models_of_the_zoo_forecast(frame, backtest):
+def test_naive_backtests_equal_forecasts_of_the_zoo_models(frame, backtest):
     naives = naive_backtests(backtest, frame, [7])
     seasonal = Forecaster("seasonal_naive", 14, 5, head=None, season=7).fit(frame)
     for name, known in (
@@ -40,7 +40,7 @@ def test_they_are_what_the_models_of_the_zoo_forecast(frame, backtest):
         pd.testing.assert_frame_equal(naives[name][known.columns], known, rtol=1e-5, atol=1e-5)
 
 
-def test_nothing_after_an_origin_is_used(frame, backtest):
+def test_naive_forecasts_use_no_values_after_the_origin(frame, backtest):
     first = backtest.groupby("unique_id")["cutoff"].transform("min")
     changed = frame.copy()
     cuts = frame["unique_id"].map(backtest.groupby("unique_id")["cutoff"].min())
@@ -51,7 +51,7 @@ def test_nothing_after_an_origin_is_used(frame, backtest):
         np.testing.assert_array_equal(naive[name], expected[name])
 
 
-def test_the_backtest_adds_the_values_between_its_origins(frame, backtest):
+def test_values_between_the_origins_are_taken_from_the_backtest(frame, backtest):
     """A history that ends where the backtest begins."""
     cuts = frame["unique_id"].map(backtest.groupby("unique_id")["cutoff"].min())
     before = naive_backtests(backtest, frame[frame["ds"] <= cuts], [7])
@@ -59,7 +59,7 @@ def test_the_backtest_adds_the_values_between_its_origins(frame, backtest):
         pd.testing.assert_frame_equal(before[name], naive)
 
 
-def test_missing_values_are_looked_for_a_season_earlier_and_then_at_the_last():
+def test_missing_values_fall_back_to_the_previous_season_then_the_last_value():
     times = pd.date_range("2024-01-01", periods=8, freq="D")
     history = pd.DataFrame({"a": [1.0, 2.0, 3.0, np.nan, 5.0, np.nan, 0.0, 0.0]}, times)
     rows = pd.DataFrame({"unique_id": "a", "ds": times[6:], "cutoff": times[5], "y": 0.0, "m": 0.0})
@@ -69,7 +69,7 @@ def test_missing_values_are_looked_for_a_season_earlier_and_then_at_the_last():
     assert naives["seasonal naive (7)"]["seasonal naive (7)"].tolist() == [5.0, 1.0]
 
 
-def test_a_model_that_a_naive_beats_is_told_so(frame):
+def test_report_says_if_a_naive_forecast_beats_the_model(frame):
     forecaster = Forecaster("last_value", 14, 5, head=None).fit(frame)
     backtest = forecaster.backtest(frame, windows=6, step=5)
     name, naive = best_naive(backtest, frame, [3, 7])
@@ -97,13 +97,13 @@ def test_a_model_that_a_naive_beats_is_told_so(frame):
         (0.9, np.nan, "m is not tested against n: its MAE is 90.0 % below, geometric mean over "),
     ],
 )
-def test_only_a_small_p_tells_forecasts_apart(skill, p, line):
+def test_verdict_depends_on_the_p_value(skill, p, line):
     table = pd.DataFrame({"skill": [skill, 0.0], "p": [p, np.nan]}, ["m", "n"])
     assert verdicts(table, "n")[0].startswith(line)
     assert ("too few origins" in verdicts(table, "n")[0]) == np.isnan(p)
 
 
-def test_the_best_is_so_over_series_and_not_in_the_units_of_the_largest():
+def test_best_naive_is_chosen_by_scaled_errors_of_all_series():
     times = pd.date_range("2024-01-01", periods=60, freq="D")
     rng = np.random.default_rng(0)
     weekly = np.resize(WEEK, 60) + 0.01 * rng.normal(size=60)
@@ -123,7 +123,7 @@ def test_the_best_is_so_over_series_and_not_in_the_units_of_the_largest():
     assert best_naive(backtest, history, [7])[0] == "seasonal naive (7)"
 
 
-def test_without_seasons_they_are_those_of_the_frequency(frame, backtest):
+def test_default_seasons_are_those_of_the_frequency(frame, backtest):
     assert list(naive_backtests(backtest, frame)) == ["last value", "seasonal naive (7)"]
     hours = pd.date_range("2024-01-01", periods=200, freq="h")
     history = pd.DataFrame({"a": np.arange(200.0)}, hours)
@@ -133,7 +133,7 @@ def test_without_seasons_they_are_those_of_the_frequency(frame, backtest):
     assert list(naive_backtests(rows, history[-150:])) == names[:2]
 
 
-def test_rows_that_the_model_did_not_forecast_are_left_out(frame, backtest):
+def test_rows_without_a_model_forecast_are_left_out(frame, backtest):
     gaps = backtest.assign(last_value=backtest["last_value"].where(backtest.index % 3 > 0))
     name, naive = best_naive(gaps, frame, [7])
     assert naive[name].isna().sum() == gaps["last_value"].isna().sum() > 0
@@ -152,7 +152,7 @@ def test_bad_input_is_refused(frame, backtest):
         best_naive(backtest.drop(columns="cutoff"), frame, [7])
 
 
-def test_true_values_come_from_frames_of_both_kinds(frame, backtest):
+def test_observed_values_are_read_from_long_and_wide_frames(frame, backtest):
     wide = frame.pivot(index="ds", columns="unique_id", values="y").assign(text="x")
     pd.testing.assert_frame_equal(
         as_long(wide).dropna().reset_index(drop=True)[["unique_id", "ds", "y"]],

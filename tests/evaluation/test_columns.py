@@ -37,14 +37,14 @@ def test_the_columns_of_each_model_are_found():
     ]
 
 
-def test_names_that_are_written_are_read_back():
+def test_column_names_survive_a_round_trip():
     names = [name for level in (50, 80.0, 97.5) for name in interval_columns("x", level)]
     assert names == ["x-lo-50", "x-hi-50", "x-lo-80", "x-hi-80", "x-lo-97.5", "x-hi-97.5"]
     assert list(read_columns(pd.DataFrame(columns=["x", *names])).intervals) == [50, 80, 97.5]
 
 
 @pytest.mark.parametrize("alias", ["y", "ds", "cutoff", "", "a-median", "a-lo-80", "a-hi-2.5", 3])
-def test_an_alias_that_names_another_column_is_refused(alias):
+def test_alias_equal_to_another_column_is_refused(alias):
     with pytest.raises(ValueError, match="alias must be a str other than 'unique_id', 'ds'"):
         check_alias(alias)
 

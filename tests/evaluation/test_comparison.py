@@ -36,7 +36,7 @@ def test_skill_is_the_geometric_mean_over_series():
     assert other.loc["base", "p"] == pytest.approx(table.loc["own", "p"])
 
 
-def test_neither_skill_nor_p_depends_on_the_units_of_a_series():
+def test_skill_and_p_do_not_depend_on_the_units_of_a_series():
     good, bad = example(origins=12), example(origins=12, bias=0.5)
     expected = backtesting.skill({"good": good, "bad": bad}, "bad")
     values = [name for name in good if name.startswith(("y", "nhits"))]
@@ -52,7 +52,7 @@ def test_neither_skill_nor_p_depends_on_the_units_of_a_series():
     assert list(table)[:4] == [*columns, "mae"]
 
 
-def test_the_test_is_one_of_the_skill():
+def test_p_value_tests_the_reported_skill():
     """The mean of the differences is the logarithm of the geometric mean that skill reports."""
     errors, reference = np.array([1.0, 3.0, 0.0, 2.0, 0.0]), np.array([2.0, 1.0, 0.0, 2.0, 1.0])
     ratios = relative_errors(errors, reference)
@@ -76,7 +76,7 @@ def test_the_test_is_one_of_the_skill():
     assert table.loc["own", "p"] == pytest.approx(diebold_mariano(differences, blocks)[1])
 
 
-def test_copies_of_a_series_are_no_further_evidence():
+def test_copies_of_a_series_do_not_change_the_p_value():
     rng = np.random.default_rng(0)
     own, base = rng.uniform(1, 2, (2, 30))
     once = backtesting.skill({"own": panel({"a": own}), "base": panel({"a": base})}, "base")
@@ -87,7 +87,7 @@ def test_copies_of_a_series_are_no_further_evidence():
     assert many.loc["own", "p"] == pytest.approx(once.loc["own", "p"])
 
 
-def test_blocks_are_those_of_the_calendar_and_not_of_the_first_series():
+def test_blocks_are_blocks_of_time_over_all_series():
     """Two series, one after the other: eight blocks, of which the first series has half."""
     rng = np.random.default_rng(0)
     frames = {}
@@ -122,7 +122,7 @@ def test_p_is_adjusted_for_the_number_of_forecasts():
     assert (table["p"][1:] >= alone).all()
 
 
-def test_of_the_same_forecast_with_other_levels_nothing_is_said():
+def test_different_levels_of_the_same_forecast_are_refused():
     frame = example()
     fewer = frame.drop(columns=["nhits-lo-95", "nhits-hi-95"])
     message = r"'all' has intervals of \[80, 95\] percent and 'few' of \[80\]: compare forecasts of"
@@ -135,7 +135,7 @@ def test_of_the_same_forecast_with_other_levels_nothing_is_said():
     assert table["crps skill"].isna().tolist() == [False, True]
 
 
-def test_a_baseline_without_an_error_is_named():
+def test_series_with_zero_baseline_error_are_named():
     base = {"a": np.zeros(9), "b": np.ones(9)}
     own = {"a": np.ones(9), "b": np.ones(9)}
     with pytest.warns(UserWarning, match=r"no error of 'base': 1 series \('a': relative errors"):
@@ -147,7 +147,7 @@ def test_a_baseline_without_an_error_is_named():
     assert (same["skill"], same["p"]) == (0.0, 1.0)
 
 
-def test_backtests_of_other_rows_or_values_are_refused():
+def test_backtests_with_different_rows_or_values_are_refused():
     good, bad = example(), example(bias=2.0)
     with pytest.raises(ValueError, match="baseline must be one of 'good', 'bad', got 'naive'"):
         backtesting.skill({"good": good, "bad": bad}, "naive")
@@ -162,7 +162,7 @@ def test_backtests_of_other_rows_or_values_are_refused():
     pd.testing.assert_frame_equal(table, expected)
 
 
-def test_several_models_of_one_frame_are_as_if_apart():
+def test_models_in_one_frame_equal_models_in_separate_frames():
     good, bad = example(origins=12), example(origins=12, bias=2.0, alias="tide")
     pd.testing.assert_frame_equal(
         backtesting.skill(good.merge(bad), "tide", training_rows()),

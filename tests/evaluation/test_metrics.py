@@ -9,13 +9,13 @@ TARGETS = np.array([[[1.0], [2.0]], [[3.0], [4.0]]])
 FORECASTS = TARGETS + np.array([[[1.0], [-1.0]], [[3.0], [1.0]]])
 
 
-def test_errors_equal_those_by_hand():
+def test_errors_equal_manual_computation():
     assert metrics.mae(TARGETS, FORECASTS) == pytest.approx(6 / 4)
     assert metrics.mse(TARGETS, FORECASTS) == pytest.approx(12 / 4)
     assert metrics.rmse(TARGETS, FORECASTS) == pytest.approx(3**0.5)
 
 
-def test_mase_scales_each_channel_by_its_seasonal_steps():
+def test_mase_scales_each_channel_by_its_seasonal_differences():
     train = np.array([[0.0, 0.0], [1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
     targets = np.zeros((1, 1, 2))
     forecasts = np.array([[[1.0, 40.0]]])
@@ -33,7 +33,7 @@ def test_mase_does_not_depend_on_the_units(scale, shift):
     assert after == pytest.approx(before, rel=1e-6)
 
 
-def test_what_cannot_be_measured_is_refused():
+def test_invalid_inputs_are_refused():
     with pytest.raises(ValueError, match="must have the same shape"):
         metrics.mae(TARGETS, FORECASTS[:1])
     with pytest.raises(ValueError, match="season must be from 1 to 2"):

@@ -38,7 +38,7 @@ def seasonality_test(x, ppy):
     return abs(acf[ppy - 1]) > limit[ppy - 1]
 
 
-def test_indices_are_those_that_r_prints():
+def test_seasonal_indices_equal_those_of_r():
     values = passengers().to_numpy()
     np.testing.assert_allclose(seasonal_indices(values, 12), PASSENGERS, atol=5e-8)
     assert is_seasonal(values, 12)
@@ -48,7 +48,7 @@ def test_indices_are_those_that_r_prints():
 
 
 @pytest.mark.parametrize("season", [2, 4, 5, 7, 12, 24])
-def test_it_is_the_organisers_code_line_for_line(season):
+def test_naive2_equals_the_code_of_the_m4_organisers(season):
     rng = np.random.default_rng(season)
     found = []
     for length in rng.integers(2 * season + 1, 8 * season, 30):
@@ -61,7 +61,7 @@ def test_it_is_the_organisers_code_line_for_line(season):
     assert {True, False} == set(found)
 
 
-def test_without_a_season_it_is_the_last_value():
+def test_without_a_season_naive2_is_the_last_value():
     steps = np.arange(20, 24)
     x = np.random.default_rng(0).uniform(1, 2, 20)
     assert naive2(x, steps, 1).tolist() == [x[-1]] * 4
@@ -70,13 +70,13 @@ def test_without_a_season_it_is_the_last_value():
     assert np.isnan(naive2(np.full(5, np.nan), steps, 2)).all()
 
 
-def test_a_phase_that_is_never_known_has_no_index():
+def test_phase_without_observations_has_no_seasonal_index():
     values = np.resize([1.0, 2.0, 4.0, 2.0], 60)
     values[2::4] = np.nan
     assert naive2(values, np.arange(60, 64), 4).tolist() == [2.0] * 4
 
 
-def test_missing_values_shift_no_phase():
+def test_missing_values_do_not_shift_the_phase():
     values = np.resize([1.0, 2.0, 4.0], 60)
     expected = naive2(values, np.arange(60, 66), 3)
     np.testing.assert_allclose(expected, np.resize([1.0, 2.0, 4.0], 6), rtol=1e-9)
@@ -100,7 +100,7 @@ def backtest():
     return pd.concat(rows, ignore_index=True)
 
 
-def test_owa_is_that_of_the_worked_formula(backtest):
+def test_owa_equals_its_formula(backtest):
     y = passengers()
     history, train = y.to_frame("a"), y[:120].to_frame("a")
     naive = naive2_backtest(backtest, history)
@@ -137,7 +137,7 @@ def test_owa_without_training_rows_is_refused(backtest):
     )
 
 
-def test_nothing_after_an_origin_is_used(backtest):
+def test_naive2_uses_no_values_after_the_origin(backtest):
     history = passengers().to_frame("a")
     first = backtest[backtest["cutoff"] == backtest["cutoff"].min()]
     expected = naive2_backtest(first, history)["naive2"]

@@ -50,7 +50,7 @@ def forecaster(frame):
     return Forecaster("nlinear", 14, HORIZON).fit(frame, epochs=1, verbose=0)
 
 
-def test_a_backtest_is_evaluated(forecaster, frame):
+def test_backtest_can_be_evaluated_by_utilsforecast(forecaster, frame):
     backtest = forecaster.backtest(frame, windows=2)
     table = evaluate(backtest, metrics=[losses.mae, losses.coverage, losses.mqloss], level=[80, 95])
     assert list(table.columns) == ["unique_id", "cutoff", "metric", "nlinear"]
@@ -61,7 +61,7 @@ def test_a_backtest_is_evaluated(forecaster, frame):
     assert means["coverage_level80"] == pytest.approx(scores["coverage-80"])
 
 
-def test_forecasts_are_drawn(forecaster, frame):
+def test_forecasts_can_be_plotted_by_utilsforecast(forecaster, frame):
     figure = plot_series(frame, forecaster.predict(frame), level=[80, 95])
     panels = [panel for panel in figure.axes if panel.lines]
     assert [line.get_label() for line in panels[0].lines] == ["y", "nlinear"]
@@ -69,7 +69,7 @@ def test_forecasts_are_drawn(forecaster, frame):
     assert all(len(panel.collections) == 2 for panel in panels)
 
 
-def test_forecasts_of_a_hierarchy_are_reconciled(hierarchy):
+def test_forecasts_can_be_reconciled_by_hierarchicalforecast(hierarchy):
     core = pytest.importorskip("hierarchicalforecast.core")
     methods = pytest.importorskip("hierarchicalforecast.methods")
     frame, sums, tags = hierarchy

@@ -42,7 +42,7 @@ def test_channels_are_matched_by_name():
     np.testing.assert_array_equal(line.get_ydata()[1:], future["a"])
 
 
-def test_heat_maps_leave_hidden_keys_empty_and_name_tokens():
+def test_heatmaps_leave_masked_keys_empty_and_label_tokens():
     weights = np.tril(np.ones((2, 3, 4, 4)) / np.arange(1, 5)[:, None])
     tokens = ["a", "b", "c", "."]
     figure = attention_heatmaps(weights, tokens, tokens, title="t", key_axis="source token")
@@ -57,7 +57,7 @@ def test_heat_maps_leave_hidden_keys_empty_and_name_tokens():
     assert bar.get_ylabel() == "attention weight"
 
 
-def test_positional_encoding_has_waves_and_a_heat_map():
+def test_positional_encoding_plot_has_curves_and_a_heatmap():
     encoding = np.sin(np.arange(60)[:, None] * 0.5 ** np.arange(32))
     waves, heat, _ = positional_encoding(encoding, columns=(6, 7)).axes
     np.testing.assert_array_equal(waves.lines[1].get_ydata(), encoding[:, 7])
@@ -65,7 +65,7 @@ def test_positional_encoding_has_waves_and_a_heat_map():
     assert (waves.get_xlabel(), heat.get_ylabel()) == ("position [steps]", "position [steps]")
 
 
-def test_bad_arrays_to_draw():
+def test_invalid_arrays_are_refused():
     with pytest.raises(ValueError, match=r"weights must be \(blocks, heads, queries, keys\)"):
         attention_heatmaps(np.zeros((2, 3, 4)))
     with pytest.raises(ValueError, match="key_labels must have 4 entries, one per position, got 3"):
@@ -74,7 +74,7 @@ def test_bad_arrays_to_draw():
         positional_encoding(np.zeros((5, 4)))
 
 
-def test_a_fan_has_a_shade_for_each_interval_and_the_true_values_without_a_gap():
+def test_fan_plot_shows_each_interval_and_the_observed_values():
     backtest = example()
     history = pd.DataFrame(
         {"unique_id": "a", "ds": pd.date_range("2023-11-01", periods=90, freq="D"), "y": 9.0}
@@ -98,7 +98,7 @@ def test_a_fan_has_a_shade_for_each_interval_and_the_true_values_without_a_gap()
     assert len(plot_fan(backtest).axes) == 2
 
 
-def test_the_shades_of_a_fan_can_be_told_apart():
+def test_fan_plot_uses_distinguishable_shades():
     panel = plot_fan(example(), series=["a"]).axes[0]
     legend = panel.get_legend()
     labels = [text.get_text() for text in legend.get_texts() if text.get_text().endswith("%")]
@@ -109,7 +109,7 @@ def test_the_shades_of_a_fan_can_be_told_apart():
     assert drawn == set(shades.values())
 
 
-def test_what_predict_returns_can_be_drawn_beside_long_and_wide_histories():
+def test_fan_plot_accepts_predictions_with_long_and_wide_histories():
     times = DATES[10:]
     rows = pd.concat(
         pd.DataFrame({"unique_id": name, "ds": times, "nhits": FRAME.loc[times, name] + 1})
@@ -134,7 +134,7 @@ def test_what_predict_returns_can_be_drawn_beside_long_and_wide_histories():
         plot_forecast(long, example())
 
 
-def test_calibration_draws_the_shares_and_their_density():
+def test_calibration_plot_shows_coverage_and_histogram():
     backtest = example()
     figure = plot_calibration(backtest)
     reliability, histogram = figure.axes
@@ -147,7 +147,7 @@ def test_calibration_draws_the_shares_and_their_density():
         plot_calibration(backtest[["unique_id", "ds", "cutoff", "y", "nhits"]])
 
 
-def test_errors_residuals_and_importances_show_their_numbers():
+def test_plots_of_errors_residuals_and_importances_show_the_given_values():
     backtest = example()
     table = score(backtest, by="step")
     (panel,) = plot_error_by_step({"one": table}, unit="MW").axes

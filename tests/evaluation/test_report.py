@@ -9,7 +9,7 @@ from kerastrans.evaluation.report import write_report
 from tests.evaluation.test_backtesting import example, training_rows
 
 
-def test_the_page_holds_everything_and_fetches_nothing(tmp_path):
+def test_report_is_complete_and_loads_no_external_files(tmp_path):
     good, bad = example(), example(bias=2.0)
     path = write_report(
         tmp_path / "deep" / "report.html",
@@ -29,12 +29,12 @@ def test_the_page_holds_everything_and_fetches_nothing(tmp_path):
     assert "<bad>" not in page
 
 
-def test_long_tables_say_how_much_is_left_out(tmp_path):
+def test_long_tables_state_the_number_of_omitted_rows(tmp_path):
     page = write_report(tmp_path / "a.html", {"one": example(origins=60)}).read_text()
     assert "10 more rows are left out." in page
 
 
-def test_nothing_is_written_over_or_half_written(tmp_path):
+def test_existing_reports_are_kept_and_failures_leave_no_file(tmp_path):
     (tmp_path / "a.html").write_text("mine")
     with pytest.raises(FileExistsError, match=r"a\.html exists"):
         write_report(tmp_path / "a.html", {"one": example()})
@@ -48,7 +48,7 @@ def test_nothing_is_written_over_or_half_written(tmp_path):
     assert not (tmp_path / "b.html").exists()
 
 
-def test_a_history_adds_the_best_naive_and_says_whether_it_is_beaten(tmp_path):
+def test_report_with_history_includes_the_best_naive_forecast(tmp_path):
     backtest = example(origins=12, bias=30.0)
     times = pd.date_range("2023-11-01", "2024-01-01", freq="D")
     history = pd.DataFrame({"a": 10.0, "b": 1000.0}, times)
@@ -63,7 +63,7 @@ def test_a_history_adds_the_best_naive_and_says_whether_it_is_beaten(tmp_path):
 
 
 @pytest.mark.parametrize("options", [{"baseline": "worst"}, {"train": training_rows()}, {}])
-def test_the_best_comes_first_and_is_looked_at(tmp_path, options):
+def test_best_model_is_listed_first_and_shown_in_detail(tmp_path, options):
     models = {"worst": example(bias=4.0), "best": example(), "middle": example(bias=2.0)}
     page = write_report(tmp_path / "a.html", models, **options).read_text()
     places = [page.index(f"<th>{name}</th>") for name in ("best", "middle", "worst")]
@@ -71,7 +71,7 @@ def test_the_best_comes_first_and_is_looked_at(tmp_path, options):
     assert "<h2>best: forecasts</h2>" in page
 
 
-def test_series_are_ranked_by_an_error_without_a_unit(tmp_path):
+def test_series_are_ranked_by_a_scaled_error(tmp_path):
     rows = example()
     rows["nhits"] += rows["unique_id"].map(
         {"a": 2.0, "b": 4.0}
@@ -81,7 +81,7 @@ def test_series_are_ranked_by_an_error_without_a_unit(tmp_path):
     assert table.index("<th>a</th>") < table.index("<th>b</th>")
 
 
-def test_a_backtest_of_several_models_is_a_report_of_them(tmp_path):
+def test_backtest_with_several_models_reports_all_of_them(tmp_path):
     both = example(origins=12).merge(example(origins=12, bias=2.0, alias="tide"))
     page = write_report(tmp_path / "a.html", both, baseline="tide").read_text()
     assert "<p>nhits beats tide: its MAE is " in page

@@ -20,7 +20,7 @@ SEASON = 7
         *(("7h", 1), ("3B", 1), ("7min", 1)),
     ],
 )
-def test_the_season_is_gluonts(freq, season):
+def test_scale_season_equals_gluonts(freq, season):
     assert scale_season(freq) == season
 
 
@@ -44,7 +44,7 @@ def backtest(names="ab", cutoff="2024-03-10"):
     return pd.concat(rows, ignore_index=True).assign(y=1.0, m=2.0)
 
 
-def test_a_missing_row_is_a_gap_and_not_a_shorter_difference():
+def test_missing_row_is_treated_as_a_gap():
     full, rows = history(), backtest()
     missing = full["ds"].dt.day.isin([3, 11]) & (full["unique_id"] == "a")
     as_nan = series_scales(rows, full.assign(y=full["y"].where(~missing)), SEASON)
@@ -57,7 +57,7 @@ def test_a_missing_row_is_a_gap_and_not_a_shorter_difference():
     assert by_rows > 1.5 * as_gap.loc["a", "absolute"]  # what pairs of the wrong phase make of it
 
 
-def test_wide_or_long_and_in_any_order_of_rows():
+def test_scales_do_not_depend_on_format_or_order_of_rows():
     full, rows = history(), backtest()
     expected = series_scales(rows, full, SEASON)
     wide = full.pivot(index="ds", columns="unique_id", values="y")
@@ -66,7 +66,7 @@ def test_wide_or_long_and_in_any_order_of_rows():
     pd.testing.assert_frame_equal(series_scales(rows, shuffled, SEASON), expected)
 
 
-def test_rows_after_the_first_origin_do_not_count():
+def test_rows_after_the_first_origin_are_ignored():
     full, rows = history(), backtest(cutoff="2024-02-10")
     later = full["ds"] > pd.Timestamp("2024-02-10")
     expected = series_scales(rows, full[~later], SEASON)
@@ -74,7 +74,7 @@ def test_rows_after_the_first_origin_do_not_count():
     pd.testing.assert_frame_equal(series_scales(rows, spiked, SEASON), expected)
 
 
-def test_a_series_without_a_scale_is_named_and_leaves_the_others_alone():
+def test_series_without_a_scale_is_named_and_others_are_unchanged():
     full = history("ab")
     flat = pd.DataFrame({"unique_id": "flat", "ds": full["ds"][:70], "y": 4.0})
     short = full[full["unique_id"] == "b"][-10:].assign(unique_id="short")
@@ -95,13 +95,13 @@ def test_a_series_without_a_scale_is_named_and_leaves_the_others_alone():
     assert pooled["mase"].item() == pytest.approx(alone["mase"].item())
 
 
-def test_many_series_are_not_all_listed():
+def test_long_lists_of_series_are_abbreviated():
     names = [f"s{i}" for i in range(9)]
     with pytest.warns(UserWarning, match=r"8 series \('s1': .*'s5': [^;]*; and 3 more\)"):
         series_scales(backtest(names), history(["s0"]), SEASON)
 
 
-def test_what_cannot_scale_is_refused_in_one_line():
+def test_invalid_season_or_training_rows_are_refused():
     full, rows = history(), backtest()
     with pytest.raises(ValueError, match="season must be below the 70 steps of the longest train"):
         backtesting.score(rows, full, season=70)
@@ -115,7 +115,7 @@ def test_what_cannot_scale_is_refused_in_one_line():
         backtesting.score(rows, full.drop(columns="y"))
 
 
-def test_the_frequencys_season_is_taken_and_may_be_too_long_for_some():
+def test_default_season_may_be_too_long_for_some_series():
     hours = pd.date_range("2024-01-01", periods=60, freq="h")
     y = np.random.default_rng(0).normal(size=60)
     rows = pd.DataFrame({"unique_id": "a", "ds": hours[58:], "cutoff": hours[57], "y": 1.0, "m": 2})

@@ -54,7 +54,7 @@ def by_hand(rows, train, season):
 
 
 @pytest.mark.parametrize("season", [7, 24])
-def test_scores_of_each_series_are_gluonts_and_fevs(panel, season):
+def test_scores_by_series_equal_gluonts_and_fev(panel, season):
     train, backtest = panel
     table = quiet_score(backtest, train, by="unique_id", season=season)
     assert list(table.index) == list(NAMES)
@@ -71,7 +71,7 @@ def test_scores_of_each_series_are_gluonts_and_fevs(panel, season):
 
 
 @pytest.mark.parametrize("season", [7, 24])
-def test_scores_are_utilsforecasts(panel, season):
+def test_scores_equal_utilsforecast(panel, season):
     train, backtest = panel
     known = backtest.dropna(subset="y")
     table = quiet_score(backtest, train, by="unique_id", season=season)
@@ -102,7 +102,7 @@ def test_scores_are_utilsforecasts(panel, season):
         )
 
 
-def test_over_all_series_they_are_means_of_each_ones_mean(panel):
+def test_overall_scores_are_means_over_series(panel):
     train, backtest = panel
     uneven = backtest[(backtest["unique_id"] != "week") | (backtest["cutoff"].dt.day == 4)]
     each = quiet_score(uneven, train, by="unique_id", season=24)
@@ -116,7 +116,7 @@ def test_over_all_series_they_are_means_of_each_ones_mean(panel):
     assert table["wql"] == pytest.approx((each["wql"] * total).sum() / total.sum())
 
 
-def test_over_series_of_one_length_they_are_fevs(panel):
+def test_overall_scores_of_equally_long_series_equal_fev(panel):
     """Where fev has one mean over all values of all series."""
     train, backtest = panel
     kept = ("week", "day", "zeros")
@@ -142,7 +142,7 @@ def test_over_series_of_one_length_they_are_fevs(panel):
         assert table[name] == pytest.approx(value, rel=1e-9), name
 
 
-def test_scores_of_m4_are_its_own():
+def test_smape_and_mase_equal_the_m4_code():
     """sMAPE and MASE as in the organisers' code, of one quarterly series worked by hand."""
     times = pd.date_range("2020-01-01", periods=8, freq="QS")
     train = pd.DataFrame({"q": [10.0, 20.0, 30.0, 40.0, 12.0, 18.0]}, times[:6])

@@ -30,7 +30,7 @@ def rejected(differences, blocks):
 
 @pytest.mark.parametrize("horizon", [1, 4, 12, 24])
 @pytest.mark.parametrize("count", [100, 200, 1700])
-def test_a_true_null_is_rejected_one_time_in_twenty(horizon, count):
+def test_size_of_the_test_is_five_percent(horizon, count):
     rng = np.random.default_rng([horizon, count])
     differences = moving_average(rng, count, horizon)
     assert SIZE[0] < rejected(differences, blocks_of(count, horizon)) < SIZE[1]
@@ -39,7 +39,7 @@ def test_a_true_null_is_rejected_one_time_in_twenty(horizon, count):
 @pytest.mark.parametrize("series", [1, 30, 300])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 @pytest.mark.parametrize("horizon", [1, 24])
-def test_so_it_is_in_panels_of_correlated_series(series, correlation, horizon):
+def test_size_is_five_percent_for_correlated_series(series, correlation, horizon):
     rng = np.random.default_rng([series, horizon])
     common = moving_average(rng, 120, horizon, 2000)
     # The mean of independent noise over series is noise over the root of their number.
@@ -49,7 +49,7 @@ def test_so_it_is_in_panels_of_correlated_series(series, correlation, horizon):
 
 
 @pytest.mark.parametrize(("horizon", "count"), [(1, 1000), (12, 1000), (24, 500)])
-def test_so_it_is_where_differences_persist(horizon, count):
+def test_size_is_five_percent_for_autocorrelated_differences(horizon, count):
     noise = np.random.default_rng(count).normal(size=(count + 200, RUNS))
     differences = lfilter([1.0], [1.0, -0.9], noise, axis=0)[200:]
     assert SIZE[0] < rejected(differences, blocks_of(count, horizon)) < SIZE[1]
@@ -60,7 +60,7 @@ def test_so_it_is_where_differences_persist(horizon, count):
 @pytest.mark.parametrize(
     ("horizon", "count", "mean", "least"), [(1, 100, 0.3, 0.7), (24, 1700, 0.09, 0.85)]
 )
-def test_a_true_difference_is_found(horizon, count, mean, least):
+def test_power_is_close_to_that_with_known_variance(horizon, count, mean, least):
     """Against the most that any test finds: that of one with the true variance."""
     rng = np.random.default_rng(horizon)
     differences = moving_average(rng, count, horizon) + mean
@@ -70,7 +70,7 @@ def test_a_true_difference_is_found(horizon, count, mean, least):
     assert power > best - 0.13
 
 
-def test_it_is_the_t_test_of_the_means_of_blocks():
+def test_p_value_equals_the_t_test_of_block_means():
     differences = np.random.default_rng(0).normal(0.3, size=(9, 2))
     blocks = np.array([0, 0, -1, 1, 1, 2, -1, 3, 3])
     means = pd.DataFrame(differences).groupby(blocks).mean().drop(index=-1)
@@ -84,14 +84,14 @@ def test_it_is_the_t_test_of_the_means_of_blocks():
     assert diebold_mariano(np.ones(10), np.arange(10)) == (np.inf, 0.0)
 
 
-def test_few_blocks_make_no_test():
+def test_fewer_than_four_blocks_give_no_p_value():
     assert np.isnan(diebold_mariano(np.ones((9, 5)), np.repeat([0, 1, 2], 3))).all()
     assert np.isfinite(diebold_mariano([1.0, 2.0, 1.0, 3.0], np.arange(4))[1])
 
 
 @pytest.mark.parametrize("step", [1, 3, 7, 24, 40])
 @pytest.mark.parametrize("count", [1, 5, 30, 500])
-def test_no_two_blocks_have_a_true_value_in_common(step, count):
+def test_blocks_do_not_share_observed_values(step, count):
     origins = np.arange(count) * step
     ends = origins + 24
     blocks = time_blocks(origins, ends)
@@ -106,20 +106,20 @@ def test_no_two_blocks_have_a_true_value_in_common(step, count):
     assert sizes.max() <= 2 * sizes.min() + 24 // step
 
 
-def test_blocks_are_of_the_calendar():
+def test_blocks_follow_the_calendar():
     """A year from each month: every twelfth, whatever the lengths of the months."""
     origins = pd.date_range("2010-01-31", periods=60, freq="ME")
     ends = pd.date_range("2011-01-31", periods=60, freq="ME")
     assert np.flatnonzero(time_blocks(origins, ends) >= 0).tolist() == [0, 12, 24, 36, 48]
 
 
-def test_holm_is_as_in_its_example():
+def test_holm_adjustment_equals_the_published_example():
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
     np.testing.assert_allclose(holm([0.5, np.nan, 0.9]), [1.0, np.nan, 1.0])
     assert holm([]).shape == (0,)
 
 
-def test_of_many_equal_forecasts_hardly_one_is_told_apart():
+def test_holm_adjustment_limits_false_rejections_among_equal_forecasts():
     """One family in twenty; without the adjustment one in three."""
     rng = np.random.default_rng(0)
     p = diebold_mariano(rng.normal(size=(12, 2000, 8)), np.arange(12))[1]

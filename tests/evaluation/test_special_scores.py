@@ -23,14 +23,14 @@ def gaussian(levels, count=200_000):
     ("levels", "crps"),
     [((80, 95), 0.501), ((20, 40, 60, 80), 0.592), ((20, 40, 60, 80, 90, 95), 0.563)],
 )
-def test_the_crps_integrates_over_levels_however_they_lie(levels, crps):
+def test_crps_integrates_over_any_levels(levels, crps):
     table = backtesting.score(gaussian(levels))
     assert table["crps"].item() == pytest.approx(crps, abs=0.003)  # the CRPS itself: 0.564
     assert ("wql" in table) == (set(levels) >= {20, 40, 60, 80})
     assert "sql" not in table
 
 
-def test_an_interval_of_no_width_has_the_absolute_error_as_its_crps():
+def test_crps_of_zero_width_intervals_is_the_absolute_error():
     frame = gaussian((50, 80, 95), 100).assign(m=0.3)
     frame = frame.assign(**{f"m-{end}-{level}": 0.3 for end in ("lo", "hi") for level in (50, 80)})
     frame = frame.assign(**{"m-lo-95": 0.3, "m-hi-95": 0.3})
@@ -38,7 +38,7 @@ def test_an_interval_of_no_width_has_the_absolute_error_as_its_crps():
     assert table["crps"].item() == pytest.approx(table["mae"].item())
 
 
-def test_zeros_are_as_in_the_formulas():
+def test_zeros_follow_the_formulas():
     times = pd.date_range("2024-01-01", periods=3, freq="D")
     rows = pd.DataFrame({"unique_id": "a", "ds": times[1:], "cutoff": times[0], "y": [0.0, 2.0]})
     wrong, right = rows.assign(m=[1.0, 2.0]), rows.assign(m=[0.0, 3.0])
@@ -48,7 +48,7 @@ def test_zeros_are_as_in_the_formulas():
     assert backtesting.score(right)["smape"].item() == pytest.approx(0.2)
 
 
-def test_what_does_not_count_is_named(panel):
+def test_rows_that_cannot_be_scored_are_named(panel):
     backtest = panel[1].dropna(subset="y").reset_index(drop=True)
     is_week = backtest["unique_id"] == "week"
     with pytest.warns(UserWarning, match=r"no score: 1 series \('week': no row has a y and a fore"):

@@ -14,7 +14,7 @@ from tests.conftest import XLA
 RAMP = np.arange(12.0).reshape(1, 12, 1)
 
 
-def test_baselines_repeat_what_was_seen():
+def test_naive_forecasts_repeat_observed_values():
     np.testing.assert_array_equal(last_value(RAMP, 3)[0, :, 0], [11, 11, 11])
     np.testing.assert_array_equal(seasonal_naive(RAMP, 3, 4)[0, :, 0], [8, 9, 10])
     np.testing.assert_array_equal(seasonal_naive(RAMP, 6, 4)[0, :, 0], [8, 9, 10, 11, 8, 9])
@@ -35,7 +35,7 @@ def test_seasonal_naive_is_exact_on_a_periodic_series():
 
 
 @pytest.mark.parametrize("batch_size", [3, 100])
-def test_forecast_windows_scales_there_and_back(small_model, batch_size):
+def test_forecast_windows_scales_inputs_and_unscales_outputs(small_model, batch_size):
     contexts = 50 + 10 * random_sequences(7, 8, 3, seed=0)
     scaler = StandardScaler.fit(contexts.reshape(-1, 3))
     result = forecast_windows(small_model, contexts, 4, scaler, batch_size)

@@ -11,7 +11,7 @@ UNIFORM = np.concatenate([np.logspace(-6, -1, 500), np.linspace(0.1, 0.9, 2000)]
 
 
 @pytest.mark.parametrize("rate", [1e-6, 0.1, 3.0, 15.9, 16.0, 40.0, 1e3, 1e5])
-def test_a_poisson_number_is_the_quantile_of_its_uniform_number(rate):
+def test_poisson_draw_is_the_quantile_of_its_uniform_number(rate):
     uniform = np.concatenate([UNIFORM, 1 - UNIFORM[:500]]).astype("float32")
     drawn = evaluate(poisson, np.full(uniform.shape, rate), uniform).astype("float64")
     exact = stats.poisson(np.float32(rate))
@@ -19,7 +19,7 @@ def test_a_poisson_number_is_the_quantile_of_its_uniform_number(rate):
     assert (exact.cdf(drawn - 1) <= uniform + 1e-4).all()
 
 
-def test_poisson_numbers_of_great_rates_keep_their_spread():
+def test_poisson_draws_with_large_rates_keep_their_spread():
     for rate in (1e7, 1e9, 1e12):
         drawn = evaluate(poisson, np.full(3, rate), np.array([0.1, 0.5, 0.9])).astype("float64")
         z = (drawn - np.float32(rate)) / np.sqrt(rate)
@@ -28,7 +28,7 @@ def test_poisson_numbers_of_great_rates_keep_their_spread():
 
 
 @pytest.mark.parametrize("shape", [1e-2, 0.1, 1.0, 7.0, 1e2, 1e4])
-def test_gamma_numbers_have_scipys_distribution(shape):
+def test_gamma_draws_follow_scipys_distribution(shape):
     uniform = np.random.default_rng(0).uniform(1e-6, 1 - 1e-6, (50_000, GAMMA_UNIFORMS))
     drawn = evaluate(gamma, np.full(len(uniform), shape), uniform).astype("float64")
     exact = stats.gamma(np.float64(np.float32(shape)))

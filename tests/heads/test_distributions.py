@@ -26,7 +26,7 @@ def log_density(head, parameters, targets):
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_log_likelihood_is_scipys(name):
+def test_log_likelihood_equals_scipy(name):
     head = heads.get(name)
     parameters = parameters_of(head)
     targets = targets_for(head, parameters.shape[:-1])
@@ -36,7 +36,7 @@ def test_log_likelihood_is_scipys(name):
 
 
 @pytest.mark.parametrize("name", ["normal", "student_t", "negative_binomial"])
-def test_quantiles_cdf_mean_and_median_are_scipys(name):
+def test_quantiles_cdf_mean_and_median_equal_scipy(name):
     head = heads.get(name)
     parameters = parameters_of(head)
     targets = targets_for(head, parameters.shape[:-1])
@@ -61,7 +61,7 @@ def test_mean_and_median_of_a_skewed_mixture_differ():
 
 @pytest.mark.parametrize("mean", [1e-3, 1.0, 30.0, 1e3, 1e6])
 @pytest.mark.parametrize("alpha", [1e-4, 0.5, 30.0])
-def test_likelihood_of_counts_keeps_float32s_digits(mean, alpha):
+def test_likelihood_of_counts_has_float32_accuracy(mean, alpha):
     head = NegativeBinomialHead()
     parameters = np.float32([mean, alpha])
     drawn = scipy_of(head, parameters).rvs(size=100, random_state=0)
@@ -74,7 +74,7 @@ def test_likelihood_of_counts_keeps_float32s_digits(mean, alpha):
 
 
 @pytest.mark.parametrize("freedom", [2.1, 19.9, 20.1, 1e4, 1e6])
-def test_likelihood_of_students_t_keeps_float32s_digits(freedom):
+def test_likelihood_of_student_t_has_float32_accuracy(freedom):
     head = StudentTHead()
     targets = np.linspace(-4, 4, 20)
     parameters = np.float32(np.broadcast_to([0.0, 1.0, freedom], (20, 3)))
@@ -83,7 +83,7 @@ def test_likelihood_of_students_t_keeps_float32s_digits(freedom):
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
-def test_gradient_of_the_likelihood_is_the_difference_quotient_of_scipys(name):
+def test_gradient_of_the_likelihood_equals_scipys_difference_quotient(name):
     head = heads.get(name)
     parameters = parameters_of(head)[:1, :2, :2].astype("float64")
     targets = targets_for(head, parameters.shape[:-1])
@@ -107,7 +107,7 @@ def test_gradient_of_the_likelihood_is_the_difference_quotient_of_scipys(name):
 
 
 @pytest.mark.parametrize("name", ["normal", "mixture"])
-def test_crps_is_its_integral_and_the_estimate_from_samples(name):
+def test_crps_equals_its_integral_and_the_sample_estimate(name):
     head = heads.get(name)
     parameters = parameters_of(head)[:1, :1]  # (1, 1, 3, size)
     targets = np.array([[[-1.0, 0.3, 2.0]]])
@@ -126,7 +126,7 @@ def test_crps_is_its_integral_and_the_estimate_from_samples(name):
 
 
 @pytest.mark.parametrize("name", ["quantiles", "normal", "student_t", "mixture"])
-def test_statistics_and_rescale_move_and_stretch_the_forecast(name):
+def test_window_statistics_and_rescale_shift_and_scale_the_forecast(name):
     head = heads.get(name)
     statistics = np.tile(np.array([[[7.0], [3.0]]], "float32"), (4, 1, 3))
     plain = parameters_of(head)
@@ -140,7 +140,7 @@ def test_statistics_and_rescale_move_and_stretch_the_forecast(name):
 
 
 @pytest.mark.parametrize("name", ["quantiles", *DISTRIBUTIONS])
-def test_samples_have_the_forecasts_quantiles(name):
+def test_quantiles_of_samples_equal_those_of_the_forecast(name):
     head = heads.get(name)
     parameters = parameters_of(head)[:1, :1, :1]
     drawn = head.sample(parameters, 20_000, seed=0)[:, 0, 0, 0]

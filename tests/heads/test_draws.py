@@ -71,7 +71,7 @@ def assert_expected(values, expectation):
 
 @pytest.mark.parametrize("draw", [drawn_in_the_loop, drawn_in_numpy])
 @pytest.mark.parametrize(("head", "parameters"), CASES, ids=name_of)
-def test_draws_have_scipys_mean_variance_and_quantiles(draw, head, parameters):
+def test_draws_have_the_mean_variance_and_quantiles_of_scipy(draw, head, parameters):
     exact, drawn = scipy_of(head, np.float32(parameters)), draw(head, parameters)
     assert_expected(drawn, exact.mean())
     assert_expected((drawn - exact.mean()) ** 2, exact.var())
@@ -90,7 +90,7 @@ def test_draws_have_scipys_mean_variance_and_quantiles(draw, head, parameters):
 @pytest.mark.parametrize(
     ("mean", "alpha", "zeros"), [(1000.0, 3.0, 0.07), (100.0, 5.0, 0.29), (20.0, 4.0, 0.33)]
 )
-def test_bursty_counts_are_drawn_with_their_mean_and_share_of_zeros(mean, alpha, zeros):
+def test_overdispersed_counts_keep_their_mean_and_share_of_zeros(mean, alpha, zeros):
     drawn = drawn_in_the_loop(NegativeBinomialHead(), (mean, alpha))
     assert drawn.mean() == pytest.approx(mean, rel=0.04)
     assert (drawn == 0).mean() == pytest.approx(zeros, abs=0.01)
@@ -98,7 +98,7 @@ def test_bursty_counts_are_drawn_with_their_mean_and_share_of_zeros(mean, alpha,
 
 @pytest.mark.parametrize("mean", [1e-6, 1.0, 1e9])
 @pytest.mark.parametrize("alpha", [1e-6, 1.0, 100.0])
-def test_the_outermost_uniform_numbers_draw_finite_counts(mean, alpha):
+def test_extreme_uniform_numbers_give_finite_counts(mean, alpha):
     head = NegativeBinomialHead()
     least, greatest = np.float32([1e-6, 1 - 1e-6])
     uniform = np.stack([np.full(head.num_uniforms, least), np.full(head.num_uniforms, greatest)])
@@ -107,7 +107,7 @@ def test_the_outermost_uniform_numbers_draw_finite_counts(mean, alpha):
     assert 0 <= low <= high < np.inf
 
 
-def test_a_mixtures_moments_are_those_of_its_parts():
+def test_moments_of_a_mixture_follow_from_its_components():
     exact = scipy_of(MixtureHead(3), PEAKS[0])
     parts = [stats.norm(mean, 1.0) for mean in (0.0, 1.0, 2.0)]
     second = sum(w * part.moment(2) for w, part in zip((0.2, 0.3, 0.5), parts, strict=True))
@@ -115,7 +115,7 @@ def test_a_mixtures_moments_are_those_of_its_parts():
     assert exact.cdf(exact.ppf(0.3)) == pytest.approx(0.3)
 
 
-def test_a_distribution_says_how_many_uniform_numbers_a_draw_takes():
+def test_num_uniforms_is_the_number_of_uniform_numbers_per_draw():
     assert {name: heads.get(name).num_uniforms for name in ("normal", "negative_binomial")} == {
         "normal": 2,
         "negative_binomial": 8,

@@ -50,7 +50,7 @@ def score(mean, alpha, count):
 
 
 @pytest.mark.parametrize("mean", MEANS)
-def test_likelihood_of_counts_and_its_gradient_are_those_of_float64(mean):
+def test_likelihood_of_counts_and_its_gradient_equal_float64(mean):
     head = NegativeBinomialHead()
     cases = [count_cases(mean, alpha) for alpha in ALPHAS]
     parameters, counts = (np.concatenate(part) for part in zip(*cases, strict=True))
@@ -72,7 +72,7 @@ CONTINUOUS = [
 
 
 @pytest.mark.parametrize(("head", "parameters"), CONTINUOUS)
-def test_likelihood_gradient_and_cdf_are_those_of_float64(head, parameters):
+def test_likelihood_gradient_and_cdf_equal_float64(head, parameters):
     center, scale = parameters[0], parameters[head.num_locations]
     targets = np.float32(center + scale * np.array([-8, -3, -1, -0.1, 0, 0.3, 1, 2, 5, 8]))
     parameters = np.float32(np.broadcast_to(parameters, (len(targets), len(parameters))))
@@ -94,7 +94,7 @@ def test_likelihood_gradient_and_cdf_are_those_of_float64(head, parameters):
 
 @pytest.mark.parametrize("mean", [1e-4, 0.3, 20.0, 1e4, 1e9])
 @pytest.mark.parametrize("alpha", [1e-6, 0.1, 3.0, 100.0])
-def test_quantiles_and_probabilities_of_counts_are_each_others_inverse(mean, alpha):
+def test_quantiles_of_counts_invert_their_cdf(mean, alpha):
     head, parameters = NegativeBinomialHead(), np.float32([mean, alpha])
     levels = np.array([1e-4, 0.01, 0.3, 0.5, 0.9, 0.999])
     quantiles = head.quantile(parameters, levels)
@@ -106,7 +106,7 @@ def test_quantiles_and_probabilities_of_counts_are_each_others_inverse(mean, alp
 
 
 @pytest.mark.parametrize("wrong", [-1.0, 2.5, np.inf, -np.inf])
-def test_what_is_no_count_is_refused_and_named(wrong):
+def test_invalid_counts_are_refused_by_name(wrong):
     head = NegativeBinomialHead()
     head.check_targets(np.array([[0.0, 3.0], [np.nan, 1e9]]), ["a", "b"])
     values = np.array([[0.0, 3.0], [np.nan, wrong]])
@@ -118,7 +118,7 @@ def test_what_is_no_count_is_refused_and_named(wrong):
     NormalHead().check_targets(values)
 
 
-def test_in_the_graph_negative_targets_count_as_zero():
+def test_negative_targets_count_as_zero_in_the_graph():
     targets = np.array([-5.0, 0.0, 2.0, 2.5, 3.0])
     parameters = np.tile([4.0, 0.5], (5, 1))
     likelihood = evaluate(NegativeBinomialHead().log_prob, parameters, targets)

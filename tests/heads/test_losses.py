@@ -21,7 +21,7 @@ from tests.conftest import to_numpy
 from tests.heads.conftest import DISTRIBUTIONS, evaluate
 
 
-def test_twice_the_pinball_loss_of_many_quantiles_is_the_crps():
+def test_twice_the_mean_pinball_loss_approximates_the_crps():
     normal = NormalHead()
     parameters = np.array([[[[0.5, 2.0]]]], "float32")
     levels = (np.arange(400) + 0.5) / 400
@@ -32,7 +32,7 @@ def test_twice_the_pinball_loss_of_many_quantiles_is_the_crps():
 
 
 @pytest.mark.parametrize("error", ["mae", "mse", "huber"])
-def test_missing_targets_have_no_error(error):
+def test_missing_targets_are_excluded_from_the_loss(error):
     rng = np.random.default_rng(0)
     targets, forecasts = rng.normal(size=(2, 3, 4, 2)).astype("float32")
     known = rng.uniform(size=targets.shape) < 0.6
@@ -49,7 +49,7 @@ def test_missing_targets_have_no_error(error):
 
 
 @pytest.mark.parametrize("name", ["quantiles", *DISTRIBUTIONS])
-def test_a_gap_leaves_the_gradient_finite(name):
+def test_missing_targets_give_finite_gradients(name):
     head = heads.get(name)
     inputs = keras.Input((6, 1))
     x = keras.layers.Dense(2 * head.size)(keras.layers.Flatten()(inputs))
@@ -78,7 +78,7 @@ def one_s_own(y_true, y_pred):
         (QuantileHead([0.1, 0.9]), Pinball([0.1, 0.9])),
     ],
 )
-def test_a_loss_that_reads_the_head_is_taken(head, loss):
+def test_loss_for_the_head_is_accepted(head, loss):
     heads.get(head).check_loss(loss)
 
 
@@ -103,7 +103,7 @@ def test_a_loss_that_reads_the_head_is_taken(head, loss):
         ("mixture", NegativeLogLikelihood(MixtureHead(2)), "loss nll does not fit a MixtureHead"),
     ],
 )
-def test_a_loss_of_another_head_is_refused(head, loss, message):
+def test_loss_for_another_head_is_refused(head, loss, message):
     with pytest.raises(ValueError, match=message) as error:
         heads.get(head).check_loss(loss)
     assert "\n" not in str(error.value)
@@ -124,7 +124,7 @@ def test_a_loss_of_another_head_is_refused(head, loss, message):
         (lambda: PointError("mea"), "error must be one of 'mae', .*, 'mase', got 'mea'"),
     ],
 )
-def test_bad_input(make, message):
+def test_invalid_arguments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
@@ -132,7 +132,7 @@ def test_bad_input(make, message):
 @pytest.mark.parametrize(
     "loss", ["log_cosh", keras.losses.LogCosh(), keras.losses.mean_squared_error]
 )
-def test_a_keras_loss_counts_the_known_targets_alone(loss):
+def test_keras_loss_uses_only_known_targets(loss):
     rng = np.random.default_rng(0)
     targets, forecasts = rng.normal(size=(2, 4, 6, 1)).astype("float32")
     missing = targets.copy()

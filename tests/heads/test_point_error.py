@@ -25,7 +25,7 @@ def loss_of(error, targets, forecasts):
         ("mase", lambda y, f: np.abs(y - f)),
     ],
 )
-def test_it_is_the_mean_over_the_known_targets_and_any_unit_of_a_relative_one(error, exact):
+def test_error_is_the_mean_over_known_targets_and_relative_ones_have_no_unit(error, exact):
     gaps = np.where(KNOWN, TARGETS, np.nan)
     expected = exact(TARGETS, FORECASTS)[KNOWN].mean()
     assert loss_of(error, gaps, FORECASTS) == pytest.approx(expected, rel=1e-5)
@@ -34,7 +34,7 @@ def test_it_is_the_mean_over_the_known_targets_and_any_unit_of_a_relative_one(er
     assert found == pytest.approx(expected, rel=1e-4)
 
 
-def test_targets_of_zero_are_left_out_of_mape_and_count_two_in_smape():
+def test_zero_targets_are_excluded_from_mape_and_count_two_in_smape():
     targets = np.array([[[0.0], [4.0], [np.nan]]], "float32")
     forecasts = np.array([[[1.0], [5.0], [7.0]]], "float32")
     assert loss_of("mape", targets, forecasts) == pytest.approx(0.25)
@@ -42,7 +42,7 @@ def test_targets_of_zero_are_left_out_of_mape_and_count_two_in_smape():
 
 
 @pytest.mark.parametrize("error", ["smape", "mape"])
-def test_zeros_and_gaps_leave_the_weights_finite_and_train_nothing(error):
+def test_zero_and_missing_targets_do_not_change_the_weights(error):
     """A target of 0 has the same relative error for any forecast."""
     model = keras.Sequential([keras.Input((1, 1)), keras.layers.Dense(1)])
     model.compile(keras.optimizers.SGD(0.1), PointError(error))
@@ -56,7 +56,7 @@ def test_zeros_and_gaps_leave_the_weights_finite_and_train_nothing(error):
     assert (model.get_weights()[0] != before[0]).all()
 
 
-def test_the_size_in_smape_has_no_gradient():
+def test_denominator_of_smape_has_no_gradient():
     """With one, the gradient of a forecast far above its target would vanish."""
     model = keras.Sequential([keras.Input((1, 1)), keras.layers.Dense(1, use_bias=False)])
     model.set_weights([np.full((1, 1), 9.0)])
@@ -66,7 +66,7 @@ def test_the_size_in_smape_has_no_gradient():
 
 
 @pytest.mark.parametrize("error", ["smape", "mape", "mase"])
-def test_a_head_knows_its_loss_after_a_file(error):
+def test_point_head_keeps_its_loss_after_reloading(error):
     head = PointHead(error)
     restored = PointHead.from_config(head.get_config())
     assert restored.loss().error == error

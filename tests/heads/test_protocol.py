@@ -48,7 +48,7 @@ def forecast_of(head):
 
 
 @pytest.mark.parametrize("head", [*MADE, Samples()], ids=kind)
-def test_the_point_is_the_same_in_and_out_of_the_graph(head):
+def test_point_forecast_is_equal_inside_and_outside_the_graph(head):
     parameters, shape = forecast_of(head)
     point = head.point(parameters)
     assert point.shape == shape
@@ -57,7 +57,7 @@ def test_the_point_is_the_same_in_and_out_of_the_graph(head):
 
 
 @pytest.mark.parametrize("head", [PointHead(), *MADE[1:], Samples()], ids=kind)
-def test_the_median_is_the_point_just_where_the_head_says_so(head):
+def test_point_equals_median_exactly_if_the_head_says_so(head):
     parameters, shape = forecast_of(head)
     median = head.median(parameters)
     assert median.shape == shape
@@ -70,7 +70,7 @@ def test_the_median_is_the_point_just_where_the_head_says_so(head):
 
 
 @pytest.mark.parametrize("head", [*MADE[1:], Samples()], ids=kind)
-def test_draws_are_seeded_and_one_per_forecast(head):
+def test_samples_are_seeded_and_have_the_forecasts_shape(head):
     parameters, shape = forecast_of(head)
     drawn = head.sample(parameters, 7, seed=1)
     assert drawn.shape == (7, *shape)
@@ -81,7 +81,7 @@ def test_draws_are_seeded_and_one_per_forecast(head):
 
 
 @pytest.mark.parametrize("head", [*MADE, Samples()], ids=kind)
-def test_a_shift_moves_the_point_and_rescaling_stretches_it(head):
+def test_shift_and_rescale_transform_the_point_forecast(head):
     parameters, shape = forecast_of(head)
     point = head.point(parameters)
     amount = np.linspace(-1, 1, shape[-1], dtype="float32") * np.ones(shape, "float32")
@@ -98,7 +98,7 @@ def test_a_shift_moves_the_point_and_rescaling_stretches_it(head):
         np.testing.assert_allclose(again, point * (2 + amount) + amount, rtol=1e-4, atol=1e-5)
 
 
-def test_samples_are_read_as_the_empirical_distribution():
+def test_samples_define_the_empirical_distribution():
     drawn = np.array([[4.0, 1.0, 2.0, 9.0]])
     samples = Samples()
     np.testing.assert_array_equal(samples.point(drawn), [4.0])
@@ -111,7 +111,7 @@ def test_samples_are_read_as_the_empirical_distribution():
 
 
 @pytest.mark.parametrize("percent", [50, 80, 95])
-def test_intervals_of_samples_cover_what_they_say(percent):
+def test_intervals_of_samples_have_nominal_coverage(percent):
     rng = np.random.default_rng(0)
     outcomes, drawn = rng.normal(size=40_000), rng.normal(size=(40_000, 100))
     tails = (1 - percent / 100) / 2
@@ -120,7 +120,7 @@ def test_intervals_of_samples_cover_what_they_say(percent):
     assert 100 * covered == pytest.approx(percent, abs=0.5)  # 93.4 for 95 by other definitions
 
 
-def test_only_counts_are_bounded_and_want_unscaled_windows():
+def test_only_count_heads_have_a_lower_bound_and_require_unscaled_windows():
     readers = [*MADE, Samples(), Samples(NegativeBinomialHead()), Samples(NormalHead())]
     assert [reader.lower_bound for reader in readers] == [None] * 4 + [0.0, None, None, 0.0, None]
     assert [reader.takes_scaled_windows for reader in readers] == [
@@ -128,13 +128,13 @@ def test_only_counts_are_bounded_and_want_unscaled_windows():
     ]
 
 
-def test_which_intervals_a_head_has():
+def test_interval_levels_of_each_head():
     assert PointHead().interval_levels == ()
     assert [head.interval_levels for head in (*MADE[2:], Samples())] == [None] * 5
 
 
 @pytest.mark.parametrize("loss", ["mae", "mse", "huber"])
-def test_a_point_is_a_median_if_its_loss_is_the_absolute_error(loss):
+def test_point_is_a_median_if_the_loss_is_the_absolute_error(loss):
     head = PointHead(loss)
     parameters = np.ones((2, 3))
     assert head.point_is_median == (loss == "mae")
@@ -149,7 +149,7 @@ def test_a_point_is_a_median_if_its_loss_is_the_absolute_error(loss):
 
 
 @pytest.mark.parametrize("head", MADE, ids=kind)
-def test_a_head_and_its_loss_reload_whole(head):
+def test_head_and_loss_reload_unchanged(head):
     as_json = json.loads(json.dumps(keras.saving.serialize_keras_object(head)))
     again = keras.saving.deserialize_keras_object(as_json)
     copy = heads.get(head)  # one of its own for every model
@@ -184,13 +184,13 @@ def test_the_head_of_a_nested_model_is_found(name):
         (lambda: PointHead("mea"), "loss must be one of 'mae', .*, 'mase', got 'mea'"),
     ],
 )
-def test_bad_input(make, message):
+def test_invalid_arguments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
 @pytest.mark.slow
-def test_scipy_waits_for_its_first_use():
+def test_scipy_is_imported_on_first_use():
     # Keras imports scikit-learn where it is installed, and that SciPy: it is hidden here.
     code = """
         import sys

@@ -28,7 +28,7 @@ def test_quantiles_never_cross(levels, seed, size):
 
 
 @pytest.mark.parametrize("levels", [QuantileHead().levels, (0.1, 0.5, 0.9), (0.2, 0.3), (0.6, 0.9)])
-def test_quantiles_of_a_normal_distribution_are_that_distribution(levels):
+def test_quantiles_between_levels_follow_a_normal_distribution(levels):
     head, exact = QuantileHead(levels), stats.norm(3.0, 2.0)
     parameters = exact.ppf(levels)[None]
     asked = (1e-4, 0.001, 0.05, 0.11, 0.5, 0.77, 0.95, 0.999, 1 - 1e-4)
@@ -42,7 +42,7 @@ def test_quantiles_of_a_normal_distribution_are_that_distribution(levels):
     assert drawn.std() == pytest.approx(2.0, rel=0.01)
 
 
-def test_its_own_levels_are_as_they_are():
+def test_trained_levels_are_returned_unchanged():
     head = QuantileHead((0.1, 0.5, 0.9))
     parameters = np.array([[0.0, 2.0, 3.0]])
     np.testing.assert_array_equal(head.quantile(parameters, (0.1, 0.5, 0.9)), parameters)
@@ -56,7 +56,7 @@ def test_its_own_levels_are_as_they_are():
     seed=st.integers(0, 1000),
     scale=st.sampled_from([1e-4, 1.0, 1e6]),
 )
-def test_the_cdf_is_the_inverse_of_the_quantiles_also_in_the_tails(levels, seed, scale):
+def test_cdf_inverts_the_quantiles_also_in_the_tails(levels, seed, scale):
     head = QuantileHead(sorted(level / 100 for level in levels))
     rng = np.random.default_rng(seed)
     parameters = scale * np.cumsum(rng.uniform(0.1, 3.0, (4, head.size)), axis=-1) - scale
@@ -67,7 +67,7 @@ def test_the_cdf_is_the_inverse_of_the_quantiles_also_in_the_tails(levels, seed,
         np.testing.assert_allclose(head.cdf(parameters, quantiles[:, i]), level, rtol=1e-6)
 
 
-def test_equal_quantiles_hold_the_probability_between_them():
+def test_equal_quantiles_carry_the_probability_between_their_levels():
     head = QuantileHead((0.1, 0.5, 0.7, 0.9))
     parameters = np.array([[0.0, 0.0, 1.0, 2.0], [0.0, 1.0, 1.0, 3.0], [0.0, 1.0, 2.0, 2.0]])
     at = [head.cdf(parameters, np.full(3, x)) for x in (-1e-9, 0.0, 1.0, 2.0, 2.0 + 1e-9, 9.0)]
@@ -86,13 +86,13 @@ def test_equal_quantiles_hold_the_probability_between_them():
     assert (drawn[:, 0] == 0).mean() == pytest.approx(0.5, abs=0.05)
 
 
-def test_an_infinite_quantile_leaves_the_others():
+def test_infinite_quantile_does_not_affect_the_others():
     head = QuantileHead((0.1, 0.5, 0.9))
     parameters = np.array([[0.0, 2.0, np.inf]])
     np.testing.assert_array_equal(head.quantile(parameters, (0.1, 0.5)), [[0.0, 2.0]])
 
 
-def test_without_a_level_at_one_half_the_point_is_between_its_neighbours():
+def test_point_is_interpolated_if_there_is_no_level_at_one_half():
     head = QuantileHead((0.1, 0.4, 0.8))
     parameters = np.array([[0.0, 2.0, 6.0]], "float32")
     z = stats.norm.ppf([0.4, 0.8])
@@ -103,7 +103,7 @@ def test_without_a_level_at_one_half_the_point_is_between_its_neighbours():
 
 
 @pytest.mark.parametrize("levels", [[0.9], [0.7, 0.9], [0.1, 0.2]])
-def test_no_other_quantile_passes_as_the_median(levels):
+def test_median_requires_levels_around_one_half(levels):
     head = QuantileHead(levels)
     parameters = np.arange(head.size, dtype="float32")[None]
     for method in (head.point, head.median, head.outputs):
@@ -112,7 +112,7 @@ def test_no_other_quantile_passes_as_the_median(levels):
     np.testing.assert_array_equal(head.quantile(parameters, levels), parameters)
 
 
-def test_one_quantile_is_no_distribution():
+def test_single_quantile_is_not_a_distribution():
     head = QuantileHead([0.5])
     parameters = np.ones((2, 1), "float32")
     np.testing.assert_array_equal(head.point(parameters), [1.0, 1.0])
@@ -132,7 +132,7 @@ def test_one_quantile_is_no_distribution():
         ((0.5,), ()),
     ],
 )
-def test_its_intervals_are_between_levels_of_equal_tails(levels, percents):
+def test_interval_levels_are_pairs_with_equal_tails(levels, percents):
     assert QuantileHead(levels).interval_levels == percents
 
 
@@ -140,6 +140,6 @@ def test_its_intervals_are_between_levels_of_equal_tails(levels, percents):
     ("levels", "message"),
     [([0.5, 0.1], "levels must increase"), ([0.0, 0.5], "levels must increase and lie in")],
 )
-def test_bad_levels(levels, message):
+def test_invalid_levels_are_refused(levels, message):
     with pytest.raises(ValueError, match=message):
         QuantileHead(levels)

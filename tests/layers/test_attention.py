@@ -64,7 +64,7 @@ def test_attention_equals_equation_1_in_float64():
     np.testing.assert_allclose(result, expected, atol=1e-5)
 
 
-def test_valid_lengths_per_query_go_in_as_attention_mask():
+def test_attention_mask_accepts_valid_lengths_per_query():
     layer = CachedMultiHeadAttention(2, 3)
     mask = create_padding_mask(np.array([[1, 2, 3, 4, 7], [7, 7, 7, 7, 7]]), 7)
     first = to_numpy(layer(QUERY, MEMORY, attention_mask=mask))
@@ -76,7 +76,7 @@ def test_valid_lengths_per_query_go_in_as_attention_mask():
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16", "float16"])
-def test_a_row_with_every_key_hidden_attends_to_nothing(policy):
+def test_fully_masked_query_attends_to_nothing(policy):
     layer = CachedMultiHeadAttention(2, 3, dtype=policy)
     padding_mask = np.array([[False] * 7, [True] * 7])
     result = to_numpy(ops.cast(layer(QUERY, MEMORY, padding_mask=padding_mask), "float32"))
@@ -87,7 +87,7 @@ def test_a_row_with_every_key_hidden_attends_to_nothing(policy):
 
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16"])
-def test_a_row_with_every_key_hidden_has_finite_gradients(policy):
+def test_fully_masked_query_has_finite_gradients(policy):
     keras.config.set_dtype_policy(policy)
     query, memory = keras.Input((5, 6)), keras.Input((7, 4))
     mask = keras.Input((7,), dtype="bool")
@@ -132,7 +132,7 @@ def test_bad_arguments_are_refused(arguments, message):
         CachedMultiHeadAttention(**arguments)
 
 
-def test_projections_do_not_begin_alike_even_from_one_initializer():
+def test_projections_from_one_initializer_have_different_weights():
     layer = CachedMultiHeadAttention(2, 3, kernel_initializer=FanInUniform())
     layer.build((None, 4, 6))
     query, key, value, output = (to_numpy(w) for w in layer.weights[::2])

@@ -25,7 +25,7 @@ def reference(x, memory, layer):
 
 
 @pytest.mark.parametrize("memory_length", [None, 20, 9])
-def test_it_equals_the_sum_over_delays(memory_length):
+def test_auto_correlation_equals_the_sum_over_delays(memory_length):
     random = np.random.default_rng(0)
     layer = AutoCorrelation(6, factor=2)
     x = random.standard_normal((2, 14, 5)).astype("float32")

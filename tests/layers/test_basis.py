@@ -13,18 +13,18 @@ def curves(basis, size, length=12):
     return to_numpy(BasisExpansion(basis, length)(np.eye(size, dtype="float32")))
 
 
-def test_polynomial_is_powers_of_time():
+def test_polynomial_basis_consists_of_powers_of_time():
     np.testing.assert_allclose(curves("polynomial", 3), [TIME**0, TIME, TIME**2], atol=1e-6)
 
 
-def test_fourier_is_orthogonal_waves():
+def test_fourier_basis_consists_of_orthogonal_waves():
     basis = curves("fourier", 5)
     waves = [np.ones(12), *(f(2 * np.pi * k * TIME) for k in (1, 2) for f in (np.cos, np.sin))]
     np.testing.assert_allclose(basis, waves, atol=1e-6)
     np.testing.assert_allclose(basis @ basis.T, np.diag([12, 6, 6, 6, 6]), atol=1e-5)
 
 
-def test_linear_interpolates_between_knots_and_keeps_a_line():
+def test_linear_basis_interpolates_between_knots_and_preserves_lines():
     np.testing.assert_allclose(curves("linear", 12), np.eye(12), atol=1e-6)
     knots = 3 + 2 * (np.arange(4) + 0.5) / 4  # values of a line in the middle of each quarter
     line = to_numpy(BasisExpansion("linear", 12)(knots[None].astype("float32")))[0]

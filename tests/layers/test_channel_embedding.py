@@ -6,7 +6,7 @@ from kerastrans.layers import ChannelEmbedding
 from tests.conftest import to_numpy
 
 
-def test_each_channel_has_its_own_vector_beside_its_features():
+def test_each_channel_has_its_own_vector_appended_to_its_features():
     layer = ChannelEmbedding(width=2)
     inputs = np.arange(24, dtype="float32").reshape(4, 3, 2)
     outputs = to_numpy(layer(inputs))

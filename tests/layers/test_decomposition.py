@@ -23,7 +23,7 @@ def test_trend_is_the_moving_average_and_both_parts_add_up(length, kernel_size):
     np.testing.assert_allclose(season + trend, series, atol=1e-6)
 
 
-def test_a_season_as_long_as_the_kernel_is_no_trend():
+def test_season_as_long_as_the_kernel_has_no_trend():
     wave = np.sin(2 * np.pi * np.arange(40) / 5)[None, :, None].astype("float32")
     season, trend = map(to_numpy, SeriesDecomposition(5)(wave + 3))
     np.testing.assert_allclose(trend[:, 2:-2], 3, atol=1e-5)

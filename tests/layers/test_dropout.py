@@ -15,7 +15,7 @@ def kept(rate, shape, calls=1, seed=0):
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.3, 0.9])
-def test_it_keeps_its_share_and_the_mean(rate):
+def test_dropout_keeps_the_given_share_and_the_mean(rate):
     mask = kept(rate, (64, 50, 40))
     deviation = np.sqrt(rate * (1 - rate) / mask.size)
     assert abs(mask.mean() - (1 - rate)) < 4 * deviation
@@ -40,14 +40,14 @@ def test_elements_calls_and_seeds_are_independent():
     assert abs(variance - 1) < 4 * np.sqrt(2 / masks[0].size)
 
 
-def test_a_seed_repeats_its_masks_and_no_two_calls_are_alike():
+def test_same_seed_repeats_the_masks_and_calls_differ():
     first, second = kept(0.5, (16, 32), calls=2), kept(0.5, (16, 32), calls=2)
     np.testing.assert_array_equal(first, second)
     assert (first[0] != first[1]).any()
 
 
 @pytest.mark.parametrize("dtype", ["float32", "mixed_float16", "mixed_bfloat16"])
-def test_dtype_is_the_policys_and_inference_changes_nothing(dtype):
+def test_output_has_the_policys_dtype_and_inference_is_the_identity(dtype):
     layer = Dropout(0.4, dtype=dtype)
     x = np.linspace(-1, 1, 60, dtype="float32").reshape(3, 4, 5)
     dropped = layer(x, training=True)
@@ -58,7 +58,7 @@ def test_dtype_is_the_policys_and_inference_changes_nothing(dtype):
     np.testing.assert_allclose(keras.ops.convert_to_numpy(same), x, rtol=1e-2)
 
 
-def test_a_noise_shape_is_shared_along_its_axes():
+def test_noise_shape_shares_the_mask_along_its_axes():
     layer = Dropout(0.5, noise_shape=(4, 1, 6))
     mask = keras.ops.convert_to_numpy(layer(np.ones((4, 5, 6), "float32"), training=True)) > 0
     assert (mask == mask[:, :1]).all()

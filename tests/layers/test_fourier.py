@@ -10,7 +10,7 @@ from kerastrans.layers import FourierBlock, FourierCrossAttention
 from ..conftest import to_numpy
 
 
-def test_block_is_the_inverse_transform_of_weighted_frequencies():
+def test_fourier_block_equals_the_inverse_transform_of_weighted_frequencies():
     layer = FourierBlock(2, 6, modes=4)
     x = np.random.default_rng(0).standard_normal((3, 16, 5)).astype("float32")
     outputs = to_numpy(layer(x))
@@ -27,7 +27,7 @@ def test_block_is_the_inverse_transform_of_weighted_frequencies():
 
 
 @pytest.mark.parametrize(("scale", "factor"), [(None, 1 / 16), (1.0, 1.0)])
-def test_cross_attention_is_tanh_of_complex_scores(scale, factor):
+def test_cross_attention_uses_tanh_of_complex_scores(scale, factor):
     layer = FourierCrossAttention(1, 4, modes=64, scale=scale)
     random = np.random.default_rng(0)
     x = random.standard_normal((2, 10, 3)).astype("float32")
@@ -46,7 +46,7 @@ def test_cross_attention_is_tanh_of_complex_scores(scale, factor):
     assert np.abs(expected).max() > 1e-2 * factor
 
 
-def test_cross_attention_keeps_other_frequencies_of_the_memory_than_of_the_query():
+def test_cross_attention_uses_different_frequencies_for_memory_and_query():
     keras.utils.set_random_seed(0)
     layer = FourierCrossAttention(2, 6, modes=8)
     layer.build((None, 64, 5), (None, 64, 5))
@@ -58,7 +58,7 @@ def test_cross_attention_keeps_other_frequencies_of_the_memory_than_of_the_query
     assert again.scale == layer.scale == 1 / 36
 
 
-def test_cross_attention_of_an_older_file_has_one_seed_and_no_division():
+def test_cross_attention_reads_configs_without_memory_seed_and_scale():
     config = FourierCrossAttention(2, 6, modes=8, seed=3).get_config()
     del config["memory_seed"], config["scale"]
     layer = FourierCrossAttention.from_config(config)
@@ -67,12 +67,12 @@ def test_cross_attention_of_an_older_file_has_one_seed_and_no_division():
     assert layer.scale == 1.0
 
 
-def test_heads_that_do_not_divide_are_refused():
+def test_num_heads_that_does_not_divide_the_width_is_refused():
     with pytest.raises(ValueError, match="num_heads must divide dim=6, got 4"):
         FourierBlock(4, 6)
 
 
-def test_blocks_keep_other_frequencies_and_begin_with_other_weights():
+def test_blocks_have_different_frequencies_and_initial_weights():
     keras.utils.set_random_seed(0)
     blocks = [FourierBlock(2, 6, modes=8) for _ in range(3)]
     for block in blocks:
@@ -84,7 +84,7 @@ def test_blocks_keep_other_frequencies_and_begin_with_other_weights():
     assert 0 <= to_numpy(blocks[0].real).min() <= to_numpy(blocks[0].real).max() <= 1 / 36
 
 
-def test_the_seed_decides_the_frequencies_and_a_saved_model_keeps_them(tmp_path):
+def test_seed_determines_the_frequencies_and_saved_models_keep_them(tmp_path):
     def forecast(seed):
         keras.utils.set_random_seed(seed)
         model = zoo.build("fedformer", 32, 4, 1, d_model=8, num_heads=2, ff_dim=8, modes=5)
@@ -106,7 +106,7 @@ def test_the_seed_decides_the_frequencies_and_a_saved_model_keeps_them(tmp_path)
     np.testing.assert_allclose(loaded.predict(inputs, verbose=0), values, atol=1e-6)
 
 
-def test_an_older_files_seed_chooses_the_frequencies_that_it_did():
+def test_seed_of_an_earlier_version_gives_the_same_frequencies():
     layer = FourierBlock(2, 6, modes=4, seed=0)
     layer.build((None, 16, 5))
     np.testing.assert_array_equal(

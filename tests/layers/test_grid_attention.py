@@ -17,25 +17,25 @@ def changes(layer, where):
     return difference.max(axis=-1) > 1e-6
 
 
-def test_along_time_only_the_tokens_of_a_series_meet():
+def test_attention_along_time_stays_within_a_series():
     changed = changes(GridAttention(2, 4, axis="time"), (0, 1, 2))
     assert changed[0, 1].all()
     assert changed.sum() == 5
 
 
-def test_along_the_series_only_the_tokens_of_a_time_meet():
+def test_attention_along_series_stays_within_a_time_step():
     changed = changes(GridAttention(2, 3, axis="series"), (0, 1, 2))
     assert changed[0, :, 2].all()
     assert changed.sum() == 3
 
 
-def test_the_order_of_the_series_does_not_matter():
+def test_attention_along_series_does_not_depend_on_their_order():
     layer = GridAttention(2, 3, axis="series")
     turned = to_numpy(layer(X[:, ::-1].copy(), SEEN))
     np.testing.assert_allclose(turned[:, ::-1], to_numpy(layer(X, SEEN)), rtol=1e-4, atol=1e-5)
 
 
-def test_along_time_it_is_the_distance_that_counts():
+def test_attention_along_time_depends_only_on_distances():
     layer = GridAttention(2, 4, axis="time")
     hidden = np.concatenate([np.zeros((2, 3, 2), bool), SEEN], axis=2)
     later = np.concatenate([X[:, :, :2], X], axis=2)
@@ -47,7 +47,7 @@ def test_along_time_it_is_the_distance_that_counts():
 
 
 @pytest.mark.parametrize("axis", ["time", "series"])
-def test_hidden_tokens_are_not_seen(axis):
+def test_masked_tokens_have_no_effect(axis):
     layer = GridAttention(2, 4, axis=axis)
     seen = SEEN.copy()
     seen[:, 1, 2] = False
@@ -57,7 +57,7 @@ def test_hidden_tokens_are_not_seen(axis):
     np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
-def test_it_is_read_back_and_refuses():
+def test_layer_reloads_and_refuses_invalid_arguments():
     layer = GridAttention(2, 4, axis="time", theta=100.0)
     assert GridAttention.from_config(layer.get_config()).theta == 100.0
     with pytest.raises(ValueError, match="axis"):
@@ -66,5 +66,5 @@ def test_it_is_read_back_and_refuses():
         GridAttention(2, 3)
 
 
-def test_the_last_tokens_are_as_many_as_of_the_other():
+def test_last_tokens_match_the_length_of_the_other_input():
     np.testing.assert_array_equal(LastTokens()(X, X[:, :, :2, :1]), X[:, :, -2:])

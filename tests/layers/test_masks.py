@@ -35,7 +35,7 @@ def test_combine_masks_is_logical_and_and_skips_none():
 
 
 @pytest.mark.parametrize("size", [1, 6])
-def test_look_ahead_mask_means_to_keras_what_it_means_to_us(size):
+def test_look_ahead_mask_has_the_same_meaning_in_keras(size):
     import keras
 
     layer = keras.layers.MultiHeadAttention(1, 4)

@@ -9,12 +9,12 @@ HISTORY = np.array([[[1.0], [2.0], [3.0]], [[np.nan], [2.0], [np.nan]]], "float3
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 1), (2, 4, 1, 3)])
-def test_it_changes_nothing_at_first(shape):
+def test_untrained_layer_changes_nothing(shape):
     raw = np.random.default_rng(0).normal(size=shape).astype("float32")
     np.testing.assert_array_equal(to_numpy(MissingHistory()(raw, HISTORY)), raw)
 
 
-def test_missing_lags_and_the_lack_of_known_steps_add_their_amounts():
+def test_layer_adds_weights_for_missing_lags_and_number_of_missing_steps():
     layer, raw = MissingHistory(), np.zeros((2, 4, 1, 3), "float32")
     layer(raw, HISTORY)
     rng = np.random.default_rng(1)

@@ -18,7 +18,7 @@ def correlation(values, observed, lag):
     return (x[lag:] * x[:-lag]).sum() / pairs / (np.square(x).sum() / seen.sum())
 
 
-def test_the_autocorrelation_is_that_of_its_formula():
+def test_autocorrelation_equals_its_formula():
     observed = (RNG.random((3, 50)) > 0.2).astype("float32")
     values = RNG.normal(size=(3, 50)).astype("float32").cumsum(axis=1) * observed
     lags, correlations, usable = (to_numpy(x) for x in OctaveLags(4)(values, observed))
@@ -29,14 +29,14 @@ def test_the_autocorrelation_is_that_of_its_formula():
 
 
 @pytest.mark.parametrize("period", [3, 7, 12, 24, 50])
-def test_a_season_is_found_on_a_line_in_noise(period):
+def test_season_is_found_despite_trend_and_noise(period):
     time = np.arange(200)
     values = np.sin(2 * np.pi * time / period) + 0.1 * RNG.normal(size=200) + 0.02 * time
     lags = to_numpy(OctaveLags(6)(values[None].astype("float32"), np.ones((1, 200)))[0])
     assert period in lags[0]
 
 
-def test_each_octave_has_a_lag_of_its_own_and_long_ones_are_not_usable():
+def test_each_octave_has_one_lag_and_too_long_lags_are_unusable():
     values = RNG.normal(size=(1, 12)).astype("float32")
     lags, correlations, usable = (to_numpy(x)[0] for x in OctaveLags(5)(values, np.ones((1, 12))))
     assert ((lags >= 2 ** np.arange(5)) & (lags < 2 ** np.arange(1, 6))).all()
@@ -44,7 +44,7 @@ def test_each_octave_has_a_lag_of_its_own_and_long_ones_are_not_usable():
     assert correlations[4] == 0
 
 
-def test_a_change_wants_both_values():
+def test_change_requires_both_values():
     values = np.array([[5.0, 0.0, 7.0, 4.0]], "float32")
     observed = np.array([[1.0, 0.0, 1.0, 1.0]], "float32")
     lags = np.array([[1.0, 2.0]])
@@ -53,7 +53,7 @@ def test_a_change_wants_both_values():
     np.testing.assert_array_equal(paired, [[0, 0, 1], [0, 1, 0]])
 
 
-def test_the_past_of_a_phase_is_every_lag_steps_before():
+def test_same_phase_returns_the_values_at_multiples_of_the_lag():
     length, lag = 30, 7
     values = np.arange(length, dtype="float32")[None]
     steps = np.array([[1, 7, 8, 20]], "float32")
@@ -66,7 +66,7 @@ def test_the_past_of_a_phase_is_every_lag_steps_before():
 
 
 @pytest.mark.parametrize("layer", [OctaveLags(4), LagChanges(5), SamePhase(2)])
-def test_layers_are_read_back(layer):
+def test_layers_reload_from_their_configs(layer):
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
 

@@ -13,7 +13,7 @@ from kerastrans.layers.attention.rotary import rotate
 from ..conftest import to_numpy
 
 
-def test_turned_features_keep_their_length_and_know_only_distances():
+def test_rotary_embedding_keeps_norms_and_depends_only_on_distances():
     rng = np.random.default_rng(0)
     query, key = rng.normal(size=(2, 1, 1, 1, 6)).astype("float32")
 
@@ -29,7 +29,7 @@ def test_turned_features_keep_their_length_and_know_only_distances():
     assert product(9.0, 4.0) != pytest.approx(product(9.0, 5.0), rel=1e-2)
 
 
-def test_missing_steps_are_on_the_line_between_their_neighbours():
+def test_missing_steps_are_interpolated_linearly():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(4, 13)).astype("float32")
     values[rng.random(values.shape) < 0.5] = np.nan
@@ -42,7 +42,7 @@ def test_missing_steps_are_on_the_line_between_their_neighbours():
     np.testing.assert_array_equal(filled[3], 0)
 
 
-def test_attention_continued_is_attention_at_once():
+def test_continued_attention_equals_attention_over_the_whole_sequence():
     rng = np.random.default_rng(0)
     layer = ContinuedAttention(num_heads=2, key_dim=4)
     x = rng.normal(size=(2, 5, 6)).astype("float32")
@@ -63,12 +63,12 @@ def test_attention_continued_is_attention_at_once():
     assert np.abs(to_numpy(changed)[1, 1:] - to_numpy(whole)[1, 1:]).max() > 1e-3
 
 
-def test_the_halves_of_a_head_are_pairs():
+def test_odd_key_dim_is_refused():
     with pytest.raises(ValueError, match="key_dim must be even"):
         ContinuedAttention(num_heads=2, key_dim=3)
 
 
-def test_a_short_sequence_has_the_last_positions():
+def test_short_sequence_uses_the_last_positions():
     layer = EndPositionalEncoding(max_len=5, dim=2)
     layer.build((None, None, 2))
     layer.embeddings.assign(np.arange(10.0).reshape(5, 2))
@@ -80,7 +80,7 @@ def test_a_short_sequence_has_the_last_positions():
         layer.decode(np.zeros((1, 1, 2), "float32"), index=0)
 
 
-def test_what_is_before_a_series_is_not_missing():
+def test_steps_before_a_series_are_not_counted_as_missing():
     window = np.array([[np.inf, 2.0, np.nan, 6.0], [np.inf, 3.0, 3.0, np.nan]], "float32")
     values, known, begun, mean, divisor = (to_numpy(x) for x in PaddedNormalization()(window))
     np.testing.assert_allclose(values, [[0, -1, 0, 1], [0, 0, 0, 0]])

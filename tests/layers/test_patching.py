@@ -9,7 +9,7 @@ from ..conftest import to_numpy
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.booleans())
-def test_patches_are_stretches_of_the_padded_series(patch_length, stride, pad_end):
+def test_patches_are_slices_of_the_padded_series(patch_length, stride, pad_end):
     series = np.arange(2 * 12 * 2, dtype="float32").reshape(2, 12, 2)
     patches = to_numpy(Patching(patch_length, stride, pad_end)(series))
     padded = np.pad(series, ((0, 0), (0, stride * pad_end), (0, 0)), mode="edge")

@@ -29,7 +29,7 @@ def reference(series, period, kernels, bias):
 
 @settings(max_examples=8)
 @given(st.lists(st.integers(1, 17), min_size=3, max_size=3))
-def test_it_is_the_convolution_of_the_folded_series(periods):
+def test_layer_equals_the_convolution_of_the_folded_series(periods):
     layer = PeriodicConvolution(4, num_kernels=3)
     outputs = to_numpy(layer(SERIES, np.array(periods)))
     kernels = [to_numpy(kernel) for kernel in layer.kernels]

@@ -34,7 +34,7 @@ def test_sinusoids_equal_the_lesson():
 
 
 @pytest.mark.parametrize("layer", [PositionalEncoding(20, 5), LearntPositionalEncoding(20, 5)])
-def test_offset_gives_the_rows_of_the_whole(layer):
+def test_offset_selects_rows_of_the_complete_encoding(layer):
     x = np.random.default_rng(0).standard_normal((2, 20, 5), "float32")
     whole = to_numpy(layer(x))
     np.testing.assert_allclose(to_numpy(layer(x[:, 7:9], offset=7)), whole[:, 7:9], atol=1e-6)
@@ -46,7 +46,7 @@ def test_offset_gives_the_rows_of_the_whole(layer):
     "policy",
     ["mixed_float16", "mixed_bfloat16", pytest.param("float64", marks=pytest.mark.tensorflow)],
 )
-def test_dtype_of_the_inputs_is_kept(policy):
+def test_output_has_the_dtype_of_the_inputs(policy):
     layer = PositionalEncoding(None, 5, dtype=policy)
     result = layer(np.zeros((1, 2000, 5), "float32"))
     assert keras.backend.standardize_dtype(result.dtype) == layer.compute_dtype

@@ -11,7 +11,7 @@ X = np.random.default_rng(0).standard_normal((2, 12, 6)).astype("float32")
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_with_every_query_active_it_is_full_attention(causal):
+def test_equals_full_attention_if_every_query_is_active(causal):
     sparse, full = ProbSparseAttention(2, 3, causal=causal, factor=12), None
     outputs = to_numpy(sparse(X))
     full = CachedMultiHeadAttention(2, 3, causal=causal)
@@ -20,7 +20,7 @@ def test_with_every_query_active_it_is_full_attention(causal):
     np.testing.assert_allclose(outputs, to_numpy(full(X)), atol=1e-5)
 
 
-def test_queries_that_rest_put_out_the_mean_of_the_values():
+def test_inactive_queries_return_the_mean_of_the_values():
     layer = ProbSparseAttention(1, 4, factor=1)
     outputs = to_numpy(layer(X))
     values = X @ to_numpy(layer.value_dense.kernel)
@@ -43,7 +43,7 @@ def softmax(scores):
     return exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
-def test_the_queries_far_from_uniform_over_the_sampled_keys_attend():
+def test_queries_with_the_largest_sparsity_measure_are_active():
     layer = ProbSparseAttention(1, 4, factor=1, seed=3)
     outputs = to_numpy(layer(X))
     kernels = layer.query_dense, layer.key_dense, layer.value_dense, layer.output_dense
@@ -59,7 +59,7 @@ def test_the_queries_far_from_uniform_over_the_sampled_keys_attend():
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
 
 
-def test_training_draws_a_sample_anew_and_a_forecast_does_not():
+def test_sample_of_keys_changes_in_training_but_not_in_inference():
     x = np.random.default_rng(1).standard_normal((2, 48, 6)).astype("float32")
 
     def outputs(layer, training):
@@ -79,7 +79,7 @@ def test_training_draws_a_sample_anew_and_a_forecast_does_not():
     assert np.abs(forecasts[0] - outputs(layers[2], False)[0]).max() > 1e-3
 
 
-def test_the_layers_of_a_model_have_other_samples_and_a_saved_model_keeps_them(tmp_path):
+def test_layers_have_different_samples_and_saved_models_keep_them(tmp_path):
     x = np.random.default_rng(2).standard_normal((2, 32, 1)).astype("float32")
 
     def build(seed):

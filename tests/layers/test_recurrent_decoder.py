@@ -27,7 +27,7 @@ def build(head="normal", context_length=20, **options):
 
 
 @pytest.mark.parametrize("num_layers", [1, 2])
-def test_step_by_step_it_is_the_teacher_forced_model(num_layers):
+def test_step_by_step_decoding_equals_the_teacher_forced_model(num_layers):
     model, inputs = build(num_layers=num_layers), example()
     forced = np.random.default_rng(1).normal(size=(3, 5, 2)).astype("float32")
     whole = to_numpy(model([*inputs, forced]))
@@ -40,7 +40,7 @@ def test_step_by_step_it_is_the_teacher_forced_model(num_layers):
         np.testing.assert_allclose(to_numpy(outputs)[:, 0], whole[:, t], rtol=1e-4, atol=1e-5)
 
 
-def test_it_sees_the_past_and_the_covariates_of_the_step_alone():
+def test_decoder_uses_only_the_past_and_covariates_of_the_current_step():
     model, inputs = build(), example()
     forced = np.zeros((3, 5, 2), "float32")
     before = to_numpy(model([*inputs, forced]))
@@ -56,7 +56,7 @@ def test_it_sees_the_past_and_the_covariates_of_the_step_alone():
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 @pytest.mark.slow
-def test_the_first_step_is_drawn_from_the_models_own_distribution(name):
+def test_first_step_follows_the_distribution_of_the_model(name):
     model, inputs = build(name), example()
     head = heads.of(model)
     samples = generate_samples(model, inputs, 5, 2000, seed=3)
@@ -78,7 +78,7 @@ def test_the_first_step_is_drawn_from_the_models_own_distribution(name):
 @pytest.mark.parametrize(
     "name", ["normal", *(pytest.param(x, marks=pytest.mark.slow) for x in DISTRIBUTIONS[1:])]
 )
-def test_the_same_model_in_float64_draws_the_same(name):
+def test_samples_equal_those_of_a_float64_model(name):
     model, inputs = build(name), example()
     here = generate_samples(model, inputs, 3, 20)
     there = generate_samples(in_float64(model, lambda: build(name)), inputs, 3, 20)
@@ -88,7 +88,7 @@ def test_the_same_model_in_float64_draws_the_same(name):
         np.testing.assert_allclose(here, there, rtol=1e-3, atol=1e-3)
 
 
-def test_the_samples_of_a_window_are_the_same_in_any_company():
+def test_samples_of_a_window_do_not_depend_on_its_batch():
     model, inputs = build(), example()
     together = generate_samples(model, inputs, 5, 20, seed=3)
     alone = generate_samples(model, [x[1:2] for x in inputs], 5, 20, seed=3)
@@ -118,7 +118,7 @@ def test_covariates_that_end_before_the_loop_are_refused():
         generate_samples(build(), example(), 6, 2)
 
 
-def test_a_context_of_one_step_and_no_covariates():
+def test_context_of_one_step_without_covariates():
     model = zoo.build("deepar", 1, 3, 2, units=4, head="normal")
     assert generate_samples(model, np.ones((2, 1, 2), "float32"), 3, 7).shape == (2, 7, 3, 2)
 
@@ -132,12 +132,12 @@ def test_a_context_of_one_step_and_no_covariates():
         ({"dropout": 1.0}, "dropout must be"),
     ],
 )
-def test_bad_input(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         build(**options)
 
 
-def test_samples_want_a_distribution():
+def test_sampling_requires_an_autoregressive_model():
     model = zoo.build("nlinear", 8, 2, 1, head="normal")
     with pytest.raises(ValueError, match="generate requires a functional model"):
         generate_samples(model, np.zeros((1, 8, 1), "float32"), 2)

@@ -11,7 +11,7 @@ X = RANDOM.standard_normal((2, 7, 6)).astype("float32")
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_a_first_layer_is_multi_head_attention(causal):
+def test_first_layer_equals_multi_head_attention(causal):
     residual = ResidualAttention(2, 3, causal=causal)
     outputs, scores = residual(X)
     full = CachedMultiHeadAttention(2, 3, causal=causal)
@@ -21,7 +21,7 @@ def test_a_first_layer_is_multi_head_attention(causal):
     assert scores.shape == (2, 2, 7, 7)
 
 
-def test_scores_of_the_layer_before_are_added_before_the_softmax():
+def test_scores_of_the_previous_layer_are_added_before_the_softmax():
     layer = ResidualAttention(1, 4)
     before = RANDOM.standard_normal((2, 1, 7, 7)).astype("float32")
     outputs, scores = layer(X, before)
@@ -33,7 +33,7 @@ def test_scores_of_the_layer_before_are_added_before_the_softmax():
     np.testing.assert_allclose(to_numpy(outputs), weights @ (X @ value) @ output, atol=1e-5)
 
 
-def test_a_saved_model_carries_the_scores(tmp_path):
+def test_saved_model_passes_the_scores_on(tmp_path):
     inputs = keras.Input((7, 6))
     x, scores = ResidualAttention(2, 3)(inputs)
     x, _ = ResidualAttention(2, 3)(x, scores)

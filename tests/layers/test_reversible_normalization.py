@@ -13,7 +13,7 @@ WINDOWS = np.random.default_rng(0).normal(50, 7, (4, 30, 3)).astype("float32")
 @pytest.mark.parametrize("center", [None, "mean", "last"])
 @pytest.mark.parametrize("scale", [None, "std", "mean_abs"])
 @pytest.mark.parametrize("affine", [False, True])
-def test_the_way_back_leads_where_the_way_there_began(center, scale, affine):
+def test_denormalization_inverts_normalization(center, scale, affine):
     layer = ReversibleInstanceNormalization(center, scale, affine)
     x, statistics = layer(WINDOWS)
     if affine:
@@ -22,7 +22,7 @@ def test_the_way_back_leads_where_the_way_there_began(center, scale, affine):
     np.testing.assert_allclose(to_numpy(layer(x, statistics)), WINDOWS, rtol=1e-5)
 
 
-def test_each_window_and_channel_is_standardised_by_itself():
+def test_each_window_and_channel_is_standardised_separately():
     x, statistics = ReversibleInstanceNormalization()(WINDOWS)
     x = to_numpy(x)
     np.testing.assert_allclose(x.mean(axis=1), 0, atol=1e-4)
@@ -30,7 +30,7 @@ def test_each_window_and_channel_is_standardised_by_itself():
     np.testing.assert_allclose(to_numpy(statistics)[:, 0], WINDOWS.mean(axis=1), rtol=1e-5)
 
 
-def test_last_and_mean_abs_are_what_they_say():
+def test_center_last_and_scale_mean_abs_equal_their_definitions():
     x, _ = ReversibleInstanceNormalization(center="last", scale=None)(WINDOWS)
     np.testing.assert_allclose(to_numpy(x), WINDOWS - WINDOWS[:, -1:], atol=1e-4)
     x, _ = ReversibleInstanceNormalization(center=None, scale="mean_abs")(-WINDOWS)
@@ -39,7 +39,7 @@ def test_last_and_mean_abs_are_what_they_say():
 
 
 @given(st.floats(-1e3, 1e3), st.floats(0.1, 1e3))
-def test_shift_and_scale_leave_no_trace_in_the_normalised_window(shift, scale):
+def test_normalised_window_does_not_depend_on_shift_and_scale(shift, scale):
     layer = ReversibleInstanceNormalization()
     here, _ = layer(WINDOWS)
     there, _ = layer((WINDOWS * scale + shift).astype("float32"))
@@ -61,7 +61,7 @@ def test_unknown_statistics_are_refused(argument):
 
 @pytest.mark.parametrize("center", [None, "mean", "last"])
 @pytest.mark.parametrize("scale", [None, "std", "mean_abs"])
-def test_missing_values_do_not_count_and_become_zero(center, scale):
+def test_missing_values_are_ignored_and_become_zero(center, scale):
     gaps = np.random.default_rng(1).uniform(size=WINDOWS.shape) < 0.5
     gaps[:, -1] = True
     windows = np.where(gaps, np.nan, WINDOWS)
@@ -77,14 +77,14 @@ def test_missing_values_do_not_count_and_become_zero(center, scale):
             np.testing.assert_allclose(found[:, channel], np.nan_to_num(expected), atol=1e-4)
 
 
-def test_a_missing_value_may_stay_missing():
+def test_missing_values_are_kept_without_fill():
     windows = WINDOWS.copy()
     windows[0, 3, 1] = np.nan
     x = to_numpy(ReversibleInstanceNormalization(fill=False)(windows)[0])
     assert np.argwhere(np.isnan(x)).tolist() == [[0, 3, 1]]
 
 
-def test_a_window_that_hardly_moves_is_divided_by_the_floor():
+def test_nearly_constant_window_is_divided_by_the_floor():
     still = np.full((1, 8, 1), 3.0, "float32")
     still[0, 0] = 3.01
     for scale in ("std", "mean_abs"):

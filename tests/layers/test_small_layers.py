@@ -16,7 +16,7 @@ from kerastrans.layers import (
 from ..conftest import to_numpy
 
 
-def test_recurrent_cycle_is_read_off_at_the_position():
+def test_recurrent_cycle_starts_at_the_position():
     layer = RecurrentCycle(5, 2)
     position = np.array([0, 3, 12], "int32")
     assert not to_numpy(layer(position, length=4)).any()
@@ -38,7 +38,7 @@ def test_channel_segment_embedding_joins_segment_and_channel():
         ChannelSegmentEmbedding(3)(np.zeros((2, 4, 5)))
 
 
-def test_global_token_stands_behind_each_channels_sequence():
+def test_global_token_is_appended_to_each_channel():
     layer = GlobalToken(3)
     x = np.random.default_rng(0).standard_normal((6, 4, 2)).astype("float32")
     found = to_numpy(layer(x))
@@ -51,7 +51,7 @@ def test_future_clock_counts_to_one():
     np.testing.assert_allclose(found[..., 0], [[0.25, 0.5, 0.75, 1.0]] * 2)
 
 
-def test_value_embedding_takes_the_series_as_a_circle():
+def test_value_embedding_pads_the_series_circularly():
     layer = ValueEmbedding(3)
     x = np.random.default_rng(0).standard_normal((2, 5, 2)).astype("float32")
     found = to_numpy(layer(x))
@@ -59,7 +59,7 @@ def test_value_embedding_takes_the_series_as_a_circle():
     np.testing.assert_allclose(found, steps @ to_numpy(layer.kernel), atol=1e-5)
 
 
-def test_recurrent_forecaster_feeds_its_own_forecasts_back():
+def test_recurrent_forecaster_feeds_back_its_forecasts():
     """Longer horizons begin with the shorter ones, and go on as from an observed forecast."""
     x = np.random.default_rng(0).standard_normal((2, 6, 1)).astype("float32")
     longer, one = RecurrentForecaster(5, 2, 4), RecurrentForecaster(5, 2, 1)
@@ -72,6 +72,6 @@ def test_recurrent_forecaster_feeds_its_own_forecasts_back():
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 6])
-def test_median_is_that_of_numpy(count):
+def test_median_equals_numpy(count):
     parts = np.random.default_rng(count).normal(size=(count, 3, 4)).astype("float32")
     np.testing.assert_allclose(to_numpy(Median()(list(parts))), np.median(parts, axis=0), rtol=1e-6)

@@ -13,7 +13,7 @@ def bias(length, **options):
     return to_numpy(layer(np.zeros((1, length, 4), "float32")))[0, 0].astype(int)
 
 
-def test_near_distances_have_a_bucket_each_and_far_ones_share():
+def test_small_distances_have_separate_buckets_and_large_ones_share():
     buckets = bias(40, num_buckets=16, max_distance=32)
     # Keys at or before the query, by distance: 4 of one distance, then 4 that grow to 32.
     before = buckets[-1, ::-1]
@@ -24,7 +24,7 @@ def test_near_distances_have_a_bucket_each_and_far_ones_share():
     np.testing.assert_array_equal(buckets[0][1:], before[1:] + 8)
 
 
-def test_one_way_all_later_keys_share_the_first_bucket():
+def test_unidirectional_bias_puts_later_keys_into_the_first_bucket():
     buckets = bias(40, num_buckets=16, max_distance=32, bidirectional=False)
     assert (buckets[0] == 0).all()
     np.testing.assert_array_equal(buckets[-1, ::-1][:9], range(9))
@@ -33,12 +33,12 @@ def test_one_way_all_later_keys_share_the_first_bucket():
 @pytest.mark.parametrize(
     "sizes", [{"num_buckets": 2}, {"num_buckets": 3}, {"num_buckets": 32, "max_distance": 8}]
 )
-def test_too_few_buckets_or_too_short_a_distance(sizes):
+def test_invalid_sizes_are_refused(sizes):
     with pytest.raises(ValueError, match=r"num_buckets|max_distance"):
         RelativePositionBias(2, **sizes)
 
 
-def test_attention_is_that_of_keras_without_its_scale():
+def test_attention_equals_keras_without_scaling():
     ours = UnscaledAttention(num_heads=2, key_dim=3)
     theirs = keras.layers.MultiHeadAttention(2, 3, use_bias=False)
     x = np.random.default_rng(0).normal(size=(2, 5, 4)).astype("float32")
@@ -56,7 +56,7 @@ def test_attention_is_that_of_keras_without_its_scale():
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-5)
 
 
-def test_a_bias_of_the_scores_moves_the_attention():
+def test_bias_is_added_to_the_scores():
     layer = UnscaledAttention(num_heads=1, key_dim=2)
     x = np.random.default_rng(0).normal(size=(1, 3, 4)).astype("float32")
     bias = np.full((1, 1, 3, 3), -100.0, "float32")
@@ -67,6 +67,6 @@ def test_a_bias_of_the_scores_moves_the_attention():
 
 
 @pytest.mark.parametrize("layer", [UnscaledAttention(2, 3), RelativePositionBias(2, 8, 16)])
-def test_layers_are_read_back(layer):
+def test_layers_reload_from_their_configs(layer):
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()

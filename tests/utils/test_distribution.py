@@ -87,13 +87,13 @@ def on_jax():
 
 @pytest.mark.parametrize("run", ["two", "four", "cut"])
 @pytest.mark.slow
-def test_the_losses_are_those_of_one_device(run, on_jax):
+def test_losses_equal_those_of_one_device(run, on_jax):
     np.testing.assert_allclose(on_jax[run], on_jax["one"], rtol=1e-3)
     assert on_jax["one"][-1] < 0.9 * on_jax["one"][0]
 
 
 @pytest.mark.slow
-def test_two_processes_train_as_one(on_jax):
+def test_two_processes_train_like_one(on_jax):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
@@ -105,7 +105,7 @@ def test_two_processes_train_as_one(on_jax):
 
 @pytest.mark.tensorflow
 @pytest.mark.slow
-def test_tensorflow_mirrors():
+def test_tensorflow_mirrored_strategy_trains_like_one_device():
     found = finish(start("tensorflow", "mirror"))
     # Batch normalisation sees the windows of its own device.
     np.testing.assert_allclose(found["two"], found["one"], rtol=2e-2)
@@ -117,7 +117,7 @@ SLOW = ("informer", "timexer", "direct_transformer")
 @pytest.mark.parametrize(
     "name", ["itransformer", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 )
-def test_every_attention_and_feed_forward_network_is_cut(name):
+def test_attention_and_feed_forward_weights_are_sharded(name):
     keras.backend.clear_session()
     for _ in range(2):  # Keras numbers what has no name of its own
         model = zoo.build(name, 32, 8, 3)
@@ -137,7 +137,7 @@ def test_every_attention_and_feed_forward_network_is_cut(name):
     assert sum(sizes[path] for path in cut) > 0.5 * sum(sizes.values())
 
 
-def test_what_cannot_be_distributed_is_refused():
+def test_invalid_distributions_are_refused():
     wrong = pytest.raises(ValueError, match="kind must be one of 'data', 'model', got 'pipeline'")
     with wrong, distribute("pipeline"):
         pass

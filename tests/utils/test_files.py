@@ -10,14 +10,14 @@ from kerastrans.utils.archives import unpack
 from kerastrans.utils.files import load_model, new_file, new_folder
 
 
-def test_the_folder_appears_once_all_is_written(tmp_path):
+def test_folder_appears_only_when_complete(tmp_path):
     with new_folder(tmp_path / "a" / "b") as folder:
         (folder / "x").write_text("1")
         assert not (tmp_path / "a" / "b").exists()
     assert (tmp_path / "a" / "b" / "x").read_text() == "1"
 
 
-def test_a_failure_leaves_nothing_and_touches_nothing(tmp_path):
+def test_failure_leaves_no_folder_and_changes_nothing(tmp_path):
     def fail():
         with new_folder(tmp_path / "a") as folder:
             (folder / "x").write_text("1")
@@ -32,7 +32,7 @@ def test_a_failure_leaves_nothing_and_touches_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
-def test_a_file_appears_once_all_is_written(tmp_path):
+def test_file_appears_only_when_complete(tmp_path):
     with new_file(tmp_path / "x") as unfinished:
         unfinished.write_text("1")
         assert not (tmp_path / "x").exists()
@@ -63,7 +63,7 @@ def test_archives_are_unpacked(suffix, tmp_path):
 
 @pytest.mark.parametrize("suffix", [".zip", ".tar.gz"])
 @pytest.mark.parametrize("name", ["../evil.txt", "/tmp/evil.txt", "in/../../evil.txt"])
-def test_a_path_outside_the_folder_is_refused_and_nothing_unpacked(name, suffix, tmp_path):
+def test_archive_with_a_path_outside_the_folder_is_refused(name, suffix, tmp_path):
     archive = write_archive(tmp_path / f"a{suffix}", name)
     with pytest.raises(ValueError, match="which is not a file inside it"):
         unpack(archive, tmp_path / "out")
@@ -83,7 +83,7 @@ def test_links_bombs_and_other_files_are_refused(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def test_a_model_file_with_code_is_refused_in_one_line(tmp_path):
+def test_model_file_with_code_is_refused(tmp_path):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Lambda(lambda x: x + 1)])
     model.save(tmp_path / "m.keras")
     with pytest.raises(ValueError, match="it contains Python code") as caught:

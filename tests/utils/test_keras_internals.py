@@ -17,7 +17,7 @@ TWO = ("Add", "Divide", "Equal", "Greater", "GreaterEqual", "Less", "LessEqual",
 TWO += ("LogicalOr", "Maximum", "Minimum", "Multiply", "NotEqual", "Subtract", "TrueDivide")
 
 
-def test_calls_are_in_running_order_with_what_they_were_called_with():
+def test_calls_are_listed_in_order_with_their_arguments():
     inputs, mask = keras.Input((3,)), keras.Input((3,))
     dense, add = layers.Dense(3, name="dense"), layers.Add(name="add")
     x = dense(inputs)
@@ -35,7 +35,7 @@ def test_calls_are_in_running_order_with_what_they_were_called_with():
 
 
 @pytest.mark.parametrize("name", sorted(ARITHMETIC_OPS | MASK_OPS))
-def test_operations_are_known_by_the_names_of_their_classes(name):
+def test_operations_are_identified_by_class_name(name):
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
     x = keras.KerasTensor((2, 3), "float32")
     rest = (x,) if name in TWO else {"Cast": ("int32",), "ExpandDims": (1,)}.get(name, ())
@@ -46,7 +46,7 @@ def test_operations_are_known_by_the_names_of_their_classes(name):
     assert keras_internals.op_name(node.operation) == name
 
 
-def test_a_subclass_of_model_that_is_given_inputs_and_outputs_is_functional():
+def test_model_subclass_with_inputs_and_outputs_is_functional():
     class Own(keras.Model):
         pass
 
@@ -56,7 +56,7 @@ def test_a_subclass_of_model_that_is_given_inputs_and_outputs_is_functional():
     assert len(keras_internals.calls(model)) == 1
 
 
-def test_layers_at_every_depth_are_listed():
+def test_nested_layers_are_listed():
     inner = keras.Sequential([keras.Input((3,)), layers.Dense(2, name="deep")])
     model = keras.Sequential([keras.Input((3,)), inner])
     assert "deep" in [layer.name for layer in keras_internals.all_layers(model)]
@@ -71,7 +71,7 @@ def test_dropout_has_its_noise_shape_and_a_seed_generator():
 
 
 @pytest.mark.parametrize("sizes", [(3,), (3, 5)])
-def test_one_step_of_stacked_cells_is_the_layers_own(sizes):
+def test_one_step_of_stacked_cells_equals_the_layer(sizes):
     stacked = keras_internals.StackedCells([layers.LSTMCell(size) for size in sizes])
     rnn = layers.RNN(stacked, return_sequences=True, return_state=True)
     x = np.random.default_rng(0).standard_normal((2, 4, 1)).astype("float32")
@@ -87,7 +87,7 @@ def test_one_step_of_stacked_cells_is_the_layers_own(sizes):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
-def test_a_file_that_holds_code_is_told_by_the_error(tmp_path):
+def test_error_identifies_a_file_with_code(tmp_path):
     model = keras.Sequential([keras.Input((3,)), layers.Lambda(lambda x: x + 1)])
     model.save(tmp_path / "code.keras")
     with pytest.raises(ValueError) as refused:  # noqa: PT011  the text is what is_code reads
@@ -98,7 +98,7 @@ def test_a_file_that_holds_code_is_told_by_the_error(tmp_path):
     assert not keras_internals.is_code(refused.value)
 
 
-def test_a_model_that_forgot_its_functions_is_traced_anew():
+def test_model_is_traced_again_after_its_functions_are_reset():
     layer = keras.layers.Rescaling(2.0)
     model = keras.Sequential([keras.Input((1,)), layer])
     model.compile("sgd", "mse")
@@ -124,7 +124,7 @@ print(keras.saving.serialize_keras_object(tf.TensorShape([2, 3])))
 
 
 @pytest.mark.slow
-def test_another_backend_writes_configurations_without_tensorflow():
+def test_configs_are_written_without_tensorflow_on_another_backend():
     pytest.importorskip("jax")
     environment = {**os.environ, "KERAS_BACKEND": "jax"}
     command = [sys.executable, "-c", WITHOUT_TENSORFLOW]
@@ -132,7 +132,7 @@ def test_another_backend_writes_configurations_without_tensorflow():
     assert done.stdout.strip() == "[2, 3]"
 
 
-def test_weights_that_a_file_replaces_are_not_drawn_and_all_others_are():
+def test_only_weights_replaced_by_a_file_are_not_initialised():
     elsewhere = layers.Dense(3)
     with keras_internals.without_draws():
         zeros = [layers.Dense(3), layers.Dense(3, kernel_initializer="truncated_normal")]

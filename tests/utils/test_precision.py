@@ -75,7 +75,7 @@ def test_model_reloads_with_its_policy(policy, tmp_path):
         ("float16", "mixed_float16"),
     ],
 )
-def test_a_format_is_chosen_by_its_name(name, policy):
+def test_format_is_selected_by_name(name, policy):
     assert precision.use(name) == name
     assert keras.config.dtype_policy().name == policy
     precision.use("float32")
@@ -92,7 +92,7 @@ def test_a_format_is_chosen_by_its_name(name, policy):
         ("cpu", (0, 0), "float32"),
     ],
 )
-def test_auto_takes_what_the_device_is_made_for(kind, capability, best, monkeypatch):
+def test_auto_selects_the_format_for_the_device(kind, capability, best, monkeypatch):
     monkeypatch.setattr(backend, "accelerator", lambda: (kind, capability))
     assert precision.use("auto") == best
     precision.use("float32")

@@ -114,7 +114,7 @@ def home(module, name):
     tree = parsed(module_path(module))
     for file, listed in (homes_of(tree) or {}).items():
         if name in listed:
-            return f"{module}.{file}"
+            return home(f"{module}.{file}", name)
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     for node in imports:
         if node.module.startswith("kerastrans.") and name in [x.name for x in node.names]:

@@ -18,16 +18,16 @@ FAMILIES = {
     "recurrent": "Recurrence",
 }
 TAGS = {
-    "channel independent": "A channel's forecast depends on that channel alone.",
-    "mixes channels": "A channel's forecast depends on the other channels too.",
+    "channel independent": "The forecast of a channel depends only on that channel.",
+    "mixes channels": "The forecast of a channel also depends on the other channels.",
     "shift": "A constant added to the history is added to the forecast.",
-    "scale": "A history multiplied by a number gives the forecast multiplied by it.",
-    "affine": "A history that is scaled and shifted gives the forecast scaled and shifted alike.",
-    "takes heads": "Forecasts points, quantiles or a distribution: `head=`.",
-    "past covariates": "Has a place for covariates that are known for the past.",
-    "future covariates": "Has a place for covariates that are known ahead.",
-    "static covariates": "Has a place for what does not change in a series.",
-    "autoregressive": "With a distribution as its head it forecasts step by step, by samples.",
+    "scale": "If the history is multiplied by a constant, so is the forecast.",
+    "affine": "If the history is scaled and shifted, so is the forecast.",
+    "takes heads": "Forecasts points, quantiles or a distribution, see `head=`.",
+    "past covariates": "Has inputs for past covariates.",
+    "future covariates": "Has inputs for future covariates.",
+    "static covariates": "Has inputs for static covariates.",
+    "autoregressive": "With a distribution as its head, it samples the forecast step by step.",
 }
 
 
@@ -72,12 +72,14 @@ def tags(entry):
     lines = [f"- {TAGS[tag]}" for tag in entry.tags if tag in TAGS]
     if not {"past covariates", "future covariates"} & set(entry.tags):
         lines.append(
-            "- Covariates: a regression around the model, "
+            "- Covariates are handled by a regression around the model, "
             "[`kerastrans.regress`](../api/models.md#kerastrans.models.parts.regression.regress)."
         )
     if "position" in entry.inputs:
-        lines.append('- Its input is a dict of "history" and "position", the first step\'s number.')
-    return "\n".join(["## What it can do", "", *lines])
+        lines.append(
+            '- The input is a dict with "history" and "position", the number of the first step.'
+        )
+    return "\n".join(["## Properties", "", *lines])
 
 
 def hyperparameters(entry):

@@ -16,16 +16,16 @@ import report  # noqa: E402 (beside the benchmarks)
 
 RESULTS = ROOT / "benchmarks" / "results"
 LEGEND = (
-    "Drawn from the Keras graph of a small model, 168 steps of 3 channels to 24. Of blocks that "
-    "repeat one is drawn; reshaping and dropout are left out. Yellow: has weights. Below each "
-    "name: the shape of what it returns, without the batch."
+    "Drawn from the Keras graph of a small model with 168 steps of context, 3 channels and 24 "
+    "steps ahead. Repeated blocks are drawn once; reshaping and dropout are omitted. Layers with "
+    "weights are yellow. Below each name is the shape of its output, without the batch axis."
 )
 
 
 def graph(entry):
     """The picture of its graph."""
     return (
-        f"## Its graph\n\n{LEGEND}\n\n"
+        f"## Graph\n\n{LEGEND}\n\n"
         f'<div class="graph" tabindex="0" role="region" aria-label="Graph of {entry.title}" '
         f"markdown>\n\n![{entry.title} from the history, at the top, to the forecast]"
         f"(../images/architectures/{entry.name}-graph.svg)\n\n</div>"
@@ -35,19 +35,19 @@ def graph(entry):
 def forecast(entry):
     """The picture of a forecast."""
     return (
-        "## A forecast\n\n"
-        f"![Departures an hour from Kennedy airport, observed and as {entry.title} forecast "
-        f"them on three days](../images/architectures/{entry.name}-forecast.svg)\n\n"
-        "Three days that were not trained on, each forecast at its midnight from the 168 hours "
-        "before. A small model, three epochs, nothing tuned "
-        "(`tools/docsite/draw_forecasts.py`): it shows what kind of forecast this is, not how "
-        "good it can be."
+        "## Example forecast\n\n"
+        f"![Departures per hour from Kennedy airport, observed and forecast by {entry.title} "
+        f"on three days](../images/architectures/{entry.name}-forecast.svg)\n\n"
+        "Three days that were not used for training, each forecast at midnight from the 168 hours "
+        "before. A small model was trained for three epochs without tuning "
+        "(`tools/docsite/draw_forecasts.py`): the plot shows the kind of forecast, not the best "
+        "accuracy that the architecture can reach."
     )
 
 
 def measured(entry):
     """Errors by the paper's settings, and by one setting for all."""
-    return f"## Measured\n\n{published(entry.name)}\n\n{by_one_setting(entry.name)}"
+    return f"## Measured accuracy\n\n{published(entry.name)}\n\n{by_one_setting(entry.name)}"
 
 
 def published(name):
@@ -55,7 +55,7 @@ def published(name):
     path = RESULTS / "long_horizon.csv"
     runs = with_dates(path).query("model == @name")
     if runs.empty:
-        return "Not yet trained by the paper's settings."
+        return "Not yet trained with the settings of the paper."
     key = report.KEY
     known = pd.read_csv(ROOT / "benchmarks" / "published.csv")
     table = runs.merge(known, on=key, how="left", suffixes=("", " published"))
@@ -75,11 +75,16 @@ def published(name):
     )
     sources = "; ".join(dict.fromkeys(table["source"].dropna()))
     return (
-        "By the settings of the paper, errors of standardised values over the whole test part "
+        "Trained with the settings of the paper; errors of standardised values over the whole "
+        "test set "
         f"(`python benchmarks/long_horizon.py --models {name}`; "
-        "[protocol](../benchmarks/protocol.md#long-horizons-the-protocol)):\n\n"
+        "[protocol](../benchmarks/protocol.md#long-horizons)):\n\n"
         f"{report.markdown(rows)}\n\n"
-        + (f"Published figures: {sources}." if sources else "No published figures for these.")
+        + (
+            f"Published figures: {sources}."
+            if sources
+            else "There are no published figures for these."
+        )
     )
 
 
@@ -89,11 +94,12 @@ def by_one_setting(name):
     former = {"direct_transformer": "transformer"}.get(name, name)
     (row,) = table[table["model"] == former].itertuples()
     return (
-        f"Small, four epochs on ETTh1, 96 steps to 96, one setting for all, seed {row.seed}: an "
-        f"MSE of {row.mse:.3f} and an MAE of {row.mae:.3f} with {row.parameters:,} weights, place "
+        f"A small version, trained for four epochs on ETTh1 (96 steps of context, 96 steps ahead) "
+        f"with the same settings as all other architectures and seed {row.seed}, has an MSE of "
+        f"{row.mse:.3f} and an MAE of {row.mae:.3f} with {row.parameters:,} weights, rank "
         f"{row.Index + 1} of {len(table)} by MSE ({row.date}, "
         f"`python benchmarks/architectures.py --models {name}`, "
-        "[all of them](../benchmarks.md#as-accurate-as-the-papers))."
+        "[all architectures](../benchmarks.md#accuracy-compared-with-the-papers))."
     )
 
 
@@ -127,5 +133,5 @@ def overview_row(entry):
         "paper": f"{entry.source}, {entry.year}",
         "channels": "mixed" if entry.mixes_channels else "apart",
         "equivariant": entry.equivariance,
-        "covariates inside": ", ".join(native),
+        "inputs for covariates": ", ".join(native),
     }

@@ -1,0 +1,150 @@
+"""Statements of the documentation that the package itself can confirm."""
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import zoo
+from kerastrans.data.time import calendar
+
+ROOT = Path(__file__).parents[2]
+README_FILES = [
+    "CONTRIBUTING.md",
+    "README.md",
+    "benchmarks/README.md",
+    "examples/README.md",
+    "notebooks/README.md",
+    "saved_models/README.md",
+]
+PAGES = [ROOT / page for page in README_FILES] + sorted((ROOT / "docs").rglob("*.md"))
+COUNTED = ["README.md", "docs/index.md", "docs/parts.md"]
+BASELINES = zoo.names("baseline")
+
+
+def page_id(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def text_of(path):
+    """The text of a page without the tables that tools/readme_tables.py writes."""
+    return re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", path.read_text("utf-8"), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("page", COUNTED)
+def test_number_of_architectures_is_stated(page):
+    text = text_of(ROOT / page)
+    assert (
+        f"{len(zoo.names()) - len(BASELINES)} architectures and {len(BASELINES)} baselines" in text
+    )
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_numbers_of_architectures_and_baselines_are_correct(path):
+    text = text_of(path)
+    architectures = re.findall(r"(\d+) (?:more )?architectures", text)
+    assert set(architectures) <= {str(len(zoo.names()) - len(BASELINES))}
+    assert set(re.findall(r"(\d+) baselines", text)) <= {str(len(BASELINES))}
+
+
+def test_choose_a_model_lists_every_architecture_once():
+    text = (ROOT / "docs/guide/choose-a-model.md").read_text("utf-8")
+    table = text.partition("| kind | names |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"`(\w+)`", table)) == sorted(zoo.names())
+
+
+@pytest.mark.parametrize("page", ["docs/guide/covariates.md", "docs/guide/intervals.md"])
+def test_architectures_with_inputs_for_covariates_are_listed(page):
+    text = " ".join(re.sub(r"\]\([^)]*\)", "]", (ROOT / page).read_text("utf-8")).split())
+    sentence = re.search(r"[^.;|]*\bhave inputs for", text)[0]
+    entries = [zoo.info(name) for name in zoo.names()]
+    expected = {x.title for x in entries if any(tag.endswith("covariates") for tag in x.tags)}
+    assert {x.title for x in entries if re.search(rf"\b{x.title}\b", sentence)} == expected
+
+
+def test_only_deepar_refuses_past_covariates():
+    tags = {name: zoo.info(name).tags for name in zoo.names("future covariates")}
+    assert [name for name in tags if "past covariates" not in tags[name]] == ["deepar"]
+    with pytest.raises(ValueError, match="not past ones"):
+        zoo.build("deepar", 8, 2, 1, head="normal", covariates={"past": (1, 0)})
+    text = (ROOT / "docs/guide/covariates.md").read_text("utf-8")
+    assert "DeepAR requires a distribution as its head then, and refuses past covariates." in text
+
+
+def test_known_names_on_the_hub_are_listed_with_size_and_licence():
+    cards = (ROOT / "kerastrans/models/pretrained/cards.toml").read_text("utf-8")
+    text = (ROOT / "docs/pretrained.md").read_text("utf-8")
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    for family in tomllib.loads(cards)["known"]:
+        for name, size in family["sizes"].items():
+            if "/" in name and not name.startswith("autogluon/chronos-bolt"):  # "the same names"
+                (row,) = [row for row in rows if f"`{name}`" in row]
+                assert size in row
+                assert family["licence"] in row
+
+
+def test_calendar_features_are_encoded_as_documented():
+    text = (ROOT / "docs/guide/export.md").read_text("utf-8")
+    names = re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE)
+    times = pd.date_range("2024-02-28 21:30", periods=60, freq="7h30min")
+    documented = {
+        "minute": times.minute / 60,
+        "hour": (times.hour + times.minute / 60) / 24,
+        "weekday": times.day_of_week / 7,
+        "day": (times.day - 1) / times.days_in_month,
+        "month": (times.day_of_year - 1) / 366,
+    }
+    assert names == list(documented) == list(calendar._CALENDAR)
+    for column, name in enumerate(names):
+        x = np.asarray(documented[name], "float64")
+        waves = np.stack([np.sin(2 * np.pi * x), np.cos(2 * np.pi * x)], axis=-1)
+        found = calendar.waves(times, names)[:, 2 * column : 2 * column + 2]
+        np.testing.assert_allclose(found, waves, atol=1e-6)
+
+
+def test_number_of_lessons_is_correct():
+    assert len(list((ROOT / "notebooks").glob("0*.ipynb"))) == 9
+    for page in ("README.md", "docs/index.md"):
+        assert re.search(r"nine\s+\[lessons\]|\[nine lessons\]", (ROOT / page).read_text("utf-8"))
+
+
+@pytest.mark.parametrize("path", PAGES, ids=page_id)
+def test_files_of_the_repository_that_a_page_names_exist(path):
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
+    if not listed:
+        pytest.skip("not a git checkout")
+    folders = {name.partition("/")[0] for name in listed if "/" in name}
+    text = re.sub(r"\]\([^)]*\)", "]", path.read_text("utf-8"))  # the links are checked elsewhere
+    named = re.findall(r"(?<![\w./-])(?:[\w.-]+/)+[\w.-]+\.(?:py|csv|json|toml|md)\b", text)
+    roots = [ROOT, ROOT / "kerastrans", ROOT / "kerastrans/forecasting", ROOT / "benchmarks"]
+    rooms = {child.name for root in roots[1:3] for child in root.iterdir() if child.is_dir()}
+    for name in named:
+        first = name.partition("/")[0]
+        if first in folders | rooms | {"results"} and "NAME" not in name:
+            assert any((root / name).is_file() for root in roots), f"{path.name} names {name}"
+
+
+def test_modules_named_in_contributing_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    section = text.partition("## How a frame becomes a forecast")[2].partition("\n## ")[0]
+    names = re.findall(r"`([\w/]+\.py)`", section)
+    assert len(names) > 15
+    roots = [ROOT, ROOT / "kerastrans", ROOT / "kerastrans/forecasting"]
+    for name in names:
+        assert any((root / name).is_file() for root in roots), name
+
+
+def test_contributing_lists_the_sub_packages_in_the_order_of_their_imports():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [x.replace("kerastrans.", "") for x in contract["contracts"][0]["layers"]]
+    expected = [name.strip() for layer in layers for name in layer.split("|")]
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    section = text.partition("## Sub-packages")[2].partition("\n## ")[0]
+    listed = re.findall(r"^    ([a-z]+(?:, [a-z]+)?)  ", section, re.MULTILINE)
+    assert [name for entry in listed for name in entry.split(", ")] == expected
