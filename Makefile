@@ -59,7 +59,7 @@ parity: $(INSTALLED)
 
 # The presets of saved_models/ that are missing; PRESETS=name trains one anew.
 presets: $(INSTALLED)
-	$(BIN)/python tools/make_presets.py $(PRESETS)
+	$(BIN)/python -m tools.presets.make $(PRESETS)
 
 # What each runtime's forecasts differ by: the tests' own figures, in docs/runtimes.md.
 runtimes: $(INSTALLED)
@@ -69,7 +69,7 @@ runtimes: $(INSTALLED)
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)
-	$(BIN)/python tools/execute_notebooks.py
+	$(BIN)/python -m tools.site.execute_notebooks
 
 # The documentation, in site/: a dead link or a page outside of the navigation ends it.
 docs: $(INSTALLED)
@@ -77,12 +77,12 @@ docs: $(INSTALLED)
 
 # Contrast, texts of pictures, what is loaded from elsewhere, on a desk and on a phone: minutes.
 docs-accessibility: docs
-	$(BIN)/python tools/check_site.py
+	$(BIN)/python -m tools.checks.site
 
 # Each architecture's graph and a forecast of it, in docs/images/architectures: half an hour.
 pictures: $(INSTALLED)
-	KERAS_BACKEND=jax $(BIN)/python tools/docsite/draw_graphs.py
-	KERAS_BACKEND=jax $(BIN)/python tools/docsite/draw_forecasts.py
+	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_graphs
+	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_forecasts
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -98,7 +98,7 @@ release-check: $(INSTALLED)
 	rm -rf build dist
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
-	$(BIN)/python tools/check_wheel.py dist/*.whl
+	$(BIN)/python -m tools.checks.wheel dist/*.whl
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

