@@ -125,90 +125,106 @@ def copy_model(attention, length=12, channels=8, d_model=64):
     return keras.Model([history, shifted], layers.Dense(channels)(x))
 
 
-def halves(context=168, horizon=24, stride=4, epochs=12):
-    """Departures of New York, a day ahead, by each half of the Transformer and by both.
+class Departures:
+    """New York's departures a day ahead, standardised: windows that train and windows that test.
 
     Every fourth window trains and is tested.
     """
-    series = kerastrans.datasets.load("nyc_departures").to_numpy()
-    train, _, test = chronological_split(series, (0.7, 0.1, 0.2), context)
-    scaler = StandardScaler.fit(train)
-    rows_to_learn = scaler.transform(train).astype("float32")
-    contexts, targets = sliding_windows(test, context, horizon, stride)
-    scaled = scaler.transform(contexts).astype("float32")
-    channels = series.shape[1]
-    sizes = {"num_heads": 4, "key_dim": 8, "ff_dim": 64}
 
-    def embed(x):
-        return PositionalEncoding(None, 32)(layers.Dense(32)(x))
+    context, horizon, stride, epochs = 168, 24, 4, 12
 
-    def encoder_only():
-        history = keras.Input((context, channels))
-        x = embed(history)
-        for _ in range(2):
-            x = transformer_encoder(x, **sizes)
-        x = layers.Dense(horizon * channels)(layers.Flatten()(x))
-        return keras.Model(history, layers.Reshape((horizon, channels))(x))
+    def __init__(self):
+        series = kerastrans.datasets.load("nyc_departures").to_numpy()
+        train, _, test = chronological_split(series, (0.7, 0.1, 0.2), self.context)
+        self.channels = series.shape[1]
+        self.scaler = StandardScaler.fit(train)
+        self.rows = self.scaler.transform(train).astype("float32")
+        self.contexts, self.targets = sliding_windows(test, self.context, self.horizon, self.stride)
+        self.scaled = self.scaler.transform(self.contexts).astype("float32")
 
-    def decoder_only():
-        """Every step forecasts the next; causal attention, no second stack."""
-        history = keras.Input((None, channels))
-        x = embed(history)
-        for _ in range(2):
-            x = add_norm(x, CachedMultiHeadAttention(4, 8, 0.1, causal=True), 0.1)
-            x = add_norm(x, lambda x: position_wise_ffn(x, 64, 0.1), 0.1)
-        return keras.Model(history, layers.Dense(channels)(layers.LayerNormalization()(x)))
+    def windows(self, **options):
+        """The training windows in batches."""
+        options |= {"stride": self.stride, "batch_size": 64, "shuffle": True, "seed": SEED}
+        return window_dataset(self.rows, self.context, self.horizon, **options)
 
-    def train_on(model, *batches, **fit):
+    def train(self, model, *batches, **fit):
+        """Seconds of an epoch."""
         model.compile(keras.optimizers.Adam(1e-3), "mae")
         start = time.perf_counter()
-        model.fit(*batches, epochs=epochs, verbose=0, **fit)
-        return round((time.perf_counter() - start) / epochs, 1)
+        model.fit(*batches, epochs=self.epochs, verbose=0, **fit)
+        return round((time.perf_counter() - start) / self.epochs, 1)
 
-    def row(model, seconds, forecast):
-        error = mae(targets, scaler.inverse_transform(forecast))
+    def row(self, model, seconds, forecast):
+        """A trained model's row of the result, by its standardised forecasts."""
         return {
             "parameters": model.count_params(),
             "seconds_per_epoch": seconds,
-            "test_mae": round(error, 3),
+            **self.error(self.scaler.inverse_transform(forecast)),
         }
 
-    options = {"stride": stride, "batch_size": 64, "shuffle": True, "seed": SEED}
-    rows = {}
+    def error(self, forecast):
+        """The error of forecasts in flights."""
+        return {"test_mae": round(mae(self.targets, forecast), 3)}
 
-    keras.utils.set_random_seed(SEED)
-    model = encoder_only()
-    seconds = train_on(
-        model, window_dataset(rows_to_learn, context, horizon, **options), shuffle=False
-    )
-    rows["encoder alone"] = row(model, seconds, model.predict(scaled, verbose=0))
 
+def halves():
+    """Departures of New York, a day ahead, by each half of the Transformer and by both."""
+    data = Departures()
+    rows = {"encoder alone": encoder_alone(data), "decoder alone": decoder_alone(data)}
+    for noise in (0.0, 1.0):
+        rows[f"both, decoder_noise={noise}"] = both_halves(data, noise)
+    naive = seasonal_naive(data.contexts, data.horizon, 168)
+    rows["seasonal naive (168)"] = data.error(naive)
+    rows["last value"] = data.error(last_value(data.contexts, data.horizon))
+    return rows
+
+
+def embed(x):
+    return PositionalEncoding(None, 32)(layers.Dense(32)(x))
+
+
+def encoder_alone(data):
+    """All steps at once, from the encoder's output."""
     keras.utils.set_random_seed(SEED)
-    model = decoder_only()
-    parts = sliding_windows(rows_to_learn, context + horizon, 1, stride)
+    history = keras.Input((data.context, data.channels))
+    x = embed(history)
+    for _ in range(2):
+        x = transformer_encoder(x, num_heads=4, key_dim=8, ff_dim=64)
+    x = layers.Dense(data.horizon * data.channels)(layers.Flatten()(x))
+    model = keras.Model(history, layers.Reshape((data.horizon, data.channels))(x))
+    seconds = data.train(model, data.windows(), shuffle=False)
+    return data.row(model, seconds, model.predict(data.scaled, verbose=0))
+
+
+def decoder_alone(data):
+    """Every step forecasts the next; causal attention, no second stack."""
+    keras.utils.set_random_seed(SEED)
+    history = keras.Input((None, data.channels))
+    x = embed(history)
+    for _ in range(2):
+        x = add_norm(x, CachedMultiHeadAttention(4, 8, 0.1, causal=True), 0.1)
+        x = add_norm(x, lambda x: position_wise_ffn(x, 64, 0.1), 0.1)
+    model = keras.Model(history, layers.Dense(data.channels)(layers.LayerNormalization()(x)))
+    parts = sliding_windows(data.rows, data.context + data.horizon, 1, data.stride)
     windows = np.concatenate(parts, axis=1)  # (windows, context + horizon + 1, channels)
-    seconds = train_on(model, windows[:, :-1], windows[:, 1:], batch_size=64)
-    seen = scaled
-    for _ in range(horizon):
+    seconds = data.train(model, windows[:, :-1], windows[:, 1:], batch_size=64)
+    seen = data.scaled
+    for _ in range(data.horizon):
         following = model.predict(seen, batch_size=256, verbose=0)[:, -1:]
         seen = np.concatenate([seen, following], axis=1)
-    rows["decoder alone"] = row(model, seconds, seen[:, -horizon:])
+    return data.row(model, seconds, seen[:, -data.horizon :])
 
-    for noise in (0.0, 1.0):
-        keras.utils.set_random_seed(SEED)
-        model = kerastrans.build_transformer_model(
-            (context, channels), 8, 4, 64, 2, 2, d_model=32, decoder_noise=noise
-        )
-        pairs = window_dataset(rows_to_learn, context, horizon, **options, teacher_forcing=True)
-        seconds = train_on(model, pairs, shuffle=False)
-        forecast = np.concatenate([model.generate(x, horizon) for x in np.array_split(scaled, 8)])
-        rows[f"both, decoder_noise={noise}"] = row(model, seconds, forecast)
 
-    rows["seasonal naive (168)"] = {
-        "test_mae": round(mae(targets, seasonal_naive(contexts, horizon, 168)), 3)
-    }
-    rows["last value"] = {"test_mae": round(mae(targets, last_value(contexts, horizon)), 3)}
-    return rows
+def both_halves(data, noise):
+    """The Transformer, with noise of this size on what its decoder sees in training."""
+    keras.utils.set_random_seed(SEED)
+    model = kerastrans.build_transformer_model(
+        (data.context, data.channels), 8, 4, 64, 2, 2, d_model=32, decoder_noise=noise
+    )
+    seconds = data.train(model, data.windows(teacher_forcing=True), shuffle=False)
+    batches = np.array_split(data.scaled, 8)
+    forecast = np.concatenate([model.generate(x, data.horizon) for x in batches])
+    return data.row(model, seconds, forecast)
 
 
 def length(steps=5):

@@ -72,87 +72,126 @@ MODELS = {
 }
 
 
-def measure(name):
-    """Rows of the result file for one series."""
-    dataset, columns, context, horizon, batch, epochs = SERIES[name]
-    known = datasets.info(dataset)
-    season = known.season or 1
-    frame = datasets.load(dataset)
-    frame = frame if columns is None else frame[columns]
-    parts = chronological_split(frame, SIZES.get(name, known.splits))
-    sizes = [len(part) for part in parts]
-    calibration = sizes[1] // 2
-    stopping = sizes[1] - calibration
-    chosen_by, before = frame[: sizes[0] + stopping], frame[: sizes[0] + sizes[1]]
-    whole = frame[: sum(sizes)]
-    levels = [level for level in LEVELS if level <= HIGHEST.get(name, 100)]
+class Parts:
+    """The rows of one series: what trains, what chooses, what calibrates, what tests."""
 
-    def backtest(forecaster, frame, size):
-        return forecaster.backtest(frame, windows=size - horizon + 1, step=1, levels=levels)
+    def __init__(self, name):
+        dataset, columns, self.context, self.horizon, self.batch, self.epochs = SERIES[name]
+        known = datasets.info(dataset)
+        self.season = known.season or 1
+        frame = datasets.load(dataset)
+        frame = frame if columns is None else frame[columns]
+        sizes = [len(x) for x in chronological_split(frame, SIZES.get(name, known.splits))]
+        self.test = sizes[2]
+        self.calibration = sizes[1] // 2
+        self.stopping = sizes[1] - self.calibration
+        self.chosen_by, self.before = frame[: sizes[0] + self.stopping], frame[: sum(sizes[:2])]
+        self.whole = frame[: sum(sizes)]
+        self.levels = [level for level in LEVELS if level <= HIGHEST.get(name, 100)]
 
-    def calibrate(forecaster, method):
-        return forecaster.calibrate(
-            before, windows=calibration - horizon + 1, step=1, levels=levels, method=method
-        )
-
-    rows, tests = [], {}
-    for model, hyperparameters in MODELS.items():
-        started = time.perf_counter()
+    def train(self, model, hyperparameters):
+        """A forecaster of the training part, stopped by the first half of the validation part."""
         forecaster = Forecaster(
             model,
-            context,
-            horizon,
+            self.context,
+            self.horizon,
             head=QuantileHead(QUANTILES),
             seed=SEED,
             optimizer=keras.optimizers.Adam(1e-3),
             **hyperparameters,
         )
-        stop = keras.callbacks.EarlyStopping(patience=4, restore_best_weights=True)
-        forecaster.fit(
-            chosen_by,
-            validation_size=stopping,
-            batch_size=batch,
-            epochs=epochs,
-            callbacks=[stop],
+        return forecaster.fit(
+            self.chosen_by,
+            validation_size=self.stopping,
+            batch_size=self.batch,
+            epochs=self.epochs,
+            callbacks=[keras.callbacks.EarlyStopping(patience=4, restore_best_weights=True)],
             verbose=0,
         )
-        found = backtesting.score(backtest(forecaster, chosen_by, stopping)).iloc[0]
-        row = {"model": model, "validation_crps": found["crps"]}
-        rows.append((row | {"seconds": time.perf_counter() - started}, forecaster))
-        print(f"{name:16} {model:14} validation CRPS {found['crps']:.4g}", flush=True)
-    best = min(rows, key=lambda row: row[0]["validation_crps"])
-    table = [row | {"chosen": ""} for row, _ in rows if row is not best[0]]
-    naives = {"last_value": {}} | ({"seasonal_naive": {"season": season}} if season > 1 else {})
-    compared_rows = [best]
-    for model, hyperparameters in naives.items():
-        started = time.perf_counter()
-        baseline = Forecaster(model, max(context, season), horizon, head="point", **hyperparameters)
-        baseline.fit(chosen_by)
-        row = {"model": model, "seconds": time.perf_counter() - started}
-        compared_rows.append((row, baseline))
-    for row, forecaster in compared_rows:
-        found = {}
-        for method, suffix in (("split", " split"), ("adaptive", "")):
-            calibrate(forecaster, method)
-            tests[row["model"]] = backtest(forecaster, whole, sizes[2])
-            scores = backtesting.score(tests[row["model"]]).iloc[0]
-            found |= {f"{key}{suffix}": value for key, value in scores.items()}
-        table.append(row | found | {"chosen": "yes" if row is best[0] else ""})
-    errors = {model: backtesting.score(tests[model])["mae"].item() for model in naives}
-    compared = backtesting.skill(tests, min(errors, key=errors.get))
+
+    def train_naive(self, model, hyperparameters):
+        """A naive forecaster, without intervals of its own."""
+        context = max(self.context, self.season)
+        forecaster = Forecaster(model, context, self.horizon, head="point", **hyperparameters)
+        return forecaster.fit(self.chosen_by)
+
+    def calibrate(self, forecaster, method):
+        """Conformal intervals by the second half of the validation part, every origin."""
+        origins = self.calibration - self.horizon + 1
+        forecaster.calibrate(
+            self.before, windows=origins, step=1, levels=self.levels, method=method
+        )
+
+    def backtest(self, forecaster, frame, size):
+        """Forecasts from every origin in the last `size` rows."""
+        origins = size - self.horizon + 1
+        return forecaster.backtest(frame, windows=origins, step=1, levels=self.levels)
+
+
+def measure(name):
+    """Rows of the result file for one series."""
+    parts = Parts(name)
+    trained = train_all(name, parts)
+    best = min(trained, key=lambda row: row[0]["validation_crps"])
+    table = [row | {"chosen": ""} for row, _ in trained if row is not best[0]]
+    naives = naive_forecasters(parts)
+    tests = {}
+    for row, forecaster in [best, *naives]:
+        tests[row["model"]], scores = score_both(parts, forecaster)
+        table.append(row | scores | {"chosen": "yes" if row is best[0] else ""})
+    mae = {row["model"]: backtesting.score(tests[row["model"]])["mae"].item() for row, _ in naives}
+    compared = backtesting.skill(tests, min(mae, key=mae.get))
     for row in table:
         row |= {
             "seed": SEED,
             "skill": compared["skill"].get(row["model"], ""),
             "series": name,
-            "context_length": context,
-            "prediction_length": horizon,
-            "origins": sizes[2] - horizon + 1,
+            "context_length": parts.context,
+            "prediction_length": parts.horizon,
+            "origins": parts.test - parts.horizon + 1,
             "p": compared["p"].get(row["model"], ""),
             "keras": keras.__version__,
             "backend": keras.backend.backend(),
         }
     return table
+
+
+def train_all(name, parts):
+    """Pairs of a row, with the CRPS that chooses, and the architecture's forecaster."""
+    trained = []
+    for model, hyperparameters in MODELS.items():
+        started = time.perf_counter()
+        forecaster = parts.train(model, hyperparameters)
+        rows = parts.backtest(forecaster, parts.chosen_by, parts.stopping)
+        crps = backtesting.score(rows).iloc[0]["crps"]
+        row = {"model": model, "validation_crps": crps, "seconds": time.perf_counter() - started}
+        trained.append((row, forecaster))
+        print(f"{name:16} {model:14} validation CRPS {crps:.4g}", flush=True)
+    return trained
+
+
+def naive_forecasters(parts):
+    """Pairs of a row and a forecaster: the last value and, where there is a season, its naive."""
+    naives = {"last_value": {}}
+    if parts.season > 1:
+        naives["seasonal_naive"] = {"season": parts.season}
+    found = []
+    for model, hyperparameters in naives.items():
+        started = time.perf_counter()
+        forecaster = parts.train_naive(model, hyperparameters)
+        found.append(({"model": model, "seconds": time.perf_counter() - started}, forecaster))
+    return found
+
+
+def score_both(parts, forecaster):
+    """The test's rows with adaptive intervals, and the scores with "split" and adaptive ones."""
+    found = {}
+    for method, suffix in (("split", " split"), ("adaptive", "")):
+        parts.calibrate(forecaster, method)
+        rows = parts.backtest(forecaster, parts.whole, parts.test)
+        scores = backtesting.score(rows).iloc[0]
+        found |= {f"{key}{suffix}": value for key, value in scores.items()}
+    return rows, found
 
 
 def main():

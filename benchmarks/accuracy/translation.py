@@ -11,6 +11,7 @@ also measures its decoding: cached against the whole sequence through the model 
 import argparse
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import keras
@@ -51,38 +52,16 @@ def run(kind, num_steps, min_frequency, sizes, learning_rate, batch_size, epochs
     """Train, translate what was held out, and what the sources translate."""
     keras.utils.set_random_seed(SEED)
     train, held_out = pairs_of(kind)
-    english, french = (
-        text.train_tokenizer(side, min_frequency) for side in zip(*train, strict=True)
-    )
+    tokenizers = [text.train_tokenizer(side, min_frequency) for side in zip(*train, strict=True)]
+    english, french = tokenizers
     source, lengths = text.encode(english, [e for e, _ in train], num_steps, truncate=True)
     target, _ = text.encode(french, [f for _, f in train], num_steps, truncate=True)
-    model = kerastrans.build_seq2seq_transformer(
-        english.get_vocab_size(),
-        french.get_vocab_size(),
-        **({"num_heads": 4, "num_encoder_blocks": 2, "num_decoder_blocks": 2} | sizes),
-    )
-    rate = keras.optimizers.schedules.CosineDecay(
-        learning_rate, epochs * -(-len(train) // batch_size)
-    )
-    model.compile(
-        keras.optimizers.Adam(rate, global_clipnorm=1.0),
-        keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=text.PAD),
-        metrics=[TokenAccuracy()],
-    )
+    model = build(tokenizers, sizes, learning_rate, epochs * -(-len(train) // batch_size))
     inputs, targets = text.translation_arrays(source, lengths, target)
     start = time.perf_counter()
     history = model.fit(inputs, targets, batch_size=batch_size, epochs=epochs, verbose=0).history
     seconds = time.perf_counter() - start
-
-    def translate(sentences, sampler=None):
-        tokens, lengths = text.encode(english, sentences, num_steps, truncate=True)
-        return text.decode(french, model.generate(tokens, lengths, num_steps, sampler))
-
-    def as_words(sentences):
-        """As the tokenizer parts and lowers them, with the words that it does not know."""
-        normalise, part = french.normalizer.normalize_str, french.pre_tokenizer.pre_tokenize_str
-        return [" ".join(word for word, _ in part(normalise(s))) for s in sentences]
-
+    translator = Translator(model, english, french, num_steps)
     result = {
         "training_pairs": len(train),
         "held_out_sentences": len(held_out),
@@ -91,27 +70,78 @@ def run(kind, num_steps, min_frequency, sizes, learning_rate, batch_size, epochs
         "seconds": round(seconds),
         "training_loss_per_token": round(history["loss"][-1], 4),
         "training_loss_without_dropout": round(model.evaluate(inputs, targets, verbose=0)[0], 4),
+        **held_out_scores(translator, held_out),
     }
-    sentences, references = list(held_out), [as_words(found) for found in held_out.values()]
-    for name, sampler in (("greedy", None), ("beam_4", kerastrans.BeamSampler(4, 1.0))):
-        found = translate(sentences, sampler)
-        result[f"held_out_bleu_{name}"] = round(corpus_bleu(found, references), 2)
-        exact = np.mean([f in known for f, known in zip(found, references, strict=True)])
-        result[f"held_out_exact_{name}"] = round(float(exact), 4)
     if kind != "numbers":
-        known = dict(zip(as_words(e for e, _ in train), as_words(f for _, f in train), strict=True))
-        found = translate(FAMILIAR)
-        result["familiar"] = {
-            sentence: {
-                "translation": words,
-                "trained_on": known.get(sentence),
-                "bleu_2": sentence in known and round(bleu(words, known[sentence]), 3),
-            }
-            for sentence, words in zip(FAMILIAR, found, strict=True)
-        }
+        result["familiar"] = familiar(translator, train)
     if kind == "short":
         result["decoding"] = decoding(model, source[:500], lengths[:500], num_steps)
     return result
+
+
+def build(tokenizers, sizes, learning_rate, num_batches):
+    """The compiled model; its rate falls to 0 over the batches."""
+    model = kerastrans.build_seq2seq_transformer(
+        *(tokenizer.get_vocab_size() for tokenizer in tokenizers),
+        **({"num_heads": 4, "num_encoder_blocks": 2, "num_decoder_blocks": 2} | sizes),
+    )
+    rate = keras.optimizers.schedules.CosineDecay(learning_rate, num_batches)
+    model.compile(
+        keras.optimizers.Adam(rate, global_clipnorm=1.0),
+        keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=text.PAD),
+        metrics=[TokenAccuracy()],
+    )
+    return model
+
+
+@dataclass
+class Translator:
+    """A trained model with the tokenizers of both languages."""
+
+    model: keras.Model
+    english: object
+    french: object
+    num_steps: int
+
+    def translate(self, sentences, sampler=None):
+        """The French of English sentences."""
+        tokens, lengths = text.encode(self.english, sentences, self.num_steps, truncate=True)
+        return text.decode(
+            self.french, self.model.generate(tokens, lengths, self.num_steps, sampler)
+        )
+
+    def as_words(self, sentences):
+        """As the tokenizer parts and lowers them, with the words that it does not know."""
+        normalise = self.french.normalizer.normalize_str
+        part = self.french.pre_tokenizer.pre_tokenize_str
+        return [" ".join(word for word, _ in part(normalise(s))) for s in sentences]
+
+
+def held_out_scores(translator, held_out):
+    """BLEU of the held-out sentences, and the share that is right, by each way to decode."""
+    sentences = list(held_out)
+    references = [translator.as_words(found) for found in held_out.values()]
+    scores = {}
+    for name, sampler in (("greedy", None), ("beam_4", kerastrans.BeamSampler(4, 1.0))):
+        found = translator.translate(sentences, sampler)
+        scores[f"held_out_bleu_{name}"] = round(corpus_bleu(found, references), 2)
+        exact = np.mean([f in known for f, known in zip(found, references, strict=True)])
+        scores[f"held_out_exact_{name}"] = round(float(exact), 4)
+    return scores
+
+
+def familiar(translator, train):
+    """The sources' sentences: their translations, beside those that were trained on."""
+    sides = (translator.as_words(side) for side in zip(*train, strict=True))
+    known = dict(zip(*sides, strict=True))
+    return {
+        sentence: {
+            "translation": words,
+            "trained_on": known.get(sentence),
+            "bleu_2": sentence in known and round(bleu(words, known[sentence]), 3),
+        }
+        for sentence, words in zip(FAMILIAR, translator.translate(FAMILIAR), strict=True)
+    }
 
 
 def decoding(model, source, lengths, num_steps):

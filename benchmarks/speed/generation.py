@@ -123,49 +123,52 @@ def main():
     device = device_name().lower().replace(" ", "-")
     stem = RESULTS / f"generation-{device}-{keras.backend.backend()}"
     rows, limits = [], []
-
-    def record(loop, batch, steps, seconds, repeats, cached, difference=None):
-        row = [loop, batch, steps, f"{1e3 * seconds:.3f}", repeats, f"{seconds / cached:.1f}"]
-        rows.append([*row, "" if difference is None else f"{difference:.1e}"])
-        print(*rows[-1], sep=",", flush=True)
-        if quick:
-            return
-        with stem.with_suffix(".csv").open("w", newline="") as file:
-            csv.writer(file).writerows([COLUMNS, *rows])
-
     for batch in BATCHES:
         rng = np.random.default_rng(SEED)
         inputs = rng.standard_normal((batch, CONTEXT, CHANNELS), "float32")
         for steps in LENGTHS:
-            forecast = model.generate(inputs, steps)
-            cached = median_seconds(lambda n=steps, x=inputs: model.generate(x, n), 30)
-            record("cached", batch, steps, cached, 30, cached)
+            for row in loop_rows(model, inputs, steps, quick):
+                rows.append(row)
+                print(*row, sep=",", flush=True)
+                if not quick:
+                    with stem.with_suffix(".csv").open("w", newline="") as file:
+                        csv.writer(file).writerows([COLUMNS, *rows])
             limits.append(limit_row(model, inputs, steps))
-            if quick:
-                continue
-            loops = {
-                "predict": lambda x: model.predict(x, verbose=0),
-                "eager": lambda x: keras.ops.convert_to_numpy(model(x)),
-            }
-            for name, call in loops.items():
-                repeats = 3 if batch * steps <= 96 else 1
-                outputs = naive_loop(call, inputs, steps)  # the warm-up of all shapes
-                seconds = median_seconds(
-                    lambda c=call, n=steps, x=inputs: naive_loop(c, x, n), repeats, warm_up=False
-                )
-                record(
-                    name, batch, steps, seconds, repeats, cached, np.abs(outputs - forecast).max()
-                )
-            try:
-                seconds = peer_seconds(batch, steps, 3)
-                record("transformers", batch, steps, seconds, 3, cached)
-            except ImportError as error:
-                print(f"no peer: {error}")
 
     summary = {"device": device, "environment": environment(), "limits": limits}
     stem.with_suffix(".json").write_text(json.dumps(summary, indent=2) + "\n")
     for row in limits:
         print(row)
+
+
+def loop_rows(model, inputs, steps, quick):
+    """Time the loops on one batch, each a row of the table: the cached one first, or alone."""
+    batch = len(inputs)
+    forecast = model.generate(inputs, steps)
+    cached = median_seconds(lambda: model.generate(inputs, steps), 30)
+
+    def row(loop, seconds, repeats, difference=None):
+        times = [f"{1e3 * seconds:.3f}", repeats, f"{seconds / cached:.1f}"]
+        return [loop, batch, steps, *times, "" if difference is None else f"{difference:.1e}"]
+
+    yield row("cached", cached, 30)
+    if quick:
+        return
+    loops = {
+        "predict": lambda x: model.predict(x, verbose=0),
+        "eager": lambda x: keras.ops.convert_to_numpy(model(x)),
+    }
+    repeats = 3 if batch * steps <= 96 else 1
+    for name, call in loops.items():
+        outputs = naive_loop(call, inputs, steps)  # the warm-up of all shapes
+        seconds = median_seconds(
+            lambda c=call: naive_loop(c, inputs, steps), repeats, warm_up=False
+        )
+        yield row(name, seconds, repeats, np.abs(outputs - forecast).max())
+    try:
+        yield row("transformers", peer_seconds(batch, steps, 3), 3)
+    except ImportError as error:
+        print(f"no peer: {error}")
 
 
 if __name__ == "__main__":

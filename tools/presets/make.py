@@ -85,18 +85,18 @@ def main():
 
 
 def make(name):
+    """Train a preset, measure it, and write its folder."""
     dataset, context, steps, options, training = RECIPES[name]
-    known, frame = datasets.info(dataset), datasets.load(dataset)
-    parts = chronological_split(frame, known.splits)
-    rows = [len(part) for part in parts]
-    options, seed = dict(options), 0
+    frame = datasets.load(dataset)
+    rows = [len(part) for part in chronological_split(frame, datasets.info(dataset).splits)]
+    options = dict(options)
     rate = options.pop("rate", 1e-3)
     forecaster = Forecaster(
         name.split("_")[0],
         context,
         steps,
         optimizer=keras.optimizers.Adam(rate, clipnorm=1.0),
-        seed=seed,
+        seed=0,
         **options,
     )
     started = time.perf_counter()
@@ -110,34 +110,45 @@ def make(name):
     seconds = time.perf_counter() - started
     metrics = presets.evaluate(forecaster, dataset).round(5)
     print(metrics, flush=True)
-    losses = forecaster.history.history["val_loss"]
     shutil.rmtree(presets.FOLDER / name, ignore_errors=True)
     presets.write(
         forecaster,
         presets.FOLDER / name,
-        data={
-            "name": dataset,
-            "description": known.description,
-            "frequency": known.frequency,
-            "channels": list(forecaster.fitted.channels),
-            "source": known.source,
-            "licence": known.licence,
-        },
+        data=data_of(forecaster, dataset),
         split=dict(zip(("train", "validation", "test"), rows, strict=True)),
-        settings={
-            **facts_of(forecaster)["settings"],
-            "hyperparameters": dict(forecaster.config.hyperparameters),
-            **training,
-            "learning_rate": rate,
-            "quantiles": list(forecaster.fitted.head.levels),
-            "best_epoch": losses.index(min(losses)) + 1,
-        },
+        settings=settings_of(forecaster, training, rate),
         parameters=forecaster.model.count_params(),
         training_seconds=round(seconds, 1),
         metrics={row: errors.dropna().to_dict() for row, errors in metrics.iterrows()},
         command=f"python -m tools.presets.make {name}",
         versions=environment(),
     )
+
+
+def data_of(forecaster, dataset):
+    """What the card says of the data."""
+    known = datasets.info(dataset)
+    return {
+        "name": dataset,
+        "description": known.description,
+        "frequency": known.frequency,
+        "channels": list(forecaster.fitted.channels),
+        "source": known.source,
+        "licence": known.licence,
+    }
+
+
+def settings_of(forecaster, training, rate):
+    """What the card says of the training."""
+    losses = forecaster.history.history["val_loss"]
+    return {
+        **facts_of(forecaster)["settings"],
+        "hyperparameters": dict(forecaster.config.hyperparameters),
+        **training,
+        "learning_rate": rate,
+        "quantiles": list(forecaster.fitted.head.levels),
+        "best_epoch": losses.index(min(losses)) + 1,
+    }
 
 
 if __name__ == "__main__":
