@@ -9,8 +9,8 @@ DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
 # One of each kind of what differs, and of the families of models.
 CONTRACT = test_the_contract_of_a_model
-SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_array_windows.py \
-	tests/heads/test_losses.py \
+SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.py \
+	tests/data/test_array_windows.py tests/heads/test_losses.py \
 	$(foreach model,nlinear nhits patchtst deepar,"tests/contract/test_models.py::$(CONTRACT)[$(model)]")
 
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
@@ -38,8 +38,8 @@ test-tensorflow: $(INSTALLED)
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_array_windows.py \
-		tests/utils/test_precision.py tests/models/test_covariates.py \
-		tests/forecasting/test_checkpoint.py tests/contract/test_models.py
+		tests/utils/test_precision.py tests/models/parts/test_regression.py \
+		tests/forecasting/training/test_checkpoint.py tests/contract/test_models.py
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
@@ -48,7 +48,7 @@ test-torch: $(INSTALLED)
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py \
-		tests/models/pretrained/test_zero.py
+		tests/models/pretrained/zero/test_port.py
 
 # Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.
 parity: $(INSTALLED)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 HEADER = ("Title", "Author", "Date created", "Last modified", "Description", "Accelerator")
 EXTRAS = {"many_series": "pyarrow", "browser": "onnxruntime"}
 

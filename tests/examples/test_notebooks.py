@@ -8,7 +8,7 @@ import pytest
 from nbclient import NotebookClient
 
 pytestmark = pytest.mark.tensorflow
-TEXTS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.py"))
+TEXTS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from kerastrans import Forecaster
 from kerastrans.forecasting import partitions as scale
 from kerastrans.forecasting.partitions import forecast_partitions
-from tests.data.test_partitions import SIZES, series, write
+from tests.helpers.parquet import SIZES, series, write
 
 pytest.importorskip("ray")
 FILES = 6

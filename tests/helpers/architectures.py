@@ -1,14 +1,10 @@
 """Every architecture of the zoo at a size that trains in a second.
 
 A new file in `kerastrans/models` is tested without a change here, but for its closed form in
-`test_parameters.py`; where its defaults are large, give it small ones in SMALL.
+`tests/contract/test_parameters.py`; where its defaults are large, give it small ones in SMALL.
 """
 
-import functools
-
-import keras
 import numpy as np
-import pytest
 
 from kerastrans import zoo
 from kerastrans.testing import example_windows
@@ -76,12 +72,6 @@ def walks(count, length=CONTEXT, num_channels=CHANNELS):
     return example_windows(count, length, num_channels)
 
 
-@functools.cache
-def _shared_model(name):
-    keras.utils.set_random_seed(1)
-    return moved(build(name))
-
-
 def moved(model):
     """The model with no weight at its start: zeros and ones would hide what they do."""
     random = np.random.default_rng(2)
@@ -91,9 +81,3 @@ def moved(model):
     ]
     model.set_weights(weights)
     return model
-
-
-@pytest.fixture
-def model(name):
-    """The architecture called `name`, built once for all tests that do not train it."""
-    return _shared_model(name)

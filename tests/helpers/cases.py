@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-BESIDE = Path(__file__).parents[4] / "shared" / "fixtures" / "foundation"
+BESIDE = Path(__file__).parents[3] / "shared" / "fixtures" / "foundation"
 ROOT = Path(os.environ.get("KERASTRANS_FIXTURES", BESIDE))
 IN_FLOAT64 = "_f64"
 

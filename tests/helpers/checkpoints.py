@@ -11,6 +11,9 @@ from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
 from kerastrans.models.pretrained.fracast import port as fracast
 from kerastrans.models.pretrained.fracast.network import FracastLayers, build_network
 from kerastrans.models.pretrained.keyed import KeyedLayers
+from kerastrans.models.pretrained.patchtst_fm import port as patchtst_fm
+from kerastrans.models.pretrained.timesfm import config as timesfm_config
+from kerastrans.models.pretrained.timesfm import network as timesfm_network
 from kerastrans.models.pretrained.toto import port as toto
 from kerastrans.models.pretrained.toto.network import TotoStack, toto_layers
 
@@ -58,6 +61,33 @@ CHRONOS_T5 = {
         "top_k": 5,
         "top_p": 1.0,
     },
+}
+TIMESFM = {
+    "architectures": ["TimesFm2_5ModelForPrediction"],
+    "model_type": "timesfm2_5",
+    "patch_length": 4,
+    "context_length": 32,
+    "horizon_length": 8,
+    "output_quantile_len": 20,
+    "hidden_size": 12,
+    "intermediate_size": 10,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "head_dim": 6,
+    "quantiles": [0.1, 0.5, 0.9],
+    "decode_index": 2,
+}
+PATCHTST_FM = {
+    "architectures": ["PatchTSTFMForPrediction"],
+    "context_length": 40,
+    "prediction_length": 6,
+    "d_patch": 4,
+    "d_model": 12,
+    "n_head": 2,
+    "n_layer": 2,
+    "num_quantile": 9,
+    "pretrain_mask_cont": 2,
 }
 DECILES = [k / 10 for k in range(1, 10)]
 CHRONOS_2 = {
@@ -154,3 +184,25 @@ def changed(config, **values):
     section = {name: value for name, value in values.items() if name in config["chronos_config"]}
     own = {name: value for name, value in values.items() if name not in section}
     return {**config, **own, "chronos_config": {**config["chronos_config"], **section}}
+
+
+def random_timesfm():
+    """Weights under the keys of transformers."""
+    sizes, _ = timesfm_config.read_transformers(TIMESFM)
+    network = timesfm_network.build_network(sizes)
+    layout = timesfm_network.layout(network, sizes.num_layers, timesfm_network.TRANSFORMERS)
+    return random_tensors(layout)
+
+
+def random_patchtst_fm(config):
+    """Random weights under the published keys, projections of attention in one matrix."""
+    config = patchtst_fm.read(config)
+    layout = patchtst_fm.layout(patchtst_fm.build_network(config), config)
+    rng = np.random.default_rng(2)
+    parts = {key: target for key, target in layout.items() if isinstance(target, list)}
+    tensors = random_tensors({key: layout[key] for key in layout.keys() - parts.keys()}, 0.2)
+    for key in parts:
+        size = config["d_model"]
+        shape = (3 * size, size) if key.endswith("weight") else (3 * size,)
+        tensors[key] = rng.normal(0, 0.2, shape).astype("float32")
+    return tensors

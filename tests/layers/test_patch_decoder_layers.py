@@ -9,8 +9,7 @@ from kerastrans.layers import (
     PaddedNormalization,
 )
 from kerastrans.layers.attention.rotary import rotate
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 def test_turned_features_keep_their_length_and_know_only_distances():

@@ -8,7 +8,7 @@ import pytest
 
 from kerastrans.forecasting.conformal import ConformalIntervals, conformity_scores
 
-FORMER = Path(__file__).parents[1] / "fixtures" / "intervals_0.1.json"
+FORMER = Path(__file__).parents[2] / "fixtures" / "intervals_0.1.json"
 
 
 def of_errors(errors, levels=(80,)):

@@ -6,7 +6,7 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.data import WindowScaler
-from tests.data.test_panel import long_frame
+from tests.helpers.frames import long_frame
 
 SIZES = {"context_length": 12, "prediction_length": 3, "head": "point"}
 OF_SEVEN = WindowScaler("mase", 7)

@@ -11,7 +11,7 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.data import WindowScaler
-from tests.forecasting.test_forecaster import CONTEXT, HORIZON, future_of, series, statics
+from tests.helpers.frames import CONTEXT, HORIZON, future_of, series, statics
 
 SIZE = CONTEXT, HORIZON
 QUICK = {"epochs": 1, "verbose": 0}

@@ -17,7 +17,7 @@ from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
 from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 from kerastrans.utils.keras_internals import all_layers
-from tests.models.pretrained.checkpoints import (
+from tests.helpers.checkpoints import (
     CHRONOS_2,
     CHRONOS_BOLT,
     changed,
@@ -274,7 +274,7 @@ def test_a_forecaster_with_a_future_covariate_takes_wide_frames():
 
 @pytest.mark.slow
 def test_the_guide_runs(folder, tmp_path, monkeypatch):
-    guide = (Path(__file__).parents[2] / "docs" / "pretrained.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs" / "pretrained.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     assert len(blocks) == 6
     shutil.copytree(folder, tmp_path / "chronos-bolt-small")

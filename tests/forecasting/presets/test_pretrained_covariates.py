@@ -9,7 +9,7 @@ from kerastrans import Forecaster
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
-from tests.models.pretrained.checkpoints import (
+from tests.helpers.checkpoints import (
     CHRONOS_2,
     CHRONOS_BOLT,
     changed,

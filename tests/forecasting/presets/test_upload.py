@@ -9,8 +9,7 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster, backtesting, datasets, zoo
 from kerastrans.forecasting.presets import sources
-
-from ..loopback_hub import COMMIT, OLDER, running
+from tests.helpers.loopback_hub import COMMIT, OLDER, running
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 NAME = "somebody/passengers"

@@ -7,8 +7,8 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster
 from kerastrans.data import WindowScaler
-from tests.data.test_panel import long_frame
-from tests.export.runtimes import RUNTIMES
+from tests.helpers.frames import long_frame
+from tests.helpers.runtimes import RUNTIMES
 
 FRAME = long_frame([40, 30, 9]).assign(y=lambda x: 100 + 5 * x["y"], price=lambda x: x.index % 3)
 OPTIONS = (

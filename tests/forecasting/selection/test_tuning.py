@@ -3,7 +3,7 @@ import optuna
 import pytest
 
 from kerastrans import tuning, zoo
-from tests.forecasting.test_forecaster import series
+from tests.helpers.frames import series
 
 
 @pytest.fixture(autouse=True)

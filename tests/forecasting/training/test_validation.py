@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
-from tests.forecasting.test_forecaster import CONTEXT, HORIZON, series, statics
+from tests.helpers.frames import CONTEXT, HORIZON, series, statics
 
 SIZE = CONTEXT, HORIZON
 QUICK = {"epochs": 2, "verbose": 0}

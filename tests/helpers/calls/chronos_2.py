@@ -3,7 +3,7 @@ import math
 import keras
 import numpy as np
 
-from tests.models.pretrained.cases import levels, numbered
+from tests.helpers.cases import levels, numbered
 
 
 def call(model, inputs):

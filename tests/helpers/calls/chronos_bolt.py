@@ -1,7 +1,7 @@
 import keras
 import numpy as np
 
-from tests.models.pretrained.cases import levels, numbered
+from tests.helpers.cases import levels, numbered
 
 
 def call(model, inputs):

@@ -2,7 +2,7 @@ import keras
 import numpy as np
 
 from kerastrans.models.pretrained.arrays import left_padded
-from tests.models.pretrained.cases import numbered
+from tests.helpers.cases import numbered
 
 SHOWN = 16  # positions of the encoder's output that a case has at most
 

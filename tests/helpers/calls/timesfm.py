@@ -5,7 +5,7 @@ import numpy as np
 
 from kerastrans.models.pretrained.arrays import left_padded
 from kerastrans.utils.backend import compile_inference
-from tests.models.pretrained.cases import numbered
+from tests.helpers.cases import numbered
 
 OPTIONS = (
     "max_context",

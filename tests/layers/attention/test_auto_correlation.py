@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from kerastrans.layers import AutoCorrelation
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 def reference(x, memory, layer):

@@ -1,8 +1,7 @@
 import numpy as np
 
 from kerastrans.layers import InterpretableMultiHeadAttention
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 def test_weights_are_averaged_over_heads_and_never_look_ahead():

@@ -4,8 +4,7 @@ import pytest
 
 from kerastrans import zoo
 from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 X = np.random.default_rng(0).standard_normal((2, 12, 6)).astype("float32")
 

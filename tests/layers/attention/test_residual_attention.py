@@ -3,8 +3,7 @@ import numpy as np
 import pytest
 
 from kerastrans.layers import CachedMultiHeadAttention, ResidualAttention
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((2, 7, 6)).astype("float32")

@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from kerastrans.layers import MissingHistory
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 HISTORY = np.array([[[1.0], [2.0], [3.0]], [[np.nan], [2.0], [np.nan]]], "float32")
 

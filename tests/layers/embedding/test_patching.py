@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kerastrans.layers import Patching
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.booleans())

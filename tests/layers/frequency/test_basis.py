@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from kerastrans.layers import BasisExpansion
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 TIME = np.arange(12) / 12
 

@@ -6,8 +6,7 @@ import pytest
 
 from kerastrans import zoo
 from kerastrans.layers import FourierBlock, FourierCrossAttention
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 def test_block_is_the_inverse_transform_of_weighted_frequencies():

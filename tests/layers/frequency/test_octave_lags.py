@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 RNG = np.random.default_rng(0)
 

@@ -3,8 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerastrans.layers import PeriodicConvolution
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 SERIES = np.random.default_rng(0).standard_normal((3, 17, 2)).astype("float32")
 

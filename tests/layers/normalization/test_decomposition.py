@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from kerastrans.layers import SeriesDecomposition
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 # Beyond 256 steps it is taken block by block.

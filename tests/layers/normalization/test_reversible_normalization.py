@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kerastrans.layers import ReversibleInstanceNormalization
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 WINDOWS = np.random.default_rng(0).normal(50, 7, (4, 30, 3)).astype("float32")
 

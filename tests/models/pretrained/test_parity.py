@@ -12,7 +12,7 @@ import pytest
 
 from kerastrans.forecasting import presets
 from kerastrans.models import pretrained
-from tests.models.pretrained import cases
+from tests.helpers import cases
 
 # In units of each row's largest absolute value, by the name of the file of a port.
 TOLERANCE = {
@@ -54,7 +54,7 @@ def test_outputs_are_those_of_the_reference(folder, dtype):
     keras.config.set_dtype_policy(dtype)
     model = pretrained.load(SHIPPED.get(folder.name, folder))
     port = pretrained.port_of(model)
-    call = importlib.import_module(f"tests.models.pretrained.calls_{port}").call
+    call = importlib.import_module(f"tests.helpers.calls.{port}").call
     whole = TOLERANCE[dtype].get(port, DEFAULT[dtype])
     with_gaps = MISSING[dtype].get(port, whole)
     suffix = cases.IN_FLOAT64 if dtype == "float64" else ""

@@ -5,8 +5,7 @@ import pytest
 from kerastrans import heads
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
-
-from .checkpoints import CHRONOS_BOLT, changed, random_tensors, write
+from tests.helpers.checkpoints import CHRONOS_BOLT, changed, random_tensors, write
 
 LONG, SHORT = 3 * 40, 5  # steps: past the context, and about one patch
 HORIZON = 15  # past twice the native one

@@ -4,8 +4,7 @@ import pytest
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.chronos import t5_port as chronos_t5
 from kerastrans.models.pretrained.chronos.t5_network import build_networks, read_configuration
-
-from .checkpoints import CHRONOS_T5, changed, random_tensors, write
+from tests.helpers.checkpoints import CHRONOS_T5, changed, random_tensors, write
 
 HORIZON = 6  # past the trained one
 RNG = np.random.default_rng(1)

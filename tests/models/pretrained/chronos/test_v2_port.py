@@ -6,8 +6,7 @@ from kerastrans.models import pretrained
 from kerastrans.models.parts.contract import check_contract
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
 from kerastrans.models.pretrained.chronos import v2_port as chronos_2
-
-from .checkpoints import CHRONOS_2, changed, random_tensors, write
+from tests.helpers.checkpoints import CHRONOS_2, changed, random_tensors, write
 
 HORIZON, ROLLOUT = 7, 11  # within the native horizon of 8, and past it
 RNG = np.random.default_rng(1)

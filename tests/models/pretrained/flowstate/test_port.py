@@ -6,9 +6,8 @@ import pytest
 
 from kerastrans.layers.recurrent.state_space import recurrence
 from kerastrans.models.pretrained.flowstate import port as flowstate
-
-from .checkpoints import FLOWSTATE as CONFIG
-from .checkpoints import random_flowstate
+from tests.helpers.checkpoints import FLOWSTATE as CONFIG
+from tests.helpers.checkpoints import random_flowstate
 
 pytestmark = pytest.mark.slow  # what all ports share is tested with the others
 

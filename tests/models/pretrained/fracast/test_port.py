@@ -13,8 +13,7 @@ from kerastrans.layers import DominantPeriods, SeasonalFill
 from kerastrans.layers.frequency.dominant_periods import _power
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.fracast import port as fracast
-
-from .checkpoints import random_fracast
+from tests.helpers.checkpoints import random_fracast
 
 FOLDER = presets.FOLDER / "fracast_0"
 CONFIG = json.loads((FOLDER / "config.json").read_text())

@@ -6,29 +6,18 @@ from kerastrans import heads
 from kerastrans.decoding.graph import takes_missing
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.patchtst_fm import port as patchtst_fm
-
-from .checkpoints import random_tensors, write
+from tests.helpers.checkpoints import PATCHTST_FM as CONFIG
+from tests.helpers.checkpoints import random_patchtst_fm, write
 
 pytestmark = pytest.mark.slow  # what all ports share is tested with the others
 
-CONFIG = {
-    "architectures": ["PatchTSTFMForPrediction"],
-    "context_length": 40,
-    "prediction_length": 6,
-    "d_patch": 4,
-    "d_model": 12,
-    "n_head": 2,
-    "n_layer": 2,
-    "num_quantile": 9,
-    "pretrain_mask_cont": 2,
-}
 HORIZON = 10
 FUSED = "backbone.blocks.1.attn.qkv"
 
 
 @pytest.fixture(scope="module")
 def model():
-    return patchtst_fm.load(CONFIG, weights(CONFIG))
+    return patchtst_fm.load(CONFIG, random_patchtst_fm(CONFIG))
 
 
 @pytest.fixture(scope="module")
@@ -37,20 +26,6 @@ def series():
     values = [rng.normal(3, 2, length).cumsum() for length in (80, 21, 3)]
     values[1][[0, 7, 8, 20]] = np.nan
     return values
-
-
-def weights(config):
-    """Random weights under the published keys, projections of attention in one matrix."""
-    config = patchtst_fm.read(config)
-    layout = patchtst_fm.layout(patchtst_fm.build_network(config), config)
-    rng = np.random.default_rng(2)
-    parts = {key: target for key, target in layout.items() if isinstance(target, list)}
-    tensors = random_tensors({key: layout[key] for key in layout.keys() - parts.keys()}, 0.2)
-    for key in parts:
-        size = config["d_model"]
-        shape = (3 * size, size) if key.endswith("weight") else (3 * size,)
-        tensors[key] = rng.normal(0, 0.2, shape).astype("float32")
-    return tensors
 
 
 def assert_close(one, other):
@@ -111,8 +86,8 @@ def test_quantiles_do_not_cross_and_the_mean_is_their_integral(model, series):
 )
 def test_switches_that_are_built(series, switches):
     config = {**CONFIG, **switches}
-    model = patchtst_fm.load(config, weights(config))
-    assert (f"{FUSED}.bias" in weights(config)) == config.get("qkv_bias", True)
+    model = patchtst_fm.load(config, random_patchtst_fm(config))
+    assert (f"{FUSED}.bias" in random_patchtst_fm(config)) == config.get("qkv_bias", True)
     assert model.least == (16 if "randomize_cpm" in switches else 8)
     assert np.isfinite(model.forecast(series[1:], 3)[0]["quantiles"]).all()
 
@@ -143,7 +118,7 @@ def test_what_is_not_built_is_named(name, value):
 
 
 def test_weights_that_do_not_fit_are_named(tmp_path):
-    good, key = weights(CONFIG), f"{FUSED}.weight"
+    good, key = random_patchtst_fm(CONFIG), f"{FUSED}.weight"
     for damaged, message in (
         ({name: good[name] for name in good if name != key}, f"lacks '{key}'"),
         ({**good, "more": np.zeros(2, "float32")}, "surplus 'more'"),

@@ -11,27 +11,11 @@ from kerastrans.models import pretrained
 from kerastrans.models.pretrained.timesfm import config as timesfm_config
 from kerastrans.models.pretrained.timesfm import network as timesfm_network
 from kerastrans.models.pretrained.timesfm import port as timesfm
-
-from .checkpoints import random_tensors, write
+from tests.helpers.checkpoints import TIMESFM as TRANSFORMERS
+from tests.helpers.checkpoints import random_timesfm, write
 
 pytestmark = pytest.mark.slow  # what all ports share is tested with the others
 
-TRANSFORMERS = {
-    "architectures": ["TimesFm2_5ModelForPrediction"],
-    "model_type": "timesfm2_5",
-    "patch_length": 4,
-    "context_length": 32,
-    "horizon_length": 8,
-    "output_quantile_len": 20,
-    "hidden_size": 12,
-    "intermediate_size": 10,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 2,
-    "num_key_value_heads": 2,
-    "head_dim": 6,
-    "quantiles": [0.1, 0.5, 0.9],
-    "decode_index": 2,
-}
 BLOCK = {"hidden_dims": 12}
 ORIGINAL = {
     "context_limit": 64,
@@ -53,14 +37,7 @@ HORIZON, SHORT = 11, 5  # into the second block of eight, and within the first
 
 @pytest.fixture(scope="module")
 def tensors():
-    return weights()
-
-
-def weights():
-    sizes, _ = timesfm_config.read_transformers(TRANSFORMERS)
-    network = timesfm_network.build_network(sizes)
-    layout = timesfm_network.layout(network, sizes.num_layers, timesfm_network.TRANSFORMERS)
-    return random_tensors(layout)
+    return random_timesfm()
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ import pytest
 
 from kerastrans.models.pretrained.toto import port as toto
 from kerastrans.models.pretrained.toto.scaling import filled_to_the_end, patch_scales
-
-from .checkpoints import TOTO as CONFIG
-from .checkpoints import random_toto
+from tests.helpers.checkpoints import TOTO as CONFIG
+from tests.helpers.checkpoints import random_toto
 
 pytestmark = pytest.mark.slow  # what all ports share is tested with the others
 
