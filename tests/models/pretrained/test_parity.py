@@ -1,7 +1,8 @@
 """Every port computes what its reference computes, see `cases` for where that comes from.
 
-How a case is called is decided by the arrays that it has: `calls_<port>.call(model, inputs)`
-returns the outputs by name, and raises `LookupError` for arrays that it does not know.
+How a case is called is decided by the arrays that it has: `call(model, inputs)` of
+tests/helpers/calls/<port>.py returns the outputs by name, and raises `LookupError` for arrays that
+it does not know.
 """
 
 import importlib
