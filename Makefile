@@ -9,8 +9,8 @@ DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
 # One of each kind of what differs, and of the families of models.
 CONTRACT = test_the_contract_of_a_model
-SMOKE = tests/layers/test_attention.py tests/layers/test_masks.py tests/data/test_array_windows.py \
-	tests/heads/test_losses.py \
+SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.py \
+	tests/data/test_array_windows.py tests/heads/test_losses.py \
 	$(foreach model,nlinear nhits patchtst deepar,"tests/contract/test_models.py::$(CONTRACT)[$(model)]")
 
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
@@ -38,8 +38,8 @@ test-tensorflow: $(INSTALLED)
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_array_windows.py \
-		tests/utils/test_precision.py tests/models/test_covariates.py \
-		tests/forecasting/test_checkpoint.py tests/contract/test_models.py
+		tests/utils/test_precision.py tests/models/parts/test_regression.py \
+		tests/forecasting/training/test_checkpoint.py tests/contract/test_models.py
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
@@ -48,7 +48,7 @@ test-torch: $(INSTALLED)
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py \
-		tests/models/pretrained/test_zero.py
+		tests/models/pretrained/zero/test_port.py
 
 # Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.
 parity: $(INSTALLED)
@@ -59,7 +59,7 @@ parity: $(INSTALLED)
 
 # The presets of saved_models/ that are missing; PRESETS=name trains one anew.
 presets: $(INSTALLED)
-	$(BIN)/python tools/make_presets.py $(PRESETS)
+	$(BIN)/python -m tools.presets.make $(PRESETS)
 
 # What each runtime's forecasts differ by: the tests' own figures, in docs/runtimes.md.
 runtimes: $(INSTALLED)
@@ -69,7 +69,7 @@ runtimes: $(INSTALLED)
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)
-	$(BIN)/python tools/execute_notebooks.py
+	$(BIN)/python -m tools.site.execute_notebooks
 
 # The documentation, in site/: a dead link or a page outside of the navigation ends it.
 docs: $(INSTALLED)
@@ -77,12 +77,12 @@ docs: $(INSTALLED)
 
 # Contrast, texts of pictures, what is loaded from elsewhere, on a desk and on a phone: minutes.
 docs-accessibility: docs
-	$(BIN)/python tools/check_site.py
+	$(BIN)/python -m tools.checks.site
 
 # Each architecture's graph and a forecast of it, in docs/images/architectures: half an hour.
 pictures: $(INSTALLED)
-	KERAS_BACKEND=jax $(BIN)/python tools/docsite/draw_graphs.py
-	KERAS_BACKEND=jax $(BIN)/python tools/docsite/draw_forecasts.py
+	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_graphs
+	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_forecasts
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
@@ -98,7 +98,7 @@ release-check: $(INSTALLED)
 	rm -rf build dist
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
-	$(BIN)/python tools/check_wheel.py dist/*.whl
+	$(BIN)/python -m tools.checks.wheel dist/*.whl
 
 format: $(INSTALLED)
 	$(BIN)/ruff check --fix .

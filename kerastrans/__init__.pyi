@@ -1,4 +1,4 @@
-"""Written by tools/make_stubs.py from kerastrans/__init__.py."""
+"""Written by tools/checks/stubs.py from kerastrans/__init__.py."""
 
 from kerastrans import data as data
 from kerastrans import datasets as datasets

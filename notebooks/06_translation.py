@@ -133,8 +133,8 @@ pd.DataFrame(
 
 # %% [markdown]
 # Those it has learnt by heart. Honest is what it makes of sentences it has not seen. From 600 pairs
-# no one learns French; numbers, which follow rules, go better. `benchmarks/translation.py` measures
-# a larger model on more pairs.
+# no one learns French; numbers, which follow rules, go better.
+# `benchmarks/accuracy/translation.py` measures a larger model on more pairs.
 
 # %%
 for name, pairs in (("seen", train[:100]), ("unseen", unseen)):

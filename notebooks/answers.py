@@ -111,8 +111,8 @@ for name, score in (("dot product", lambda: queries @ keys.T), ("additive", addi
 
 # %% [markdown]
 # In a model that learns a copy task of 12 steps, additive attention ended at an error of 0.0056
-# where dot products had 0.0015, and took 1.1 times as long an epoch (`benchmarks/exercises.py`,
-# 15 epochs).
+# where dot products had 0.0015, and took 1.1 times as long an epoch
+# (`benchmarks/accuracy/exercises.py`, 15 epochs).
 #
 # **A valid length of 0** hides every key. A softmax over equal (large, negative) scores would be
 # uniform: the mean of all padding would be returned as if it were data. Zeros add nothing to the
@@ -189,7 +189,7 @@ kerastrans.plotting.attention_heatmaps(
 # **Without noise on the decoder's inputs** the training error falls further, for the value before
 # is the best hint there is; but later that value is the model's own. Noise needs a long training:
 # after 288 steps on New York's departures the model without it was ahead (6.2 against 9.7 flights,
-# `benchmarks/exercises.py`); trained to the end, the demo reaches 2.3 with it.
+# `benchmarks/accuracy/exercises.py`); trained to the end, the demo reaches 2.3 with it.
 # **The logarithm itself** leaves the range of the training years: the network was never shown such
 # values, and its forecast stays where it has been. The growth stays in range.
 # **NLinear** takes off the last value and maps 24 months to 12: on so short a series it is as good,
@@ -270,7 +270,8 @@ print(message.replace(str(folder), "FOLDER"))
 # %% [markdown]
 # ## The questions of the sources, measured
 #
-# `benchmarks/exercises.py` asks four more; the figures are in `benchmarks/results/exercises.json`.
+# `benchmarks/accuracy/exercises.py` asks four more; the figures are in
+# `benchmarks/results/exercises.json`.
 #
 # **Deeper stacks?** 600 sentence pairs, 60 epochs: with 1, 2, 4 and 6 blocks in each stack a
 # training step takes 11, 18, 33 and 45 ms, and the loss that is left is 0.060, 0.057, 0.062 and

@@ -7,6 +7,7 @@ import pytest
 
 import kerastrans
 from kerastrans import datasets, zoo
+from tools.checks import stubs
 
 ROOT = Path(__file__).parents[1]
 NAMES = [name for name in kerastrans.__all__ if not inspect.ismodule(getattr(kerastrans, name))]
@@ -23,14 +24,11 @@ FUNCTIONS = {
 SAMPLERS = ("BeamSampler", "GreedySampler", "RandomSampler")  # dataclasses: their fields are typed
 
 
-def test_the_package_is_typed_and_its_stubs_are_current(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "tools")
-    import make_stubs
-
+def test_the_package_is_typed_and_its_stubs_are_current():
     assert (ROOT / "kerastrans" / "py.typed").is_file()
-    stubs = make_stubs.stubs()
-    assert set(stubs) == set((ROOT / "kerastrans").rglob("*.pyi"))
-    for path, text in stubs.items():
+    made = stubs.stubs()
+    assert set(made) == set((ROOT / "kerastrans").rglob("*.pyi"))
+    for path, text in made.items():
         assert path.read_text() == text
 
 

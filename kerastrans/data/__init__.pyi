@@ -1,4 +1,4 @@
-"""Written by tools/make_stubs.py from kerastrans/data/__init__.py."""
+"""Written by tools/checks/stubs.py from kerastrans/data/__init__.py."""
 
 from kerastrans.data import array_windows as array_windows
 from kerastrans.data.array_windows import random_sequences as random_sequences, sliding_windows as sliding_windows, teacher_forcing_pairs as teacher_forcing_pairs, window_dataset as window_dataset

@@ -1,4 +1,4 @@
-"""Written by tools/make_stubs.py from kerastrans/evaluation/__init__.py."""
+"""Written by tools/checks/stubs.py from kerastrans/evaluation/__init__.py."""
 
 from kerastrans.evaluation import backtesting as backtesting
 from kerastrans.evaluation import baselines as baselines

@@ -1,4 +1,4 @@
-"""Written by tools/make_stubs.py from kerastrans/testing/__init__.py."""
+"""Written by tools/checks/stubs.py from kerastrans/testing/__init__.py."""
 
 from kerastrans.testing import examples as examples
 from kerastrans.testing.examples import example_inputs as example_inputs, example_windows as example_windows

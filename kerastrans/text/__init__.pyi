@@ -1,4 +1,4 @@
-"""Written by tools/make_stubs.py from kerastrans/text/__init__.py."""
+"""Written by tools/checks/stubs.py from kerastrans/text/__init__.py."""
 
 from kerastrans.text import metrics as metrics
 from kerastrans.text.metrics import TokenAccuracy as TokenAccuracy, bleu as bleu, corpus_bleu as corpus_bleu

@@ -12,7 +12,7 @@ from kerastrans import Forecaster, backtesting
 from kerastrans.cli import main as cli
 from kerastrans.cli.options import FIT, FORECASTER, LEVELS
 from kerastrans.cli.split import Series
-from kerastrans.cli.train import LESSON
+from kerastrans.cli.train import LESSON, next_folder
 from tests.conftest import assert_same_numbers
 
 from .conftest import SMALL
@@ -194,3 +194,8 @@ def test_the_lessons_transformer_is_trained_as_any_other(frame, series, tmp_path
     expected = steps * frame[-24:].std(ddof=0).to_numpy() + frame[-24:].mean().to_numpy()
     found = rows[LESSON].to_numpy().reshape(2, 6).T
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
+
+
+def test_demo_names_a_new_folder_each_time(tmp_path):
+    (tmp_path / "demo-1").mkdir()
+    assert next_folder(tmp_path, "demo") == tmp_path / "demo-2"

@@ -9,13 +9,13 @@ import keras
 import numpy as np
 import pytest
 
-from .conftest import FAMILIES, NAMES, build, forecast, walks
+from tests.helpers.architectures import FAMILIES, NAMES, build, forecast, walks
 
 RUNTIMES = {"jax": "JAX", "torch": "PyTorch"}
 SCRIPT = """
 import sys
 import numpy as np
-from tests.contract.conftest import build, forecast, walks
+from tests.helpers.architectures import build, forecast, walks
 
 arrays = np.load(sys.argv[1])
 forecasts = {}

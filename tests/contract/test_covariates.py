@@ -7,7 +7,7 @@ import pytest
 from kerastrans import zoo
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
-from tests.contract.conftest import CHANNELS, CONTEXT, HORIZON, SMALL, build
+from tests.helpers.architectures import CHANNELS, CONTEXT, HORIZON, SMALL, build
 
 # TFT and DeepAR are the slow ones, and have tests of their own.
 NATIVE = [name for name in zoo.names("future covariates") if name not in ("tft", "deepar")]

@@ -15,8 +15,7 @@ import kerastrans
 from kerastrans.data import StandardScaler
 from kerastrans.evaluation.windows import forecast_windows
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
-
-from .conftest import (
+from tests.helpers.architectures import (
     CHANNELS,
     CONTEXT,
     HORIZON,

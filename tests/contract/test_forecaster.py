@@ -4,9 +4,8 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.testing import check_forecaster
-
-from .conftest import NAMES, SMALL
-from .frames import HORIZON, make_data
+from tests.helpers.architectures import NAMES, SMALL
+from tests.helpers.contract_frames import HORIZON, make_data
 
 CONTEXT = 24
 

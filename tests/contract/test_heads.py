@@ -10,7 +10,7 @@ from keras import ops
 
 from kerastrans import Forecaster, heads, zoo
 from tests.conftest import to_numpy
-from tests.contract.conftest import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs
+from tests.helpers.architectures import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs
 
 WITH_HEAD = [
     name

@@ -5,8 +5,16 @@ import numpy as np
 import pytest
 
 from kerastrans.testing import check_model
-
-from .conftest import CHANNELS, CONTEXT, FAMILIES, HORIZON, NAMES, SMALL, TRAINED, build
+from tests.helpers.architectures import (
+    CHANNELS,
+    CONTEXT,
+    FAMILIES,
+    HORIZON,
+    NAMES,
+    SMALL,
+    TRAINED,
+    build,
+)
 
 SIZES = (12, 30, 2)
 ALWAYS = {"contract", "other sizes", "invalid sizes", "input names", "finite", "channels", "reload"}

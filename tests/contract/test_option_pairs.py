@@ -6,9 +6,8 @@ import pytest
 from kerastrans import Forecaster, heads
 from kerastrans.data import WindowScaler
 from kerastrans.testing import check_forecaster
-
-from .frames import HORIZON, make_data
-from .pairwise import pairwise
+from tests.helpers.contract_frames import HORIZON, make_data
+from tests.helpers.pairwise import pairwise
 
 HEADS = {
     "mae": lambda: heads.PointHead("mae"),

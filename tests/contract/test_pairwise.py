@@ -1,6 +1,6 @@
 import itertools
 
-from .pairwise import pairwise
+from tests.helpers.pairwise import pairwise
 
 OPTIONS = {"head": ("point", "normal"), "loss": (None, "mae"), "scaler": (1, 2, 3), "fill": (0, 1)}
 

@@ -5,11 +5,10 @@ import itertools
 import pytest
 
 from kerastrans import zoo
-
-from .conftest import CHANNELS as C
-from .conftest import CONTEXT as L
-from .conftest import HORIZON as H
-from .conftest import NAMES, SMALL, build
+from tests.helpers.architectures import CHANNELS as C
+from tests.helpers.architectures import CONTEXT as L
+from tests.helpers.architectures import HORIZON as H
+from tests.helpers.architectures import NAMES, SMALL, build
 
 
 def dense(inputs, outputs):

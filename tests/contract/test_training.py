@@ -7,7 +7,14 @@ import keras
 import numpy as np
 import pytest
 
-from .conftest import CONTEXT, HORIZON, TRAINED, build_shallow, example_inputs, walks
+from tests.helpers.architectures import (
+    CONTEXT,
+    HORIZON,
+    TRAINED,
+    build_shallow,
+    example_inputs,
+    walks,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.parametrize("name", TRAINED)]
 

@@ -6,7 +6,7 @@ import pytest
 
 from kerastrans.data.covariates import Column, Covariates
 from kerastrans.data.panel import read_panel
-from tests.data.test_panel import long_frame
+from tests.helpers.frames import long_frame
 
 
 def test_columns_survive_a_json_round_trip():

@@ -9,28 +9,7 @@ from hypothesis import strategies as st
 from kerastrans.data.panel import read_panel
 from kerastrans.data.panel_windows import Windows
 from kerastrans.data.window_index import training_cuts
-
-
-def long_frame(lengths, seed=0, freq="D", start="2024-01-01"):
-    """Series "s0", "s1" ... of these lengths, at levels 0, 100, 200 ..."""
-    rng = np.random.default_rng(seed)
-    return pd.concat(
-        [
-            pd.DataFrame(
-                {
-                    "unique_id": f"s{i}",
-                    "ds": pd.date_range(start, periods=length, freq=freq),
-                    "y": 100.0 * i + rng.normal(size=length),
-                }
-            )
-            for i, length in enumerate(lengths)
-        ],
-        ignore_index=True,
-    )
-
-
-def series_of(panel, i):
-    return panel.values[panel.begins[i] : panel.ends[i]]
+from tests.helpers.frames import long_frame, series_of
 
 
 @given(

@@ -12,7 +12,7 @@ from kerastrans.data.panel import read_panel
 from kerastrans.data.panel_windows import Windows
 from kerastrans.data.window_index import training_cuts
 from tests.conftest import to_numpy
-from tests.data.test_panel import long_frame, series_of
+from tests.helpers.frames import long_frame, series_of
 
 
 def windows(panel, context=6, steps=3, **options):

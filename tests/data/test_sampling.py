@@ -9,7 +9,7 @@ from kerastrans.data.sampling import Sampling, window_weights
 from kerastrans.forecasting.training.defaults import HeldOut
 from kerastrans.forecasting.training.windows import Examples
 from tests.conftest import to_numpy
-from tests.data.test_panel import long_frame
+from tests.helpers.frames import long_frame
 
 
 def drawn(sampling, frame, steps=300):

@@ -4,7 +4,7 @@ import pytest
 from kerastrans.data import WindowScaler
 from kerastrans.data.panel import read_panel
 from kerastrans.data.series_scales import series_scales
-from tests.data.test_panel import long_frame
+from tests.helpers.frames import long_frame
 
 
 @pytest.mark.parametrize("kind", ["standard", "mean_abs", "mase"])

@@ -19,7 +19,7 @@ SHORTER = {
 }
 # `fit` that chooses the model itself takes a small one for a short series.
 SHORT = {"docs/guide/choose-a-model.md": {r'load\("nyc_departures"\)': r"\g<0>.tail(1500)"}}
-ELSEWHERE = {"docs/pretrained.md"}  # tests/forecasting/test_pretrained.py: it needs a checkpoint
+ELSEWHERE = {"docs/pretrained.md"}  # needs a checkpoint: forecasting/presets/test_pretrained.py
 QUICK = {"docs/architectures/index.md", "docs/how/heads.md", "docs/how/windows.md"}
 
 

@@ -3,7 +3,6 @@
 import ast
 import importlib
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +13,9 @@ from kerastrans import zoo
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-sys.path.insert(0, str(ROOT / "tools"))
 
-docsite = pytest.importorskip("docsite.api", reason="the extra docs is not installed")
-from docsite import architectures, elsewhere, scripts  # noqa: E402
+pytest.importorskip("mkdocs", reason="the extra docs is not installed")
+from tools.site import api, architectures, elsewhere, scripts  # noqa: E402
 
 
 @pytest.mark.parametrize("name", zoo.names())
@@ -39,14 +37,14 @@ def test_architecture_page_includes_its_registry_entry():
     assert "*Transformer over patches.* Nie et al. (2023)." in page
     assert "| `num_blocks` | `3` | `2`, `3` |" in page
     assert "| etth1 | 336 to 96 | 0.37" in page  # of benchmarks/results/long_horizon.csv
-    assert "python benchmarks/long_horizon.py --models patchtst" in page
+    assert "python -m benchmarks.accuracy.long_horizon --models patchtst" in page
     paper = architectures.completed("architectures/informer.md", "# Informer\n\nText.\n")
     assert re.search(r"\| `d_model` \| `64` \|.*\| `512` \|", paper)
     assert "Not yet trained with the settings of the paper." in paper
 
 
 def test_every_public_name_is_in_the_reference():
-    written = {name for names in docsite.names().values() for name in names}
+    written = {name for names in api.names().values() for name in names}
     for module in kerastrans._HOMES:
         part = module.rpartition(".")[2]
         offered = getattr(importlib.import_module(f"kerastrans.{module}"), "__all__", ())

@@ -5,34 +5,7 @@ from scipy import stats
 from utilsforecast import losses
 
 from kerastrans import backtesting
-from kerastrans.evaluation.columns import interval_columns
-
-
-def example(seed=0, origins=6, steps=4, spread=1.0, bias=0.0, alias="nhits"):
-    rng = np.random.default_rng(seed)
-    rows = []
-    for name, level in (("a", 10.0), ("b", 1000.0)):
-        for origin in range(origins):
-            cutoff = pd.Timestamp("2024-01-01") + pd.Timedelta(days=2 * origin)
-            times = pd.date_range(cutoff, periods=steps + 1, freq="D")[1:]
-            y = level + rng.normal(size=steps)
-            mean = level + bias + 0.1 * rng.normal(size=steps)
-            frame = pd.DataFrame({"unique_id": name, "ds": times, "cutoff": cutoff, "y": y})
-            frame[alias] = mean
-            for share, z in ((80, 1.2816), (95, 1.96)):
-                low, high = interval_columns(alias, share)
-                frame[low], frame[high] = mean - z * spread, mean + z * spread
-            rows.append(frame)
-    return pd.concat(rows, ignore_index=True)
-
-
-def training_rows(seed=1, rows=50):
-    rng = np.random.default_rng(seed)
-    times = pd.date_range("2023-01-01", periods=rows, freq="D")
-    return pd.concat(
-        pd.DataFrame({"unique_id": name, "ds": times, "y": level * rng.normal(size=rows)})
-        for name, level in (("a", 1.0), ("b", 3.0))
-    )
+from tests.helpers.frames import example, training_rows
 
 
 @pytest.mark.parametrize("by", [None, "unique_id", "step", "cutoff"])

@@ -7,7 +7,7 @@ import pytest
 from kerastrans import backtesting
 from kerastrans.evaluation.relative import geometric_mean, log_mean, relative_errors
 from kerastrans.evaluation.significance import diebold_mariano, holm, time_blocks
-from tests.evaluation.test_backtesting import example, training_rows
+from tests.helpers.frames import example, training_rows
 
 
 def panel(errors, start="2024-01-01", step=1, horizon=1):

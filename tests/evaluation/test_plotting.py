@@ -13,7 +13,7 @@ from kerastrans.evaluation.plotting import (
     plot_variable_importances,
     positional_encoding,
 )
-from tests.evaluation.test_backtesting import example
+from tests.helpers.frames import example
 
 DATES = pd.date_range("2020-01-01", periods=15, freq="h")
 FRAME = pd.DataFrame(np.arange(30.0).reshape(15, 2), DATES, ["a", "b"])

@@ -6,7 +6,7 @@ import pytest
 from kerastrans import backtesting
 from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.report import write_report
-from tests.evaluation.test_backtesting import example, training_rows
+from tests.helpers.frames import example, training_rows
 
 
 def test_report_is_complete_and_loads_no_external_files(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 from kerastrans import heads, zoo
 from kerastrans.data import WindowScaler
 from kerastrans.export import export, export_litert, export_onnx
-from tests.export.runtimes import RUNTIMES, run_litert, run_onnx
+from tests.helpers.runtimes import RUNTIMES, run_litert, run_onnx
 
 pytestmark = pytest.mark.tensorflow
 FACTS = {"channels": ["a", "b"], "frequency": "h"}

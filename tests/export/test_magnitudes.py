@@ -6,7 +6,7 @@ import pytest
 from kerastrans import heads, zoo
 from kerastrans.data import WindowScaler
 from kerastrans.export import export
-from tests.export.runtimes import RUNTIMES
+from tests.helpers.runtimes import RUNTIMES
 
 pytestmark = pytest.mark.tensorflow
 SIZES = (1e-37, 1e-30, 1e-20, 1e-10, 1e-5, 1.0, 1e5, 1e10, 1e20, 1e30, 1e37)

@@ -11,24 +11,7 @@ from hypothesis import strategies as st
 
 from kerastrans import Forecaster, backtesting, datasets, zoo
 from kerastrans.heads import NormalHead, QuantileHead
-
-CONTEXT, HORIZON = 14, 7
-
-
-def series(name, length, seed=0, level=50.0):
-    rng = np.random.default_rng(seed)
-    times = pd.date_range("2024-01-01", periods=length, freq="D")
-    price = rng.uniform(size=length)
-    wave = np.sin(2 * np.pi * np.arange(length) / 7)
-    return pd.DataFrame(
-        {
-            "unique_id": name,
-            "ds": times,
-            "y": level * (1 + 0.3 * wave + 0.5 * price + 0.05 * rng.normal(size=length)),
-            "price": price,
-            "weather": rng.choice(["sun", "rain"], length),
-        }
-    )
+from tests.helpers.frames import CONTEXT, HORIZON, future_of, series, statics
 
 
 @pytest.fixture(scope="module")
@@ -58,25 +41,6 @@ def with_covariates(frame):
         optimizer=keras.optimizers.Adam(0.01),
     )
     return forecaster.fit(frame, static=statics(), epochs=30, verbose=0)
-
-
-def statics(names="abc"):
-    return pd.DataFrame({"unique_id": list(names), "kind": list("xyxyx")[: len(names)]})
-
-
-def future_of(frame, seed=9):
-    rng = np.random.default_rng(seed)
-    rows = [
-        pd.DataFrame(
-            {
-                "unique_id": name,
-                "ds": pd.date_range(part["ds"].max(), periods=HORIZON + 1, freq="D")[1:],
-                "price": rng.uniform(size=HORIZON),
-            }
-        )
-        for name, part in frame.groupby("unique_id")
-    ]
-    return pd.concat(rows, ignore_index=True)
 
 
 def test_it_forecasts_the_steps_behind_each_series(trained, frame):

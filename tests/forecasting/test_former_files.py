@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, zoo
-from tests.contract.conftest import forecast, walks
 from tests.helpers import releases
+from tests.helpers.architectures import forecast, walks
 
 FORECASTS = json.loads((releases.FOLDER / "presets_0.1.json").read_text())["presets"]
 VERSION_0_2 = releases.FOLDER / "0.2.0"

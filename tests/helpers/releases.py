@@ -15,7 +15,7 @@ import pandas as pd
 
 import kerastrans
 from kerastrans import Forecaster, zoo
-from tests.contract.conftest import build_shallow, forecast, moved, walks
+from tests.helpers.architectures import build_shallow, forecast, moved, walks
 
 FOLDER = Path(__file__).parents[1] / "fixtures"
 HORIZON = 7

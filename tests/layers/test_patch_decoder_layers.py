@@ -9,8 +9,7 @@ from kerastrans.layers import (
     PaddedNormalization,
 )
 from kerastrans.layers.attention.rotary import rotate
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 def test_rotary_embedding_keeps_norms_and_depends_only_on_distances():

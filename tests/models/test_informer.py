@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 @pytest.mark.parametrize("length", [8, 9])

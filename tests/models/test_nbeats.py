@@ -4,8 +4,7 @@ import keras
 import numpy as np
 
 from kerastrans import zoo
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 
 def build(**options):

@@ -6,8 +6,7 @@ import pytest
 
 from kerastrans import zoo
 from kerastrans.heads import NegativeBinomialHead, NormalHead
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 LENGTH, HORIZON = 12, 6
 RANDOM = np.random.default_rng(0)

@@ -74,7 +74,7 @@ def test_decoder_noise_acts_in_training_alone(small_inputs):
 
 @pytest.mark.slow
 def test_copy_task_is_learnt_autoregressively():
-    """A short form of benchmarks/copy_task.py: well below the variance of the data, which is 1."""
+    """A short form of benchmarks.accuracy.copy_task: well below the data's variance, which is 1."""
     sequences = random_sequences(2000, 3, 4, seed=0)
     model = build_transformer_model((3, 4), 16, 2, 64, 1, 1, 0.0, d_model=32)
     decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0, end_token=0.0)

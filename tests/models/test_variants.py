@@ -7,8 +7,7 @@ import pytest
 from kerastrans import zoo
 from kerastrans.layers import ChannelSegmentEmbedding, RecurrentCycle
 from kerastrans.testing import check_model
-
-from ..conftest import to_numpy
+from tests.conftest import to_numpy
 
 WINDOWS = np.random.default_rng(0).standard_normal((2, 24, 3)).astype("float32")
 

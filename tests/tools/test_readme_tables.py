@@ -5,25 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from tools.tables import readme
+
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def readme_tables(monkeypatch):
-    for folder in ("tools", "benchmarks"):
-        monkeypatch.syspath_prepend(ROOT / folder)
-    import readme_tables
-
-    return readme_tables
 
 
 @pytest.mark.parametrize(
     "page", ["README.md", "docs/benchmarks.md", "docs/guide/choose-a-model.md"]
 )
-def test_the_tables_are_those_of_the_results(page, readme_tables):
+def test_the_tables_are_those_of_the_results(page):
     text = (ROOT / page).read_text()
-    assert set(re.findall(r"<!-- (\w+) -->", text)) == set(readme_tables.tables()[page])
-    assert readme_tables.filled(page) == text
+    assert set(re.findall(r"<!-- (\w+) -->", text)) == set(readme.tables()[page])
+    assert readme.filled(page) == text
 
 
 def test_the_readme_is_short():

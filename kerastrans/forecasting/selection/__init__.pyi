@@ -1,4 +1,4 @@
-"""Written by tools/make_stubs.py from kerastrans/forecasting/selection/__init__.py."""
+"""Written by tools/checks/stubs.py from kerastrans/forecasting/selection/__init__.py."""
 
 from kerastrans.forecasting.selection import combination as combination
 from kerastrans.forecasting.selection.combination import combine as combine

@@ -9,8 +9,7 @@ from keras import layers, ops
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.checkpoint import assign, linear, read_checkpoint
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
-
-from .checkpoints import CHRONOS_BOLT, changed, random_tensors, write
+from tests.helpers.checkpoints import CHRONOS_BOLT, changed, random_tensors, write
 
 
 @pytest.fixture(scope="module")

@@ -11,14 +11,18 @@ from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
 from kerastrans.models.pretrained.chronos import v2_port as chronos_2
-
-from . import test_patchtst_fm, test_timesfm
-from .checkpoints import (
+from kerastrans.models.pretrained.patchtst_fm import port as patchtst_fm
+from kerastrans.models.pretrained.timesfm import port as timesfm
+from tests.helpers.checkpoints import (
     CHRONOS_2,
     CHRONOS_BOLT,
+    PATCHTST_FM,
+    TIMESFM,
     random_flowstate,
     random_fracast,
+    random_patchtst_fm,
     random_tensors,
+    random_timesfm,
     random_toto,
 )
 
@@ -37,12 +41,11 @@ def second():
 
 
 def times():
-    return test_timesfm.timesfm.load(test_timesfm.TRANSFORMERS, test_timesfm.weights())
+    return timesfm.load(TIMESFM, random_timesfm())
 
 
 def patches():
-    config = test_patchtst_fm.CONFIG
-    return test_patchtst_fm.patchtst_fm.load(config, test_patchtst_fm.weights(config))
+    return patchtst_fm.load(PATCHTST_FM, random_patchtst_fm(PATCHTST_FM))
 
 
 def zero():

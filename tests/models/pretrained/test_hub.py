@@ -10,9 +10,8 @@ from kerastrans.forecasting.presets.pretrained import SHIPPED
 from kerastrans.models.pretrained import hub
 from kerastrans.models.pretrained import licences as cards
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
-
-from ...loopback_hub import COMMIT, OLDER, running
-from .checkpoints import CHRONOS_BOLT, random_tensors, write
+from tests.helpers.checkpoints import CHRONOS_BOLT, random_tensors, write
+from tests.helpers.loopback_hub import COMMIT, OLDER, running
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
 

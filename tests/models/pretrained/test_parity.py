@@ -1,7 +1,8 @@
 """Every port computes what its reference computes, see `cases` for where that comes from.
 
-How a case is called is decided by the arrays that it has: `calls_<port>.call(model, inputs)`
-returns the outputs by name, and raises `LookupError` for arrays that it does not know.
+How a case is called is decided by the arrays that it has: `call(model, inputs)` of
+tests/helpers/calls/<port>.py returns the outputs by name, and raises `LookupError` for arrays that
+it does not know.
 """
 
 import importlib
@@ -12,7 +13,7 @@ import pytest
 
 from kerastrans.forecasting import presets
 from kerastrans.models import pretrained
-from tests.models.pretrained import cases
+from tests.helpers import cases
 
 # In units of each row's largest absolute value, by the name of the file of a port.
 TOLERANCE = {
@@ -54,7 +55,7 @@ def test_outputs_are_those_of_the_reference(folder, dtype):
     keras.config.set_dtype_policy(dtype)
     model = pretrained.load(SHIPPED.get(folder.name, folder))
     port = pretrained.port_of(model)
-    call = importlib.import_module(f"tests.models.pretrained.calls_{port}").call
+    call = importlib.import_module(f"tests.helpers.calls.{port}").call
     whole = TOLERANCE[dtype].get(port, DEFAULT[dtype])
     with_gaps = MISSING[dtype].get(port, whole)
     suffix = cases.IN_FLOAT64 if dtype == "float64" else ""

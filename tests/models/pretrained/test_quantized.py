@@ -6,8 +6,8 @@ from keras import ops
 
 from kerastrans.export import export_litert
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
+from tests.helpers.checkpoints import CHRONOS_BOLT, changed, random_tensors
 
-from .checkpoints import CHRONOS_BOLT, changed, random_tensors
 from .test_exports import run_litert
 
 pytestmark = [pytest.mark.slow, pytest.mark.tensorflow]

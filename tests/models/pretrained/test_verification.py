@@ -10,8 +10,7 @@ from kerastrans.cli.main import main
 from kerastrans.models import pretrained
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.verification import verify
-
-from .checkpoints import CHRONOS_BOLT, changed, random_tensors, write
+from tests.helpers.checkpoints import CHRONOS_BOLT, changed, random_tensors, write
 
 SERIES = [10 + np.sin(np.arange(30.0)), np.array([3.0, np.nan, 5.0, 4.0])]
 DECILES = [k / 10 for k in range(1, 10)]

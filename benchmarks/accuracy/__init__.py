@@ -1,0 +1,1 @@
+"""How good forecasts, intervals and translations are, beside published and naive ones."""

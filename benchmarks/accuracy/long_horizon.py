@@ -1,0 +1,204 @@
+"""Train architectures as their papers did, and measure them on the test split once.
+
+    python -m benchmarks.accuracy.long_horizon --models dlinear,patchtst --datasets etth1
+
+One row a run is added to results/long_horizon.csv; runs that stand there are not run again. The
+settings, with their sources, are in settings/<model>.toml; the protocol is in benchmarks/README.md.
+"""
+
+import argparse
+import math
+import time
+import tomllib
+from pathlib import Path
+
+import keras
+import numpy as np
+
+from benchmarks.common import HERE, RESULTS, append_row, keys_of, names
+from kerastrans import datasets, zoo
+from kerastrans.data import StandardScaler, chronological_split, window_dataset
+
+DATASETS = ("etth1", "etth2", "exchange_rate", "illness")
+KEY = ("model", "dataset", "horizon", "context_length", "seed")
+COLUMNS = (
+    *KEY,
+    "mse",
+    "mae",
+    "validation_mse",
+    "best_epoch",
+    "epochs",
+    "parameters",
+    "seconds",
+    "backend",
+    "keras",
+)
+SCHEDULES = {  # factor of the rate in an epoch, by a run's settings
+    "halve": lambda epoch, _: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
+    "decay": lambda epoch, settings: settings["decay"] ** max(0, epoch - 3),  # "type3"
+    "cosine": lambda epoch, settings: (1 + math.cos(math.pi * epoch / settings["epochs"])) / 2,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--models", type=names, required=True, help="comma-separated")
+    parser.add_argument("--datasets", type=names, default=DATASETS)
+    parser.add_argument(
+        "--horizons", type=_numbers, help="default: 96,192,336,720; illness: 24,36,48,60"
+    )
+    parser.add_argument("--context-length", type=int, help="in place of the paper's")
+    parser.add_argument("--seed", type=int, default=2021)
+    table = parser.add_mutually_exclusive_group()
+    table.add_argument("--output", type=Path, default=RESULTS / "long_horizon.csv")
+    table.add_argument(
+        "--settings",
+        help="train by this model's instead, without its hyperparameters, and add the rows to "
+        "results/long_horizon-SETTINGS.csv",
+    )
+    parser.add_argument("--verbose", type=int, default=0, help="as in model.fit")
+    options = parser.parse_args()
+    path = options.output
+    if options.settings:
+        path = RESULTS / f"long_horizon-{options.settings}.csv"
+
+    for dataset in options.datasets:
+        default = (24, 36, 48, 60) if dataset == "illness" else (96, 192, 336, 720)
+        for model in options.models:
+            for horizon in options.horizons or default:
+                settings = load_settings(options.settings or model, dataset, horizon)
+                if options.settings:
+                    settings["hyperparameters"] = {}
+                if options.context_length:
+                    settings["context_length"] = options.context_length
+                key = (model, dataset, horizon, settings["context_length"], options.seed)
+                run_once(path, key, settings, options.verbose)
+
+
+def run_once(path, key, settings, verbose=0):
+    """Run what does not stand in the table yet, and add its row."""
+    if tuple(map(str, key)) in done(path):
+        return
+    row = run(*key, settings, verbose)
+    append(path, row)
+    model, dataset, horizon, *_ = key
+    print(f"{model:18} {dataset:14} {horizon:4}  MSE {row['mse']}  MAE {row['mae']}", flush=True)
+
+
+def load_settings(model, dataset, horizon):
+    """Settings of a run: those of the file, of its dataset, of its horizon, each over the last."""
+    zoo.info(model)
+    path = HERE / "settings" / f"{model}.toml"
+    if not path.is_file():
+        raise SystemExit(f"no settings for {model!r}: write {path.name}, with its source.")
+    table = tomllib.loads(path.read_text())
+    settings = {"hyperparameters": {}}
+    for layer in (table, table.get(dataset, {}), table.get(dataset, {}).get(str(horizon), {})):
+        values = {name: value for name, value in layer.items() if not isinstance(value, dict)}
+        settings |= values
+        settings["hyperparameters"] |= layer.get("hyperparameters", {})
+    return settings
+
+
+def run(model_name, dataset, horizon, context_length, seed, settings, verbose=0):
+    """Train, choose the epoch on validation, test once: a row of the table."""
+    train, validation, test = load_parts(
+        model_name, dataset, horizon, context_length, settings, seed
+    )
+    keras.utils.set_random_seed(seed)
+    num_channels = datasets.info(dataset).channels
+    model = zoo.build(
+        model_name, context_length, horizon, num_channels, **settings["hyperparameters"]
+    )
+    start = time.perf_counter()
+    losses = fit(model, train, validation, settings, verbose)
+    seconds = time.perf_counter() - start
+    mse, mae = test_errors(model, test)
+    return {
+        "model": model_name,
+        "dataset": dataset,
+        "horizon": horizon,
+        "context_length": context_length,
+        "seed": seed,
+        "mse": f"{mse:.4f}",
+        "mae": f"{mae:.4f}",
+        "validation_mse": f"{min(losses):.4f}" if losses else "",
+        "best_epoch": int(np.argmin(losses)) + 1 if losses else 0,
+        "epochs": len(losses),
+        "parameters": model.count_params(),
+        "seconds": f"{seconds:.1f}",
+        "backend": keras.backend.backend(),
+        "keras": keras.__version__,
+    }
+
+
+def load_parts(model_name, dataset, horizon, context_length, settings, seed):
+    """Training, validation and test windows, standardised by the training rows."""
+    known = datasets.info(dataset)
+    values = datasets.load(dataset).to_numpy()
+    parts = chronological_split(values, known.splits, context_length)
+    scaler = StandardScaler.fit(parts[0])
+    rows, validation_rows = len(parts[0]), len(parts[1]) - context_length
+    firsts = (0, rows - context_length, rows + validation_rows - context_length)
+    positions = "position" in zoo.info(model_name).inputs
+    return [
+        window_dataset(
+            scaler.transform(part),
+            context_length,
+            horizon,
+            batch_size=settings["batch_size"],
+            shuffle=i == 0,
+            seed=seed,
+            first_position=first if positions else None,
+        )
+        for i, (part, first) in enumerate(zip(parts, firsts, strict=True))
+    ]
+
+
+def fit(model, train, validation, settings, verbose=0):
+    """Train as the settings say; returns the validation loss of each epoch."""
+    if not model.trainable_weights:
+        return []
+    rate, schedule = settings["learning_rate"], SCHEDULES[settings["schedule"]]
+    model.compile(keras.optimizers.Adam(rate, epsilon=1e-8), "mse")
+    history = model.fit(
+        train,
+        validation_data=validation,
+        epochs=settings["epochs"],
+        shuffle=False,  # the dataset does
+        verbose=verbose,
+        callbacks=[
+            keras.callbacks.LearningRateScheduler(lambda epoch: rate * schedule(epoch, settings)),
+            keras.callbacks.EarlyStopping(patience=settings["patience"], restore_best_weights=True),
+        ],
+    )
+    return history.history["val_loss"]
+
+
+def test_errors(model, test):
+    """MSE and MAE over all windows, steps and channels, in standardised units."""
+    squared, absolute, count = 0.0, 0.0, 0
+    for inputs, targets in test:
+        errors = np.asarray(model.predict_on_batch(inputs), "float64") - np.asarray(targets)
+        squared += np.square(errors).sum()
+        absolute += np.abs(errors).sum()
+        count += errors.size
+    return squared / count, absolute / count
+
+
+def done(path):
+    """Keys of the runs in the table."""
+    return keys_of(path, KEY)
+
+
+def append(path, row):
+    """Add a run to the table."""
+    append_row(path, COLUMNS, row, line_end="\n")
+
+
+def _numbers(text):
+    return tuple(map(int, text.split(",")))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,83 @@
+"""Our figures beside the published ones: results/long_horizon.csv and published.csv as a table.
+
+python -m benchmarks.accuracy.long_horizon_report              # writes results/long_horizon.md
+"""
+
+import pandas as pd
+
+from benchmarks.common import HERE, RESULTS, markdown
+
+KEY = ["model", "dataset", "horizon", "context_length"]
+
+
+def main():
+    ours = pd.read_csv(RESULTS / "long_horizon.csv")
+    published = pd.read_csv(HERE / "published.csv")
+    text = report(ours, published)
+    (RESULTS / "long_horizon.md").write_text(text)
+    print(text)
+
+
+def report(ours, published):
+    """Markdown: the mean over the horizons of each model, then every run."""
+    table = compare(ours, published)
+    means = summarise(table, ours)
+    return (
+        "# Long horizons: ours and the published figures\n\n"
+        "MSE and MAE of standardised values over the whole test split; ratio = ours / published "
+        "MSE. Written by `benchmarks/accuracy/long_horizon_report.py`.\n\n"
+        "## Mean over the horizons\n\n"
+        "sd is the standard deviation over the seeds of the mean over the horizons; without it "
+        "there is one seed.\n\n"
+        f"{markdown(means)}\n\n"
+        "## Every run\n\n"
+        f"{markdown(table.drop(columns='source'))}\n\n"
+        "## Sources of the published figures\n\n"
+        + "".join(
+            f"- {model}, {dataset}, context {context}: {source}.\n"
+            for (model, dataset, context, source), _ in table.dropna(subset="source").groupby(
+                ["model", "dataset", "context_length", "source"], sort=False
+            )
+        )
+    )
+
+
+def compare(ours, published):
+    """One row a run: our errors (mean over seeds), the published ones where there are any."""
+    runs = ours.groupby(KEY, sort=False, as_index=False)[["mse", "mae"]].mean()
+    published = published.rename(columns={"mse": "published_mse", "mae": "published_mae"})
+    table = runs.merge(published, on=KEY, how="left")
+    table["ratio"] = table["mse"] / table["published_mse"]
+    return table[[*KEY, "mse", "published_mse", "ratio", "mae", "published_mae", "source"]]
+
+
+def summarise(table, ours):
+    """One row for each model, dataset and context: mean MSE over the horizons, worst ratio.
+
+    Only horizons with a published figure count where there is any; without one the model stands
+    with its own mean alone. `seeds` and `sd` are of the seeds that have all these horizons.
+    """
+    rows = []
+    for key, runs in table.groupby(["model", "dataset", "context_length"], sort=False):
+        known = runs.dropna(subset="published_mse")
+        counted = known if len(known) else runs
+        mean, published = counted["mse"].mean(), known["published_mse"].mean()
+        runs = counted[KEY].merge(ours, on=KEY)
+        by_seed = runs.pivot_table("mse", "seed", "horizon").dropna().mean(axis=1)
+        rows.append(
+            dict(zip(("model", "dataset", "context_length"), key, strict=True))
+            | {
+                "horizons": len(counted),
+                "seeds": len(by_seed),
+                "mse": mean,
+                "sd": by_seed.std(),
+                "published_mse": published,
+                "ratio": mean / published,
+                "worst_ratio": known["ratio"].max(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How much several processes and a service under load do."""

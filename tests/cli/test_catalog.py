@@ -1,0 +1,43 @@
+"""`zoo`, `datasets`, `presets`: what is listed, described and saved."""
+
+import pandas as pd
+import pytest
+
+from kerastrans import datasets, presets, zoo
+from kerastrans.cli import main as cli
+
+pytestmark = pytest.mark.tensorflow
+
+
+def test_architectures_are_listed_and_described(capsys, refuse):
+    assert cli.main(["zoo"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == zoo.names()
+    assert "PatchTST (Nie et al., 2023)" in next(line for line in listed if "patchtst" in line)
+    assert cli.main(["zoo", "--tag=linear"]) == 0
+    assert "dlinear" in capsys.readouterr().out
+    assert cli.main(["zoo", "dlinear", "--prediction-length=720"]) == 0
+    described = capsys.readouterr().out
+    assert "weights: 139,680 for 96 -> 720 steps of 7 channels" in described
+    assert "moving_average=25" in described
+    assert "did you mean 'dlinear'" in refuse("zoo", "dlinaer")
+
+
+@pytest.mark.parametrize("size", [10**12, 10**15])
+@pytest.mark.parametrize("option", ["context-length", "num-channels"])
+def test_absurd_sizes_are_refused(option, size, refuse):
+    line = refuse("zoo", "patchtst", f"--{option}={size}")
+    assert f"{option.replace('-', '_')}={size}" in line
+
+
+def test_datasets_and_presets_are_listed_and_saved(capsys, tmp_path, refuse):
+    assert cli.main(["datasets"]) == 0
+    listed = capsys.readouterr().out
+    assert [line.split()[0] for line in listed.splitlines()] == datasets.names()
+    path = tmp_path / "air.csv"
+    assert cli.main(["datasets", "air_passengers", f"--output={path}"]) == 0
+    assert pd.read_csv(path).shape == (144, 2)
+    assert cli.main(["presets"]) == 0
+    listed = capsys.readouterr().out.splitlines()[1:]
+    assert [line.split()[0] for line in listed] == presets.names()
+    assert "exists" in refuse("datasets", "air_passengers", "--output", path)

@@ -1,0 +1,315 @@
+import json
+import re
+import shutil
+from pathlib import Path
+
+import keras
+import numpy as np
+import pandas as pd
+import pytest
+
+import kerastrans
+from kerastrans import Forecaster
+from kerastrans.export.savedmodel import run_savedmodel
+from kerastrans.forecasting.training.fine_tuning import (
+    head_layers,
+    merge_adapters,
+    prepare_for_fine_tuning,
+)
+from kerastrans.models import pretrained
+from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
+from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
+from kerastrans.models.pretrained.chronos import v2_port as chronos_2
+from kerastrans.utils.keras_internals import all_layers
+from tests.helpers.checkpoints import (
+    CHRONOS_2,
+    CHRONOS_BOLT,
+    changed,
+    random_tensors,
+    write,
+)
+
+STEPS = 5
+BOLT = changed(CHRONOS_BOLT, num_layers=1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    layout = chronos_bolt.build_network(BOLT)[1]
+    path = tmp_path_factory.mktemp("checkpoints") / "tiny-bolt"
+    path.mkdir()
+    return write(path, BOLT, random_tensors(layout))
+
+
+def long_frame(freq="h", lengths=(60, 9)):
+    parts = []
+    for name, length in zip("ab", lengths, strict=True):
+        times = pd.date_range("2024-01-01", periods=length, freq=freq)
+        values = 10 + np.sin(np.arange(length)) + (name == "b")
+        parts.append(pd.DataFrame({"unique_id": name, "ds": times, "y": values}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def wide_frame(length=60):
+    times = pd.date_range("2024-01-01", periods=length, freq="D")
+    steps = np.arange(length)
+    return pd.DataFrame({"y": 10 + np.sin(steps), "z": 5 + steps % 7}, times)
+
+
+def dense(model):
+    return [layer for layer in all_layers(model) if isinstance(layer, keras.layers.Dense)]
+
+
+def weights(model):
+    return [weight.copy() for weight in model.get_weights()]
+
+
+def test_it_forecasts_at_once_what_the_arrays_give(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS)
+    frame = long_frame()
+    found = forecaster.predict(frame, levels=[80])
+    series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
+    expected = pretrained.load(folder).forecast(series, STEPS, [0.1, 0.5, 0.9])
+    quantiles = np.concatenate([x["quantiles"][0] for x in expected])
+    assert forecaster.context_length == 40  # as many as the model reads
+    assert forecaster.alias == "tiny-bolt"
+    quantiles[:, [0, 2]] = np.sort(quantiles[:, [0, 2]])  # as rows have them
+    columns = ["tiny-bolt-lo-80", "tiny-bolt", "tiny-bolt-hi-80"]
+    np.testing.assert_allclose(found[columns], quantiles, rtol=1e-4, atol=1e-4)
+
+
+def test_each_frame_has_a_frequency_of_its_own(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS)
+    for freq in ("h", "D", "MS"):
+        frame = long_frame(freq)
+        last = frame["ds"][frame["unique_id"] == "a"].max()
+        expected = pd.date_range(last, periods=STEPS + 1, freq=freq)[1:]
+        assert forecaster.predict(frame)["ds"][:STEPS].tolist() == expected.tolist()
+
+
+def test_a_frequency_that_the_time_stamps_do_not_tell_is_given(folder, tmp_path):
+    frame = long_frame("MS", lengths=(2, 1))
+    with pytest.raises(ValueError, match="cannot tell the frequency"):
+        kerastrans.from_pretrained(folder, STEPS).predict(frame)
+    forecaster = kerastrans.from_pretrained(folder, STEPS, freq="MS")
+    forecaster.save(tmp_path / "saved")
+    for each in (forecaster, Forecaster.load(tmp_path / "saved"), forecaster.clone()):
+        assert each.predict(frame)["ds"].dt.month.tolist() == [3, 4, 5, 6, 7, 2, 3, 4, 5, 6]
+    with pytest.raises(ValueError, match="freq must be a pandas frequency"):
+        kerastrans.from_pretrained(folder, STEPS, freq="monthly")
+
+
+def test_columns_of_a_wide_frame_are_series_of_their_own(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS)
+    wide = wide_frame()
+    parts = [forecaster.predict(wide[[name]]) for name in wide]
+    expected = pd.concat(parts, ignore_index=True)
+    pd.testing.assert_frame_equal(forecaster.predict(wide), expected, rtol=1e-4)
+    backtest = forecaster.backtest(wide, windows=2)
+    assert backtest["unique_id"].value_counts().to_dict() == {"y": 2 * STEPS, "z": 2 * STEPS}
+    forecaster.calibrate(wide, windows=4, levels=[80])
+    assert forecaster.fitted.intervals is not None
+
+
+def test_a_forecaster_trained_on_long_frames_takes_wide_ones():
+    forecaster = Forecaster("nlinear", 12, STEPS).fit(long_frame("D"), epochs=1, verbose=0)
+    wide = wide_frame()
+    pairs = [(name, forecaster.predict(wide[[name]])) for name in wide]
+    found = forecaster.predict(wide)
+    for name, expected in pairs:
+        rows = found[found["unique_id"] == name].reset_index(drop=True)
+        pd.testing.assert_frame_equal(rows, expected, rtol=1e-4)
+
+
+def test_save_load_clone_and_metadata_without_a_clock(folder, tmp_path):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="head")
+    forecaster.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    frame = long_frame()
+    expected = forecaster.predict(frame)
+    pd.testing.assert_frame_equal(loaded.predict(frame), expected)
+    pd.testing.assert_frame_equal(forecaster.clone().predict(frame), expected)
+    assert loaded.fitted.clock is None
+    assert loaded.fitted.trainable == "head"
+    assert loaded.card == forecaster.card
+    assert loaded.metadata["frequency"] is None
+    assert json.dumps(loaded.metadata)
+    assert "tiny-bolt" in repr(loaded)
+
+
+@pytest.mark.slow
+def test_after_fit_the_clock_is_that_of_the_data(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
+    forecaster.fit(wide_frame(), epochs=1, verbose=0)
+    assert set(forecaster.fitted.trained) == {"y", "z"}
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
+    forecaster.fit(long_frame("h"), epochs=1, verbose=0)
+    assert forecaster.fitted.freq == "h"
+    forecaster.fit(long_frame("h"), epochs=1, verbose=0)
+    with pytest.raises(ValueError, match="trained on frequency 'h', freq='D' is another"):
+        forecaster.fit(long_frame("h"), freq="D", epochs=1)
+    with pytest.raises(ValueError, match="read the published ones again"):
+        forecaster.clone()
+
+
+@pytest.mark.slow
+def test_a_backtest_with_refit_begins_with_the_published_weights(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
+    before = weights(forecaster.model)
+    rows = forecaster.backtest(wide_frame(), windows=1, refit=True, epochs=1, verbose=0)
+    np.testing.assert_equal(weights(forecaster.model), before)
+    expected = kerastrans.from_pretrained(folder, STEPS, 16)
+    expected = expected.fit(wide_frame()[:-STEPS], epochs=1, verbose=0).predict(wide_frame(55))
+    np.testing.assert_allclose(rows["tiny-bolt"], expected["tiny-bolt"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("trainable", ["all", "lora", "head"])
+def test_the_card_counts_what_is_trained(folder, trainable):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable=trainable, lora_rank=2)
+    copy = prepare_for_fine_tuning(forecaster.fitted)
+    counted = sum(np.prod(weight.shape) for weight in copy.trainable_weights)
+    assert forecaster.card["trainable_parameters"] == counted
+    assert forecaster.card["parameters"] == forecaster.model.count_params()
+    assert (counted == forecaster.card["parameters"]) == (trainable == "all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trainable", ["all", "lora", "head"])
+def test_fine_tuning_trains_what_it_is_told_to(folder, trainable, tmp_path):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable=trainable, lora_rank=2)
+    before, frame = weights(forecaster.model), long_frame()
+    forecaster.fit(frame, epochs=1, batch_size=16, verbose=0)
+    after = weights(forecaster.model)
+    differ = sum(not np.array_equal(*pair) for pair in zip(before, after, strict=True))
+    num_head = sum(len(layer.weights) for layer in head_layers(forecaster.model))
+    # Of the decoder's start, which attends to itself alone, queries, keys and bias do nothing.
+    expected = {"all": len(before) - 3, "lora": len(dense(forecaster.model)) - 2, "head": num_head}
+    assert differ == expected[trainable]
+    forecaster.save(tmp_path / "tuned")
+    loaded = Forecaster.load(tmp_path / "tuned")
+    pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
+    loaded.fit(frame, epochs=1, verbose=0)  # adapters that were added to the weights are made anew
+    again = weights(loaded.model)
+    assert sum(not np.array_equal(*pair) for pair in zip(after, again, strict=True)) == differ
+
+
+@pytest.mark.slow
+def test_the_loss_falls(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
+    forecaster.fit(long_frame(), epochs=8, verbose=0)
+    losses = forecaster.history.history["loss"]
+    assert losses[-1] < losses[0]
+
+
+def test_adapters_are_added_to_the_weights(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
+    adapted = prepare_for_fine_tuning(forecaster.fitted)
+    rng = np.random.default_rng(0)
+    for layer in dense(adapted):
+        layer.lora_kernel_b.assign(rng.normal(0, 0.1, layer.lora_kernel_b.shape))
+    merged = merge_adapters(forecaster.fitted, adapted)
+    history = rng.normal(size=(3, 16, 1)).astype("float32")
+    found, expected, before = (
+        keras.ops.convert_to_numpy(model(history)) for model in (merged, adapted, forecaster.model)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    assert np.abs(found - before).max() > 1e-2
+    assert len(merged.weights) == len(forecaster.model.weights)
+    assert len(merged.trainable_weights) == len(merged.weights)
+
+
+def test_adapters_that_are_not_trained_change_nothing(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
+    copy = prepare_for_fine_tuning(forecaster.fitted)
+    merged = merge_adapters(forecaster.fitted, copy)
+    np.testing.assert_equal(weights(merged), weights(forecaster.model))
+
+
+@pytest.mark.slow
+def test_the_optimizer_is_gentle_or_the_one_that_is_given(folder):
+    forecaster = kerastrans.from_pretrained(folder, STEPS)
+    optimizer = forecaster.config.optimizer
+    assert (float(optimizer.learning_rate), optimizer.clipnorm) == (pytest.approx(1e-4), 1.0)
+    forecaster = kerastrans.from_pretrained(folder, STEPS, optimizer=keras.optimizers.SGD(0.5))
+    forecaster.fit(long_frame(), epochs=1, steps_per_epoch=1, verbose=0)
+    assert type(forecaster.model.optimizer).__name__ == "SGD"
+
+
+def test_chronos_2_forecasts_too(tmp_path):
+    own, core = chronos_2_network.read_own(CHRONOS_2), chronos_2_network.read_core(CHRONOS_2)
+    tensors = random_tensors(chronos_2_network.build_network(core, own)[1])
+    folder = write(tmp_path, CHRONOS_2, tensors)
+    forecaster = kerastrans.from_pretrained(folder, STEPS, trainable="head", alias="second")
+    frame = long_frame()
+    series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
+    expected = np.concatenate(
+        [x["mean"][0] for x in chronos_2.load(CHRONOS_2, tensors).forecast(series, STEPS)]
+    )
+    np.testing.assert_allclose(forecaster.predict(frame)["second"], expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_an_export_forecasts_the_same(folder, tmp_path):
+    forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
+    forecaster.export(tmp_path / "model")
+    history = np.random.default_rng(0).normal(5, 2, (2, 16, 1)).astype("float32")
+    history[0, :3] = np.nan
+    expected = forecaster.forecast_histories({"history": history})["forecast"]
+    np.testing.assert_allclose(
+        run_savedmodel(tmp_path / "model", history), expected, rtol=1e-4, atol=1e-4
+    )
+
+
+def test_a_forecaster_with_a_future_covariate_takes_wide_frames():
+    times = pd.date_range("2024-01-01", periods=60, freq="D")
+    frame = wide_frame(60).assign(price=np.arange(60) % 3)
+    long = frame.rename_axis("ds").reset_index().assign(unique_id="y")
+    forecaster = Forecaster("nlinear", 12, STEPS, future=["price"])
+    forecaster.fit(long[["unique_id", "ds", "y", "price"]], epochs=1, verbose=0)
+    ahead = pd.date_range(times[-1], periods=STEPS + 1, freq="D")[1:]
+    future = pd.DataFrame({"price": np.ones(STEPS)}, ahead)
+    found = forecaster.predict(frame, future=future)
+    expected = forecaster.predict(frame[["z", "price"]], future=future)
+    rows = found[found["unique_id"] == "z"].reset_index(drop=True)
+    assert found["unique_id"].unique().tolist() == ["y", "z"]
+    pd.testing.assert_frame_equal(rows, expected, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_the_guide_runs(folder, tmp_path, monkeypatch):
+    guide = (Path(__file__).parents[3] / "docs" / "pretrained.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    assert len(blocks) == 6
+    shutil.copytree(folder, tmp_path / "chronos-bolt-small")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["forecaster"].fitted.trainable == "lora"
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "message"),
+    [
+        ({"context_length": 41}, "context_length must be at most the longest that it reads=40"),
+        ({"context_length": 0}, "context_length"),
+        ({"trainable": "some"}, "trainable must be one of 'all', 'lora', 'head', got 'some'"),
+        ({"lora_rank": 0}, "lora_rank"),
+        ({"scaler": "mase"}, "takes no 'scaler': the published model decides it"),
+        ({"calendar": True}, "takes no 'calendar': the published model decides it"),
+    ],
+)
+def test_what_cannot_be_is_refused(folder, kwargs, message):
+    with pytest.raises(ValueError, match=message):
+        kerastrans.from_pretrained(folder, STEPS, **kwargs)
+
+
+def test_what_comes_with_the_package_forecasts_by_its_name(capsys):
+    frame = kerastrans.datasets.load("air_passengers")
+    forecaster = kerastrans.from_pretrained("fracast_0", 12)
+    assert "fracast_0: licence Apache-2.0; 85,001 parameters" in capsys.readouterr().out
+    rows = forecaster.backtest(frame, windows=4)
+    errors = (rows["fracast_0"] - rows["y"]).abs() / rows["y"]
+    assert errors.mean() < 0.15  # the season before is 11 % off
+    assert rows["fracast_0-lo-80"].lt(rows["fracast_0-hi-80"]).all()

@@ -1,0 +1,167 @@
+"""Several trained forecasters as one."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kerastrans
+from kerastrans import Forecaster
+from kerastrans.data import WindowScaler
+from tests.helpers.frames import long_frame
+from tests.helpers.runtimes import RUNTIMES
+
+FRAME = long_frame([40, 30, 9]).assign(y=lambda x: 100 + 5 * x["y"], price=lambda x: x.index % 3)
+OPTIONS = (
+    {"context_length": 6, "loss": "smape", "scaler": "mean_abs"},
+    {"context_length": 12, "loss": "mape", "scaler": "mean_abs"},
+    {"context_length": 9, "loss": "mase", "scaler": WindowScaler("mase", 2)},
+)
+
+
+def trained(name="nlinear", epochs=0, **options):
+    """By default with the weights that it begins with."""
+    options = {"prediction_length": 3, **options}
+    return Forecaster(name, **options).fit(FRAME, epochs=epochs, verbose=0)
+
+
+@pytest.fixture(scope="module")
+def points():
+    return [trained(head="point", seed=i, **options) for i, options in enumerate(OPTIONS)]
+
+
+@pytest.fixture(scope="module")
+def quantiles():
+    return [trained(context_length=n) for n in (6, 12)]
+
+
+@pytest.mark.parametrize(("how", "function"), [("median", np.median), ("mean", np.mean)])
+def test_it_forecasts_the_median_or_the_mean_of_its_members(points, how, function):
+    combined = kerastrans.combine(points, how)
+    alone = [x.predict(FRAME)["nlinear"] for x in points]
+    found = combined.predict(FRAME)["ensemble"]
+    np.testing.assert_allclose(found, function(alone, axis=0), rtol=1e-5)
+    assert combined.context_length == 12
+
+
+def test_quantiles_are_combined_level_by_level_and_do_not_cross(quantiles):
+    columns = ["nlinear-lo-95", "nlinear-lo-80", "nlinear", "nlinear-hi-80", "nlinear-hi-95"]
+    alone = [x.predict(FRAME)[columns].to_numpy() for x in (*quantiles, quantiles[0])]
+    combined = kerastrans.combine([*quantiles, quantiles[0]], alias="nlinear")
+    found = combined.predict(FRAME)[columns].to_numpy()
+    np.testing.assert_allclose(found, np.median(alone, axis=0), rtol=1e-4)
+    assert (np.diff(found, axis=1) >= 0).all()
+
+
+def test_it_is_a_forecaster_that_saves_and_knows_what_trained(points, tmp_path):
+    combined = kerastrans.combine([*points, trained(epochs=1, head="point", context_length=3)])
+    rows = combined.predict(FRAME)
+    combined.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.predict(FRAME), rows)
+    with pytest.warns(UserWarning, match="trained"):
+        loaded.backtest(FRAME, windows=1)
+    assert combined.clone().fitted is None
+
+
+@pytest.mark.slow
+def test_it_is_calibrated_and_trained_further_and_its_members_stay(points):
+    alone = points[0].predict(FRAME)
+    combined = kerastrans.combine(points).calibrate(FRAME, windows=5, levels=[80])
+    assert "ensemble-lo-80" in combined.predict(FRAME)
+    before = combined.predict(FRAME)["ensemble"]
+    after = combined.fit(FRAME, epochs=1, verbose=0).predict(FRAME)
+    assert (np.abs(after["ensemble"] - before) > 0).any()
+    assert "ensemble-lo-80" not in after
+    pd.testing.assert_frame_equal(points[0].predict(FRAME), alone)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_it_leaves_as_one_file(points, tmp_path, runtime):
+    combined = kerastrans.combine(points)
+    suffix, run = RUNTIMES[runtime]
+    combined.export(tmp_path / f"exported{suffix}")
+    history = np.full((1, 12, 1), np.nan, "float32")
+    history[0, -9:, 0] = FRAME["y"].to_numpy()[-9:]
+    found = run(tmp_path / f"exported{suffix}", history)["forecast"]
+    expected = combined.predict(FRAME).query("unique_id == 's2'")["ensemble"]
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-4)
+
+
+def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
+    future = FRAME.groupby("unique_id").tail(3).drop(columns="y")
+    future["ds"] += pd.Timedelta(days=3)
+    members = [
+        trained(context_length=6, future=["price"]),
+        trained(context_length=8, future=["price"], calendar=True),
+        trained(context_length=9),
+    ]
+    combined = kerastrans.combine(members, "mean", alias="nlinear")
+    alone = [x.predict(FRAME, future=future)["nlinear"] for x in members]
+    found = combined.predict(FRAME, future=future)["nlinear"]
+    np.testing.assert_allclose(found, np.mean(alone, axis=0), rtol=1e-4)
+    with pytest.raises(ValueError, match="that take future covariates must take the same ones"):
+        kerastrans.combine([members[0], trained(context_length=6, calendar=True)])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"prediction_length": 2},
+            r"forecasters\[1\] \(nlinear\) has prediction_length 2, the fir",
+        ),
+        ({"head": "point"}, "has quantile levels None, the first one has"),
+        ({"head": "normal"}, "has a NormalHead: what is combined are points or quantiles"),
+        ({"name": "cyclenet", "cycle_length": 7}, r"its model takes \['position'\]"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(quantiles, change, message):
+    other = trained(**{"context_length": 6, **change})
+    with pytest.raises(ValueError, match=message.replace("(nlinear)", ".*")) as error:
+        kerastrans.combine([quantiles[0], other])
+    assert "\n" not in str(error.value)
+
+
+def test_nothing_and_what_is_not_trained_are_refused(quantiles):
+    for none in ([], quantiles[0]):
+        with pytest.raises(ValueError, match="forecasters must be a list of trained ones, got"):
+            kerastrans.combine(none)
+    with pytest.raises(ValueError, match=r"forecasters\[0\] must be a Forecaster, got 'nhits'"):
+        kerastrans.combine(["nhits"])
+    with pytest.raises(RuntimeError, match="not trained"):
+        kerastrans.combine([Forecaster("nlinear", 6, 3)])
+    with pytest.raises(ValueError, match="how must be one of 'median', 'mean', got 'mode'"):
+        kerastrans.combine(quantiles, "mode")
+
+
+def odd_series():
+    """Series that float32 or a single window would judge wrongly."""
+    rng = np.random.default_rng(0)
+    steps = np.arange(90)
+    live = 10 + 3 * np.sin(2 * np.pi * steps / 7) + rng.normal(0, 0.5, 90)
+    stuck = np.where(steps < 50, live, live[50])
+    burst = np.where(steps % 45 < 3, 20.0, 0.0)
+    values = {"live": live, "stuck": stuck, "burst": burst, "flat": np.full(90, 7.5)}
+    values |= {f"level {level:.0e}": level + live for level in (1e6, 1e7, 1e8, 1e9)}
+    values |= {"small": 1e-8 * live, "large": 1e12 * live}
+    dates = pd.date_range("2024-01-01", periods=90)
+    frames = [pd.DataFrame({"unique_id": x, "ds": dates, "y": y}) for x, y in values.items()]
+    return pd.concat(frames, ignore_index=True)
+
+
+@pytest.mark.parametrize("how", ["mean", "median"])
+def test_it_forecasts_odd_series_as_its_members_do(how):
+    options = [{}, {"name": "rlinear", "context_length": 14}, {"fill": "last"}]
+    options.append({"scaler": "mase", "name": "dlinear", "moving_average": 5})
+    members = [trained(**{"context_length": 8, **x}) for x in options]
+    combined = kerastrans.combine(members, how, alias="x")
+    frame = odd_series()
+    found = combined.predict(frame).drop(columns="ds").set_index("unique_id")
+    alone = [x.predict(frame).iloc[:, 2:].to_numpy() for x in members]
+    expected = getattr(np, how)(alone, axis=0)
+    # The medians of the quantiles need not be in order, the bounds of a frame are.
+    size = frame.groupby("unique_id")["y"].std().clip(lower=1e-6 * 7.5)
+    error = np.abs(found - expected).max(axis=1).groupby(level=0).max() / size
+    assert (error < 1e-5).all(), error

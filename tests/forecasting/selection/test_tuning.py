@@ -1,0 +1,78 @@
+import numpy as np
+import optuna
+import pytest
+
+from kerastrans import tuning, zoo
+from tests.helpers.frames import series
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_search_space_names_hyperparameters_and_more_than_one_value(name):
+    space = zoo.info(name).search_space
+    assert set(space) <= set(zoo.info(name).defaults)
+    assert all(len(set(values)) > 1 for values in space.values())
+
+
+@pytest.mark.slow
+def test_the_best_trial_is_the_one_with_the_least_validation_loss():
+    study, forecaster = tuning.tune(
+        "nlinear",
+        series("a", 120),
+        14,
+        7,
+        validation_size=21,
+        trials=3,
+        epochs=2,
+        head="normal",
+        seed=0,
+    )
+    finished = [trial for trial in study.trials if trial.value is not None]
+    assert len(study.trials) == 3
+    assert study.best_value == min(trial.value for trial in finished)
+    chosen = study.best_params
+    assert repr(forecaster.config.hyperparameters["individual"]) == chosen["individual"]
+    assert float(forecaster.config.optimizer.learning_rate) == pytest.approx(
+        chosen["learning_rate"]
+    )
+    found = forecaster.fit(series("a", 120), epochs=1, verbose=0).predict(series("a", 120))
+    assert np.isfinite(found["nlinear"]).all()
+
+
+def test_bad_input_is_refused_before_a_trial():
+    options = {"validation_size": 21, "trials": 1}
+    with pytest.raises(ValueError, match="unknown model 'nlinaer'"):
+        tuning.tune("nlinaer", series("a", 120), 14, 7, **options)
+    with pytest.raises(ValueError, match="nlinear has no hyperparameter 'depth'"):
+        tuning.tune("nlinear", series("a", 120), 14, 7, space={"depth": (1, 2)}, **options)
+    with pytest.raises(ValueError, match="trials must be an integer of at least 1"):
+        tuning.tune("nlinear", series("a", 120), 14, 7, validation_size=21, trials=0)
+
+
+def test_the_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
+    with pytest.raises(
+        ImportError, match=r'tune requires an optional package: pip install "kerastrans\[tune\]"'
+    ):
+        tuning.tune("nlinear", series("a", 60), 14, 7, validation_size=7)
+
+
+def test_what_is_wrong_with_the_data_ends_the_search():
+    frame = series("a", 120)
+    with pytest.raises(ValueError, match="validation_size=3 holds no whole forecast"):
+        tuning.tune("nlinear", frame, 14, 7, validation_size=3, trials=2)
+    with pytest.raises(ValueError, match="no window to train on"):
+        tuning.tune("nlinear", frame[:9], 14, 7, validation_size=7, trials=2)
+
+
+def test_sizes_that_do_not_go_together_are_left_out_and_named():
+    space = {"num_heads": (3,), "d_model": (16,)}
+    with (
+        pytest.warns(UserWarning, match=r"trial 0 is left out: num_heads must divide d_model"),
+        pytest.raises(ValueError, match="all 1 trials were left out, the last one: num_heads must"),
+    ):
+        tuning.tune("patchtst", series("a", 120), 16, 7, validation_size=7, trials=1, space=space)

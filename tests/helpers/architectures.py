@@ -1,0 +1,83 @@
+"""Every architecture of the zoo at a size that trains in a second.
+
+A new file in `kerastrans/models` is tested without a change here, but for its closed form in
+`tests/contract/test_parameters.py`; where its defaults are large, give it small ones in SMALL.
+"""
+
+import numpy as np
+
+from kerastrans import zoo
+from kerastrans.testing import example_windows
+from kerastrans.utils.random import seeded
+
+CONTEXT, HORIZON, CHANNELS = 24, 12, 3
+
+_ATTENTION = {"d_model": 16, "num_heads": 2, "ff_dim": 24, "dropout": 0.0}
+SMALL = {
+    "seasonal_naive": {"season": 6},
+    "tide": {"hidden_dim": 16, "temporal_hidden_dim": 8, "decoder_output_dim": 4, "dropout": 0.0},
+    "tsmixer": {"ff_dim": 8, "dropout": 0.0},
+    "nbeats": {"hidden_dim": 32, "num_layers": 2, "num_blocks": 2},
+    "nhits": {"hidden_dim": 32, "downsampling": (6, 2, 1)},
+    "timemixer": {"num_scales": 3, "dropout": 0.0},
+    "sparsetsf": {"period": 4},
+    "cyclenet": {"cycle_length": 6},
+    "direct_transformer": _ATTENTION,
+    "informer": {**_ATTENTION, "factor": 2},
+    "autoformer": {"d_model": 16, "ff_dim": 24, "moving_average": 5, "dropout": 0.0},
+    "fedformer": {**_ATTENTION, "moving_average": 6, "modes": 6},
+    "patchtst": {**_ATTENTION, "patch_length": 6, "stride": 3},
+    "itransformer": _ATTENTION,
+    "timexer": {**_ATTENTION, "patch_length": 6},
+    "tft": {"d_model": 16, "num_heads": 2, "dropout": 0.0},
+    "tcn": {"filters": 16, "num_blocks": 3, "dropout": 0.0},
+    "timesnet": {"d_model": 8, "ff_dim": 8, "num_periods": 2, "num_kernels": 3, "dropout": 0.0},
+    "lstm_seq2seq": {"units": 24, "dropout": 0.0},
+    "deepar": {"units": 16},
+    "segrnn": {"segment_length": 6, "d_model": 24, "dropout": 0.0},
+}
+NAMES = zoo.names()
+# One of each family, for what takes long: the others are in the slow tier.
+FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "segrnn")
+TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]
+
+
+def build(name, context_length=CONTEXT, prediction_length=HORIZON, num_channels=CHANNELS, **more):
+    hyperparameters = {**SMALL.get(name, {}), **more}
+    with seeded(0):  # FEDformer's frequencies are drawn, and are no weights
+        return zoo.build(name, context_length, prediction_length, num_channels, **hyperparameters)
+
+
+def build_shallow(name):
+    """With one block of each kind: for what takes time block by block, and is the same in each."""
+    depths = ("num_blocks", "num_encoder_blocks", "num_layers", "num_encoder_layers")
+    known = zoo.info(name).defaults
+    return build(name, **{depth: 1 for depth in depths if depth in known})
+
+
+def example_inputs(model, history):
+    """`history` as the model wants it, with its further inputs by name."""
+    if len(model.inputs) == 1:
+        return history
+    return {"history": history, "position": np.arange(len(history), dtype="int32")}
+
+
+def forecast(model, history):
+    """`history` `(batch, context_length, num_channels)` -> NumPy forecast."""
+    return model.predict_on_batch(example_inputs(model, np.asarray(history, "float32")))
+
+
+def walks(count, length=CONTEXT, num_channels=CHANNELS):
+    """Windows `(count, length, num_channels)`, see `example_windows`."""
+    return example_windows(count, length, num_channels)
+
+
+def moved(model):
+    """The model with no weight at its start: zeros and ones would hide what they do."""
+    random = np.random.default_rng(2)
+    weights = [
+        weight + 0.05 * np.abs(random.standard_normal(weight.shape))
+        for weight in model.get_weights()
+    ]
+    model.set_weights(weights)
+    return model

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from kerastrans.layers import LagChanges, OctaveLags, SamePhase
+from tests.conftest import to_numpy
+
+RNG = np.random.default_rng(0)
+
+
+def correlation(values, observed, lag):
+    """The closed form: less its line, over the pairs that are there, by the mean square."""
+    time = np.arange(len(values))
+    seen = observed > 0
+    line = np.polyfit(time[seen], values[seen], 1)
+    x = (values - np.polyval(line, time)) * observed
+    pairs = (observed[lag:] * observed[:-lag]).sum()
+    return (x[lag:] * x[:-lag]).sum() / pairs / (np.square(x).sum() / seen.sum())
+
+
+def test_autocorrelation_equals_its_formula():
+    observed = (RNG.random((3, 50)) > 0.2).astype("float32")
+    values = RNG.normal(size=(3, 50)).astype("float32").cumsum(axis=1) * observed
+    lags, correlations, usable = (to_numpy(x) for x in OctaveLags(4)(values, observed))
+    assert usable.all()
+    for row, series in enumerate(zip(values, observed, strict=True)):
+        expected = [correlation(*series, int(lag)) for lag in lags[row]]
+        np.testing.assert_allclose(correlations[row], np.clip(expected, -1, 1), atol=1e-4)
+
+
+@pytest.mark.parametrize("period", [3, 7, 12, 24, 50])
+def test_season_is_found_despite_trend_and_noise(period):
+    time = np.arange(200)
+    values = np.sin(2 * np.pi * time / period) + 0.1 * RNG.normal(size=200) + 0.02 * time
+    lags = to_numpy(OctaveLags(6)(values[None].astype("float32"), np.ones((1, 200)))[0])
+    assert period in lags[0]
+
+
+def test_each_octave_has_one_lag_and_too_long_lags_are_unusable():
+    values = RNG.normal(size=(1, 12)).astype("float32")
+    lags, correlations, usable = (to_numpy(x)[0] for x in OctaveLags(5)(values, np.ones((1, 12))))
+    assert ((lags >= 2 ** np.arange(5)) & (lags < 2 ** np.arange(1, 6))).all()
+    np.testing.assert_array_equal(usable[[0, 1, 2, 4]], [1, 1, 1, 0])
+    assert correlations[4] == 0
+
+
+def test_change_requires_both_values():
+    values = np.array([[5.0, 0.0, 7.0, 4.0]], "float32")
+    observed = np.array([[1.0, 0.0, 1.0, 1.0]], "float32")
+    lags = np.array([[1.0, 2.0]])
+    changes, paired = (to_numpy(x)[0] for x in LagChanges(3)(values, observed, lags))
+    np.testing.assert_array_equal(changes, [[0, 0, -3], [0, 2, 0]])
+    np.testing.assert_array_equal(paired, [[0, 0, 1], [0, 1, 0]])
+
+
+def test_same_phase_returns_the_values_at_multiples_of_the_lag():
+    length, lag = 30, 7
+    values = np.arange(length, dtype="float32")[None]
+    steps = np.array([[1, 7, 8, 20]], "float32")
+    found = SamePhase(5)(values, np.ones((1, length)), np.array([[lag]]), steps)
+    past, seen = (to_numpy(x)[0, :, 0] for x in found)
+    for row, step in enumerate(steps[0].astype(int)):
+        expected = [x for x in range(length)[::-1] if (length - 1 + step - x) % lag == 0][:5]
+        np.testing.assert_array_equal(past[row][: len(expected)], expected)
+        np.testing.assert_array_equal(seen[row], np.arange(5) < len(expected))
+
+
+@pytest.mark.parametrize("layer", [OctaveLags(4), LagChanges(5), SamePhase(2)])
+def test_layers_reload_from_their_configs(layer):
+    again = type(layer).from_config(layer.get_config())
+    assert again.get_config() == layer.get_config()
+
+
+@pytest.mark.parametrize("kind", [OctaveLags, LagChanges, SamePhase])
+def test_sizes_below_one_are_refused(kind):
+    with pytest.raises(ValueError, match="0"):
+        kind(0)

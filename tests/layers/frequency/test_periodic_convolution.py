@@ -1,0 +1,37 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kerastrans.layers import PeriodicConvolution
+from tests.conftest import to_numpy
+
+SERIES = np.random.default_rng(0).standard_normal((3, 17, 2)).astype("float32")
+
+
+def reference(series, period, kernels, bias):
+    """Fold into rows of one period, convolve with each kernel, unfold."""
+    length, channels = series.shape
+    rows = -(-length // period)
+    image = np.zeros((rows, period, channels))
+    image.reshape(rows * period, channels)[:length] = series
+    total = 0
+    for kernel in kernels:
+        reach = kernel.shape[0] // 2
+        padded = np.pad(image, ((reach, reach), (reach, reach), (0, 0)))
+        total = total + sum(
+            padded[i : i + rows, j : j + period] @ kernel[i, j]
+            for i in range(kernel.shape[0])
+            for j in range(kernel.shape[1])
+        )
+    return (total / len(kernels)).reshape(rows * period, -1)[:length] + bias
+
+
+@settings(max_examples=8)
+@given(st.lists(st.integers(1, 17), min_size=3, max_size=3))
+def test_layer_equals_the_convolution_of_the_folded_series(periods):
+    layer = PeriodicConvolution(4, num_kernels=3)
+    outputs = to_numpy(layer(SERIES, np.array(periods)))
+    kernels = [to_numpy(kernel) for kernel in layer.kernels]
+    bias = to_numpy(layer.bias)
+    for series, period, output in zip(SERIES, periods, outputs, strict=True):
+        np.testing.assert_allclose(output, reference(series, period, kernels, bias), atol=1e-4)

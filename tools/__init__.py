@@ -1,0 +1,1 @@
+"""What makes and checks the site, the tables, the presets and the releases."""

@@ -1,0 +1,1 @@
+"""What a release is checked by: the site, the wheel, the stubs."""

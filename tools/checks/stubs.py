@@ -1,0 +1,58 @@
+"""Write `__init__.pyi` for the packages whose names are imported on first use.
+
+python -m tools.checks.stubs
+"""
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def main():
+    for path, text in stubs().items():
+        path.write_text(text)
+
+
+def stubs():
+    """Dict of path -> text: what a type checker or an editor cannot see in `names_of`."""
+    found = {}
+    for path in sorted((ROOT / "kerastrans").rglob("__init__.py")):
+        homes = _homes(ast.parse(path.read_text()))
+        if homes is not None:
+            package = ".".join(path.parent.relative_to(ROOT).parts)
+            found[path.with_suffix(".pyi")] = _stub(package, homes)
+    return found
+
+
+def _homes(tree):
+    """The dict that the module gives to `names_of`, a literal or a name of one."""
+    literals = {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "names_of":
+            homes = node.args[1]
+            return ast.literal_eval(literals.get(getattr(homes, "id", None), homes))
+    return None
+
+
+def _stub(package, homes):
+    lines = [
+        f'"""Written by tools/checks/stubs.py from {package.replace(".", "/")}/__init__.py."""\n'
+    ]
+    for module, names in homes.items():
+        parent, _, last = module.rpartition(".")
+        lines.append(f"from {package}{'.' * bool(parent)}{parent} import {last} as {last}")
+        if names:
+            listed = ", ".join(f"{name} as {name}" for name in names)
+            lines.append(f"from {package}.{module} import {listed}")
+    if package == "kerastrans":
+        lines.append("\n__version__: str")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

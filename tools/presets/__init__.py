@@ -1,0 +1,1 @@
+"""What comes with the package: trained presets, weights of our own, a data set."""

@@ -1,0 +1,45 @@
+"""What MkDocs calls while it builds the site, see mkdocs.yml: pages that are made, not written.
+
+The pages of the reference, the lessons, the examples, what is outside docs/, and the greater part
+of each architecture's page are made at every build from what they describe; llms.txt from all.
+"""
+
+from mkdocs.plugins import event_priority
+from mkdocs.structure.files import File
+
+from tools.site import api, architectures, elsewhere, lessons, llms, maths, scripts
+
+
+def on_config(config):
+    """Name the pages that are made in the navigation."""
+    sections = {title: pages for entry in config.nav for title, pages in entry.items()}
+    sections["Architectures"] += architectures.navigation()
+    sections["Lessons"] += lessons.navigation()
+    sections["Examples"] += scripts.navigation()
+    sections["Reference"] += api.navigation()
+    return config
+
+
+@event_priority(100)  # before the plugins, which read these pages too
+def on_files(files, config):
+    """Add the pages that have no file in docs/."""
+    for made in (elsewhere.pages(), lessons.pages(), scripts.pages(), api.pages()):
+        for uri, content in made.items():
+            files.append(File.generated(config, uri, content=content))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Complete an architecture's page, and have every link lead to a page or file of the site."""
+    markdown = architectures.completed(page.file.src_uri, markdown)
+    return elsewhere.relinked(page.file.src_uri, markdown, files, config)
+
+
+def on_page_content(html, **_):
+    """Formulas as MathML, which a browser draws without a script."""
+    return maths.drawn(html)
+
+
+def on_post_build(config):
+    """Write llms.txt beside the site."""
+    llms.write(config)

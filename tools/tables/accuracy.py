@@ -1,0 +1,199 @@
+"""The tables of how accurate forecasts are, from benchmarks/results, for readme.py."""
+
+import json
+
+import pandas as pd
+
+from benchmarks.accuracy import long_horizon_report, tasks_report
+from benchmarks.accuracy.task_list import TASKS
+from benchmarks.common import HERE, RESULTS
+from kerastrans import presets, zoo
+
+BASELINES = ("seasonal_naive", "last_value")
+SETS = {
+    "etth1": "ETTh1",
+    "etth2": "ETTh2",
+    "ettm1": "ETTm1",
+    "ettm2": "ETTm2",
+    "weather": "weather",
+    "exchange_rate": "exchange rates",
+}
+
+
+def demo():
+    """What `kerastrans demo` printed."""
+    scores = json.loads((RESULTS / "demo.json").read_text())["metrics"]
+    rows = pd.DataFrame(scores).T.astype(float).sort_values("mae")
+    return pd.DataFrame(
+        {
+            "forecast": rows.index,
+            "MAE [flights/h]": [f"{mae:.2f}" for mae in rows.mae],
+            "RMSE [flights/h]": [f"{rmse:.2f}" for rmse in rows.rmse],
+            "MASE": rows.mase,
+            "CRPS": ["" if pd.isna(crps) else f"{crps:.2f}" for crps in rows.crps],
+            "80 % covers": ["" if pd.isna(x) else f"{x:.0%}" for x in rows["coverage-80"]],
+        }
+    )
+
+
+def intervals():
+    """Coverage and CRPS of the chosen architecture beside those of the better naive forecast."""
+    rows = pd.read_csv(RESULTS / "intervals.csv")
+    chosen = rows[rows.chosen == "yes"].set_index("series")
+    naive = rows[rows.model.isin(BASELINES)].sort_values("crps").drop_duplicates("series")
+    naive = naive.set_index("series").loc[chosen.index]
+
+    def shares(level):
+        """Of split and of adaptive intervals."""
+        both = zip(chosen[f"coverage-{level} split"], chosen[f"coverage-{level}"], strict=True)
+        return [
+            "" if pd.isna(split) else f"{split:.1%}, {adaptive:.1%}" for split, adaptive in both
+        ]
+
+    return pd.DataFrame(
+        {
+            "series": chosen.index,
+            "steps": [f"{r.context_length} to {r.prediction_length}" for r in chosen.itertuples()],
+            "origins": chosen.origins.to_numpy(),
+            "architecture": [zoo.info(name).title for name in chosen.model],
+            "80 % covers": shares(80),
+            "95 % covers": shares(95),
+            "CRPS": [f"{crps:.4g}" for crps in chosen.crps],
+            "better naive's": [
+                f"{r.crps:.4g}, {zoo.info(r.model).title}" for r in naive.itertuples()
+            ],
+            "skill of the MAE": [f"{skill:.1%}" for skill in chosen.skill],
+            "p": ["" if pd.isna(p) else f"{p:.2g}" for p in chosen.p],
+        }
+    )
+
+
+def forecaster():
+    """Errors and times beside neuralforecast's."""
+    rows = pd.read_csv(RESULTS / "forecaster-jax.csv")
+    return pd.DataFrame(
+        {
+            "architecture": rows.model,
+            "MAE": [f"{r.mae:.4f}: {r.ratio_mae:.3f}" for r in rows.itertuples()],
+            "mean pinball loss": [
+                f"{r.pinball:.4f}: {r.ratio_pinball:.3f}" for r in rows.itertuples()
+            ],
+            "time": [f"{r.seconds:.0f} s: {r.ratio_seconds:.2f}" for r in rows.itertuples()],
+        }
+    )
+
+
+def long_horizon():
+    """Mean over the horizons by data set, and its ratio to the published figures' mean."""
+    ours = pd.read_csv(RESULTS / "long_horizon.csv")
+    published = pd.read_csv(HERE / "published.csv")
+    means = long_horizon_report.summarise(long_horizon_report.compare(ours, published), ours)
+
+    def cell(row):
+        spread = "" if pd.isna(row.sd) else f" ± {row.sd:.3f}"
+        return f"{row.mse:.3f}{spread}" + ("" if pd.isna(row.ratio) else f": {row.ratio:.3f}")
+
+    rows = []
+    for (model, context), found in means.groupby(["model", "context_length"], sort=False):
+        cells = {row.dataset: cell(row) for row in found.itertuples()}
+        if "etth1" in cells:  # elsewhere a model is run by settings of its own
+            seeds = str(found.seeds.max())
+            start = {"architecture": zoo.info(model).title, "context": context, "seeds": seeds}
+            rows.append(start | {title: cells.get(name, "") for name, title in SETS.items()})
+    return pd.DataFrame(rows)
+
+
+def architectures():
+    """Every architecture beside the last value, the best first."""
+    table = pd.read_csv(RESULTS / "architectures.csv").sort_values("mse", ignore_index=True)
+    last_value = table.mse[table.model == "last_value"].item()
+    return pd.DataFrame(
+        {
+            "architecture": table.model,
+            "weights": [f"{count:,}" for count in table.parameters],
+            "MSE": [f"{mse:.3f}" for mse in table.mse],
+            "MAE": [f"{mae:.3f}" for mae in table.mae],
+            "MSE / last value's": [f"{mse / last_value:.2f}" for mse in table.mse],
+        }
+    )
+
+
+def translation():
+    """The three settings of translation.py."""
+    results = json.loads((RESULTS / "translation.json").read_text())
+    kinds = {
+        "small": ("short sentences", 32),
+        "large": ("sentences", 256),
+        "numbers": ("numbers below 100,000", 64),
+    }
+    rows = []
+    for case, (kind, width) in kinds.items():
+        found = results[case]
+        rows.append(
+            {
+                "training pairs": f"{found['training_pairs']:,} {kind}",
+                "width": width,
+                "epochs": found["epochs"],
+                "loss per token": f"{found['training_loss_per_token']:.3f}",
+                "held-out BLEU": f"{found['held_out_bleu_greedy']:.1f}",
+                "exactly right": f"{found['held_out_exact_greedy']:.1%}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def trained():
+    """The presets' errors beside the better baseline's."""
+    rows = []
+    for name in presets.names():
+        card = presets.card(name)
+        (model, *_), settings = card["metrics"], card["settings"]
+        errors = card["metrics"][model]
+        naive = {key: min(card["metrics"][x][key] for x in BASELINES) for key in ("mse", "mae")}
+        rows.append(
+            {
+                "preset": f"`{name}`",
+                "steps": f"{settings['context_length']} to {settings['prediction_length']}",
+                "weights": f"{card['parameters']:,}",
+                "MSE": f"{errors['mse']:.3f}",
+                "MAE": f"{errors['mae']:.3f}",
+                "80 % covers": f"{errors['coverage-80']:.1%}",
+                "best naive MSE": f"{naive['mse']:.3f}",
+                "best naive MAE": f"{naive['mae']:.3f}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+TRAINED = {  # the models of the table of tasks, and how they came to their forecasts
+    "auto": "`Forecaster(prediction_length=...).fit(frame)`, once, at most 5 minutes",
+    "select": "`select(frame, ...)`, once, 15 minutes",
+    "kerastrans_zero": "`from_pretrained`, 89 thousand weights, no training",
+    "PatchTST": "anew for every window, up to two hours each",
+    "TFT": "anew for every window, up to two hours each",
+    "DeepAR": "anew for every window, up to two hours each",
+    "Chronos-2": "pretrained, no training",
+    "Chronos-Bolt": "pretrained, no training",
+    "AutoTheta": "anew for every window",
+}
+
+
+def tasks():
+    """By how much the default models are below seasonal naive on fev-bench's tasks."""
+    ours = pd.read_csv(RESULTS / "tasks.csv")
+    published = pd.read_csv(HERE / "published_tasks.csv")
+    rows = pd.concat([tasks_report.as_published(ours, published), published])
+    rows = rows[rows.task.map(lambda name: TASKS[name].benchmark == "fev-bench")]
+    rows = rows.groupby(["metric", "model", "task"]).value.first().unstack("task")
+
+    skills = (tasks_report.skill_over(rows.loc[x], "seasonal_naive") for x in ("mase", "sql"))
+    mase, sql = (skill[list(TRAINED)] for skill in skills)
+    table = pd.DataFrame(
+        {
+            "forecast": TRAINED.keys(),
+            "trained": TRAINED.values(),
+            "MASE": [f"{x:.1%}" for x in mase],
+            "SQL": [f"{x:.1%}" for x in sql],
+        }
+    )
+    return table.iloc[(-mase.to_numpy()).argsort(kind="stable")]

@@ -1,0 +1,59 @@
+"""The README's table: a figure of each kind from benchmarks/results, and what it is beside."""
+
+import json
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.accuracy import long_horizon_report
+from benchmarks.common import HERE, RESULTS
+from tools.tables.speed import decoding
+
+
+def measured():
+    """Accuracy first, then speed."""
+    return pd.DataFrame([*_errors(), *_times()], columns=["what", "kerastrans", "beside it"])
+
+
+def _errors():
+    demo = json.loads((RESULTS / "demo.json").read_text())["metrics"]
+    errors = {name: scores["mae"] for name, scores in demo.items()}
+    ours = errors.pop("nhits")
+    naive = min(errors, key=errors.get)
+    yield "MAE of `make demo`, flights an hour", f"{ours:.2f}", f"{naive}: {errors[naive]:.2f}"
+    tasks = pd.read_csv(RESULTS / "tasks.csv").pivot_table("mase", "task", "model")
+    for model, what in (
+        ("auto", "the default"),
+        ("select", "`select`, 15 minutes a task"),
+        ("kerastrans_zero", "kerastrans-zero, without training"),
+    ):
+        below = 1 - np.exp(np.log(tasks[model] / tasks["seasonal_naive"]).mean())
+        what = f"MASE of {what}, geometric mean of {len(tasks)} published tasks"
+        yield what, f"{below:.1%} lower", "seasonal naive"
+    runs = pd.read_csv(RESULTS / "long_horizon.csv")
+    published = pd.read_csv(HERE / "published.csv")
+    means = long_horizon_report.summarise(long_horizon_report.compare(runs, published), runs)
+    means = means[means["model"] != "last_value"].set_index(["model", "dataset"])
+    ratios = means["ratio"].dropna().sort_values()
+    etth1 = ratios.xs("etth1", level="dataset")
+    what = f"MSE of {len(etth1)} architectures on ETTh1, mean of their horizons"
+    yield what, f"{etth1.iloc[0]:.3f} to {etth1.iloc[-1]:.3f} times", "the published figures"
+    model, dataset = ratios.index[-1]
+    what = f"the furthest from its figures: {model} on {dataset}"
+    yield what, f"{ratios.iloc[-1]:.3f} times", "the published figure"
+
+
+def _times():
+    step = json.loads((RESULTS / "training-jax.json").read_text())["geometric_mean_ratio_fit"]
+    what = "a training step on JAX, geometric mean of five architectures"
+    yield what, f"{step:.2f} times", "the `fit` of neuralforecast"
+    warm = pd.read_csv(RESULTS / "predict_latency-jax.csv").set_index("model").loc["nhits"]
+    peer = f"neuralforecast: {warm.peer_ms:.1f} ms"
+    yield "a warm `predict` of N-HiTS on JAX", f"{warm.ours_ms:.1f} ms", peer
+    cached = decoding().set_index(["batch", "steps"]).loc[(1, 96)]
+    loop = f"the loop around `model.predict`: {cached['predict loop']} that"
+    yield "96 steps of the Transformer, decoded", cached["cached"], loop
+    service = json.loads((RESULTS / "serving.json").read_text())
+    found = f"{service['requests_per_second']:.0f} forecasts a second"
+    quality = f"p50 {service['p50_ms']:.0f} ms, {service['wrong_answers']} wrong answers"
+    yield "the service, 16 clients for ten minutes on two cores", found, quality

@@ -1,0 +1,60 @@
+"""Fill the tables of README.md and of pages in docs/, between their comments.
+
+python -m tools.tables.readme
+"""
+
+import re
+from pathlib import Path
+
+from benchmarks.common import markdown
+from tools.tables import accuracy, measured, speed
+
+ROOT = Path(__file__).parents[2]
+
+
+def main():
+    for page in tables():
+        path = ROOT / page
+        path.write_text(filled(page))
+
+
+def tables():
+    """The functions that make each page's tables, by the names in its comments."""
+    return {
+        "README.md": {"measured": measured.measured},
+        "docs/guide/choose-a-model.md": {"tasks": accuracy.tasks},
+        "docs/benchmarks.md": {
+            "demo": accuracy.demo,
+            "long_horizon": accuracy.long_horizon,
+            "architectures": accuracy.architectures,
+            "intervals": accuracy.intervals,
+            "forecaster": accuracy.forecaster,
+            "presets": accuracy.trained,
+            "translation": accuracy.translation,
+            "latency": speed.latency,
+            "training": speed.training,
+            "default_sizes": speed.default_sizes,
+            "decoding": speed.decoding,
+            "runtimes": speed.runtimes,
+            "imports": speed.imports,
+            "sizes": speed.sizes,
+            "serving": speed.served,
+        },
+    }
+
+
+def filled(page):
+    """The text of a page with its tables made anew."""
+    text = (ROOT / page).read_text()
+    for tag, table in tables()[page].items():
+        marked = f"<!-- {tag} -->\n{markdown(table())}\n<!-- /{tag} -->"
+        text, count = re.subn(
+            rf"<!-- {tag} -->.*?<!-- /{tag} -->", lambda _, m=marked: m, text, flags=re.S
+        )
+        if count != 1:
+            raise SystemExit(f"{page} has {count} places for the table {tag}, wanted 1.")
+    return text
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""The tables of how fast the package is, from benchmarks/results, for readme.py."""
+
+import json
+
+import pandas as pd
+
+from benchmarks.common import RESULTS
+
+TRAINING = {
+    "tensorflow": "TensorFlow",
+    "tensorflow-xla": "TensorFlow, XLA",
+    "jax": "JAX",
+    "jax-memory-kept": "JAX, memory kept",
+}
+RUNTIMES = {
+    "keras": "Keras, in process",
+    "savedmodel": "SavedModel",
+    "onnx": "ONNX",
+    "litert": "LiteRT",
+    "litert float16": "LiteRT, float16",
+    "litert int8": "LiteRT, int8",
+}
+LOOPS = {"predict": "predict loop", "eager": "eager loop", "transformers": "transformers"}
+
+
+def latency():
+    """Milliseconds of a warm predict."""
+    found = []
+    for backend, name in (("tensorflow", "TensorFlow"), ("jax", "JAX")):
+        for r in pd.read_csv(RESULTS / f"predict_latency-{backend}.csv").itertuples():
+            found.append(
+                {
+                    "architecture": r.model,
+                    "backend": name,
+                    "predict": f"{r.ours_ms:.1f} ms",
+                    "of it Keras": f"{r.keras_ms:.1f} ms",
+                    "neuralforecast": f"{r.peer_ms:.1f} ms",
+                    "ratio": f"{r.ratio:.2f}",
+                }
+            )
+    return pd.DataFrame(found)
+
+
+def training():
+    """Milliseconds of a step of `fit`, ours on each backend and the peer's."""
+    tables = {run: pd.read_csv(RESULTS / f"training-{run}.csv") for run in TRAINING}
+    cases = list(tables["jax"].itertuples())
+    table = pd.DataFrame(
+        {
+            "architecture": [r.model for r in cases],
+            "context, batch": [f"{r.context_length}, {r.batch}" for r in cases],
+            "neuralforecast: fit (bare step)": [
+                f"{r.peer_fit:.1f} ms ({r.peer_step:.1f})" for r in cases
+            ],
+            **{
+                TRAINING[run]: [
+                    f"{r.ours:.1f} ms: {r.ratio_fit:.2f} ({r.ratio_step:.2f})"
+                    for r in rows.itertuples()
+                ]
+                for run, rows in tables.items()
+            },
+        }
+    )
+    means = []
+    for run in TRAINING:
+        summary = json.loads((RESULTS / f"training-{run}.json").read_text())
+        fit, step = (summary[f"geometric_mean_ratio_{kind}"] for kind in ("fit", "step"))
+        means.append(f"{fit:.2f} ({step:.2f})")
+    table.loc[len(table)] = ["geometric mean of the ratios", "", "", *means]
+    return table
+
+
+def default_sizes():
+    """Milliseconds of a training step by default, and before; the most memory."""
+    rows = pd.read_csv(RESULTS / "default_sizes.csv")
+    keys = ["model", "context_length", "num_channels"]
+    before = pd.read_csv(RESULTS / "default_sizes-before.csv").set_index(keys)["step_ms"]
+
+    def cell(row):
+        former = before.get((row.model, row.context_length, row.num_channels))
+        return f"{row.step_ms:.0f} ms" + (f" ({former})" if former else "")
+
+    table = {"architecture": rows["model"].unique()}
+    for size, part in rows.groupby(keys[1:], sort=False):
+        cells = {row.model: cell(row) for row in part.itertuples()}
+        table["{} x {}".format(*size)] = [cells.get(name, "") for name in table["architecture"]]
+    peak = rows.groupby("model", sort=False)["peak_mb"].max()
+    table["most memory"] = [f"{mb / 1000:.1f} GB" for mb in peak]
+    return pd.DataFrame(table)
+
+
+def runtimes():
+    """Milliseconds, one history and 256, and the file's size, by model and runtime."""
+    table = pd.read_csv(RESULTS / "runtimes.csv")
+    rows = []
+    for (model, runtime), found in table.groupby(["model", "runtime"], sort=False):
+        one, many = found.sort_values("batch").itertuples()
+        rows.append(
+            {
+                "model": model,
+                "runtime": RUNTIMES[runtime],
+                "1 history": f"{one.milliseconds:.3g} ms: {one.times_keras:.2f}",
+                "256": f"{many.milliseconds:.3g} ms: {many.times_keras:.2f}",
+                "size": "" if pd.isna(one.kib) else f"{one.kib:,.0f} KiB",
+                "error": "" if pd.isna(one.error) else f"{one.error:.4f}",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def served():
+    """The load test's figures."""
+    found = json.loads((RESULTS / "serving.json").read_text())
+    return pd.DataFrame(
+        [
+            {
+                "requests": f"{found['requests']:,}",
+                "a second": f"{found['requests_per_second']:.0f}",
+                "p50": f"{found['p50_ms']:.0f} ms",
+                "p99": f"{found['p99_ms']:.0f} ms",
+                "wrong answers": found["wrong_answers"],
+                "memory, first and last minute": (
+                    f"{found['memory_mib_first_tenth']:.0f} and "
+                    f"{found['memory_mib_last_tenth']:.0f} MiB"
+                ),
+            }
+        ]
+    )
+
+
+def imports():
+    """Seconds of the processor that imports take."""
+    found = json.loads((RESULTS / "imports.json").read_text())
+    names = ("import keras", "import kerastrans after it", "kerastrans --help")
+    return pd.DataFrame([{name: f"{found[name]:.2f} s" for name in names}])
+
+
+def sizes():
+    """Megabytes that an installation takes."""
+    found = json.loads((RESULTS / "imports.json").read_text())["megabytes"]
+    return pd.DataFrame([{"installed": k, "MB": f"{v:,.0f}"} for k, v in found.items()])
+
+
+def decoding():
+    """Milliseconds of cached decoding, and how many times as long the other loops take."""
+    rows = pd.read_csv(RESULTS / "generation-cpu-tensorflow.csv")
+    times = rows.pivot(index=["batch", "steps"], columns="loop", values="times_cached")
+    cached = rows[rows.loop == "cached"].set_index(["batch", "steps"]).milliseconds
+    table = pd.DataFrame({"cached": [f"{milliseconds:.1f} ms" for milliseconds in cached]})
+    table.index = cached.index
+    for loop, title in LOOPS.items():
+        table[title] = [f"{ratio:,.0f} x" for ratio in times.loc[cached.index, loop]]
+    return table.reset_index()
