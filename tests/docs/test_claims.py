@@ -31,7 +31,7 @@ def page_id(path):
 
 
 def text_of(path):
-    """The text of a page without the tables that tools/readme_tables.py writes."""
+    """The text of a page without the tables that tools/tables/readme.py writes."""
     return re.sub(r"<!-- (\w+) -->.*?<!-- /\1 -->", "", path.read_text("utf-8"), flags=re.DOTALL)
 
 

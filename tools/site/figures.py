@@ -37,7 +37,7 @@ def forecast(entry):
         f"on three days](../images/architectures/{entry.name}-forecast.svg)\n\n"
         "Three days that were not used for training, each forecast at midnight from the 168 hours "
         "before. A small model was trained for three epochs without tuning "
-        "(`tools/docsite/draw_forecasts.py`): the plot shows the kind of forecast, not the best "
+        "(`tools/site/draw_forecasts.py`): the plot shows the kind of forecast, not the best "
         "accuracy that the architecture can reach."
     )
 
@@ -73,7 +73,7 @@ def published(name):
     return (
         "Trained with the settings of the paper; errors of standardised values over the whole "
         "test set "
-        f"(`python benchmarks/long_horizon.py --models {name}`; "
+        f"(`python -m benchmarks.accuracy.long_horizon --models {name}`; "
         "[protocol](../benchmarks/protocol.md#long-horizons)):\n\n"
         f"{markdown(rows)}\n\n"
         + (
@@ -94,7 +94,7 @@ def by_one_setting(name):
         f"with the same settings as all other architectures and seed {row.seed}, has an MSE of "
         f"{row.mse:.3f} and an MAE of {row.mae:.3f} with {row.parameters:,} weights, rank "
         f"{row.Index + 1} of {len(table)} by MSE ({row.date}, "
-        f"`python benchmarks/architectures.py --models {name}`, "
+        f"`python -m benchmarks.accuracy.architectures --models {name}`, "
         "[all architectures](../benchmarks.md#accuracy-compared-with-the-papers))."
     )
 

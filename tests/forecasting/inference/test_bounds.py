@@ -6,7 +6,7 @@ import pytest
 
 import kerastrans
 from kerastrans import Forecaster
-from tests.export.runtimes import RUNTIMES
+from tests.helpers.runtimes import RUNTIMES
 
 SIZE = 14, 7
 LOW, HIGH = 0.0, 4.0
