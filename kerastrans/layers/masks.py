@@ -1,5 +1,6 @@
 """Attention masks. One meaning everywhere: True = may be attended to."""
 
+import keras
 from keras import ops
 
 from kerastrans.utils.types import Tensor
@@ -49,6 +50,9 @@ def create_padding_mask(valid_lengths: Tensor, size: int) -> Tensor:
 def combine_masks(*masks: Tensor | None) -> Tensor:
     """Logical AND of the masks that are not None, by broadcasting; None if there are none.
 
+    Raises:
+        ValueError: A mask of floating-point numbers, as additive masks are: it would be inverted.
+
     Example:
         >>> from keras import ops
         >>> mask = combine_masks(create_look_ahead_mask(2), None, create_padding_mask([1], 2))
@@ -58,6 +62,13 @@ def combine_masks(*masks: Tensor | None) -> Tensor:
     present = [mask for mask in masks if mask is not None]
     if not present:
         return None
+    for mask in present:
+        dtype = keras.backend.standardize_dtype(getattr(mask, "dtype", "bool"))
+        if "float" in dtype:
+            raise ValueError(
+                f"masks are boolean, True = may be attended to, got {dtype}: of an additive mask, "
+                "which is 0 where a key is visible, give `mask == 0`."
+            )
     combined = present[0]
     for mask in present[1:]:
         combined = ops.logical_and(combined, mask)

@@ -75,8 +75,10 @@ class ProjectedAttention(keras.layers.Layer):
 
     def _scores(self, queries, keys):
         """Products of queries and keys `(batch, heads, query, key)`, in full precision."""
-        scores = ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2)))
-        return ops.cast(scores, keras.backend.result_type(self.compute_dtype, "float32"))
+        dtype = keras.backend.result_type(self.compute_dtype, "float32")
+        if self.compute_dtype == "float16":  # whose products overflow above 65,504
+            queries, keys = ops.cast(queries, dtype), ops.cast(keys, dtype)
+        return ops.cast(ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2))), dtype)
 
     def _weights(self, queries, keys, mask):
         return self._normalise(self._scores(queries, keys), mask)

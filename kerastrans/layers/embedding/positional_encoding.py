@@ -31,6 +31,7 @@ class _Positional(keras.layers.Layer):
         if length is not None and isinstance(offset, int):
             self.check_length(offset + length)
         positions = offset + ops.arange(ops.shape(inputs)[1], dtype="int32")
+        inputs = ops.cast(inputs, self.compute_dtype)  # integers would cut the encoding off
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
     def decode(self, inputs, offset=0, *, index):

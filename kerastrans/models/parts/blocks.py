@@ -97,7 +97,7 @@ def transformer_encoder(
 
 def transformer_decoder(
     inputs: Tensor,
-    encoder_output: Tensor,
+    encoder_output: Tensor | None,
     num_heads: int,
     key_dim: int,
     ff_dim: int,
@@ -112,11 +112,12 @@ def transformer_decoder(
 ) -> Tensor:
     """One decoder block: causal self-attention, cross-attention, feed-forward network.
 
-    Position t sees positions 0..t of `inputs` and the whole of `encoder_output`.
+    Position t sees positions 0..t of `inputs` and the whole of `encoder_output`. Without one the
+    block is that of a decoder-only model: causal self-attention and the feed-forward network.
 
     Args:
         inputs: `(batch, time, d_model)`.
-        encoder_output: `(batch, encoder_time, encoder_width)`.
+        encoder_output: `(batch, encoder_time, encoder_width)`, or None for no cross-attention.
         num_heads: int, attention heads.
         key_dim: int, width of each head.
         ff_dim: int, width of the feed-forward network's hidden layer.
@@ -135,6 +136,7 @@ def transformer_decoder(
         ValueError: a size below 1.
         ValueError: `dropout` outside [0, 1).
         ValueError: an unknown `norm`.
+        ValueError: `encoder_padding_mask` without `encoder_output`.
 
     Example:
         >>> import keras
@@ -144,6 +146,8 @@ def transformer_decoder(
 
     Source: Vaswani et al. (2017), figure 1, right.
     """
+    if encoder_output is None and encoder_padding_mask is not None:
+        raise ValueError("encoder_padding_mask requires encoder_output, got None.")
     initial = {"kernel_initializer": kernel_initializer}
     attention = functools.partial(CachedMultiHeadAttention, num_heads, key_dim, dropout, **initial)
 
@@ -159,5 +163,7 @@ def transformer_decoder(
         return position_wise_ffn(x, ff_dim, dropout, activation=activation, **initial, name=name)
 
     x = add_norm(inputs, self_attention, dropout, norm=norm, name=prefixed(name, "self_attention"))
-    x = add_norm(x, cross_attention, dropout, norm=norm, name=prefixed(name, "cross_attention"))
+    if encoder_output is not None:
+        names = {"name": prefixed(name, "cross_attention")}
+        x = add_norm(x, cross_attention, dropout, norm=norm, **names)
     return add_norm(x, feed_forward, dropout, norm=norm, name=prefixed(name, "ffn"))

@@ -102,9 +102,29 @@ def test_fully_masked_query_has_finite_gradients(policy):
     assert any((a != b).any() for a, b in zip(after, before, strict=True))  # it did take a step
 
 
-def test_large_scores_do_not_overflow_float16():
-    layer = CachedMultiHeadAttention(2, 3, dtype="mixed_float16")
-    assert np.isfinite(to_numpy(ops.cast(layer(QUERY * 100), "float32"))).all()
+@pytest.mark.parametrize("size", [100, 1000])
+def test_scores_beyond_float16_are_finite(size):
+    """Projections that change nothing, so that the largest score is far above 65,504."""
+    layer = CachedMultiHeadAttention(1, 32, kernel_initializer="identity", dtype="mixed_float16")
+    query = size * np.random.default_rng(0).normal(size=(1, 6, 32))
+    assert (query[0] @ query[0].T / 32**0.5).max() > 65504 / (1 if size > 100 else 2)
+    attended = to_numpy(ops.cast(layer(query), "float32"))
+    assert np.isfinite(attended).all()
+    np.testing.assert_allclose(attended, query, rtol=2e-3)  # each looks at itself
+    weights = layer.attention_scores(query)
+    assert np.isfinite(to_numpy(ops.cast(weights, "float32"))).all()
+
+
+@pytest.mark.parametrize("hidden", [-1e9, -np.inf])
+def test_an_additive_mask_is_refused(hidden):
+    additive = np.where(np.tri(5, dtype=bool), 0.0, hidden).astype("float32")
+    layer = CachedMultiHeadAttention(2, 3)
+    with pytest.raises(ValueError, match=r"masks are boolean, .* got float32: .* `mask == 0`"):
+        layer(QUERY[:, :5], attention_mask=additive)
+    visible = to_numpy(layer(QUERY[:, :5], attention_mask=additive == 0))
+    np.testing.assert_array_equal(
+        visible, to_numpy(layer(QUERY[:, :5], attention_mask=np.tri(5, dtype="int32")))
+    )
 
 
 def test_layer_reloads_from_its_config():

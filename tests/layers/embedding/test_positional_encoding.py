@@ -78,3 +78,12 @@ def test_wrong_width_is_refused():
 def test_layer_reloads_from_its_config(kind):
     layer = kind(7, 5, name="here")
     assert kind.from_config(layer.get_config()).get_config() == layer.get_config()
+
+
+@pytest.mark.parametrize("kind", [PositionalEncoding, LearntPositionalEncoding])
+def test_integers_are_encoded_as_numbers(kind):
+    layer = kind(5, 4)
+    numbers = np.arange(24).reshape(2, 3, 4)
+    found = to_numpy(layer(numbers.astype("int32")))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, to_numpy(layer(numbers.astype("float32"))))

@@ -153,3 +153,22 @@ def test_a_padding_mask_is_refused_beside_an_attention_that_does_not_see_it():
     inputs, mask = keras.Input((5, 8)), keras.Input((5,), dtype="bool")
     with pytest.raises(ValueError, match="leave self_attention out"):
         transformer_encoder(inputs, 2, 4, 8, padding_mask=mask, self_attention=lambda x: 2 * x)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_without_an_encoder_the_decoder_sees_no_later_input(norm):
+    inputs = keras.Input((6, 8))
+    model = keras.Model(inputs, transformer_decoder(inputs, None, 2, 4, 16, 0.0, norm=norm))
+    x = np.random.default_rng(0).standard_normal((2, 6, 8), "float32")
+    changed = x.copy()
+    changed[:, 4:] += 1
+    difference = np.abs(to_numpy(model(changed)) - to_numpy(model(x))).max(axis=(0, 2))
+    assert difference[:4].max() < 1e-6
+    assert difference[4:].min() > 1e-3
+    assert not [layer for layer in model.layers if "cross" in layer.name]
+
+
+def test_a_padding_mask_of_no_encoder_is_refused():
+    inputs, mask = keras.Input((6, 8)), keras.Input((5,), dtype="bool")
+    with pytest.raises(ValueError, match="encoder_padding_mask requires encoder_output, got None"):
+        transformer_decoder(inputs, None, 2, 4, 16, encoder_padding_mask=mask)
