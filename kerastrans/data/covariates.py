@@ -153,11 +153,13 @@ class Covariates:
         codes = [c.encode(frame[c.name]) for c in columns]
         for column, code in zip(columns, codes, strict=True):
             values = frame[column.name].dropna()
-            if kind != "static" and column.size and len(values) and not code.any():
+            # Text may be a new category; numbers are another way to write the known ones.
+            is_numeric = pd.api.types.is_numeric_dtype(values)
+            if is_numeric and column.size and len(values) and not code.any():
                 known = ", ".join(map(repr, column.categories[:5]))
                 raise ValueError(
                     f"covariate {column.name!r} has no value that was seen in training, got "
-                    f"{values.iloc[0]!r}; known are {known}."
+                    f"{values.iloc[0]}; known are {known}."
                 )
         return np.stack(codes, axis=-1)
 

@@ -33,6 +33,7 @@ from kerastrans.forecasting.training.validation import read_validation, what_is_
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
+from kerastrans.utils.validation import check_percents
 
 
 class Forecaster:
@@ -376,6 +377,7 @@ class Forecaster:
             ValueError: Bad frames; a series is too short for the first origin.
             ValueError: Arguments of `refit` without it; `validation` with it.
         """
+        levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
         if refit:
             options = {"static": static, "train_size": train_size, "fit_options": kwargs}
@@ -383,6 +385,7 @@ class Forecaster:
         else:
             rolling_origins.check_not_refitted(train_size, kwargs)
             state = adapt_to_frame(self._trained(), frame)
+            state.levels(levels)  # refused before any work
             run = rolling_origins.forecast_origins(state, frame, **origins, static=static)
         self._report(run.panel)
         warn_if_seen(self.card, frame, self._told)

@@ -26,6 +26,7 @@ class ConformalIntervals(GroupIntervals):
     5.2, for sizes.
 
     Example:
+        >>> from kerastrans.forecasting.conformal.offsets import conformity_scores
         >>> errors = np.random.default_rng(2).normal(size=(100, 1, 1))
         >>> scores = {80: conformity_scores(errors, 0.0, 0.0, 1.0)}
         >>> intervals = ConformalIntervals.fit(scores, np.arange(100))

@@ -59,6 +59,13 @@ def build_ensemble(members, levels=None, name="ensemble"):
     Raises:
         ValueError: a member whose head has other levels.
 
+    Example:
+        >>> from kerastrans import zoo
+        >>> members = [Member(zoo.build("last_value", n, 3, 1), WindowScaler()) for n in (2, 5)]
+        >>> model = build_ensemble(members)
+        >>> sorted(model.input), model.output_shape
+        (['history', 'typical_standard'], (None, 3, 1))
+
     Source: Vincent (1912), averages of quantiles; Lichtendahl, Grushka-Cockayne, Winkler (2013);
     Oreshkin et al. (2020), section 3.4, the median.
     """
