@@ -114,7 +114,9 @@ def test_any_number_of_layers_trains_and_forecasts(num_layers, head):
 
 
 def test_covariates_that_end_before_the_loop_are_refused():
-    with pytest.raises(ValueError, match="6 steps after a history of 20 want as many covariates"):
+    with pytest.raises(
+        ValueError, match="6 steps after a history of 20 require covariates of 26 steps"
+    ):
         generate_samples(build(), example(), 6, 2)
 
 
