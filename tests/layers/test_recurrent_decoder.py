@@ -128,9 +128,9 @@ def test_a_context_of_one_step_and_no_covariates():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"head": "quantiles"}, "draws from a distribution, got QuantileHead"),
+        ({"head": "quantiles"}, "requires a distribution, got QuantileHead"),
         ({"covariates": {"past": (0,)}}, "takes future and static covariates, not past ones"),
-        ({"head": "point"}, "takes covariates with a distribution"),
+        ({"head": "point"}, "takes covariates only with a distribution"),
         ({"dropout": 1.0}, "dropout must be"),
     ],
 )
