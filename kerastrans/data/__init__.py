@@ -1,4 +1,4 @@
-"""Frames, splits, scaling, windows and teacher-forcing pairs."""
+"""Data frames, panels, splits, scaling, windows and teacher-forcing pairs."""
 
 from kerastrans.utils.lazy import names_of
 

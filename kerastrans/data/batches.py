@@ -1,4 +1,4 @@
-"""Batches that are made when they are asked for, on every backend as `fit` takes them fastest."""
+"""Batches that are cut on demand, in the form that `fit` reads fastest on each backend."""
 
 import itertools
 import threading
@@ -12,33 +12,35 @@ from kerastrans.utils.backend import processes, tensorflow_batches
 def make_batches(
     arrays, count, make, batch_size, shuffle, seed=None, *, in_numpy=False, first=None, weights=None
 ):
-    """Batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
+    """Return batches of the examples 0 ... count - 1, which `make` cuts out of the arrays.
 
-    The order of an epoch is a function of `seed` and the epoch's number alone, so that a training
-    that was interrupted is resumed with the batch that it would have had.
+    The order of an epoch depends only on `seed` and the number of the epoch, so that an interrupted
+    training resumes with the batch that would have been next.
 
     Args:
-        arrays: list of NumPy arrays, kept once.
+        arrays: List of NumPy arrays, which are stored once.
         count: int, number of examples.
-        make: function `(xp, arrays, chosen)` from integers `(batch,)` to a batch; `xp` is NumPy,
-            or TensorFlow's NumPy, which is traced, and the arrays its tensors.
-        batch_size: int, at most `count`.
-        shuffle: bool, whether the order changes with every epoch; the last batch is then filled
-            up with the first examples of the same epoch, so that all are of one size.
-        seed: int, of the shuffling; None for one that is drawn.
-        in_numpy: bool, whether NumPy makes them on TensorFlow too: no graph to trace, for data
-            that are used but once.
-        first: int, for shuffled batches without an end, epoch after epoch: the number of the first,
-            counted from the first batch of epoch 0. None for the batches of one epoch at a time.
-        weights: `(count,)`, for shuffled batches: how likely each example is, in any unit. As many
-            are drawn in an epoch, with replacement. None for each once.
+        make: Function `(xp, arrays, chosen)` that returns the batch of the examples `chosen`,
+            integers `(batch,)`. `xp` is NumPy, or TensorFlow's NumPy, which is traced with tensors
+            as arrays.
+        batch_size: int, number of examples in a batch, at most `count`.
+        shuffle: bool, whether the order changes with every epoch. The last batch is then filled up
+            with the first examples of the epoch, so that all batches have the same size.
+        seed: int, seed of the shuffling; None draws one.
+        in_numpy: bool, whether to use NumPy on TensorFlow too, for data that are used only once,
+            which saves tracing a graph.
+        first: int, for an infinite stream of shuffled batches: number of the first batch, counted
+            from the first batch of epoch 0. None for the batches of one epoch at a time.
+        weights: `(count,)`, for shuffled batches: relative probability of each example. An epoch
+            then draws `count` examples with replacement. None for each example once.
 
     Returns:
-        `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` elsewhere. Of several processes
-        that train together each gets its part of every batch.
+        `tf.data.Dataset` on TensorFlow, `keras.utils.PyDataset` on other backends. If several
+        processes train together, each gets its part of every batch.
     """
     if shuffle and seed is None:
         seed = int(np.random.default_rng().integers(2**31))
+    # Cumulative distribution of the examples, for the draws in `begin`.
     shares = None if weights is None else np.cumsum(weights) / np.sum(weights)
     if keras.backend.backend() == "tensorflow" and not in_numpy:
         return tensorflow_batches(arrays, count, make, batch_size, shuffle, seed, first, shares)
@@ -47,10 +49,10 @@ def make_batches(
 
 
 class Endless(keras.utils.PyDataset):
-    """Batches without an end, each a function of its number, whoever reads ahead or starts anew.
+    """Infinite stream of batches, each determined by its number, in whatever order they are read.
 
     Args:
-        stream: function from the number of a batch to an iterator of it and all that follow.
+        stream: Function from the number of a batch to an iterator of this batch and all following.
         first: int, number of the first batch.
     """
 
@@ -60,8 +62,8 @@ class Endless(keras.utils.PyDataset):
         super().__init__()
         self.stream = stream
         self.first = first
-        self.place = None  # of the batch that the iterator would give next
-        self.lock = threading.Lock()  # TensorFlow's thread of an old iterator may read on
+        self.place = None  # index of the batch that the iterator returns next
+        self.lock = threading.Lock()  # TensorFlow's thread of an old iterator may still read
 
     def __getitem__(self, index):
         with self.lock:
@@ -72,7 +74,7 @@ class Endless(keras.utils.PyDataset):
 
 
 class _Batches(keras.utils.PyDataset):
-    """The batches of one epoch after the other; in order where the seed is None."""
+    """Batches of one epoch after another; the examples are in order if the seed is None."""
 
     def __init__(self, arrays, count, make, batch_size, seed, shares=None):
         super().__init__()
@@ -85,7 +87,7 @@ class _Batches(keras.utils.PyDataset):
         self.begin(0)
 
     def begin(self, epoch):
-        """Put the examples into the order of an epoch."""
+        """Set the order of the examples to that of an epoch."""
         self.epoch = epoch
         if self.seed is None:
             return
@@ -96,7 +98,7 @@ class _Batches(keras.utils.PyDataset):
             self.order = np.searchsorted(self.shares[:-1], random.random(count), side="right")
 
     def stream(self, number):
-        """Iterator of the batches from this number on, epoch after epoch."""
+        """Iterate over the batches from this number, epoch after epoch."""
         first, skipped = divmod(number, len(self))
         for epoch in itertools.count(first):
             self.begin(epoch)

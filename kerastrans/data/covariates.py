@@ -1,4 +1,4 @@
-"""What is known besides the series itself: past, future-known and static columns, as numbers."""
+"""Covariates: past, future and static columns, encoded as numbers."""
 
 from dataclasses import asdict, dataclass
 
@@ -13,13 +13,13 @@ KINDS = ("past", "future", "static")
 
 @dataclass(frozen=True)
 class Column:
-    """How one column becomes numbers: standardised, or the number of its category.
+    """Encoding of one column: standardised numbers, or codes of categories.
 
     Attributes:
-        name: of the column.
-        mean, std: of a numeric column's training rows; a value that is missing becomes 0.
-        categories: of any other column, those seen in training, as text; a category has its place
-            in the list plus 1, and one that was not seen, or is missing, is 0.
+        name: Name of the column.
+        mean, std: Mean and standard deviation of the training rows of a numeric column.
+        categories: Categories in the training rows of any other column, as text. The code of a
+            category is its place in this list plus 1; an unknown or missing category is 0.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Column:
 
     @classmethod
     def of(cls, column, name):
-        """From a column's training rows."""
+        """Return the encoding of a column, given its training rows."""
         if pd.api.types.is_complex_dtype(column):
             raise ValueError(f"covariate {name!r} must be real numbers or text, not complex.")
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
@@ -37,24 +37,24 @@ class Column:
         values = column.to_numpy("float64", na_value=np.nan)
         values = values[np.isfinite(values)]
         if not len(values):
-            raise ValueError(f"covariate {name!r} has no finite value in the rows that train.")
+            raise ValueError(f"covariate {name!r} has no finite value in the training rows.")
         scaler = StandardScaler.fit(values[:, None])
         return cls(name, scaler.mean.item(), scaler.std.item())
 
     @property
     def size(self):
-        """0 for a numeric column; otherwise the number of its codes, that of "unseen" included."""
+        """0 for a numeric column, otherwise the number of codes, including that of "unknown"."""
         return 0 if self.categories is None else len(self.categories) + 1
 
     def encode(self, column):
-        """Values as float32 `(rows,)`; a missing number stays NaN."""
+        """Return the encoded values `(rows,)`, float32; a missing number stays NaN."""
         if self.categories is not None:
             categories = pd.Index(self.categories, dtype=object)
             codes = categories.get_indexer(self._as_text(column)) + 1
             return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
             raise ValueError(
-                f"covariate {self.name!r} is read as numbers, got {column.dtype}, such as "
+                f"covariate {self.name!r} must be numeric, got {column.dtype}, such as "
                 f"{column.iloc[0]!r}."
             )
         values = column.to_numpy("float64", na_value=np.nan)
@@ -63,7 +63,7 @@ class Column:
         if np.isinf(scaled).any():
             raise ValueError(
                 f"covariate {self.name!r} has the value {values[np.isinf(scaled)][0]}, too large "
-                f"beside a mean of {self.mean:g} and a deviation of {self.std:g} in training."
+                f"for a mean of {self.mean:g} and a deviation of {self.std:g} in training."
             )
         return scaled
 
@@ -82,9 +82,9 @@ _BOOLEANS = {"false": "False", "0": "False", "true": "True", "1": "True"}
 
 @dataclass(frozen=True)
 class Covariates:
-    """The columns of each kind: `past`, `future` (known for the horizon) and `static`.
+    """Encodings of the covariates of each kind: `past`, `future` (known ahead) and `static`.
 
-    Make one with `Covariates.of(frame, static, past=..., future=...)`.
+    Create one with `Covariates.of(frame, static, past=..., future=...)`.
 
     Example:
         >>> import pandas as pd
@@ -100,19 +100,19 @@ class Covariates:
 
     @classmethod
     def of(cls, frame, static=None, *, past=(), future=()):
-        """Read the columns named in `past` and `future` of a frame, and all of a static one.
+        """Fit encodings of the `past` and `future` columns of a frame and all static columns.
 
         Raises:
-            ValueError: a column that the frame does not have, is in both lists, or is empty.
+            ValueError: If a column is not in the frame, is in both lists, or is empty.
         """
         return cls.named(static, past=past, future=future).read(frame, static)
 
     @classmethod
     def named(cls, static=None, *, past=(), future=()):
-        """The same columns by their names alone, to be `read`.
+        """Return covariates with names only, whose encodings `read` fits.
 
         Raises:
-            ValueError: a column that is in both lists.
+            ValueError: If a column is in both lists.
         """
         both = set(past) & set(future)
         if both:
@@ -121,20 +121,22 @@ class Covariates:
         return cls(*(tuple(map(Column, kind)) for kind in (past, future, names)))
 
     def read(self, frame, static=None, rows=slice(None)):
-        """These columns with the mean and deviation, or the categories, of some rows of a frame.
+        """Return the same columns with encodings fitted to some rows of a frame.
 
         Args:
-            frame: with the past and the future columns.
-            static: frame with the static ones, of which all rows count.
-            rows: which rows of `frame` count, a slice or bools.
+            frame: DataFrame with the past and the future columns.
+            static: DataFrame with the static columns; all of its rows are used.
+            rows: Rows of `frame` to use, a slice or bools.
 
         Raises:
-            ValueError: a column that the frame does not have, or that is empty in these rows.
+            ValueError: If a column is not in the frame, or is empty in these rows.
         """
         timed = [column.name for column in (*self.past, *self.future)]
         missing = [name for name in timed if name not in frame.columns]
         if missing:
-            raise ValueError(f"covariates {missing} are no columns: {list(frame.columns)}.")
+            raise ValueError(
+                f"covariates {missing} are not columns of the frame: {list(frame.columns)}."
+            )
         past, future = (
             tuple(Column.of(frame[column.name][rows], column.name) for column in kind)
             for kind in (self.past, self.future)
@@ -143,7 +145,7 @@ class Covariates:
         return Covariates(past, future, fixed)
 
     def encode(self, frame, kind):
-        """The columns of one kind, `(rows, columns)`, float32."""
+        """Return the encoded columns of one kind, `(rows, columns)`, float32."""
         columns = getattr(self, kind)
         missing = [c.name for c in columns if c.name not in frame.columns]
         if missing:
@@ -164,12 +166,14 @@ class Covariates:
         return np.stack(codes, axis=-1)
 
     def encode_static(self, static, names):
-        """Static covariates `(series, columns)`, and the places of the series that have none.
+        """Encode the static covariates of some series.
 
         Args:
-            static: frame with "unique_id" and these columns, one row a series; None if there are
-                none.
+            static: DataFrame with "unique_id" and these columns, one row per series, or None.
             names: `(series,)`, ids of the series.
+
+        Returns:
+            The encoded columns `(series, columns)`, and the places of the series without a row.
         """
         if not self.static:
             return np.zeros((len(names), 0), "float32"), []
@@ -178,27 +182,27 @@ class Covariates:
             raise ValueError(f"static covariates {columns} are missing: give static, with {ID!r}.")
         if static[ID].duplicated().any():
             twice = static[ID][static[ID].duplicated()].iloc[0]
-            raise ValueError(f"static must have one row a series, {twice!r} has several.")
+            raise ValueError(f"static must have one row per series, {twice!r} has several.")
         place = pd.Index(static[ID]).get_indexer(names)
         return self.encode(static, "static")[place], np.flatnonzero(place < 0).tolist()
 
     def sizes(self, num_calendar=0):
-        """`{kind: sizes of its columns}` for a model; calendar features come after the future's.
+        """Return `{kind: sizes of its columns}` for a model.
 
-        A size is 0 for numbers and otherwise the number of categories; kinds without columns are
-        left out.
+        The size of a column is 0 for numbers, otherwise the number of categories. Calendar features
+        are appended to the future columns. Kinds without columns are left out.
         """
         sizes = {kind: tuple(c.size for c in getattr(self, kind)) for kind in KINDS}
         sizes["future"] += (0,) * num_calendar
         return {kind: size for kind, size in sizes.items() if size}
 
     def to_dict(self):
-        """JSON-ready; `from_dict` reads it."""
+        """Return the covariates as a dict for JSON, which `from_dict` reads."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, config):
-        """Covariates from what `to_dict` returned."""
+        """Return the covariates of a dict that `to_dict` returned."""
 
         def column(config):
             categories = config["categories"]

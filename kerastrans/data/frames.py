@@ -1,4 +1,4 @@
-"""Data frames as they come in: one row per time step, one column per channel."""
+"""Validation and conversion of the data frames that users pass, long or wide."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nix
 
 
 def is_real(column):
-    """Whether a column holds real numbers, or booleans: not text, dates or complex numbers."""
+    """Return whether a column has real numbers or booleans, not text, dates or complex numbers."""
     numeric = pd.api.types.is_numeric_dtype(column)
     return numeric and not pd.api.types.is_complex_dtype(column)
 
@@ -33,17 +33,18 @@ def check_frame(frame, name="frame"):
 
     Args:
         frame: DataFrame with a DatetimeIndex, one numeric column per channel.
-        name: what to call it in an error.
+        name: Name of the frame in errors.
 
     Returns:
         The frame, with `frame.index.freq` set.
 
     Raises:
-        TypeError: the index is not a DatetimeIndex.
-        ValueError: there is no row or no column.
-        ValueError: a column is not numeric.
-        ValueError: a value is NaN or infinite; the first such place is named.
-        ValueError: the time stamps are not unique, sorted and regular; the first at fault is named.
+        TypeError: If the index is not a DatetimeIndex.
+        ValueError: If the frame has no row or no column.
+        ValueError: If a column is not numeric.
+        ValueError: If a value is NaN or infinite; the message names the first one.
+        ValueError: If the time stamps are not unique, sorted and regular; the message names the
+            first one that is not.
 
     Example:
         >>> import pandas as pd
@@ -84,7 +85,7 @@ def _check_dates(index, name):
 
 
 def _with_frequency(index, name):
-    """The index with its frequency set; ValueError names the first step that breaks it."""
+    """Return the index with its frequency set, or raise ValueError for the first irregular step."""
     if len(index) < 3:
         raise ValueError(f"{name}: a frequency needs at least 3 rows, got {len(index)}.")
     index = pd.DatetimeIndex(index, freq="infer")
@@ -97,25 +98,27 @@ def _with_frequency(index, name):
     step, usual = (pd.Timedelta(steps, index.unit) for steps in (steps[row - 1], usual))
     raise ValueError(
         f"{name} must have a regular frequency: {index[row]} comes {step} after {index[row - 1]}, "
-        f"where most steps are {usual}."
+        f"but most steps are {usual}."
     )
 
 
 def read_columns(frame, covariates, future=None):
-    """Times, series codes, names and values of a frame, long or wide, and the frame itself.
+    """Read times, series codes, names and values of a long or wide frame.
 
     Args:
-        frame: long, with columns "unique_id", "ds" and "y", or wide, with a DatetimeIndex.
-        covariates: names of a wide frame's columns that are no channels.
-        future: frame of the same kind, without values, whose rows are appended.
+        frame: Long DataFrame with the columns "unique_id", "ds" and "y", or wide DataFrame with a
+            DatetimeIndex.
+        covariates: Names of the columns of a wide frame that are not channels.
+        future: DataFrame of the same kind, without values, whose rows are appended; or None.
 
     Returns:
-        `(times, codes, names, values, frame)`: DatetimeIndex and codes `(rows,)`, names
-        `(series, num_channels)`, values `(rows, num_channels)`, float64.
+        `(times, codes, names, values, frame)`: DatetimeIndex `(rows,)`, series codes `(rows,)`,
+        names `(series, num_channels)`, values `(rows, num_channels)`, float64, and the frame with
+        the rows of `future`.
 
     Raises:
-        TypeError: not a DataFrame.
-        ValueError: a column is missing, or is not of numbers or of time stamps.
+        TypeError: If `frame` is not a DataFrame.
+        ValueError: If a column is missing or has a wrong type.
     """
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"expected a DataFrame, got {type(frame).__name__}.")
@@ -142,20 +145,20 @@ def read_columns(frame, covariates, future=None):
 
 
 def is_wide(frame):
-    """Whether a frame has dates as its index and a column for each channel."""
+    """Return whether a frame has dates as its index and one column per channel."""
     if not isinstance(frame, pd.DataFrame) or ID in frame.columns:
         return False
     return isinstance(frame.index, pd.DatetimeIndex)
 
 
 def to_long(frame, covariates, channels=None):
-    """A wide frame as a long one, each channel a series of its own.
+    """Convert a wide frame to a long one with one series per channel.
 
     Args:
-        frame: wide.
-        covariates: names of columns that are no channels; each series has them.
-        channels: names of the channels; by default all other columns. Those that the frame lacks,
-            as one of the future does, have no values.
+        frame: Wide DataFrame.
+        covariates: Names of the columns that are not channels; they are repeated for each series.
+        channels: Names of the channels; by default all other columns. Channels that are missing in
+            the frame, such as in a frame of future covariates, get no values.
 
     Example:
         >>> dates = pd.DatetimeIndex(["2024-01-01", "2024-01-02"])
@@ -173,7 +176,7 @@ def to_long(frame, covariates, channels=None):
 
 
 def _check_long(frame):
-    """Raise ValueError unless the columns of a long frame are there."""
+    """Raise ValueError unless a frame has the columns of a long frame."""
     missing = [c for c in (ID, TIME, TARGET) if c not in frame.columns]
     if not missing:
         return

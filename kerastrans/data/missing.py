@@ -1,4 +1,4 @@
-"""What a model sees of a missing value."""
+"""Filling of missing values in histories."""
 
 import numpy as np
 
@@ -8,11 +8,11 @@ FILLS = (None, "last", "zero")
 
 
 def fill_gaps(history, fill):
-    """Histories `(batch, time, num_channels)` with their missing values filled as `Windows` does.
+    """Fill the missing values of histories `(batch, time, num_channels)` as `Windows` does.
 
     Args:
-        history: float array, NaN where a value is missing.
-        fill: None for as it is, "last" for the last value before, "zero".
+        history: Float array, NaN for missing values.
+        fill: "last" for the last value before, "zero" for 0, or None to keep missing values.
 
     Example:
         >>> import numpy as np
@@ -28,25 +28,26 @@ def fill_gaps(history, fill):
 
 
 def last_rows(missing, axis):
-    """The place along the axis of the last value that is not missing, 0 before the first one."""
+    """Return the place of the last known value along the axis, 0 before the first known value."""
     places = np.arange(missing.shape[axis]).reshape(-1, 1)
     return np.maximum.accumulate(np.where(missing, 0, places), axis=axis)
 
 
 def last_values(xp, values, last, rows):
-    """The last known value of each row of some contexts, NaN where there is none before in it.
+    """Return contexts whose missing values are filled with the last known value before.
 
     Args:
-        xp: the module that computes: NumPy, or TensorFlow's NumPy.
-        values: `(rows, num_channels)`, of a panel.
-        last: what `last_rows` returns for them.
-        rows: `(batch, context_length)`, 0 before a series begins.
+        xp: Module that computes: NumPy, or TensorFlow's NumPy.
+        values: `(rows, num_channels)`, values of a panel.
+        last: `(rows, num_channels)`, the result of `last_rows` for the panel.
+        rows: `(batch, context_length)`, rows of the contexts, 0 before a series begins.
 
     Returns:
-        `(batch, context_length, num_channels)`.
+        `(batch, context_length, num_channels)`, NaN before the first known value of a context.
     """
     channels = values.shape[1]
     last = xp.take(last, rows, axis=0)
+    # A known value before the context does not count: row 0 of a panel is NaN.
     oldest = xp.min(xp.where(rows > 0, rows, rows[:, -1:]), axis=1)
     last = xp.where(last < oldest[:, None, None], 0, last)
     return xp.take(xp.reshape(values, (-1,)), last * channels + np.arange(channels))

@@ -1,4 +1,4 @@
-"""Many series on one clock, one after the other in one array."""
+"""Panels: many series on one clock, one after another in one array."""
 
 import functools
 from dataclasses import dataclass, field, replace
@@ -15,21 +15,23 @@ from kerastrans.utils.validation import NoSeriesError
 
 @dataclass(frozen=True)
 class Panel:
-    """Series of different lengths, one after the other; make one with `read_panel`.
+    """Series of different lengths, stored one after another; create one with `read_panel`.
 
-    Row 0 of the arrays belongs to no series: it is NaN, as what comes before a series is.
+    Row 0 of the arrays does not belong to a series. It is NaN and represents the steps before a
+    series begins.
 
     Attributes:
-        clock: `Clock` on which all series lie.
+        clock: `Clock` of all series.
         names: `(series, num_channels)`, name of each channel of each series.
-        begins, ends: `(series,)`, row of the first step, and the one after the last.
-        cuts: `(series,)`, where the future begins: `ends`, or before what is known of it.
-        first: `(series,)`, the clock's number of the first row.
+        begins, ends: `(series,)`, row of the first step, and the row after the last step.
+        cuts: `(series,)`, row after the last observed step: `ends`, or the first row of the known
+            future.
+        first: `(series,)`, number of the first row on the clock.
         values: `(1 + rows, num_channels)`, float64, NaN where missing.
         past, future: `(1 + rows, columns)`, float32, covariates.
-        static: `(series, columns)`, float32.
-        faults: dict of name -> why a series was left out.
-        covariates: `Covariates`, how the columns of `past`, `future` and `static` became numbers.
+        static: `(series, columns)`, float32, static covariates.
+        faults: Dict of name -> reason why a series was left out.
+        covariates: `Covariates`, the encoding of the columns of `past`, `future` and `static`.
 
     Example:
         >>> import pandas as pd
@@ -62,23 +64,23 @@ class Panel:
 
     @functools.cached_property
     def num_known(self):
-        """How many rows with a known value come before each row, `(2 + rows,)`."""
+        """Number of rows with a known value before each row, `(2 + rows,)`."""
         return np.concatenate([[0], np.cumsum(np.isfinite(self.values).any(axis=1))])
 
     def numbers(self, series, rows):
-        """The clock's numbers of rows of these series."""
+        """Return the numbers of rows of these series on the clock."""
         return self.first[series] + rows - self.begins[series]
 
     def without(self, faults):
-        """The panel without some series: a dict from their place to why."""
+        """Return the panel without some series, given a dict from their place to the reason."""
         keep = ~np.isin(np.arange(len(self)), list(faults))
-        why = {str(self.names[i][0]): reason for i, reason in faults.items()}
+        reasons = {str(self.names[i][0]): reason for i, reason in faults.items()}
         parts = ("names", "begins", "ends", "cuts", "first", "static")
         kept = {part: getattr(self, part)[keep] for part in parts}
-        return replace(self, **kept, faults={**self.faults, **why})
+        return replace(self, **kept, faults={**self.faults, **reasons})
 
     def until(self, cuts, rows=None):
-        """The same series up to these rows, and from `rows` rows before, without a copy."""
+        """Return the series up to these cuts, without a copy; at most `rows` rows if given."""
         begins = self.begins if rows is None else np.maximum(self.begins, cuts - rows)
         first = self.first + begins - self.begins
         return replace(self, begins=begins, first=first, ends=cuts, cuts=cuts)
@@ -87,28 +89,28 @@ class Panel:
 def read_panel(
     frame, *, clock=None, freq=None, covariates=None, static=None, future=None, held_out=None
 ):
-    """Series out of a frame, checked, gaps in time opened up as missing values.
+    """Read and check the series of a frame; missing time steps become missing values.
 
     Args:
-        frame: long, with columns "unique_id", "ds" and "y", or wide, with a DatetimeIndex and a
-            column for each channel of one series; rows in any order.
-        clock: `Clock` of the training data; None to read it off this frame.
-        freq: str, pandas frequency, where the time stamps do not tell it.
-        covariates: `Covariates`; None for none.
-        static: frame with "unique_id" and the static covariates, one row a series.
-        future: frame as `frame`, without values, of what is known of the steps after it.
-        held_out: int, last steps of each series that do not train; the covariates' means,
-            deviations and categories are then read off all rows before them. None to take them
-            from `covariates`.
+        frame: Long DataFrame with the columns "unique_id", "ds" and "y", or wide DataFrame with a
+            DatetimeIndex and one column per channel of one series. Rows may be in any order.
+        clock: `Clock` of the training data; None to infer it from this frame.
+        freq: str, pandas frequency, if it cannot be inferred from the time stamps.
+        covariates: `Covariates`, or None.
+        static: DataFrame with "unique_id" and the static covariates, one row per series.
+        future: DataFrame like `frame`, without values, of the covariates of the following steps.
+        held_out: int, number of last steps of each series that are not used for training. The
+            encodings of the covariates are then fitted to all rows before these steps. None to use
+            the encodings of `covariates`.
 
     Returns:
-        `Panel`. A series with a fault is left out, and named in `faults`: a duplicated or missing
-        time stamp, one off the clock's grid or outside its years, an infinite value, no value at
-        all, or fewer than one row in a hundred steps.
+        `Panel`. A series is left out, with the reason in `faults`, if it has a duplicate or missing
+        time stamp, a time stamp off the grid or outside the years of the clock, an infinite value,
+        no value at all, or fewer than one row per hundred steps.
 
     Raises:
-        TypeError: not a DataFrame.
-        ValueError: a column is missing or of another kind, or all series are at fault.
+        TypeError: If `frame` is not a DataFrame.
+        ValueError: If a column is missing or has a wrong type, or no series is valid.
 
     Example:
         >>> import pandas as pd
@@ -120,7 +122,7 @@ def read_panel(
     num_past = len(frame)
     used = [c.name for c in (*covariates.past, *covariates.future)]
     times, codes, names, values, frame = read_columns(frame, used, future)
-    is_past = np.arange(len(frame)) < num_past
+    is_past = np.arange(len(frame)) < num_past  # `frame` now includes the rows of `future`
     stamped = countable(times)
     if not stamped.any():
         check_countable(times)  # raises
@@ -128,57 +130,78 @@ def read_panel(
         clock = _read_clock(times[stamped], codes[stamped], names, freq)
     numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
     if held_out is not None:
-        covariates = covariates.read(frame, static, _trains(codes, numbers, held_out))
+        covariates = covariates.read(frame, static, _is_training_row(codes, numbers, held_out))
     past, known = (covariates.encode(frame, kind) for kind in ("past", "future"))
 
-    codes, numbers, times, values, past, known, is_past, stamped, on_grid = _in_order(
+    # Sort by series and time, and find the first row and the end of each series.
+    codes, numbers, times, values, past, known, is_past, stamped, on_grid = _sort_rows(
         codes, numbers, times, values, past, known, is_past, stamped, on_grid
     )
     begins = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(begins[1:], len(codes))
 
-    broken = series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
+    # Leave out invalid series.
+    reasons = series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
     encoded, unknown = covariates.encode_static(static, names[:, 0])
-    broken = dict.fromkeys(unknown, "no row in the frame of static covariates") | broken
-    keep = ~np.isin(codes[begins], list(broken))
-    faults = {str(names[code][0]): why for code, why in sorted(broken.items())}
+    reasons = dict.fromkeys(unknown, "no row in the frame of static covariates") | reasons
+    keep = ~np.isin(codes[begins], list(reasons))
+    faults = {str(names[code][0]): reason for code, reason in sorted(reasons.items())}
     if not keep.any():
         name, why = next(iter(faults.items()))
         raise NoSeriesError(f"no usable series of {len(faults)}: {name!r} has {why}.", faults)
+    # Last observed step of each series: rows of the future count as its first step here.
     past_numbers = np.where(is_past, numbers, numbers[begins].repeat(ends - begins))
     last = np.maximum.reduceat(past_numbers, begins)
     arrays, starts, ends, first = _lay_out((values, past, known), numbers, begins, ends, keep)
     cuts = starts + last[keep] - first + 1
-    where = starts, ends, cuts, first
-    return Panel(clock, names[keep], *where, *arrays, encoded[keep], faults, covariates)
+    layout = starts, ends, cuts, first
+    return Panel(clock, names[keep], *layout, *arrays, encoded[keep], faults, covariates)
 
 
-def _trains(codes, numbers, held_out):
-    """Whether rows come before the last steps of their series; all do where no row would."""
+def _is_training_row(codes, numbers, held_out):
+    """Return which rows come before the last `held_out` steps of their series.
+
+    If this holds for no row at all, every row is a training row.
+    """
     last = np.full(codes.max() + 1, np.iinfo("int64").min)
-    np.maximum.at(last, codes, numbers)
-    trains = numbers <= last[codes] - held_out
-    return trains | ~trains.any()
+    np.maximum.at(last, codes, numbers)  # number of the last step of each series
+    is_before = numbers <= last[codes] - held_out
+    return is_before | ~is_before.any()
 
 
-def _in_order(codes, numbers, *columns):
-    """Codes, numbers and further columns of rows, sorted by series and time."""
-    in_order = np.where(codes[1:] == codes[:-1], np.diff(numbers) >= 0, np.diff(codes) > 0)
-    order = slice(None) if in_order.all() else np.lexsort((numbers, codes))
+def _sort_rows(codes, numbers, *columns):
+    """Return codes, numbers and other columns of the rows, sorted by series and time."""
+    # Sorting is skipped for rows that are in order already, the common case.
+    is_sorted = np.where(codes[1:] == codes[:-1], np.diff(numbers) >= 0, np.diff(codes) > 0)
+    order = slice(None) if is_sorted.all() else np.lexsort((numbers, codes))
     return tuple(column[order] for column in (codes, numbers, *columns))
 
 
 def _read_clock(times, codes, names, freq):
-    """The clock of the longest series; of several the first by name, whatever the order of rows."""
+    """Return the clock of the longest series; among equally long ones, of the first by name."""
     lengths = np.bincount(codes)
     code = min(np.flatnonzero(lengths == lengths.max()), key=lambda code: str(names[code][0]))
     return Clock.of(times[codes == code].sort_values().unique(), freq)
 
 
 def _lay_out(columns, numbers, begins, ends, keep):
-    """Arrays with a row of NaN, then one for each step of time; where each series begins, ends."""
+    """Lay out the kept series in arrays with one row per time step, after a row 0 of NaN.
+
+    Args:
+        columns: Arrays `(rows, ...)` of the sorted rows of a frame.
+        numbers: `(rows,)`, numbers of the rows on the clock.
+        begins: `(series,)`, first row of each series.
+        ends: `(series,)`, row after the last one of each series.
+        keep: Bools `(series,)`, series to keep.
+
+    Returns:
+        The arrays; and for each kept series its first row, the row after its last, and the number
+        of its first step.
+    """
+    # Number of steps of each series, gaps included, and its first row in the new arrays.
     lengths = np.where(keep, numbers[ends - 1] - numbers[begins] + 1, 0)
     starts = np.cumsum(lengths) - lengths + 1
+    # New row of each old row: steps without an old row stay NaN.
     kept = np.repeat(keep, ends - begins)
     offset = np.repeat(starts - numbers[begins], ends - begins)
     rows = (numbers + offset)[kept]

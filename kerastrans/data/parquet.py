@@ -1,4 +1,4 @@
-"""Series in more Parquet files than memory holds: a folder of files, each with whole series."""
+"""Folders of Parquet files, each with whole series, for data that do not fit into memory."""
 
 import itertools
 from pathlib import Path
@@ -8,18 +8,18 @@ import pandas as pd
 
 
 def list_partitions(path):
-    """The .parquet files of a folder and of the folders in it, in the order of their paths.
+    """Return the .parquet files of a folder and its subfolders, sorted by path.
 
     Args:
-        path: of the folder, or of one Parquet file.
+        path: Path of the folder, or of one Parquet file.
 
     Raises:
-        FileNotFoundError: there is nothing at `path`, or a folder without such files.
-        ValueError: a file that is not called .parquet.
+        FileNotFoundError: If `path` does not exist, or is a folder without such files.
+        ValueError: If `path` is a file whose name does not end with .parquet.
     """
     path = Path(path)
     if not path.exists():
-        raise FileNotFoundError(f"there is no file or folder {path}.")
+        raise FileNotFoundError(f"the file or folder {path} does not exist.")
     if path.is_dir():
         files = sorted(path.glob("**/*.parquet"))
         if not files:
@@ -34,42 +34,44 @@ def list_partitions(path):
 
 
 def read_partition(path):
-    """The frame of a file.
+    """Read the frame of a Parquet file.
 
     Raises:
-        ImportError: the extra `scale` is missing.
-        ValueError: not a Parquet file.
+        ImportError: If the extra `scale` is missing.
+        ValueError: If the file is not a Parquet file.
     """
     try:
         return pd.read_parquet(path)
     except ImportError:
-        raise ImportError('Parquet wants the extra: pip install "kerastrans[scale]".') from None
+        raise ImportError(
+            'Parquet files require an extra: pip install "kerastrans[scale]".'
+        ) from None
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 
 
 def first_frame(frame):
-    """The frame itself, or the first of a folder of Parquet files."""
+    """Return the frame itself, or the first one of a folder of Parquet files."""
     if isinstance(frame, str | Path):
         return read_partition(list_partitions(frame)[0])
     return frame
 
 
 def stream_batches(files, windows, batch_size, shuffle, seed, epoch=0):
-    """Batches for `fit`, without end, of which no more than one file's windows are in memory.
+    """Yield batches for `fit` without end, with the windows of only one file in memory at a time.
 
-    The order of an epoch is a function of `seed` and the epoch's number alone.
+    The order of an epoch depends only on `seed` and the number of the epoch.
 
     Args:
-        files: list of paths.
-        windows: function from a path to its `Windows`.
-        batch_size: int, windows in a batch.
-        shuffle: bool, whether the files and the windows of each come in a new order every epoch.
-        seed: int, of the shuffling.
+        files: List of paths.
+        windows: Function from a path to its `Windows`.
+        batch_size: int, number of windows in a batch.
+        shuffle: bool, whether to shuffle the files, and the windows of each file, in every epoch.
+        seed: int, seed of the shuffling.
         epoch: int, number of the first epoch.
 
     Raises:
-        ValueError: no file has a window.
+        ValueError: If no file has a window.
     """
     for number in itertools.count(epoch):
         random = np.random.default_rng([seed, number])
@@ -82,6 +84,6 @@ def stream_batches(files, windows, batch_size, shuffle, seed, epoch=0):
                 batches = part.batches(batch_size, shuffle, order, in_numpy=True)
                 yield from (batches[i] for i in range(len(batches)))
                 del batches
-            del part  # before the next file is read
+            del part  # free its memory before the next file is read
         if is_empty:
             raise ValueError(f"the {len(files)} files have no window.")

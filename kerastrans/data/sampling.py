@@ -1,4 +1,4 @@
-"""Which windows train, and how often those of each series are drawn."""
+"""Sampling of training windows."""
 
 from dataclasses import dataclass
 
@@ -13,16 +13,16 @@ SAMPLINGS = ("windows", "series", "scale")
 
 @dataclass(frozen=True)
 class Sampling:
-    """Which windows train.
+    """Options for the sampling of training windows.
 
     Attributes:
-        stride: int, steps from one window to the next.
-        kind: which of them are drawn, see `window_weights`.
-        limit: int, last steps of each series in which the forecasts begin, see `training_cuts`;
-            None for all.
+        stride: int, number of steps between two windows.
+        kind: Weighting of the windows: "windows", "series" or "scale", see `window_weights`.
+        limit: int, number of last steps of each series that forecasts begin in, see
+            `training_cuts`; None for all steps.
 
     Raises:
-        ValueError: a number that is no positive integer, an unknown kind.
+        ValueError: If a number is not a positive integer, or the kind is unknown.
 
     Example:
         >>> Sampling(kind="series", limit=36)
@@ -40,15 +40,16 @@ class Sampling:
 
 
 def window_weights(sampling, panel, series, ends):
-    """How likely each window is to be drawn, in any unit.
+    """Return the relative probability of each window.
 
     Args:
-        sampling: "windows" for each once an epoch; "series" for every series as likely as every
-            other, however many windows it has; "scale" for each window in proportion to its
-            series' mean absolute value, where one of zeros counts as the smallest other.
+        sampling: "windows" for each window once per epoch; "series" for the same probability for
+            every series, regardless of its number of windows; "scale" for a probability of each
+            window in proportion to the mean absolute value of its series. A series of zeros counts
+            as the smallest other series.
         panel: `Panel`.
-        series: `(windows,)`, each window's series.
-        ends: `(windows,)`, the first row that does not count for the scale.
+        series: `(windows,)`, the series of each window.
+        ends: `(windows,)`, first row that does not count for the scale.
 
     Returns:
         `(windows,)`, or None for "windows".
@@ -61,8 +62,8 @@ def window_weights(sampling, panel, series, ends):
         >>> window_weights("series", panel, np.array([0, 0]), panel.cuts.repeat(2))
         array([0.5, 0.5])
 
-    Source: Salinas et al. (2020), section 3.4, where the scale is 1 + the mean of counts; without
-    the 1 it does not depend on the unit.
+    Source: Salinas et al. (2020), section 3.4. Their scale is 1 + the mean of counts; without the 1
+    the probabilities do not depend on the unit of the series.
     """
     if sampling == "windows" or not len(series):
         return None

@@ -1,28 +1,29 @@
-"""Why a series of a frame is left out."""
+"""Checks of the series of a frame; invalid series are left out with a reason."""
 
 import numpy as np
 
-SPARSE = 100  # steps for each row: a series with longer gaps is a mistake in its time stamps
+# Largest number of steps per row; a sparser series is taken for a mistake in the time stamps.
+MAX_STEPS_PER_ROW = 100
 
 
 def series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid):
-    """Dict of the number of a series -> its fault, of rows sorted by series and time.
+    """Return a dict of series code -> fault, for rows sorted by series and time.
 
     Args:
-        clock: `Clock`.
+        clock: `Clock` of the series.
         times: DatetimeIndex `(rows,)`.
-        codes: ints `(rows,)`, numbers of the series.
-        numbers: ints `(rows,)`, the clock's.
+        codes: Ints `(rows,)`, codes of the series.
+        numbers: Ints `(rows,)`, numbers of the time stamps on the clock.
         values: `(rows, num_channels)`.
         begins: `(series,)`, first row of each series.
-        ends: `(series,)`, the one after its last.
-        stamped: bools `(rows,)`, whether a time stamp can be counted.
-        on_grid: bools `(rows,)`, whether it is one of the clock's.
+        ends: `(series,)`, row after the last one of each series.
+        stamped: Bools `(rows,)`, whether a time stamp is in the years that can be counted.
+        on_grid: Bools `(rows,)`, whether a time stamp is on the grid of the clock.
     """
     faults = {}
 
     def blame(at_fault, why):
-        """The first such row of each series that has no fault yet."""
+        """Set the fault of each series that has such a row and no fault yet, by its first one."""
         rows = np.flatnonzero(at_fault)
         for row in rows[np.unique(codes[rows], return_index=True)[1]]:
             faults.setdefault(int(codes[row]), why(row))
@@ -37,8 +38,8 @@ def series_faults(clock, times, codes, numbers, values, begins, ends, stamped, o
     blame(twice, lambda row: f"duplicate time stamp {times[row]}")
     blame(np.isinf(values).any(axis=1), lambda row: f"an infinite value at {times[row]}")
     rows, spans = ends - begins, numbers[ends - 1] - numbers[begins] + 1
-    seen = np.add.reduceat(np.isfinite(values).any(axis=1), begins)
-    for i in np.flatnonzero((seen == 0) | (spans > SPARSE * rows + 10_000)):
-        why = f"{rows[i]} rows over {spans[i]} steps" if seen[i] else "no value at all"
+    num_known = np.add.reduceat(np.isfinite(values).any(axis=1), begins)
+    for i in np.flatnonzero((num_known == 0) | (spans > MAX_STEPS_PER_ROW * rows + 10_000)):
+        why = f"{rows[i]} rows over {spans[i]} steps" if num_known[i] else "no value at all"
         faults.setdefault(int(codes[begins[i]]), why)
     return faults

@@ -1,25 +1,25 @@
-"""Chronological splits: the past trains, the future tests."""
+"""Chronological splits of a series into training, validation and test rows."""
 
 from numbers import Integral
 
 
 def chronological_split(values, sizes=(0.7, 0.1, 0.2), context_length=0):
-    """Cut a series into training, validation and test rows, in the order of time.
+    """Split a series into training, validation and test rows, in the order of time.
 
     Args:
-        values: `(time, ...)` array or DataFrame; the parts are views of it, not copies.
-        sizes: three fractions that add up to at most 1, or three row counts. Fractions round
-            the training and the test part down and leave the rest to validation, as the
-            benchmarks of the Autoformer line do. Rows after the third part are not used.
-        context_length: int, rows by which validation and test reach back into the part before,
-            so that the first row of each is forecast too and no window is dropped.
+        values: `(time, ...)` array or DataFrame; the parts are views, not copies.
+        sizes: Three fractions that add up to at most 1, or three row counts. With fractions the
+            training and the test part are rounded down and validation gets the remaining rows, as
+            in the benchmarks that follow Autoformer. Rows after the third part are not used.
+        context_length: int, number of rows of the previous part that validation and test begin
+            with, so that the first row of each is forecast too and no window is dropped.
 
     Returns:
         `(train, validation, test)`.
 
     Raises:
-        ValueError: sizes that are not three fractions or counts.
-        ValueError: sizes that ask for more rows than there are.
+        ValueError: If `sizes` are not three fractions or counts.
+        ValueError: If `sizes` require more rows than the series has.
 
     Example:
         >>> import numpy as np
@@ -53,7 +53,7 @@ def _row_counts(sizes, total):
         raise ValueError(f"fractions must add up to at most 1, got {sizes!r}.")
     if sum(counts) > total or min(counts) < 1:
         raise ValueError(
-            f"sizes {sizes!r} ask for {counts} rows of a series that has {total}: each part "
+            f"sizes {sizes!r} require {counts} rows of a series that has {total}; each part "
             "needs at least one row."
         )
     return counts

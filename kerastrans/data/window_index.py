@@ -1,4 +1,4 @@
-"""Where windows are cut: each cut is the row of a window's first target."""
+"""The cuts of windows: the cut of a window is the row of its first target."""
 
 import numpy as np
 
@@ -6,22 +6,22 @@ import numpy as np
 def training_cuts(
     panel, context_length, prediction_length, stride=1, held_out=0, pad=True, limit=None
 ):
-    """Cuts of the windows that train, and of those that validate.
+    """Return the cuts of the training windows and of the validation windows.
 
-    Windows without a known value before the cut, or from it on, are left out.
+    Windows without a known value before the cut, or without a known target, are left out.
 
     Args:
         panel: `Panel`.
-        context_length: int, steps of history in a window.
-        prediction_length: int, steps to forecast after them.
-        stride: int, steps from one window to the next.
-        pad: bool, whether windows whose context begins before their series are taken too, so that
-            a model learns what it can say of a short history; otherwise full ones alone.
-        held_out: int, or ints `(series,)`, last steps of each series whose targets validate; 0 for
-            none.
-        limit: int, of the steps of each series that train the last, from which the forecasts begin
-            that train, up to the very last step: what comes after it is not known. None for all
-            windows whose targets are among the steps that train.
+        context_length: int, number of steps of history in a window.
+        prediction_length: int, number of steps to forecast.
+        stride: int, number of steps between two windows.
+        pad: bool, whether to include windows whose context begins before their series, so that a
+            model learns to forecast from a short history; otherwise only full windows are used.
+        held_out: int, or ints `(series,)`, number of last steps of each series that are validation
+            targets; 0 for no validation.
+        limit: int, number of last training steps of each series that the forecasts of training
+            windows begin in, up to the very last step; targets beyond it are unknown. None for all
+            windows whose targets are training steps.
 
     Returns:
         `((series, cuts), (series, cuts))`, ints `(windows,)`.
@@ -29,7 +29,7 @@ def training_cuts(
     Source: Oreshkin et al. (2020), N-BEATS, for the limit, which is their history size.
 
     Raises:
-        ValueError: a window's targets do not fit into the steps that are held out.
+        ValueError: If a window's targets do not fit into the steps that are held out.
     """
     if np.isscalar(held_out) and 0 < held_out < prediction_length:
         raise ValueError(
@@ -40,11 +40,15 @@ def training_cuts(
     split = panel.cuts - held_out
 
     def cuts(begins, ends, targets=prediction_length):
+        """Return the cuts of all windows with `targets` targets from `begins` to `ends`."""
+        # First cut of each series, and its number of windows.
         lowest = np.maximum(begins, panel.begins + (1 if pad else context_length))
         counts = np.maximum(0, -(-(ends - targets + 1 - lowest) // stride))
+        # Series of each window, its place among those of the series, and its cut.
         series = np.repeat(np.arange(len(panel)), counts)
         place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         first = lowest[series] + stride * place
+        # `known` counts known rows: a difference is the number of known values in a range.
         has_context = known[first] > known[np.maximum(first - context_length, panel.begins[series])]
         has_targets = known[np.minimum(first + prediction_length, ends[series])] > known[first]
         chosen = has_context & has_targets

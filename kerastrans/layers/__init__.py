@@ -1,6 +1,6 @@
-"""Keras layers, one idea a file."""
+"""Keras layers for sequence forecasting, one idea per file."""
 
-import keras  # noqa: F401  first, so that `kerastrans._register` finds no module half imported
+import keras  # noqa: F401  first, so that `kerastrans._register` finds every module fully imported
 
 from kerastrans.layers.attention.auto_correlation import AutoCorrelation
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention

@@ -1,4 +1,4 @@
-"""A convolution of each feature on its own, over steps that are any distance apart."""
+"""A causal depthwise convolution with a dilation that is chosen at each call."""
 
 import keras
 from keras import ops
@@ -8,23 +8,23 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class CausalDepthwiseConvolution(keras.layers.Layer):
-    """Causal convolution of each feature on its own, whose dilation is chosen at each call.
+    """Causal depthwise convolution whose dilation is chosen at each call.
 
-    One filter can so look at a sequence at several scales. What comes before the first step is
-    zero.
+    Each feature has its own filter, and one filter can look at a sequence at several scales. The
+    steps before the first one are padded with zeros.
 
     Args:
-        kernel_size: int, taps of the filter.
+        kernel_size: int, number of taps of the filter.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
-        dilation: int, steps from one tap to the next.
+        dilation: int, number of steps between two taps.
 
     Returns:
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: `kernel_size` below 1.
+        ValueError: If `kernel_size` is below 1.
 
     Example:
         >>> from keras import ops
@@ -32,7 +32,7 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
         >>> ops.shape(layer(ops.ones((4, 10, 16)), dilation=4))
         (4, 10, 16)
 
-    Source: Bai et al. (2018), section 3.2, one feature at a time.
+    Source: Bai et al. (2018), section 3.2, applied to each feature separately.
     """
 
     def __init__(self, kernel_size, **kwargs):
@@ -51,7 +51,7 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
         length = inputs.shape[1]
         before = (self.kernel_size - 1) * dilation
         x = ops.pad(inputs, [[0, 0], [before, 0], [0, 0]])
-        # A sum of shifted products: backends are slow at convolutions of single features.
+        # A sum of shifted products, because backends are slow at depthwise convolutions.
         taps = (
             x[:, tap * dilation : tap * dilation + length] * self.kernel[tap]
             for tap in range(self.kernel_size)

@@ -1,4 +1,4 @@
-"""Dropout that costs a training step no more than the layers around it."""
+"""Dropout with a random mask that is cheap to compute."""
 
 import functools
 import math
@@ -15,17 +15,19 @@ from kerastrans.utils.keras_internals import dropout_state
 class Dropout(keras.layers.Dropout):
     """Keras's dropout, with a mask that XLA computes in one pass.
 
-    Keras draws a random number per element, which costs more on a CPU than a Transformer's
-    products. Here it draws two for the whole tensor, and a hash of them and of the element's place
-    says whether the element stays. Arguments as `keras.layers.Dropout`; on PyTorch, and with a
-    `noise_shape`, it is that layer.
+    `keras.layers.Dropout` draws one random number per element, which costs more on a CPU than the
+    matrix products of a Transformer. This layer draws two numbers for the whole tensor; a hash of
+    them and of the position of an element decides whether the element is kept. The arguments are
+    those of `keras.layers.Dropout`. On PyTorch, and with a `noise_shape`, the layer behaves like
+    `keras.layers.Dropout`.
 
     Example:
         >>> from keras import ops
         >>> ops.shape(Dropout(0.5)(ops.ones((2, 3)), training=True))
         (2, 3)
 
-    Source: Srivastava et al. (2014); the hash is of Wellons' "hash prospector" (2018), two rounds.
+    Source: Srivastava et al. (2014); the hash comes from Wellons' "hash prospector" (2018) and has
+    two rounds.
     """
 
     def call(self, inputs, training=False):
@@ -34,9 +36,9 @@ class Dropout(keras.layers.Dropout):
         if not (hashed and training and self.rate):
             return super().call(inputs, training)
         keys = keras.random.randint((2,), 0, 2**31 - 1, seed=seed_generator)
-        least = ops.convert_to_tensor(np.uint32(self.rate * 2**32))
-        stays = _compiled_mask()(inputs, keys, least)
-        return ops.where(stays, inputs / (1 - self.rate), ops.zeros_like(inputs))
+        threshold = ops.convert_to_tensor(np.uint32(self.rate * 2**32))
+        is_kept = _compiled_mask()(inputs, keys, threshold)
+        return ops.where(is_kept, inputs / (1 - self.rate), ops.zeros_like(inputs))
 
 
 @functools.cache
@@ -44,17 +46,17 @@ def _compiled_mask():
     return compile_function(_mask, variables=())
 
 
-def _mask(inputs, keys, least):
-    """Which elements stay: those whose place has a hash of at least `least`."""
+def _mask(inputs, keys, threshold):
+    """Return which elements are kept: those whose position hashes to at least `threshold`."""
     shape = ops.shape(inputs)
-    # Counted in int32: XLA on TensorFlow has no range of uint32.
-    places = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
+    # The range is int32 because XLA on TensorFlow does not support a range of uint32.
+    positions = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
     first, second = ops.split(ops.cast(keys, "uint32"), 2)
-    return _mix(_mix(ops.reshape(places, shape) ^ first) ^ second) >= least
+    return _mix(_mix(ops.reshape(positions, shape) ^ first) ^ second) >= threshold
 
 
 def _mix(x):
-    """A hash of 32 bits to 32 bits, each of which depends on all."""
+    """Hash 32 bits to 32 bits such that each output bit depends on all input bits."""
     x = (x ^ ops.right_shift(x, np.uint32(16))) * np.uint32(0x21F0AAAD)
     x = (x ^ ops.right_shift(x, np.uint32(15))) * np.uint32(0xD35A2D97)
     return x ^ ops.right_shift(x, np.uint32(15))

@@ -1,4 +1,4 @@
-"""The end of a sequence whose length the graph does not know."""
+"""The last tokens of a sequence whose length is not known when the graph is built."""
 
 import keras
 from keras import ops
@@ -6,14 +6,14 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class LastTokens(keras.layers.Layer):
-    """The last tokens of a sequence, as many as another one has.
+    """Returns as many last tokens of a sequence as another sequence has.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(..., time, width)`.
-        like: `(..., last, any)`, of which only the number of tokens is read.
+        like: `(..., last, any)`; only its number of tokens is used.
 
     Returns:
         `(..., last, width)`.

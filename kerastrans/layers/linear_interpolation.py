@@ -1,4 +1,4 @@
-"""Missing steps, drawn from their neighbours."""
+"""Linear interpolation of missing steps."""
 
 import keras
 from keras import ops
@@ -8,19 +8,20 @@ from kerastrans.utils.precision import full_precision
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class LinearInterpolation(keras.layers.Layer):
-    """Fills the missing steps of a series on a straight line between the known ones.
+    """Fills the missing steps of a series by linear interpolation between the known steps.
 
-    Before the first known step and after the last that step's value is repeated. A series with no
-    known step is zero.
+    Steps before the first known step get its value, and steps after the last known step get the
+    value of the last. A series without a known step becomes zero.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(batch, time)`, NaN where missing.
 
     Returns:
-        The filled series, and 1 from the first known step on, 0 before, each `(batch, time)`.
+        The filled series, and a mask that is 0 before the first known step and 1 from that step,
+        each `(batch, time)`.
 
     Example:
         >>> import numpy as np
@@ -41,6 +42,7 @@ class LinearInterpolation(keras.layers.Layer):
         values = ops.where(known, inputs, ops.zeros_like(inputs))
         length = inputs.shape[-1]
         steps = ops.arange(length, dtype=self.compute_dtype)
+        # Position of the nearest known step before (-1 for none) and after (`length` for none).
         before = _running_maximum(ops.where(known, steps, -1.0))
         backwards = _running_maximum(ops.flip(ops.where(known, length - 1 - steps, -1.0), -1))
         after = length - 1 - ops.flip(backwards, -1)
@@ -58,7 +60,7 @@ class LinearInterpolation(keras.layers.Layer):
 
 
 def _running_maximum(x):
-    """The largest value so far along the last axis, in as many passes as its length doubles."""
+    """Return the running maximum along the last axis; the reach doubles in each pass."""
     length, reach = x.shape[-1], 1
     while reach < length:
         x = ops.concatenate([x[..., :reach], ops.maximum(x[..., reach:], x[..., :-reach])], axis=-1)

@@ -6,13 +6,15 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class Median(keras.layers.Layer):
-    """The median of several tensors, element by element; of an even number the mean of the two.
+    """Element-wise median of several tensors.
+
+    For an even number of tensors it is the mean of the two middle values.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: list of tensors of one shape.
+        inputs: List of tensors of the same shape.
 
     Returns:
         A tensor of that shape.

@@ -1,4 +1,4 @@
-"""A residual connection with a weight."""
+"""A weighted residual connection."""
 
 import keras
 from keras import ops
@@ -6,14 +6,14 @@ from keras import ops
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class WeightedResidual(keras.layers.Layer):
-    """Adds what a sublayer returns to what it was given, in shares whose squares add up to one.
+    """Adds the output of a sublayer to its input, with weights whose squares add up to one.
 
-    The shares are `tau` to 1, so that the sum of two independent inputs of variance one has
-    variance one. `tau` is a weight that is not trained.
+    The weights are in the ratio `tau` to 1, so that the sum of two independent inputs of variance
+    one has variance one. `tau` is a non-trainable weight.
 
     Call arguments:
-        inputs: `(..., d_model)`, of the sublayer.
-        skip: the same shape, what it was given.
+        inputs: `(..., d_model)`, output of the sublayer.
+        skip: `(..., d_model)`, input of the sublayer.
 
     Returns:
         `(..., d_model)`.

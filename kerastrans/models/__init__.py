@@ -1,10 +1,10 @@
-"""One architecture a file, each with one `build_<file>_model`, imported on first use."""
+"""Architectures: one per file, with one function `build_<file>_model`, imported on first use."""
 
 import importlib
 
 
 def __getattr__(name):
-    """`build_<file>_model` from `<file>.py`."""
+    """Import `build_<file>_model` from `<file>.py`."""
     if name == "build_seq2seq_transformer":
         return importlib.import_module(f"{__name__}.seq2seq_transformer").build_seq2seq_transformer
     file = name.removeprefix("build_").removesuffix("_model")

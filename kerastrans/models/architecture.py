@@ -1,36 +1,38 @@
-"""An architecture's entry: read from the source of its file, without importing it."""
+"""Registry entries of architectures, read from the source of their files without importing."""
 
 import ast
 import importlib
 from dataclasses import dataclass, field
 
 EQUIVARIANCES = ("shift", "scale", "affine")
-OPTIONS = ("head", "covariates")  # of what is forecast, and from what: no hyperparameters
+OPTIONS = ("head", "covariates")  # arguments of builders that are not hyperparameters
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What is known of an architecture: the entry in its file, and what follows from it.
+    """Registry entry of an architecture.
 
     Attributes:
-        name: as `build` knows it.
-        title: the name its paper gives it.
-        source: authors of the paper.
-        year: int, of the paper.
-        summary: what it is, in a few words.
-        tags: tuple of str. First what it is made of: "baseline", "linear", "mlp", "attention",
-            "convolution", "recurrent". Then "mixes channels" or "channel independent": whether a
-            channel's forecast depends on the other channels. "shift" (a constant added), "scale"
-            (multiplied) or "affine" (both): what may be done to a window so that the same is done
-            to its forecast. "past covariates", "future covariates", "static covariates": those it
-            has a place for itself. "takes heads"; "autoregressive": with a distribution as its
-            head it forecasts step by step.
-        inputs: names of the model's inputs: "history" `(batch, context_length, num_channels)`,
+        name: Name of the architecture, as `build` takes it.
+        title: Name of the architecture in its paper.
+        source: Authors of the paper.
+        year: int, year of the paper.
+        summary: Description in a few words.
+        tags: Tuple of str. The first tags are the families: "baseline", "linear", "mlp",
+            "attention", "convolution", "recurrent". "mixes channels" or "channel independent" says
+            whether the forecast of a channel depends on the other channels. "shift", "scale" or
+            "affine" (both) is the equivariance: adding a constant to a window, or multiplying the
+            window by a constant, does the same to its forecast. "past covariates", "future
+            covariates" and "static covariates" are the kinds that the builder supports itself.
+            "takes heads" means that the builder has the argument `head`; "autoregressive", that the
+            model forecasts step by step if its head is a distribution.
+        inputs: Names of the model's inputs: "history" `(batch, context_length, num_channels)`,
             and "position" `(batch,)`, the number of the window's first step in the series.
-        paper: dict of hyperparameter -> value at which the model has the size of its paper, where
-            the defaults, which a laptop bears, are smaller: `build(name, ..., **info(name).paper)`.
-        parameters: dict of the builder's arguments by keyword, and their defaults.
-        search_space: dict of hyperparameter -> values worth trying.
+        paper: Dict of hyperparameter -> value in the paper, for hyperparameters whose default is
+            smaller so that the model trains on a laptop. `build(name, ..., **info(name).paper)`
+            has the size of the paper.
+        parameters: Dict of the keyword arguments of the builder and their defaults.
+        search_space: Dict of hyperparameter -> values worth trying.
 
     Example:
         >>> from kerastrans import zoo
@@ -54,17 +56,17 @@ class Architecture:
 
     @property
     def mixes_channels(self):
-        """Whether a channel's forecast depends on the other channels."""
+        """True if the forecast of a channel depends on the other channels."""
         return "mixes channels" in self.tags
 
     @property
     def equivariance(self):
-        """The tag "shift", "scale" or "affine", or "" for none of them."""
+        """The tag "shift", "scale" or "affine", or "" if the architecture has none of them."""
         return next((tag for tag in self.tags if tag in EQUIVARIANCES), "")
 
     @property
     def builder(self):
-        """The function that builds it."""
+        """The function that builds the architecture."""
         module = importlib.import_module(f"kerastrans.models.{self.name}")
         return getattr(module, f"build_{self.name}_model")
 
@@ -78,13 +80,13 @@ class Architecture:
         }
 
     def count_params(self, context_length, prediction_length, num_channels, **hyperparameters):
-        """Number of weights that the model has at this size."""
+        """Return the number of weights of the model at this size."""
         model = self.builder(context_length, prediction_length, num_channels, **hyperparameters)
         return model.count_params()
 
 
 def read(path):
-    """The `Architecture` that a file's source declares; None where it declares none."""
+    """Return the `Architecture` that a source file declares, or None if it declares none."""
     tree = ast.parse(path.read_text("utf-8"))
     assigned = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}
     if "ARCHITECTURE" not in assigned:

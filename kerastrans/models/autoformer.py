@@ -1,4 +1,4 @@
-"""Autoformer: trends taken out block by block, delays in place of positions (Wu et al., 2021)."""
+"""Autoformer: a decomposition Transformer with auto-correlation (Wu et al., 2021)."""
 
 import keras
 
@@ -39,41 +39,42 @@ def build_autoformer_model(
     head=None,
     name="autoformer",
 ):
-    """Build Autoformer: delays take the place of positions, and each block takes the trend out.
+    """Build Autoformer: auto-correlation replaces attention, and each block removes the trend.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        label_length: int, known steps at the start of the decoder's input, at most
-            `context_length`; half of it by default.
-        d_model: int, width of all blocks. The paper's heads all attend to the same delays, so that
-            their number changes nothing.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        label_length: int, number of known steps at the start of the decoder's input, at most
+            `context_length`; half the context by default.
+        d_model: int, width of all blocks. All heads of the paper attend to the same delays, so the
+            number of heads is not an argument.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks: int, blocks of the encoder.
-        num_decoder_blocks: int, blocks of the decoder.
-        moving_average: int, steps of the moving average that is the trend.
-        factor: int, delays kept for each unit of ln(length).
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        num_encoder_blocks: int, number of encoder blocks.
+        num_decoder_blocks: int, number of decoder blocks.
+        moving_average: int, number of steps in the moving average that estimates the trend.
+        factor: int, number of delays to keep per unit of ln(length).
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The label is longer than the context.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the label is longer than the context.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_autoformer_model(24, 12, 3, d_model=8, ff_dim=16, moving_average=5)
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Wu et al. (2021), figure 1 and equations 1-8, without the embedding of the calendar.
+    Source: Wu et al. (2021), figure 1 and equations 1-8, without the calendar embedding.
     """
     label_length = resolve_label_length(label_length, context_length)
     window = open_window(context_length, num_channels, head, center="mean")

@@ -1,4 +1,4 @@
-"""CycleNet: a learnt cycle, and a small model of what it leaves (Lin et al., 2024, figure 2)."""
+"""CycleNet: a learnt cycle and a small model of the remainder (Lin et al., 2024, figure 2)."""
 
 import keras
 from keras import layers
@@ -36,29 +36,30 @@ def build_cyclenet_model(
 ):
     """Build CycleNet; all channels share the linear map, and each has its own cycle.
 
-    The paper's channels are series. In a long frame all series are channel 0 and share one cycle;
-    in a wide frame each column has its own.
+    In the paper each series is a channel. In a long frame all series are channel 0 and share one
+    cycle; in a wide frame each column has its own cycle.
 
-    Its inputs are a dict, because a window does not show where in the cycle it is. Make them with
-    `window_dataset(..., first_position=...)`.
+    The inputs are a dict, because a window does not show its position in the cycle. Create them
+    with `window_dataset(..., first_position=...)`.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        cycle_length: int, steps in the cycle.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        cycle_length: int, number of steps in the cycle.
         hidden_dim: int, hidden width of CycleNet/MLP; None for CycleNet/Linear.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model of `{"history": (batch, context_length, num_channels),
-        "position": (batch,)}`, the second an integer that counts the steps of the series up to
-        the window's first -> `(batch, prediction_length, num_channels)`.
+        A functional Keras model that maps `{"history": (batch, context_length, num_channels),
+        "position": (batch,)}` to `(batch, prediction_length, num_channels)`. The position is an
+        integer, the number of steps of the series before the window.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_cyclenet_model(24, 12, 3, cycle_length=6)

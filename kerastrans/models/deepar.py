@@ -51,37 +51,40 @@ def build_deepar_model(
     covariates=None,
     name="deepar",
 ):
-    """Build DeepAR's network: it reads the history, then continues from its own forecasts.
+    """Build DeepAR, a recurrent network that reads the history and then its own forecasts.
 
-    All channels share the weights; each window is divided by its mean absolute value. With a head
-    that is a distribution the model is autoregressive: it is trained by teacher forcing, and
-    forecasts by ancestral sampling (`kerastrans.generate_samples`). With a point head it is
-    trained on its own forecasts, and returns the whole horizon at once. The authors draw windows to
-    train on by the size of their series (section 3.4), as `Forecaster.fit(sampling="scale")` does.
+    All channels share the weights, and each window is divided by its mean absolute value. If the
+    head is a distribution, the model is autoregressive: it is trained by teacher forcing and
+    forecasts by ancestral sampling (`kerastrans.generate_samples`). With a point head the model is
+    trained on its own forecasts and returns the whole horizon at once. The authors draw training
+    windows in proportion to the scale of their series (section 3.4), as
+    `Forecaster.fit(sampling="scale")` does.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
         units: int, width of the LSTMs.
         num_layers: int, number of LSTMs.
-        dropout: float in [0, 1), on what enters each LSTM.
-        head: None for points, or a distribution of `kerastrans.heads`.
-        covariates: dict of "future" and "static", see `kerastrans.zoo.build`; for a distribution.
+        dropout: float in [0, 1), dropout rate on the inputs of each LSTM.
+        head: None for point forecasts, or a distribution of `kerastrans.heads`.
+        covariates: Dict of "future" and "static", see `kerastrans.zoo.build`; it requires a
+            distribution as the head.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model: `(batch, context_length, num_channels)` ->
-        `(batch, prediction_length, num_channels)` for points; for a distribution `[history,
-        future_covariates, static_covariates, decoder_inputs]` (covariates where there are any)
-        -> `(batch, time, num_channels, size)`, decoder inputs `(batch, time, num_channels)`.
+        A functional Keras model. With a point head it maps `(batch, context_length,
+        num_channels)` to `(batch, prediction_length, num_channels)`. With a distribution it maps
+        `[history, future_covariates, static_covariates, decoder_inputs]`, without the covariates
+        that are not given, to `(batch, time, num_channels, size)`; the decoder inputs are
+        `(batch, time, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `head` is a head of quantiles.
-        ValueError: There are past covariates, or covariates beside a point head.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `head` forecasts quantiles.
+        ValueError: If there are past covariates, or any covariates with a point head.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_deepar_model(24, 12, 3, units=8, head="normal")
@@ -95,14 +98,14 @@ def build_deepar_model(
     if is_point:
         if covariates:
             raise ValueError(
-                "deepar takes covariates with a distribution as its head, not a point."
+                "deepar takes covariates only with a distribution as its head, not a point head."
             )
         x = RecurrentForecaster(units, num_layers, prediction_length)(fold_channels(window.values))
         x = unfold_channels(x, num_channels)
         return keras.Model(window.history, window.forecast(x, head, prediction_length), name=name)
 
     if not hasattr(head, "draw"):
-        raise ValueError(f"deepar draws from a distribution, got {type(head).__name__}.")
+        raise ValueError(f"deepar requires a distribution, got {type(head).__name__}.")
     if "past" in (covariates or {}):
         raise ValueError("deepar takes future and static covariates, not past ones.")
     extra, columns = covariate_columns(window, prediction_length, covariates)

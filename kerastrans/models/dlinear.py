@@ -1,4 +1,4 @@
-"""DLinear: a linear model of the trend and one of the season (Zeng et al., 2023)."""
+"""DLinear: linear models of the trend and the season (Zeng et al., 2023)."""
 
 import keras
 from keras import layers
@@ -33,24 +33,25 @@ def build_dlinear_model(
     head=None,
     name="dlinear",
 ):
-    """Build DLinear: trend and season each have a linear map, and their forecasts are added.
+    """Build DLinear: linear maps forecast trend and season, and the forecasts are added.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        moving_average: int, steps of the moving average that is the trend.
-        individual: bool, whether every channel has linear maps of its own.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        moving_average: int, number of steps in the moving average that estimates the trend.
+        individual: bool, whether each channel has its own linear maps.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_dlinear_model(24, 12, 3, moving_average=7)

@@ -1,4 +1,4 @@
-"""FEDformer: Autoformer's frame around frequencies instead of delays (Zhou et al., 2022)."""
+"""FEDformer: a decomposition Transformer in the frequency domain (Zhou et al., 2022)."""
 
 import keras
 
@@ -40,42 +40,44 @@ def build_fedformer_model(
     head=None,
     name="fedformer",
 ):
-    """Build FEDformer with the Fourier basis: Autoformer's frame around frequencies.
+    """Build FEDformer with the Fourier basis: Autoformer with Fourier blocks as its attention.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        label_length: int, known steps at the start of the decoder's input, at most
-            `context_length`; half of it by default.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        label_length: int, number of known steps at the start of the decoder's input, at most
+            `context_length`; half the context by default.
         d_model: int, width of all blocks.
-        num_heads: int, attention heads, which divide `d_model`.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks: int, blocks of the encoder.
-        num_decoder_blocks: int, blocks of the decoder.
-        moving_average: int, steps of the moving average that is the trend.
-        modes: int, frequencies that each block keeps, chosen at random when the model is built.
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        num_encoder_blocks: int, number of encoder blocks.
+        num_decoder_blocks: int, number of decoder blocks.
+        moving_average: int, number of steps in the moving average that estimates the trend.
+        modes: int, number of frequencies that each block keeps, chosen at random when the model is
+            built.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The label is longer than the context.
-        ValueError: `num_heads` does not divide `d_model`.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the label is longer than the context.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_fedformer_model(24, 12, 3, d_model=8, num_heads=2, ff_dim=16, modes=4)
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Zhou et al. (2022), figure 2 and equations 3-7, without the embedding of the calendar.
+    Source: Zhou et al. (2022), figure 2 and equations 3-7, without the calendar embedding.
     """
     label_length = resolve_label_length(label_length, context_length)
     window = open_window(context_length, num_channels, head, center="mean")

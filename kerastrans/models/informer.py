@@ -1,4 +1,4 @@
-"""Informer: attention of the active queries alone, and a distilled memory (Zhou et al., 2021)."""
+"""Informer: sparse attention and a distilled memory (Zhou et al., 2021)."""
 
 import keras
 from keras import layers, ops
@@ -44,41 +44,42 @@ def build_informer_model(
     head=None,
     name="informer",
 ):
-    """Build Informer: only the active queries attend, and the memory is distilled.
+    """Build Informer: only the most active queries attend, and the memory is distilled.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        label_length: int, known steps at the start of the decoder's input, at most
-            `context_length`; half of it by default.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        label_length: int, number of known steps at the start of the decoder's input, at most
+            `context_length`; half the context by default.
         d_model: int, width of all blocks.
-        num_heads: int, attention heads, which divide `d_model`.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks: int, blocks of the encoder; between two of them the length is halved.
-        num_decoder_blocks: int, blocks of the decoder.
-        factor: int, queries that attend for each unit of ln(length).
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        num_encoder_blocks: int, number of encoder blocks; the length is halved between two blocks.
+        num_decoder_blocks: int, number of decoder blocks.
+        factor: int, number of queries that attend per unit of ln(length).
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The label is longer than the context.
-        ValueError: `num_heads` does not divide `d_model`.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the label is longer than the context.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_informer_model(24, 12, 3, d_model=8, num_heads=2, ff_dim=16)
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Zhou et al. (2021), figure 2 and equations 2-6, without the embedding of the calendar.
+    Source: Zhou et al. (2021), figure 2 and equations 2-6, without the calendar embedding.
     """
     label_length = resolve_label_length(label_length, context_length)
     key_dim = d_model // num_heads
@@ -112,10 +113,10 @@ def build_informer_model(
 
 
 def _distil(x):
-    """Convolution over neighbours (the sequence taken as a circle), then every other maximum."""
+    """Halve the length: a circular convolution over neighbours, then max pooling."""
     x = ops.concatenate([x[:, -1:], x, x[:, :1]], axis=1)
     x = layers.Conv1D(x.shape[-1], 3, kernel_initializer=FanInUniform())(x)
     x = layers.ELU()(layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x))
-    # Both ends repeated: "same" would pad the last alone, and centre the pools on odd steps.
+    # Repeat both ends: "same" would pad only the last end and centre the pools on odd steps.
     x = ops.concatenate([x[:, :1], x, x[:, -1:]], axis=1)
     return layers.MaxPooling1D(3, strides=2)(x)

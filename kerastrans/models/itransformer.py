@@ -1,4 +1,4 @@
-"""iTransformer: channels are the tokens (Liu et al., 2024, figure 2)."""
+"""iTransformer: a Transformer whose tokens are the channels (Liu et al., 2024, figure 2)."""
 
 import keras
 from keras import layers, ops
@@ -40,29 +40,30 @@ def build_itransformer_model(
     head=None,
     name="itransformer",
 ):
-    """Build iTransformer: each channel's whole history is one token; attention mixes channels.
+    """Build iTransformer: the history of each channel is one token; attention mixes channels.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
         d_model: int, width of all blocks.
-        num_heads: int, attention heads, which divide `d_model`.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_blocks: int, blocks of the encoder.
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        num_blocks: int, number of encoder blocks.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `num_heads` does not divide `d_model`.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_itransformer_model(24, 12, 3, d_model=8, num_heads=2, ff_dim=16)

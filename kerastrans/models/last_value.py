@@ -1,4 +1,4 @@
-"""The last value, repeated: what every forecast has to beat."""
+"""The naive forecast: the last value, repeated."""
 
 import keras
 from keras import ops
@@ -17,20 +17,20 @@ ARCHITECTURE = {
 
 @checked
 def build_last_value_model(context_length, prediction_length, num_channels, *, name="last_value"):
-    """Build the naive forecast: the last known value at every step. It has no weights.
+    """Build the naive forecast: the last known value at every step. The model has no weights.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
+        ValueError: If a size is below 1, or too large.
 
     Example:
         >>> model = build_last_value_model(24, 12, 3)

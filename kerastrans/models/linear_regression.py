@@ -1,4 +1,4 @@
-"""Each step of the horizon as a weighted sum of the context."""
+"""A linear model: each step of the horizon is a weighted sum of the context."""
 
 import keras
 
@@ -32,20 +32,21 @@ def build_linear_regression_model(
     """Build the linear model: one matrix from the context to the horizon, for every channel.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        individual: bool, whether every channel has a matrix of its own.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        individual: bool, whether each channel has its own matrix.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_linear_regression_model(24, 12, 3)

@@ -1,4 +1,4 @@
-"""Two LSTMs, the second attending to what the first read (Luong et al., 2015, figure 2)."""
+"""An LSTM encoder-decoder with attention (Luong et al., 2015, figure 2)."""
 
 import keras
 from keras import layers
@@ -36,29 +36,30 @@ def build_lstm_seq2seq_model(
     """Build the LSTM encoder-decoder with global attention, which forecasts all steps at once.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
         units: int, width of both LSTMs.
-        dropout: float in [0, 1), before the head.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        dropout: float in [0, 1), dropout rate before the head.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_lstm_seq2seq_model(24, 12, 3, units=8)
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Sutskever et al. (2014); attention "dot": Luong et al. (2015), equations 5-8.
+    Source: Sutskever et al. (2014); Luong et al. (2015), equations 5-8, for the "dot" attention.
     """
     window = open_window(context_length, num_channels, head)
     memory, *state = layers.LSTM(units, return_sequences=True, return_state=True, name="encoder")(

@@ -1,4 +1,4 @@
-"""The mean of the last steps, repeated."""
+"""The moving-average forecast: the mean of the last steps, repeated."""
 
 import keras
 from keras import ops
@@ -20,22 +20,24 @@ ARCHITECTURE = {
 def build_moving_average_model(
     context_length, prediction_length, num_channels, *, window=None, name="moving_average"
 ):
-    """Build the moving-average forecast: the mean of the last `window` steps. It has no weights.
+    """Build the moving-average forecast: the mean of the last `window` steps.
+
+    The model has no weights.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        window: int, steps that are averaged; the whole context by default.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        window: int, number of steps to average; the whole context by default.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The window is longer than the context.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the window is longer than the context.
 
     Example:
         >>> model = build_moving_average_model(24, 12, 3, window=6)

@@ -1,4 +1,4 @@
-"""N-BEATS: blocks that explain away the past, one after the other (Oreshkin et al., 2020)."""
+"""N-BEATS: a stack of residual blocks that each forecast a part (Oreshkin et al., 2020)."""
 
 import keras
 from keras import layers, ops
@@ -55,43 +55,46 @@ def build_nbeats_model(
 ):
     """Build N-BEATS; all channels share the weights.
 
-    Each block sees what the blocks before it left unexplained of the past, and adds its part to the
-    forecast. A "generic" block learns its curves; a "trend" block draws a polynomial and a
-    "seasonality" block a Fourier series, and the blocks of such a stack share their weights:
-    `("trend", "seasonality")` is the interpretable N-BEATS.
+    The input of each block is the past minus the backcasts of the previous blocks, and the forecast
+    is the sum of the forecasts of all blocks. The curves of a "generic" block are learnt. A "trend"
+    block outputs a polynomial and a "seasonality" block a Fourier series, and the blocks of such a
+    stack share their weights. `("trend", "seasonality")` is the interpretable N-BEATS.
 
-    With covariates it is N-BEATSx: they enter every block beside the past. An "exogenous" block
-    draws a sum of the future covariates themselves, and the blocks of its stack share their
-    weights; an "exogenous_wavenet" block one of what causal convolutions make of them.
+    With covariates the model is N-BEATSx: the covariates are additional inputs of every block. The
+    output of an "exogenous" block is a weighted sum of the future covariates, and the blocks of its
+    stack share their weights; the output of an "exogenous_wavenet" block is a weighted sum of
+    features that causal convolutions compute from these covariates.
     `("trend", "seasonality", "exogenous")` is the interpretable N-BEATSx.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        stacks: kinds of the stacks, in order: "generic", "trend", "seasonality", and with future
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        stacks: Kinds of the stacks, in order: "generic", "trend", "seasonality", and with future
             covariates "exogenous", "exogenous_wavenet".
-        num_blocks: int, blocks in each stack.
-        hidden_dim: int, width of each block's network.
-        num_layers: int, depth of each block's network.
-        degree: int, of a trend's polynomial.
-        from_last_value: bool, whether the blocks draw the distance to the last known value of each
-            channel, as in the reference code, or the forecast itself, as in the paper.
-        exogenous_dim: int, curves that the convolutions of a block make of the covariates.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
-        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
+        num_blocks: int, number of blocks in each stack.
+        hidden_dim: int, width of the network of each block.
+        num_layers: int, number of layers of the network of each block.
+        degree: int, degree of the polynomial of a trend.
+        from_last_value: bool, whether the blocks forecast the difference from the last known value
+            of each channel, as in the reference code, or the value itself, as in the paper.
+        exogenous_dim: int, number of features that the convolutions of a block compute from the
+            covariates.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: There is no stack, or one of an unknown kind.
-        ValueError: A stack is exogenous, and there are no future covariates.
-        ValueError: A kind of covariates is unknown.
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `stacks` is empty, or contains an unknown kind.
+        ValueError: If a stack is exogenous and future covariates are not given.
+        ValueError: If a kind of covariates is unknown.
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_nbeats_model(24, 12, 3, stacks=("trend", "seasonality"), hidden_dim=8)
@@ -105,7 +108,7 @@ def build_nbeats_model(
     dtype = full_precision()
 
     def curve(kind, length, size, basis):
-        """From a block's features to `size` curves of `length` steps."""
+        """Return the layers from the features of a block to `size` curves of `length` steps."""
         if kind == "generic":
             return [dense(size * length, dtype=dtype), layers.Reshape((num_channels, size, length))]
         if kind == "trend":
@@ -140,11 +143,11 @@ def build_nbeats_model(
             if kind in ("generic", "exogenous_wavenet") and i > 0:
                 block = make_block(kind)
             network, backcast, forecast = block
-            features = _through(network, concatenate([residual, *known]))
-            backcast = _through(backcast, features)[:, :, 0]
+            features = _apply_layers(network, concatenate([residual, *known]))
+            backcast = _apply_layers(backcast, features)[:, :, 0]
             residual = layers.Subtract(dtype=dtype)([residual, backcast])
-            forecasts.append(_through(forecast, features))
-    # Nothing uses the last residual: the layers that would draw it are not part of the model.
+            forecasts.append(_apply_layers(forecast, features))
+    # The last residual is not used, so its layers are not part of the model.
     x = add(forecasts, dtype=dtype)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
@@ -160,11 +163,11 @@ def _check_stacks(stacks, covariates):
     for kind in stacks:
         check_choice("stacks", kind, KINDS)
         if kind in EXOGENOUS and "future" not in (covariates or {}):
-            raise ValueError(f"a stack {kind!r} draws future covariates, and there are none.")
+            raise ValueError(f"a stack of kind {kind!r} requires future covariates, got none.")
 
 
 def _exogenous_basis(kind, columns, context_length, width):
-    """Curves `(batch, 1, curves, steps)` of past and future, of an exogenous stack."""
+    """Return the past and future curves `(batch, 1, curves, steps)` of an exogenous stack."""
     if kind not in EXOGENOUS:
         return None, None
     x = concatenate(columns["future"])
@@ -175,7 +178,7 @@ def _exogenous_basis(kind, columns, context_length, width):
     return x[..., :context_length], x[..., context_length:]
 
 
-def _through(sequence, x):
+def _apply_layers(sequence, x):
     for layer in sequence:
         x = layer(x)
     return x

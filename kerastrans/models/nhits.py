@@ -52,48 +52,49 @@ def build_nhits_model(
 ):
     """Build N-HiTS; all channels share the weights.
 
-    Each stack pools the past at its own rate and forecasts a few values of the future, between
-    which the forecast is interpolated: the first stacks draw the slow parts, the last the fast.
-    Covariates, of past and future, enter each block pooled at the same rate.
+    Each stack pools the past at its own rate, forecasts a few values of the future and interpolates
+    between them. With the default rates the first stacks forecast slow changes, the last stack fast
+    ones. Past and future covariates enter each block pooled at the same rate.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        pool_sizes: of each stack, steps of the past that are pooled to their maximum.
-        downsampling: of each stack, steps of the future for each value that it forecasts.
-        num_blocks: int, blocks in each stack.
-        hidden_dim: int, width of each block's network.
-        num_layers: int, depth of each block's network.
-        dropout: float in [0, 1).
-        from_last_value: bool, whether the stacks draw the distance to the last known value of each
-            channel, as in the reference code, or the forecast itself.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
-        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        pool_sizes: Number of past steps that are pooled to their maximum, one int per stack.
+        downsampling: Number of future steps per value that a stack forecasts, one int per stack.
+        num_blocks: int, number of blocks in each stack.
+        hidden_dim: int, width of the network of each block.
+        num_layers: int, number of layers of the network of each block.
+        dropout: float in [0, 1), dropout rate.
+        from_last_value: bool, whether the stacks forecast the difference from the last known value
+            of each channel, as in the reference code, or the value itself.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `pool_sizes` and `downsampling` differ in length, or are empty.
-        ValueError: A pool is longer than the context.
-        ValueError: A kind of covariates is unknown.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `pool_sizes` and `downsampling` differ in length, or are empty.
+        ValueError: If a pool is longer than the context.
+        ValueError: If a kind of covariates is unknown.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_nhits_model(24, 12, 3, downsampling=(6, 2, 1), hidden_dim=8)
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Challu et al. (2023), sections 3.2-3.4; the last value as in the authors' code.
+    Source: Challu et al. (2023), sections 3.2-3.4; the authors' code for the last value.
     """
     if len(pool_sizes) != len(downsampling) or not pool_sizes:
         raise ValueError(
-            "pool_sizes and downsampling must have one value a stack, got "
+            "pool_sizes and downsampling must have one value per stack, got "
             f"{len(pool_sizes)} and {len(downsampling)}."
         )
     for pool_size, rate in zip(pool_sizes, downsampling, strict=True):
@@ -106,7 +107,7 @@ def build_nhits_model(
     extra, columns = covariate_columns(window, prediction_length, covariates)
     forecasts = []
     for pool_size, rate in zip(pool_sizes, downsampling, strict=True):
-        known = [channel_features(_pooled(columns, pool_size), num_channels)] if extra else []
+        known = [channel_features(_pool_columns(columns, pool_size), num_channels)] if extra else []
         for _ in range(num_blocks):
             x = concatenate([_max_pool(residual, pool_size), *known])
             for _ in range(num_layers):
@@ -117,7 +118,7 @@ def build_nhits_model(
             knots = dense(head.size * count, dtype=dtype)(x)
             knots = ops.reshape(knots, (-1, num_channels, head.size, count))
             forecasts.append(BasisExpansion("linear", prediction_length, dtype=dtype)(knots))
-    # Nothing uses the last residual: the layers that would draw it are not part of the model.
+    # The last residual is not used, so its layers are not part of the model.
     x = add(forecasts, dtype=dtype)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
@@ -127,17 +128,17 @@ def build_nhits_model(
     return keras.Model(window.inputs(extra), outputs, name=name)
 
 
-def _pooled(columns, pool_size):
-    """Covariates as a list of `(batch, features)`: steps pooled, the static as they are."""
+def _pool_columns(columns, pool_size):
+    """Return covariates as a list of `(batch, features)`; all but static ones are pooled."""
     steps = [x for kind in columns if kind != "static" for x in columns[kind]]
     pooled = [_max_pool(ops.transpose(x, (0, 2, 1)), pool_size) for x in steps]
     return [layers.Flatten()(x) for x in pooled] + columns.get("static", [])
 
 
 def _max_pool(x, pool_size):
-    """Largest of each `pool_size` values of the last axis; the oldest pool may hold fewer."""
+    """Return the maximum of each `pool_size` values; the oldest pool may have fewer values."""
     count = -(-x.shape[-1] // pool_size)
-    lacking = count * pool_size - x.shape[-1]
-    if lacking:  # more of the oldest value do not change the pool's largest
-        x = ops.concatenate([ops.repeat(x[..., :1], lacking, axis=-1), x], axis=-1)
+    padding = count * pool_size - x.shape[-1]
+    if padding:  # repeating the oldest value does not change the maximum of its pool
+        x = ops.concatenate([ops.repeat(x[..., :1], padding, axis=-1), x], axis=-1)
     return ops.max(ops.reshape(x, (-1, x.shape[1], count, pool_size)), axis=-1)

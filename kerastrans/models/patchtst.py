@@ -1,4 +1,4 @@
-"""PatchTST: a Transformer over patches, one channel at a time (Nie et al., 2023, figure 1)."""
+"""PatchTST: a Transformer over patches of single channels (Nie et al., 2023, figure 1)."""
 
 import keras
 from keras import ops
@@ -52,45 +52,46 @@ def build_patchtst_model(
     head=None,
     name="patchtst",
 ):
-    """Build PatchTST: patches become tokens, all channels share the weights and never mix.
+    """Build PatchTST: the tokens are patches; channels share the weights and do not mix.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        patch_length: int, steps in a patch, at most `context_length`.
-        stride: int, steps from one patch to the next.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        patch_length: int, number of steps in a patch, at most `context_length`.
+        stride: int, number of steps between the starts of two patches.
         d_model: int, width of all blocks.
-        num_heads: int, attention heads, which divide `d_model`.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_blocks: int, blocks of the encoder.
-        dropout: float in [0, 1), of the encoder.
-        attention_dropout: float in [0, 1), on its attention weights.
+        num_blocks: int, number of encoder blocks.
+        dropout: float in [0, 1), dropout rate of the encoder.
+        attention_dropout: float in [0, 1), dropout rate on the attention weights.
         affine: bool, whether the normalised window has a learnt scale and offset per channel; the
             authors' scripts turn it off.
-        residual_attention: bool, whether a block's attention scores are added to those of the next,
-            as in the authors' code, see `kerastrans.layers.ResidualAttention`.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        residual_attention: bool, whether the attention scores of a block are added to those of the
+            next block, as in the authors' code, see `kerastrans.layers.ResidualAttention`.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The context is shorter than a patch.
-        ValueError: `num_heads` does not divide `d_model`.
-        ValueError: A dropout is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a patch.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If a dropout is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_patchtst_model(24, 12, 3, patch_length=6, stride=3, head="normal")
         >>> model.output_shape
         (None, 12, 3, 2)
 
-    Source: Nie et al. (2023), section 3.1. The defaults are those of its small model (ETTh1), but
-    for `affine` and `residual_attention`: its figures were reproduced without either change.
+    Source: Nie et al. (2023), section 3.1. The defaults are those of its small model (ETTh1),
+    except `affine` and `residual_attention`: its figures were reproduced without either change.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
     key_dim = d_model // num_heads

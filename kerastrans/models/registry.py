@@ -1,9 +1,9 @@
-"""The registry of architectures: what there is, where it comes from, how to build it.
+"""The registry of architectures: list, describe and build them by name.
 
-An architecture is one file of this folder, `<name>.py`, with three things in it: the literal
-`ARCHITECTURE` (what the registry says of it), the literal `SEARCH_SPACE` (which hyperparameters
-are worth a search; a model without weights has none) and the function `build_<name>_model`. They
-are read from the source: to list and describe architectures, nothing is imported.
+An architecture is a file `<name>.py` of this folder with three parts: the literal `ARCHITECTURE`
+(its registry entry), the literal `SEARCH_SPACE` (hyperparameters worth a search; a model without
+weights has none) and the function `build_<name>_model`. The entries are read from the source, so
+that architectures can be listed and described without importing them.
 """
 
 import functools
@@ -24,18 +24,18 @@ __all__ = ["Architecture", "build", "check_contract", "check_hyperparameters", "
 
 FAMILIES = ("baseline", "linear", "mlp", "attention", "convolution", "recurrent")
 _FOLDER = Path(__file__).parent
-# Two names of one architecture: `build_transformer_model` is the lesson's, which is another model.
+# "transformer" is a former name. `build_transformer_model` is the lesson's, a different model.
 _FORMER_NAMES = {"transformer": "direct_transformer"}
 
 
 def names(tag: str | None = None) -> list[str]:
-    """Names of the architectures: baselines first, each family by year.
+    """Return the names of the architectures: baselines first, each family by year.
 
     Args:
-        tag: one of the tags of `Architecture`, for those that have it; None for all.
+        tag: Tag that the architectures must have, see `Architecture`; None for all architectures.
 
     Raises:
-        ValueError: An unknown tag; the nearest known one is suggested.
+        ValueError: If `tag` is unknown; the nearest known one is suggested.
 
     Example:
         >>> names("recurrent")
@@ -51,10 +51,10 @@ def names(tag: str | None = None) -> list[str]:
 
 
 def info(name: str) -> Architecture:
-    """The `Architecture` of this name.
+    """Return the `Architecture` of this name.
 
     Raises:
-        ValueError: An unknown name; the nearest known one is suggested.
+        ValueError: If `name` is unknown; the nearest known one is suggested.
 
     Example:
         >>> info("patchtst").summary
@@ -80,37 +80,39 @@ def build(
     covariates: CovariateSizes | None = None,
     **hyperparameters: Any,
 ) -> "keras.Model":
-    """Build an architecture by its name, or by a builder of your own.
+    """Build an architecture by its name, or by a custom builder.
 
     Args:
-        name: one of `names()`; or a function `(context_length, prediction_length, num_channels,
-            **hyperparameters)` that returns a Keras model, see `check_contract`.
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        head: what is forecast: None for points, or a head of `kerastrans.heads` or its name.
-        covariates: dict of "past", "future", "static": for each column 0 if it holds numbers, or
-            how many categories there are. An architecture that has no place for them gets them
-            by `kerastrans.regress`.
-        **hyperparameters: of the builder; see `info(name).defaults`.
+        name: Name of an architecture, see `names`; or a function `(context_length,
+            prediction_length, num_channels, **hyperparameters)` that returns a Keras model, see
+            `check_contract`.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        head: None for point forecasts, or a head of `kerastrans.heads` or its name.
+        covariates: Dict of "past", "future", "static": for each column 0 if it holds numbers,
+            otherwise the number of categories. If the architecture does not take covariates, they
+            are added by `kerastrans.regress`.
+        **hyperparameters: Hyperparameters of the builder, see `info(name).defaults`.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
-        `(batch, prediction_length, num_channels)`, with a last axis for the parameters of a head;
-        where `info(name).inputs` has more than "history", or with covariates, its input is a dict.
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`, with a last axis for the parameters of a head.
+        If `info(name).inputs` has more than "history", or with covariates, its input is a dict.
 
     Raises:
-        ValueError: An unknown name or hyperparameter.
-        ValueError: A value that the builder refuses, such as a size below 1 or too large.
-        ValueError: A head for a builder that takes none.
-        ValueError: Your builder's model does not keep the contract.
+        ValueError: If the name or a hyperparameter is unknown.
+        ValueError: If the builder refuses a value, such as a size below 1 or too large.
+        ValueError: If a head is given and the builder does not take one.
+        ValueError: If the model of a custom builder does not keep the contract.
 
     Example:
         >>> model = build("dlinear", 24, 12, 3, moving_average=7)
         >>> model.output_shape
         (None, 12, 3)
     """
-    from kerastrans import heads  # Keras is imported to build, not to list
+    # Imported here because they load Keras, which listing architectures does not need.
+    from kerastrans import heads
     from kerastrans.models.parts import regression as covariate_models
 
     check_hyperparameters(name, hyperparameters)
@@ -118,8 +120,8 @@ def build(
     if "head" in parameters:
         hyperparameters["head"] = head
     elif not isinstance(heads.get(head), heads.PointHead):
-        lack = "argument 'head'" if callable(name) else "weights to learn a head"
-        raise ValueError(f"{_title(name)} has no {lack}: put conformal intervals around it.")
+        missing = "argument 'head'" if callable(name) else "weights to learn a head"
+        raise ValueError(f"{_title(name)} has no {missing}: put conformal intervals around it.")
     native = covariates and "covariates" in parameters
     if native:
         hyperparameters["covariates"] = covariates
@@ -135,8 +137,8 @@ def check_hyperparameters(name, hyperparameters):
     """Raise ValueError for an unknown architecture, or a hyperparameter that it does not have.
 
     Args:
-        name: as in `build`: a name or a builder.
-        hyperparameters: iterable of names.
+        name: Name of an architecture or a builder, as in `build`.
+        hyperparameters: Iterable of names.
 
     Example:
         >>> check_hyperparameters("dlinear", {"moving_averag": 7})
@@ -157,7 +159,7 @@ def _title(name):
 
 
 def _parameters(name):
-    """Names of the arguments that a builder takes after the three sizes."""
+    """Return the names of the arguments that a builder takes after the three sizes."""
     if not callable(name):
         return list(info(name).parameters)
     parameters = list(inspect.signature(name).parameters)
@@ -171,7 +173,7 @@ def _parameters(name):
 
 @functools.cache
 def _architectures():
-    """Every `Architecture` by its name, in the order of `names`."""
+    """Return a dict of name -> `Architecture`, in the order of `names`."""
     entries = filter(None, map(read, _FOLDER.glob("*.py")))
     in_order = sorted(entries, key=lambda x: (FAMILIES.index(x.tags[0]), x.year, x.name))
     return {architecture.name: architecture for architecture in in_order}

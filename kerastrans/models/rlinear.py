@@ -1,4 +1,4 @@
-"""RLinear: a linear model between reversible instance normalisations (Li et al., 2023)."""
+"""RLinear: a linear model with reversible instance normalisation (Li et al., 2023)."""
 
 import keras
 
@@ -26,20 +26,21 @@ def build_rlinear_model(
     """Build RLinear: normalise each window, apply one linear map, undo the normalisation.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        individual: bool, whether every channel has a linear map of its own.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        individual: bool, whether each channel has its own linear map.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_rlinear_model(24, 12, 3, individual=True)

@@ -1,4 +1,4 @@
-"""The last period, repeated."""
+"""The seasonal naive forecast: the last period, repeated."""
 
 import keras
 import numpy as np
@@ -21,25 +21,25 @@ ARCHITECTURE = {
 def build_seasonal_naive_model(
     context_length, prediction_length, num_channels, *, season=24, name="seasonal_naive"
 ):
-    """Build the seasonal naive forecast: the last observed period again. It has no weights.
+    """Build the seasonal naive forecast: the last observed period, repeated.
 
-    Where a value of that period is missing, it is taken from a period before, or where all of
-    these are missing, it is the last known value.
+    The model has no weights. If a value of that period is missing, the value of an earlier period
+    is used, or the last known value if all of these are missing.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        season: int, steps in a period, at most `context_length`.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        season: int, number of steps in a period, at most `context_length`.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The context is shorter than a period.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a period.
 
     Example:
         >>> model = build_seasonal_naive_model(24, 12, 3, season=7)
@@ -53,6 +53,8 @@ def build_seasonal_naive_model(
     seasons = context_length // season
     _, statistics = ReversibleInstanceNormalization(center="last", scale=None)(history)
     last = ops.tile(statistics[:, :1], (1, 1, season))
+    # One row per period and one column per phase and channel, after a row of last known values;
+    # the last known value of each column is the forecast of its phase.
     phases = ops.reshape(history[:, -seasons * season :], (-1, seasons, season * num_channels))
     phases = ops.concatenate([last, phases], axis=1)
     _, statistics = ReversibleInstanceNormalization(center="last", scale=None)(phases)

@@ -1,4 +1,4 @@
-"""SegRNN: a GRU over segments that forecasts all segments at once (Lin et al., 2023, figure 2)."""
+"""SegRNN: a GRU that reads and forecasts segments (Lin et al., 2023, figure 2)."""
 
 import keras
 from keras import ops
@@ -40,33 +40,35 @@ def build_segrnn_model(
     head=None,
     name="segrnn",
 ):
-    """Build SegRNN; all channels share the weights and never mix.
+    """Build SegRNN; all channels share the weights and do not mix.
 
     The GRU reads the past segment by segment. From its last state it takes one step for each
-    future segment, all at once, told apart by a learnt embedding of channel and segment. In a long
-    frame all series are channel 0 and share its embedding; in a wide frame each column has its own.
-    Of a context that is not a multiple of the segment the oldest steps are not used.
+    future segment, all in parallel; the input of such a step is a learnt embedding of channel and
+    segment. In a long frame all series are channel 0 and share its embedding; in a wide frame each
+    column has its own embedding. If the context is not a multiple of the segment, its oldest steps
+    are not used.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        segment_length: int, steps in a segment, at most `context_length`.
-        d_model: int, even, width of the GRU.
-        dropout: float in [0, 1), before the head.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        segment_length: int, number of steps in a segment, at most `context_length`.
+        d_model: int, width of the GRU; it must be even.
+        dropout: float in [0, 1), dropout rate before the head.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The context is shorter than a segment.
-        ValueError: `d_model` is odd.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a segment.
+        ValueError: If `d_model` is odd.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_segrnn_model(24, 12, 3, segment_length=6, d_model=8)
@@ -88,8 +90,8 @@ def build_segrnn_model(
     state = ops.zeros_like(x[:, :, :1])  # (batch, channels, 1, d_model)
     for segment in ops.split(input_gates(x), past, axis=2):
         state = _gru_step(segment, state_gates(state), state)
-    where = ChannelSegmentEmbedding(future)(state)  # (1, channels, segments, d_model)
-    x = _gru_step(input_gates(where), state_gates(state), state)
+    embedding = ChannelSegmentEmbedding(future)(state)  # (1, channels, segments, d_model)
+    x = _gru_step(input_gates(embedding), state_gates(state), state)
 
     x = Dropout(dropout)(x)
     x = dense(segment_length * head.size, dtype=full_precision(), name="head")(x)
@@ -100,7 +102,12 @@ def build_segrnn_model(
 
 
 def _gru_step(inputs, memory, state):
-    """The next state of a gated recurrent unit, from what its gates take of input and state.
+    """Return the next state of a gated recurrent unit.
+
+    Args:
+        inputs: Projection of the input to the update gate, reset gate and candidate.
+        memory: Projection of the state to the same three.
+        state: The previous state.
 
     Source: Cho et al. (2014), section 2.3; the reset gate is applied after the product, as in
     cuDNN.

@@ -1,4 +1,4 @@
-"""SparseTSF: one small linear map from period to period (Lin et al., 2024, figure 2)."""
+"""SparseTSF: one small linear map from past to future periods (Lin et al., 2024, figure 2)."""
 
 import keras
 from keras import layers, ops
@@ -26,26 +26,27 @@ SEARCH_SPACE = {
 def build_sparsetsf_model(
     context_length, prediction_length, num_channels, *, period=24, head=None, name="sparsetsf"
 ):
-    """Build SparseTSF: each phase of the period is forecast from its own past, by one matrix.
+    """Build SparseTSF: each phase of the period is forecast from its own past by one matrix.
 
-    Of a context that is not a multiple of the period the oldest steps are not used.
+    If the context is not a multiple of the period, its oldest steps are not used.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        period: int, steps in a period, at most `context_length`.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        period: int, number of steps in a period, at most `context_length`.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The context is shorter than a period.
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a period.
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_sparsetsf_model(24, 12, 3, period=6)

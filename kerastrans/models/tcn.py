@@ -37,28 +37,29 @@ def build_tcn_model(
 ):
     """Build a temporal convolutional network whose last step forecasts the whole horizon.
 
-    Block i looks `2^i` steps apart, so that the last step sees
-    `1 + 2 * (kernel_size - 1) * (2^num_blocks - 1)` steps of the past: 253 by default.
+    Block i has the dilation `2^i`, so that the receptive field of the last step has
+    `1 + 2 * (kernel_size - 1) * (2^num_blocks - 1)` steps: 253 by default.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        filters: int, features of each step.
-        kernel_size: int, taps of each convolution.
-        num_blocks: int, residual blocks of two convolutions.
-        dropout: float in [0, 1), of whole features.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        filters: int, number of features of each step.
+        kernel_size: int, number of taps of each convolution.
+        num_blocks: int, number of residual blocks, each with two convolutions.
+        dropout: float in [0, 1), dropout rate of whole features.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_tcn_model(24, 12, 3, filters=8, num_blocks=3)

@@ -1,4 +1,4 @@
-"""Temporal Fusion Transformer (Lim et al., 2021, figure 2)."""
+"""Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2)."""
 
 import keras
 from keras import layers, ops
@@ -49,32 +49,33 @@ def build_tft_model(
 ):
     """Build the Temporal Fusion Transformer.
 
-    Each channel is an observed variable, beside the covariates; of a future step it is known how
-    far ahead it is, and the future covariates. The layers "past_variables", "future_variables" and
-    "static_variables" return the weights of the variables, which `kerastrans.variable_importances`
-    reads.
+    The observed variables are the channels and the covariates. The known variables of a future step
+    are its distance from the end of the history and the future covariates. The layers
+    "past_variables", "future_variables" and "static_variables" return the weights of the variables,
+    which `kerastrans.variable_importances` reads.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
         d_model: int, width of all blocks.
-        num_heads: int, attention heads, which divide `d_model`.
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
-        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `num_heads` does not divide `d_model`.
-        ValueError: A kind of covariates is unknown.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If a kind of covariates is unknown.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> sizes = {"future": (0, 7)}  # a number, and one of 7 categories
@@ -89,7 +90,7 @@ def build_tft_model(
         return _gated_residual_network(x, d_model, dropout, context)
 
     def embed(columns, sizes):
-        """Columns as a list of variables `(batch, ..., d_model)`."""
+        """Return columns as a list of variables `(batch, ..., d_model)`."""
         return [dense(d_model)(x) for x in embed_columns(columns, sizes)]
 
     def embed_covariates(kind):
@@ -117,7 +118,7 @@ def build_tft_model(
     options = {"return_sequences": True, "return_state": True}
     encoded, *state = layers.LSTM(d_model, **options, name="encoder")(past, initial_state=state)
     decoded, *_ = layers.LSTM(d_model, **options, name="decoder")(future, initial_state=state)
-    # Locality enhancement; then attention of the future to everything before it.
+    # Locality enhancement, then attention from each future step to all earlier steps.
     x = layers.Concatenate(axis=1)([encoded, decoded])
     sequence = _gate(x, layers.Concatenate(axis=1)([past, future]), dropout)
     enriched = residual_network(sequence, for_enrichment)
@@ -137,7 +138,7 @@ def _normalize(x):
 
 
 def _gate(x, residual, dropout, dense=dense, normalize=_normalize):
-    """Gated linear unit, added to the residual and normalised."""
+    """Apply a gated linear unit, add the residual and normalise."""
     units = residual.shape[-1]
     x = Dropout(dropout)(x)
     x = layers.Multiply()([dense(units)(x), dense(units, activation="sigmoid")(x)])
@@ -145,7 +146,7 @@ def _gate(x, residual, dropout, dense=dense, normalize=_normalize):
 
 
 def _gated_residual_network(x, units, dropout, context=None, dense=dense, normalize=_normalize):
-    """Two layers and a gate; a context `(batch, units)` is the same at every step."""
+    """Apply two layers and a gate; a context `(batch, units)` is the same at every step."""
     residual = x if x.shape[-1] == units else dense(units)(x)
     x = dense(units)(x)
     if context is not None:
@@ -156,20 +157,20 @@ def _gated_residual_network(x, units, dropout, context=None, dense=dense, normal
 
 
 def _dense_of_each(units, **options):
-    """Variables `(variables, rows, features)`, each by weights of its own, in one product."""
+    """Return a dense layer of `(variables, rows, features)` with separate weights per variable."""
     options = {"bias_axes": "ve", "kernel_initializer": FanInUniform(), **options}
     return layers.EinsumDense("vrd,vde->vre", (None, units), **options)
 
 
 def _normalize_each(x):
-    """As `_normalize`, with a scale and a shift of its own for each variable."""
+    """Normalise as `_normalize`, with a separate scale and shift per variable."""
     x = layers.LayerNormalization(epsilon=EPSILON, center=False, scale=False)(x)
     options = {"bias_axes": "vd", "kernel_initializer": "ones"}
     return layers.EinsumDense("vrd,vd->vrd", (None, x.shape[-1]), **options)(x)
 
 
 def _select_variables(variables, dropout, name, context=None):
-    """Weigh the variables, a list of `(batch, ..., d_model)`, at each step and add them up."""
+    """Return the weighted sum of the variables, a list of `(batch, ..., d_model)`, at each step."""
     *steps, d_model = variables[0].shape[1:]
     if len(variables) == 1:
         return _gated_residual_network(variables[0], d_model, dropout)

@@ -1,4 +1,4 @@
-"""TiDE: a dense encoder and decoder for each channel, and a linear bypass (Das et al., 2023)."""
+"""TiDE: a dense encoder and decoder with a linear residual connection (Das et al., 2023)."""
 
 import keras
 from keras import layers, ops
@@ -41,26 +41,27 @@ def build_tide_model(
     """Build TiDE without covariates; all channels share the weights.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
         hidden_dim: int, width of encoder and decoder.
-        num_encoder_layers: int, residual blocks of the encoder.
-        num_decoder_layers: int, residual blocks of the decoder.
-        decoder_output_dim: int, features of each future step.
-        temporal_hidden_dim: int, hidden width of the network that turns them into a value.
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        num_encoder_layers: int, number of residual blocks of the encoder.
+        num_decoder_layers: int, number of residual blocks of the decoder.
+        decoder_output_dim: int, number of features of each future step.
+        temporal_hidden_dim: int, hidden width of the network from these features to a value.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_tide_model(24, 12, 3, hidden_dim=8, temporal_hidden_dim=4)
@@ -68,7 +69,7 @@ def build_tide_model(
         (None, 12, 3)
 
     Source: Das et al. (2023), figure 1 and section 4, with the reversible normalisation of its
-    appendix B. Weights start as Keras' do by default: so does the authors' code.
+    appendix B. Like the authors' code, it uses the default initializers of Keras.
     """
 
     def residual_block(x, hidden, units):
@@ -84,7 +85,8 @@ def build_tide_model(
         x = residual_block(x, hidden_dim, hidden_dim)
     x = residual_block(x, hidden_dim, prediction_length * decoder_output_dim)
     x = layers.Reshape((num_channels, prediction_length, decoder_output_dim))(x)
-    # The temporal decoder; its last layer is not normalised, which would leave one value constant.
+    # The temporal decoder. Its last layer is not normalised: layer normalisation of a single value
+    # would be constant.
     exact = {"dtype": full_precision()}
     size = head.size
     y = Dropout(dropout)(layers.Dense(temporal_hidden_dim, activation="relu")(x))

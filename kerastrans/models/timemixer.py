@@ -1,4 +1,4 @@
-"""TimeMixer: seasons mixed from fine to coarse, trends from coarse to fine (Wang et al., 2024)."""
+"""TimeMixer: mixing of seasons and trends at several resolutions (Wang et al., 2024)."""
 
 import keras
 from keras import layers, ops
@@ -52,29 +52,32 @@ def build_timemixer_model(
 ):
     """Build TimeMixer; all channels share the weights.
 
+    Each block mixes seasons from fine to coarse resolutions and trends from coarse to fine ones.
+
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        d_model: int, features of each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        d_model: int, number of features of each step.
         ff_dim: int, hidden width between blocks.
-        num_blocks: int, blocks that mix the past.
-        num_scales: int, resolutions, the given one included.
-        downsampling: int, steps averaged from one resolution to the next.
-        moving_average: int, steps of the moving average that is the trend.
-        dropout: float in [0, 1), on the embedding.
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        num_blocks: int, number of blocks that mix the past.
+        num_scales: int, number of resolutions, including the given one.
+        downsampling: int, number of steps to average from one resolution to the next.
+        moving_average: int, number of steps in the moving average that estimates the trend.
+        dropout: float in [0, 1), dropout rate on the embedding.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The context is too short for the coarsest resolution.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is too short for the coarsest resolution.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_timemixer_model(24, 12, 3, num_scales=3, d_model=8)
@@ -90,7 +93,7 @@ def build_timemixer_model(
         )
 
     def map_time(x, length):
-        """Two dense layers over time, as wide as their result."""
+        """Apply two dense layers over time, both of width `length`."""
         return time_dense(time_dense(x, length, activation="gelu"), length)
 
     def mix_past(scales):

@@ -1,4 +1,4 @@
-"""TimesNet: the series folded at its periods, seen as images (Wu et al., 2023, figures 2-3)."""
+"""TimesNet: convolutions over a series folded at its periods (Wu et al., 2023, figures 2-3)."""
 
 import keras
 from keras import layers, ops
@@ -42,39 +42,40 @@ def build_timesnet_model(
     head=None,
     name="timesnet",
 ):
-    """Build TimesNet: the series is folded at its periods, and convolved as images.
+    """Build TimesNet: the series is folded at its periods and convolved as an image.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        d_model: int, features of each step.
-        ff_dim: int, features between the two convolutions of a block.
-        num_blocks: int, blocks.
-        num_periods: int, periods at which each block folds the series: the strongest frequencies of
-            each window.
-        num_kernels: int, kernels of each convolution: 1, 3, 5, ... wide.
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        d_model: int, number of features of each step.
+        ff_dim: int, number of features between the two convolutions of a block.
+        num_blocks: int, number of blocks.
+        num_periods: int, number of periods that each block folds the series at: those of the
+            strongest frequencies of each window.
+        num_kernels: int, number of kernels of each convolution: 1, 3, 5, ... wide.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: There are more periods than the series has frequencies.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If there are more periods than the series has frequencies.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_timesnet_model(24, 12, 3, d_model=8, ff_dim=8, num_kernels=3)
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Wu et al. (2023), equations 1-6, without the embedding of the calendar. The published
-    code chooses the periods for a whole batch; here each window has its own.
+    Source: Wu et al. (2023), equations 1-6, without the calendar embedding. The published code
+    chooses the periods of a whole batch; here each window has its own periods.
     """
     length = context_length + prediction_length
     if num_periods > length // 2:
@@ -106,10 +107,10 @@ def build_timesnet_model(
 
 
 def _strongest_periods(x, count):
-    """Periods `(batch, count)` of the strongest frequencies, and the softmax of their strength."""
+    """Return the periods `(batch, count)` of the strongest frequencies, and softmax weights."""
     length = x.shape[1]
     series = ops.cast(ops.transpose(x, (0, 2, 1)), full_precision())
     real, imaginary = rfft(series)
     strength = ops.mean(ops.sqrt(ops.square(real) + ops.square(imaginary) + 1e-12), axis=1)
-    strengths, frequencies = ops.top_k(strength[:, 1:], count)  # the mean is no frequency
+    strengths, frequencies = ops.top_k(strength[:, 1:], count)  # without frequency 0
     return length // (frequencies + 1), ops.softmax(strengths)

@@ -1,4 +1,4 @@
-"""TimeXer: each channel's patches, and a token that asks all channels (Wang et al., 2024)."""
+"""TimeXer: patches and global tokens that attend to all channels (Wang et al., 2024)."""
 
 import keras
 from keras import layers, ops
@@ -58,38 +58,40 @@ def build_timexer_model(
     covariates=None,
     name="timexer",
 ):
-    """Build TimeXer: every channel is forecast with all channels as its exogenous ones.
+    """Build TimeXer: every channel is forecast with all channels as exogenous variables.
 
     Each channel has a learnt global token. In a long frame all series are channel 0, share its
-    token and do not see each other; in a wide frame each column has its own, and sees the others.
-    Each covariate is one more token that the channels' tokens ask: all its steps together, those of
-    the future too where they are known.
+    token and do not attend to each other; in a wide frame each column has its own token and attends
+    to the others. Each covariate is one additional token, an embedding of all its steps, including
+    the future ones if they are known, and the global tokens attend to it.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
-        patch_length: int, steps in a patch, at most `context_length`; patches do not overlap.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        patch_length: int, number of steps in a patch, at most `context_length`; patches do not
+            overlap.
         d_model: int, width of all blocks.
-        num_heads: int, attention heads, which divide `d_model`.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_blocks: int, blocks of the encoder.
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
-        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
+        num_blocks: int, number of encoder blocks.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: The context is shorter than a patch.
-        ValueError: A kind of covariates is unknown.
-        ValueError: `num_heads` does not divide `d_model`.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a patch.
+        ValueError: If a kind of covariates is unknown.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_timexer_model(24, 12, 3, patch_length=6, d_model=8, num_heads=2)
@@ -110,8 +112,8 @@ def build_timexer_model(
             x, ff_dim, dropout, activation="relu", kernel_initializer=FanInUniform
         )
 
-    def ask_channels(x):
-        """Cross-attention of the global tokens, last in their sequences, to all exogenous ones."""
+    def attend_to_channels(x):
+        """Apply cross-attention from the global tokens, the last of `x`, to all variables."""
         tokens = ops.reshape(x[:, -1:], (-1, num_channels, d_model))
         tokens = Dropout(dropout)(attention()(tokens, channels))
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
@@ -132,7 +134,7 @@ def build_timexer_model(
     x = Dropout(dropout)(x)
     for _ in range(num_blocks):
         x = add_norm(x, attention(), dropout, norm="post")
-        x = layers.LayerNormalization(epsilon=EPSILON)(ask_channels(x))
+        x = layers.LayerNormalization(epsilon=EPSILON)(attend_to_channels(x))
         x = add_norm(x, feed_forward, dropout, norm="post")
     x = layers.LayerNormalization(epsilon=EPSILON)(x)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))

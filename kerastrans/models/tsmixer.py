@@ -1,4 +1,4 @@
-"""TSMixer: dense layers over time and over channels in turn (Chen et al., 2023, figure 1)."""
+"""TSMixer: alternating dense layers over time and channels (Chen et al., 2023, figure 1)."""
 
 import keras
 from keras import layers
@@ -45,32 +45,33 @@ def build_tsmixer_model(
     covariates=None,
     name="tsmixer",
 ):
-    """Build TSMixer: dense layers over time and over channels in turn.
+    """Build TSMixer: alternating dense layers over time and over channels.
 
-    With covariates it is TSMixer-Ext: the history and the past of the covariates are mapped to the
-    steps of the horizon, joined with the future covariates of these steps and mixed there, `ff_dim`
-    features wide, beside the static ones.
+    With covariates the model is TSMixer-Ext: the history and the past of the covariates are mapped
+    to the steps of the horizon, concatenated with the future covariates of these steps and mixed at
+    a width of `ff_dim` features, together with the static covariates.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        num_channels: int, values at each step.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
         ff_dim: int, hidden width of the layers over channels.
-        num_blocks: int, mixing blocks.
-        dropout: float in [0, 1).
-        head: None for points, or a head of `kerastrans.heads`, whose parameters are a last axis.
-        covariates: dict of "past", "future", "static", see `kerastrans.zoo.build`.
+        num_blocks: int, number of mixing blocks.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model `(batch, context_length, num_channels)` ->
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
         `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
-        ValueError: A size is below 1, or too large.
-        ValueError: A kind of covariates is unknown.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `head` is unknown.
+        ValueError: If a size is below 1, or too large.
+        ValueError: If a kind of covariates is unknown.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_tsmixer_model(24, 12, 3, ff_dim=8)
@@ -78,8 +79,8 @@ def build_tsmixer_model(
         (None, 12, 3)
 
     Source: Chen et al. (2023), "TSMixer: An all-MLP architecture", section 4; batch normalisation
-    of each step and channel. Weights start, and batches are averaged, as Keras does it by default:
-    so does the authors' code.
+    of each step and channel. Like the authors' code, it uses the default initializers and batch
+    normalisation of Keras.
     """
     exact = {"dtype": full_precision()}
 
@@ -101,7 +102,7 @@ def build_tsmixer_model(
         return layers.Add()([x, Dropout(dropout)(y)])
 
     def align(values, past=(), future=(), static=()):
-        """History and covariates at the steps of the horizon, and the static ones there."""
+        """Map history and covariates to the steps of the horizon; repeat the static ones there."""
         past = [values, *past, *(x[:, :context_length] for x in future)]
         aligned = [mix_features(map_time(concatenate(past), prediction_length), ff_dim)]
         if future:

@@ -55,7 +55,7 @@ def test_static_frame_must_have_one_row_per_series():
     np.testing.assert_array_equal(panel.static, [[-1.0], [1.0]])
     panel = read_panel(frame, covariates=covariates, static=static[1:])
     assert panel.faults == {"s0": "no row in the frame of static covariates"}
-    with pytest.raises(ValueError, match="static must have one row a series, 's1' has several"):
+    with pytest.raises(ValueError, match="static must have one row per series, 's1' has several"):
         read_panel(frame, covariates=covariates, static=static.iloc[[0, 1, 1]])
     with pytest.raises(ValueError, match=r"static covariates \['size'\] are missing"):
         read_panel(frame, covariates=covariates)
@@ -79,5 +79,5 @@ def test_held_out_steps_are_excluded_from_covariate_statistics():
 
 def test_covariate_known_only_in_held_out_steps_is_refused():
     frame = long_frame([6]).assign(price=[np.nan] * 4 + [1.0, 2.0])
-    with pytest.raises(ValueError, match="'price' has no finite value in the rows that train"):
+    with pytest.raises(ValueError, match="'price' has no finite value in the training rows"):
         read_panel(frame, covariates=Covariates.named(past=["price"]), held_out=2)

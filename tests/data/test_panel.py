@@ -97,12 +97,12 @@ def test_the_clock_does_not_depend_on_the_order_of_rows():
         (
             lambda f: f.assign(ds=f["ds"].dt.year),
             ValueError,
-            "column 'ds' holds numbers, such as 2024, where time stamps are wanted: give pd.to_dat",
+            "column 'ds' must be time stamps, got numbers, such as 2024: give pd.to_dat",
         ),
         (
             lambda f: f.assign(ds=(f["ds"].astype("int64") // 10**6).astype(object)),
             ValueError,
-            "column 'ds' holds numbers, such as .*, unit='s' for seconds since 1970",
+            "column 'ds' must be time stamps, got numbers, .*, unit='s' for seconds since 1970",
         ),
         (
             lambda f: f.assign(ds=f["ds"].astype(str).where(f.index != 3, "soon")),

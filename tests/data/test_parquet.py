@@ -58,7 +58,7 @@ def test_peak_memory_is_below_a_tenth_of_the_data(tmp_path):
 def test_invalid_folders_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"holds no \.parquet file"):
         Forecaster("nlinear", **SIZES).fit(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"there is no file or folder absent\.csv"):
+    with pytest.raises(FileNotFoundError, match=r"the file or folder absent\.csv does not exist"):
         Forecaster("nlinear", **SIZES).fit("absent.csv")
     (tmp_path / "a.csv").write_text("date,load\n")
     with pytest.raises(ValueError, match=r"a\.csv is neither .*data\.read_csv returns"):

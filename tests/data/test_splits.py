@@ -46,7 +46,7 @@ def test_parts_are_views_and_frames_remain_frames():
         ((0.7, 0.3), "must be three positive"),
         ((0.7, 0.3, 0.0), "must be three positive"),
         ((0.7, 0.3, 0.2), "must add up to at most 1"),
-        ((40, 10, 10), r"ask for \(40, 10, 10\) rows of a series that has 50"),
+        ((40, 10, 10), r"require \(40, 10, 10\) rows of a series that has 50"),
         ((0.98, 0.01, 0.01), "each part needs at least one row"),
     ],
 )

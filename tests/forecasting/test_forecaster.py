@@ -414,7 +414,7 @@ def test_importances_name_the_variables(frame):
         ),
         (
             lambda: Forecaster("nlinear", 8, 4, past=["wind"]).fit(series("a", 40)),
-            r"covariates \['wind'\] are no columns",
+            r"covariates \['wind'\] are not columns",
         ),
         (
             lambda: Forecaster("last_value", 8, 4, head=NormalHead()).fit(series("a", 40)),

@@ -49,7 +49,7 @@ def test_exogenous_stacks_draw_sums_of_the_future_covariates():
         assert np.abs(coefficients).min() > 1e-6
     convolved = zoo.build("nbeats", 24, 12, 3, stacks=("exogenous_wavenet",), **options)
     assert len([x for x in convolved.layers if isinstance(x, keras.layers.Conv1D)]) == 3 * 4
-    with pytest.raises(ValueError, match="'exogenous' draws future covariates, and there are none"):
+    with pytest.raises(ValueError, match="'exogenous' requires future covariates, got none"):
         zoo.build("nbeats", 24, 12, 3, stacks=("exogenous",), covariates={"past": (0,)})
 
 

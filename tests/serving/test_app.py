@@ -178,7 +178,7 @@ def wide_csv(value):
 @pytest.mark.parametrize(
     ("csv", "message"),
     [
-        ("", "the CSV is no table"),
+        ("", "the CSV is not a table"),
         ("a,b\n1,2\n", "has no date column"),
         ("date,EWR\n2020-01-01,x\n2020-01-02,1\n2020-01-03,2\n", "must be numeric"),
         ("date,EWR\n2020-01-01,1\n2020-01-02,1\n2020-01-03,2\n", "are missing"),

@@ -1,4 +1,4 @@
-"""The cells of a CSV file: a table of them, its dates and its numbers, and the faults of each."""
+"""The cells of a CSV file: reading the table, its dates and numbers, and collecting faults."""
 
 import csv
 import gzip
@@ -12,14 +12,14 @@ import pandas as pd
 from kerastrans.data.frames import ID, is_real
 from kerastrans.data.time.dates import parse_dates
 
-MAX_FAULTS = 10  # that are shown
+MAX_FAULTS = 10  # number of faults that an error shows
 
 
 class Faults:
-    """The faults of one file, gathered so that one error can name them all.
+    """The faults of one file, collected so that one error can name them all.
 
     Args:
-        name: of the file, in the error.
+        name: Name of the file in the error.
     """
 
     def __init__(self, name):
@@ -28,17 +28,17 @@ class Faults:
         self.count = 0
 
     def add(self, message):
-        """Note one fault."""
+        """Add one fault."""
         self.add_lines([None], lambda _: message)
 
     def add_lines(self, lines, describe):
-        """Note a fault of each of these lines of the file, of which the first are described."""
+        """Add one fault for each of these lines of the file; only the first ones are described."""
         for line in lines[: max(0, MAX_FAULTS - len(self.messages))]:
             self.messages.append((line or 0, describe(line)))
         self.count += len(lines)
 
     def check(self):
-        """Raise ValueError if there are any."""
+        """Raise ValueError if there are any faults."""
         lines = [f"line {line}: {text}" if line else text for line, text in sorted(self.messages)]
         if self.count == 1:
             raise ValueError(f"{self.name}: {lines[0]}")
@@ -49,19 +49,19 @@ class Faults:
 
 
 def read_table(file, sep, decimal, faults):
-    """The cells of a file, indexed by the numbers of their lines, without blank ones."""
+    """Read the cells of a file, indexed by line number, without blank rows."""
     options = {"sep": sep, "decimal": decimal, "dtype": {ID: str}, "low_memory": False}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
             table = pd.read_csv(file, index_col=False, skip_blank_lines=False, **options)
-        table.index += 2
+        table.index += 2  # line numbers: the header is line 1
     except (pd.errors.ParserError, pd.errors.ParserWarning):
-        table = _rows_that_fit(file, sep, faults)
+        table = _read_fitting_rows(file, sep, faults)
     except UnicodeDecodeError:
-        raise ValueError(f"{faults.name} is no table: it is not text in UTF-8.") from None
+        raise ValueError(f"{faults.name} is not a table: it is not text in UTF-8.") from None
     except (pd.errors.EmptyDataError, OSError, EOFError) as error:
-        raise ValueError(f"{faults.name} is no table: {str(error).splitlines()[0]}") from None
+        raise ValueError(f"{faults.name} is not a table: {str(error).splitlines()[0]}") from None
     _check_separator(table.columns, sep, faults)
     # Spreadsheets write empty rows, and columns that have neither a name nor a value.
     table = table.dropna(how="all")
@@ -74,15 +74,15 @@ def read_table(file, sep, decimal, faults):
     return table
 
 
-def _rows_that_fit(file, sep, faults):
-    """The rows of a file, some of which have more fields than its header: these are faults."""
+def _read_fitting_rows(file, sep, faults):
+    """Read the rows with at most as many fields as the header; the others are faults."""
     if isinstance(file, io.StringIO):
         file.seek(0)
         text = file.getvalue()
     else:
         opener = gzip.open if Path(file).suffix == ".gz" else open
-        with opener(file, "rt", encoding="utf-8-sig", newline="") as opened:
-            text = opened.read()
+        with opener(file, "rt", encoding="utf-8-sig", newline="") as stream:
+            text = stream.read()
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
     header = next(rows)
     _check_separator(header, sep, faults)
@@ -95,7 +95,7 @@ def _rows_that_fit(file, sep, faults):
     hint = " A decimal comma needs another sep, and decimal=','." if sep == "," else ""
     faults.add_lines(
         list(lengths),
-        lambda line: f"{lengths[line]} fields, where the header has {len(header)}.{hint}",
+        lambda line: f"{lengths[line]} fields, but the header has {len(header)}.{hint}",
     )
     return pd.DataFrame.from_dict(fitting, "index", columns=header).replace("", None)
 
@@ -109,15 +109,15 @@ def _check_separator(header, sep, faults):
 
 
 def read_dates(column, date_format, dayfirst, faults):
-    """The time stamps of a column; None if all of it is at fault."""
+    """Parse the time stamps of a column; None for a column of numbers without `date_format`."""
     name, empty = column.name, column.isna()
     faults.add_lines(column.index[empty], lambda _: f"column {name!r} has no date.")
     if is_real(column):
         if date_format is None:
             faults.add(
-                f"column {name!r} holds numbers, such as {column.dropna().iloc[0]}: give "
-                "date_format, such as '%Y' for 2024, '%Y%m%d' for 20240131, or 's' for seconds "
-                "since 1970."
+                f"column {name!r} must be dates, got numbers, such as {column.dropna().iloc[0]}: "
+                "give date_format, such as '%Y' for 2024, '%Y%m%d' for 20240131, or 's' for "
+                "seconds since 1970."
             )
             return None
         column = column.astype("Int64")
@@ -139,7 +139,7 @@ def read_dates(column, date_format, dayfirst, faults):
 
 
 def _check_order(column, times, dayfirst, faults):
-    """A fault where day and month are the other way round: only so the rows follow each other."""
+    """Add a fault if the dates are much less dense than with day and month swapped."""
     swapped = parse_dates(column, None, not dayfirst)
     if swapped.equals(times) or not swapped.isna().equals(times.isna()):
         return
@@ -153,7 +153,10 @@ def _check_order(column, times, dayfirst, faults):
 
 
 def _density(times):
-    """The share of the steps from the first time stamp to the last that there are."""
+    """Return the share of the steps between the first and the last time stamp that exist.
+
+    The step is the most common one, in seconds or, for stamps on one day of the month, in months.
+    """
     times = pd.DatetimeIndex(times.dropna().unique()).sort_values().tz_localize(None)
     if len(times) < 3:
         return 1.0
@@ -161,6 +164,7 @@ def _density(times):
     months = 12 * times.year.to_numpy() + times.month.to_numpy()
     if times.day.nunique() == 1 and months[0] < months[-1]:
         places.append(months)
+    # Number of existing steps, in units of the most common step, over the whole range.
     steps = [np.diff(place) for place in places]
     common = [np.unique(x, return_counts=True) for x in steps]
     return max(
@@ -170,7 +174,10 @@ def _density(times):
 
 
 def read_values(column, decimal, may_be_text, faults):
-    """The numbers of a column; as it is if it holds text, which is a fault unless it may."""
+    """Return the numbers of a column, or the column itself if it is text.
+
+    Text is a fault unless `may_be_text`.
+    """
     name = column.name
     if not is_real(column):
         cells = column.dropna().astype(str)

@@ -1,4 +1,4 @@
-"""One reader of CSV files, for Python, the command line and the service."""
+"""The reader of CSV files for Python, the command line and the service."""
 
 import io
 from pathlib import Path
@@ -28,34 +28,34 @@ def read_csv(
     decimal=".",
     with_values=True,
 ):
-    r"""Read a CSV file into a frame as `Forecaster` takes it: long, or wide.
+    r"""Read a CSV file into a long or wide frame, as `Forecaster` takes it.
 
-    A file with a column "unique_id" is long: "unique_id", "ds" and "y", and a column for each
-    covariate. Any other file is wide: a date column, and a column for each channel. Empty cells are
-    missing values, and steps may be missing; rows may come in any order.
+    A file with a column "unique_id" is long: it has the columns "unique_id", "ds" and "y", and one
+    column per covariate. Any other file is wide: it has a date column and one column per channel.
+    Empty cells are missing values. Steps may be missing, and rows may be in any order.
 
     Args:
-        path: of the file, or an open text file.
-        date_column: str, name of the date column; by default "ds" of a long file, and of a wide one
-            the column called "date", "ds", "datetime", "timestamp" or "time", in any case.
-        date_format: str, how dates are written, as `datetime.strptime` takes it; "s", "ms", "us" or
-            "ns" for numbers that count these units since 1970.
+        path: Path of the file, or an open text file.
+        date_column: Name of the date column. By default it is "ds" in a long file, and in a wide
+            file the column called "date", "ds", "datetime", "timestamp" or "time", in any case.
+        date_format: Format of the dates, as for `datetime.strptime`; "s", "ms", "us" or "ns" for
+            numbers that count these units since 1970.
         dayfirst: bool, whether 03/04/2024 is the third of April.
-        columns: list of the channels to keep, or of a long file's covariates; None for all.
-        covariates: list of further columns to keep, which may hold text.
-        freq: str, pandas frequency, where the time stamps do not tell it.
-        sep: str, what separates the columns.
-        decimal: str, the decimal point.
-        with_values: bool, whether a long file must have the column "y": covariates of steps to
-            come have none.
+        columns: List of the channels to keep, or of the covariates of a long file; None for all.
+        covariates: List of additional columns to keep, which may be text.
+        freq: str, pandas frequency, if it cannot be inferred from the time stamps.
+        sep: str, separator of the columns.
+        decimal: str, decimal point.
+        with_values: bool, whether a long file must have the column "y"; set it to False for
+            covariates of future steps.
 
     Returns:
-        A long DataFrame, or a wide one with a sorted DatetimeIndex named "date", whose `freq` is
-        set if no step is missing.
+        A long DataFrame, or a wide DataFrame with a sorted DatetimeIndex named "date", whose `freq`
+        is set if no step is missing.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        ValueError: the file has faults: all are named in one message, a line each, up to ten.
+        FileNotFoundError: If the file does not exist.
+        ValueError: If the file has faults; one message names up to ten, one per line.
 
     Example:
         >>> import io
@@ -81,7 +81,7 @@ def read_csv(
     date_column = _date_column(table, date_column, is_long, faults)
     keys = [ID, date_column] if is_long else [date_column]
     required = [TARGET] if is_long and with_values else []
-    kept = _kept(table, keys, columns, [*required, *covariates], faults)
+    kept = _select_columns(table, keys, columns, [*required, *covariates], faults)
     texts = [c for c in kept if c != TARGET] if is_long else covariates
     frame = pd.DataFrame(
         {name: read_values(table[name], decimal, name in texts, faults) for name in kept},
@@ -105,7 +105,7 @@ def read_csv(
 
 
 def _date_column(table, date_column, is_long, faults):
-    """The name of the date column; without it nothing else can be told."""
+    """Return the name of the date column, or raise: without it no other check is possible."""
     if date_column is None:
         names = (TIME,) if is_long else DATE_COLUMNS
         date_column = next((c for c in table.columns if str(c).lower() in names), None)
@@ -118,8 +118,8 @@ def _date_column(table, date_column, is_long, faults):
     return date_column
 
 
-def _kept(table, keys, columns, required, faults):
-    """Names of the columns of values and covariates."""
+def _select_columns(table, keys, columns, required, faults):
+    """Return the names of the columns of values and covariates to keep."""
     names = [c for c in table.columns if c not in keys]
     given = [columns] if isinstance(columns, str) else columns
     first = names if given is None else [*required[: TARGET in required], *given]
@@ -133,7 +133,7 @@ def _kept(table, keys, columns, required, faults):
 
 
 def _check_stamps(times, ids, lines, faults):
-    """Faults of rows whose time stamp is outside the clock's range, or occurs twice."""
+    """Add faults for rows whose time stamp is outside the range of the clock or duplicated."""
     is_date = times.notna()
     faults.add_lines(
         lines[is_date & ~countable(pd.DatetimeIndex(times))],
@@ -150,7 +150,7 @@ def _check_stamps(times, ids, lines, faults):
 
 
 def _check_grid(times, freq, lines, faults):
-    """Faults of rows that lie off the regular grid of time stamps."""
+    """Add faults for rows whose time stamp is not on the regular grid."""
     try:
         clock = Clock.of(pd.DatetimeIndex(times).sort_values(), freq)
     except ValueError as error:

@@ -1,9 +1,9 @@
-"""Calendar features: what repeats within an hour, a day, a week, a month and a year."""
+"""Calendar features: the phase within an hour, a day, a week, a month and a year."""
 
 import numpy as np
 import pandas as pd
 
-# Name -> (the step from which on it no longer changes from step to step, value in [0, 1]).
+# Name -> (smallest step that leaves the feature out, function of time stamps to values in [0, 1]).
 _CALENDAR = {
     "minute": ("1h", lambda t: t.minute / 60),
     "hour": ("1D", lambda t: (t.hour + t.minute / 60) / 24),
@@ -14,12 +14,12 @@ _CALENDAR = {
 
 
 def names_of(step):
-    """Names of the features that change from step to step, of steps of so many nanoseconds."""
+    """Return the names of the features that change between steps of `step` nanoseconds."""
     return [name for name, (limit, _) in _CALENDAR.items() if step < pd.Timedelta(limit).value]
 
 
 def waves(times, names):
-    """Sine and cosine of each feature at local time stamps, `(time, 2 * names)`, float32."""
+    """Return sine and cosine of each feature at local time stamps, `(time, 2 * names)`, float32."""
     angles = [2 * np.pi * _CALENDAR[name][1](times) for name in names]
     columns = [wave(angle) for angle in angles for wave in (np.sin, np.cos)]
     if not columns:

@@ -1,4 +1,4 @@
-"""Regular time: the number of a time stamp, the stamp of a number, its calendar."""
+"""The clock: regular time stamps, their numbers and their calendar features."""
 
 import functools
 from dataclasses import dataclass, replace
@@ -27,16 +27,17 @@ __all__ = ["Clock", "season_of", "seasons_of"]
 class Clock:
     """The regular grid of time stamps that series share.
 
-    Make one with `Clock.of(times)`. Time stamps are those of the years 1678 to 2261, which
+    Create one with `Clock.of(times)`. The time stamps are in the years 1678 to 2261, which
     nanoseconds in 64 bits can count.
 
     Attributes:
         freq: str, pandas frequency: "h", "15min", "D", "B", "W-SUN", "MS", "QE-DEC" ...
-        phase: int, nanoseconds by which the stamps come after multiples of a fixed step, or after
-            the stamps of a calendar frequency: 14 days for the 15th of each month with "MS".
-        tz: str or None, time zone; steps shorter than a day are counted in UTC, days and longer
-            ones on the local calendar, so that no day is lost when clocks change.
-        anchor: int, for several calendar steps at a time ("2MS"): which of these is a stamp's.
+        phase: int, nanoseconds between the multiples of a fixed step, or the stamps of a calendar
+            frequency, and the time stamps: 14 days for the 15th of each month with "MS".
+        tz: str or None, time zone. Steps shorter than a day are counted in UTC, days and longer
+            steps on the local calendar, so that no day is lost when daylight saving time changes.
+        anchor: int, for a frequency of several calendar steps ("2MS"): which of these steps the
+            time stamps are on.
 
     Example:
         >>> import pandas as pd
@@ -55,16 +56,16 @@ class Clock:
 
     @classmethod
     def of(cls, times, freq=None):
-        """The clock of increasing time stamps `times`.
+        """Return the clock of increasing time stamps.
 
         Args:
-            times: DatetimeIndex, some of whose steps may be missing.
+            times: DatetimeIndex; some steps may be missing.
             freq: str, pandas frequency; None to infer it.
 
         Raises:
-            ValueError: `freq` is not a frequency.
-            ValueError: no frequency is given and none can be inferred.
-            ValueError: a stamp is outside the years that are counted.
+            ValueError: If `freq` is not a frequency.
+            ValueError: If `freq` is None and the frequency cannot be inferred.
+            ValueError: If a stamp is outside the years 1678 to 2261.
         """
         check_countable(times)
         tz = None if times.tz is None else str(times.tz)
@@ -79,16 +80,16 @@ class Clock:
 
     @functools.cached_property
     def _step(self):
-        """Nanoseconds of a step of fixed length, None for months and other calendar steps."""
+        """Length of a fixed step in nanoseconds, None for months and other calendar steps."""
         return step_of(self.freq)
 
     @property
     def _multiple(self):
-        """How many single calendar steps make a step: 2 for "2MS"."""
+        """Number of single calendar steps in a step: 2 for "2MS"."""
         return offset_of(self.freq).n
 
     def _count(self, times):
-        """Nanoseconds since 1970 of stamps as this clock sees them."""
+        """Return the nanoseconds since 1970 of stamps, in UTC or local time as `freq` requires."""
         if (times.tz is None) != (self.tz is None):
             raise ValueError(
                 f"time stamps of {'no time zone' if times.tz is None else times.tz} do not fit a "
@@ -100,24 +101,24 @@ class Clock:
         return times.as_unit("ns").asi8
 
     def numbers(self, times):
-        """Numbers of the stamps `(time,)`, and whether each is on the grid.
+        """Return the numbers of the stamps `(time,)`, and whether each is on the grid.
 
         Raises:
-            ValueError: stamps with a time zone where the clock has none, or the other way around.
-            ValueError: a stamp is outside the years that are counted.
+            ValueError: If only one of stamps and clock has a time zone.
+            ValueError: If a stamp is outside the years 1678 to 2261.
         """
         count = self._count(times) - self.phase
         if self._step is not None:
-            numbers, rest = np.divmod(count, self._step)
-            return numbers, rest == 0
+            numbers, remainder = np.divmod(count, self._step)
+            return numbers, remainder == 0
         stamps, origin = grid(self.freq)
         places = np.clip(np.searchsorted(stamps, count), 0, len(stamps) - 1)
-        numbers, rest = np.divmod(places - origin - self.anchor, self._multiple)
-        return numbers, (stamps[places] == count) & (rest == 0)
+        numbers, remainder = np.divmod(places - origin - self.anchor, self._multiple)
+        return numbers, (stamps[places] == count) & (remainder == 0)
 
     @functools.cached_property
     def limits(self):
-        """The least and the greatest number whose time stamp is in the years 1678 to 2261."""
+        """The smallest and the largest number whose time stamp is in the years 1678 to 2261."""
         if self._step is not None:
             return -((self.phase - FIRST) // self._step), (LAST - self.phase) // self._step
         stamps, origin = grid(self.freq)
@@ -132,14 +133,14 @@ class Clock:
             last = self.times([high if numbers.max() > high else low])[0]
             raise ValueError(
                 f"steps of {self.freq!r} beyond {last} have no time stamp: the years 1678 to 2261 "
-                "are counted."
+                "are supported."
             )
 
     def times(self, numbers):
-        """Time stamps of the numbers, a DatetimeIndex.
+        """Return the time stamps of the numbers, a DatetimeIndex.
 
         Raises:
-            ValueError: a number whose stamp is outside the years that are counted.
+            ValueError: If a time stamp is outside the years 1678 to 2261.
         """
         numbers = np.asarray(numbers)
         self.check(numbers)
@@ -157,14 +158,14 @@ class Clock:
 
     @property
     def calendar_names(self):
-        """Names of the calendar features: those that change from step to step."""
+        """Names of the calendar features that change between steps."""
         step = self._step or int(np.median(np.diff(grid(self.freq)[0][:1000]))) * self._multiple
         return calendar.names_of(step)
 
     def calendar(self, numbers):
-        """Sine and cosine of each calendar feature at these steps, `(time, features)`, float32.
+        """Return sine and cosine of each calendar feature, `(time, features)`, float32.
 
-        Numbers beyond the years that are counted have the features of the nearest step.
+        Numbers outside the years 1678 to 2261 get the features of the nearest step.
         """
         times = self.times(np.clip(numbers, *self.limits))
         times = times if self.tz is None else times.tz_localize(None)
@@ -172,6 +173,6 @@ class Clock:
 
 
 def _most_common(values):
-    """The integer that occurs most often; of several the least."""
+    """Return the most frequent integer; among equally frequent ones, the smallest."""
     unique, counts = np.unique(values, return_counts=True)
     return int(unique[counts.argmax()])

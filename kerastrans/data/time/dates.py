@@ -1,4 +1,4 @@
-"""Time stamps out of text and numbers."""
+"""Conversion of text and numbers to time stamps."""
 
 import warnings
 
@@ -8,16 +8,17 @@ UNITS = ("s", "ms", "us", "ns")
 
 
 def parse_dates(column, date_format=None, dayfirst=False):
-    """Time stamps of a column of text, or of numbers with a format.
+    """Parse a column of text, or of numbers with a format, as time stamps.
 
     Args:
-        column: Series.
-        date_format: str, as `datetime.strptime` takes it, or one of `UNITS` for numbers that count
-            these units since 1970; None to tell it from the text.
+        column: Series of text or numbers.
+        date_format: str, format as for `datetime.strptime`, or one of `UNITS` for numbers that
+            count these units since 1970; None to infer it from the text.
         dayfirst: bool, whether 03/04/2024 is the third of April.
 
     Returns:
-        Series of time stamps, NaT where there is none; in UTC if their offsets from it differ.
+        Series of time stamps, NaT for cells that cannot be parsed. It is in UTC if the stamps have
+        different offsets from UTC.
     """
 
     def parse(**options):
@@ -26,7 +27,7 @@ def parse_dates(column, date_format=None, dayfirst=False):
                 warnings.filterwarnings("error", "Could not infer format")
                 warnings.filterwarnings("ignore", "Parsing dates")  # dayfirst=True, 13 first
                 return pd.to_datetime(column, errors="coerce", **options)
-        except UserWarning:  # pandas would guess each date by itself
+        except UserWarning:  # otherwise pandas would guess the format of each date separately
             return pd.Series(pd.NaT, column.index)
         except (ValueError, OverflowError):
             return pd.to_datetime(column, errors="coerce", utc=True, **options)
@@ -36,7 +37,7 @@ def parse_dates(column, date_format=None, dayfirst=False):
     if date_format is not None:
         column = column.astype("string").astype(object)
         return parse(format=date_format)
-    iso = parse(format="ISO8601")  # first: of these dayfirst would swap day and month
+    iso = parse(format="ISO8601")  # tried first, because `dayfirst` would swap day and month
     if iso.notna().equals(column.notna()):
         return iso
     other = parse(dayfirst=dayfirst)
@@ -44,19 +45,19 @@ def parse_dates(column, date_format=None, dayfirst=False):
 
 
 def read_times(column):
-    """The time stamps `(rows,)` of a frame's column, a DatetimeIndex; NaT where one is missing.
+    """Return a column of a frame as a DatetimeIndex `(rows,)`, NaT for missing time stamps.
 
     Raises:
-        ValueError: the column holds numbers, or text that is no time stamp.
+        ValueError: If the column has numbers, or text that is not a time stamp.
     """
     name = column.name
     if not pd.api.types.is_datetime64_any_dtype(column):
         kind = pd.api.types.infer_dtype(column, skipna=True)
         if any(word in kind for word in ("integer", "floating", "decimal", "boolean", "complex")):
             raise ValueError(
-                f"column {name!r} holds numbers, such as {column.dropna().iloc[0]}, where time "
-                f"stamps are wanted: give pd.to_datetime(frame[{name!r}], format='%Y') for years, "
-                "unit='s' for seconds since 1970."
+                f"column {name!r} must be time stamps, got numbers, such as "
+                f"{column.dropna().iloc[0]}: give pd.to_datetime(frame[{name!r}], format='%Y') for "
+                "years, unit='s' for seconds since 1970."
             )
         if kind == "string":
             times = parse_dates(column)

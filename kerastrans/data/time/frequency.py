@@ -1,4 +1,4 @@
-"""Frequencies of time stamps: their steps, their grids, and which of them fits given stamps."""
+"""Frequencies of time stamps: their steps and grids, and their inference from time stamps."""
 
 import functools
 
@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 
 DAY = pd.Timedelta("1D").value
-# Nanoseconds in 64 bits reach from 1677-09-21 to 2262-04-11: whole years of it, so that neither a
-# time zone nor a step at either end overflows.
+# Nanoseconds in 64 bits range from 1677-09-21 to 2262-04-11. Only the whole years are used, so that
+# neither a time zone nor a step at either end overflows.
 FIRST, LAST = pd.Timestamp("1678-01-01").value, pd.Timestamp("2262-01-01").value - 1
 MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
 
 
 def offset_of(freq):
-    """The pandas offset of a frequency.
+    """Return the pandas offset of a frequency.
 
     Raises:
-        ValueError: not a frequency, or not one that goes forward.
+        ValueError: If `freq` is not a frequency, or is not positive.
     """
     try:
         offset = pd.tseries.frequencies.to_offset(freq)
@@ -28,7 +28,7 @@ def offset_of(freq):
 
 
 def step_of(freq):
-    """Nanoseconds in a step of fixed length; None for months and others whose steps differ."""
+    """Return the nanoseconds of a fixed step; None for months and other steps that vary."""
     offset = offset_of(freq)
     if isinstance(offset, pd.tseries.offsets.Day):
         return offset.n * DAY
@@ -36,13 +36,13 @@ def step_of(freq):
 
 
 def is_local(freq):
-    """Whether steps are counted on the local calendar: those of a day and longer."""
+    """Return whether steps are counted on the local calendar, as those of a day and longer are."""
     step = step_of(freq)
     return step is None or step % DAY == 0
 
 
 def countable(times):
-    """Which stamps are in the years 1678 to 2261, bool `(time,)`; missing ones are not."""
+    """Return which stamps are in the years 1678 to 2261, bool `(time,)`; missing ones are not."""
     bounds = [pd.Timestamp(bound, tz=times.tz) for bound in ("1678-01-01", "2262-01-01")]
     return np.asarray((times >= bounds[0]) & (times < bounds[1]))
 
@@ -57,7 +57,10 @@ def check_countable(times):
 
 
 def wall_clock(times, freq):
-    """Stamps of a time zone without it: local ones for days, UTC for anything shorter."""
+    """Remove the time zone of stamps: local time for days and longer steps, otherwise UTC.
+
+    Without a frequency, the stamps count as days if all of them are at local midnight.
+    """
     if times.tz is None:
         return times
     if freq is None:
@@ -68,12 +71,13 @@ def wall_clock(times, freq):
 
 @functools.lru_cache(maxsize=8)
 def grid(freq):
-    """All stamps of a calendar frequency in the years 1678 to 2261, nanoseconds since 1970.
+    """Return all stamps of a calendar frequency in the years 1678 to 2261.
 
     A frequency of several steps, such as "2MS", has the grid of the single step.
 
     Returns:
-        The stamps, and the place among them of the first from 1700-01-01 on, which is number 0.
+        The stamps in nanoseconds since 1970, and the place of number 0 among them, the first stamp
+        that is not before 1700-01-01.
     """
     single = offset_of(freq).base
     stamps = pd.date_range("1678-01-01", "2261-12-31", freq=single, unit="s").as_unit("ns").asi8
@@ -81,17 +85,17 @@ def grid(freq):
 
 
 def infer(times):
-    """The frequency of increasing stamps without a time zone, by the steps that most take.
+    """Infer the frequency of increasing stamps without a time zone, from the most common step.
 
     Args:
         times: DatetimeIndex in nanoseconds; some steps may be missing.
 
     Returns:
-        str, a pandas frequency. The stamps may lie a constant time after its own, as those of the
-        15th of each month do after "MS".
+        str, a pandas frequency. The stamps may be a constant time after those of the frequency, as
+        the 15th of each month is after those of "MS".
 
     Raises:
-        ValueError: there are fewer than three stamps, or no frequency fits.
+        ValueError: If there are fewer than three stamps, or no frequency fits.
     """
     if len(times) >= 3:
         regular = pd.DatetimeIndex(times, freq="infer")
@@ -110,15 +114,15 @@ def infer(times):
                 return f"{days}D" if days > 1 else "D"
             return offset_of(usual).freqstr
     raise ValueError(
-        f"cannot tell the frequency of {len(times)} time stamps, the first "
+        f"cannot infer the frequency of {len(times)} time stamps, the first "
         f"{[str(t) for t in times[:3]]}: give freq, such as freq='h'."
     )
 
 
 def _monthly(times):
-    """The frequency of stamps on one day of the month, or on its last; None for other stamps.
+    """Return the frequency of stamps on one day of the month, or on its last day; otherwise None.
 
-    The greatest common divisor of the steps is taken, in months: a gap does not change it.
+    The step is the greatest common divisor of all steps, in months, so that gaps do not change it.
     """
     if len(np.unique(times.asi8 - times.normalize().asi8)) > 1:  # at different times of day
         return None
@@ -132,7 +136,7 @@ def _monthly(times):
     if months % 12 == 0:
         years = months // 12
         return f"{years if years > 1 else ''}Y{kind}-{MONTHS[anchor]}"
-    if months % 3 == 0:  # named by the first quarter of a year, or by the last one's end
+    if months % 3 == 0:  # named by the start of the first quarter, or the end of the last quarter
         quarter = MONTHS[anchor % 3] if kind == "S" else MONTHS[9 + anchor % 3]
         return f"{months // 3 if months > 3 else ''}Q{kind}-{quarter}"
     return f"{months if months > 1 else ''}M{kind}"

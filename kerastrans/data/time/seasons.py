@@ -1,11 +1,11 @@
-"""Seasons: how many steps of a frequency make an hour, a day, a week or a year."""
+"""Seasons: the number of steps of a frequency in an hour, a day, a week or a year."""
 
 import pandas as pd
 
 from kerastrans.data.time.frequency import DAY, offset_of, step_of
 
 _HOUR, _YEAR = (pd.Timedelta(period).value for period in ("1h", "365.25D"))
-# Seasons of the frequencies whose steps differ in length, by the first part of their names.
+# Seasons of the frequencies whose steps vary in length, by the first part of their names.
 _SEASONS = {
     **dict.fromkeys(("B", "C"), (5, 261)),
     "W": (52,),
@@ -16,19 +16,19 @@ _SEASONS = {
 
 
 def seasons_of(freq):
-    """Numbers of steps after which a series of this frequency may repeat itself.
+    """Return the seasons of a frequency, in steps.
 
-    The first is the main season, see `season_of`; the others are longer ones, for choosing the
-    best of several seasonal-naive forecasts.
+    The first is the main season, see `season_of`. The others are longer, for choosing the best of
+    several seasonal-naive forecasts.
 
     Args:
         freq: str, pandas frequency: "15min", "h", "D", "W-SUN", "MS", "QE-NOV" ...
 
     Returns:
-        Tuple of ints, increasing; `(1,)` for a frequency without a season.
+        Tuple of increasing ints; `(1,)` for a frequency without a season.
 
     Raises:
-        ValueError: not a frequency.
+        ValueError: If `freq` is not a frequency.
 
     Example:
         >>> seasons_of("15min"), seasons_of("h"), seasons_of("D"), seasons_of("MS")
@@ -39,7 +39,7 @@ def seasons_of(freq):
         offset = offset_of(freq)
         seasons = _SEASONS.get(offset.rule_code.split("-")[0], (1,))
         return tuple(s // offset.n for s in seasons if s % offset.n == 0 and s > offset.n) or (1,)
-    # Of steps of seconds the main season is the hour; from a minute on it is the day.
+    # The main season is an hour for steps below a minute, and a day for longer steps.
     periods = (_HOUR, DAY) if step < _HOUR // 60 else (DAY, 7 * DAY)
     seasons = [period // step for period in periods if period % step == 0]
     if step >= DAY:
@@ -48,17 +48,18 @@ def seasons_of(freq):
 
 
 def season_of(freq):
-    """Number of steps in the main season of a frequency: the first of `seasons_of`.
+    """Return the number of steps in the main season of a frequency, the first of `seasons_of`.
 
     Args:
         freq: str, pandas frequency.
 
     Returns:
-        int: the steps of an hour for seconds, of a day for minutes and hours, of a week for days
-        and business days, of a year for weeks, months and quarters; 1 where there is no season.
+        int, the number of steps in an hour for seconds, in a day for minutes and hours, in a week
+        for days and business days, in a year for weeks, months and quarters; 1 for a frequency
+        without a season.
 
     Raises:
-        ValueError: not a frequency.
+        ValueError: If `freq` is not a frequency.
 
     Example:
         >>> [season_of(freq) for freq in ("15min", "h", "D", "B", "W-SUN", "QE-NOV", "YS")]

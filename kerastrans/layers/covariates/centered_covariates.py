@@ -1,4 +1,4 @@
-"""Covariates as departures from what they were in the context."""
+"""Covariates relative to their mean in the context."""
 
 import keras
 from keras import ops
@@ -10,19 +10,21 @@ from kerastrans.utils.precision import full_precision
 class CenteredCovariates(keras.layers.Layer):
     """Subtracts from each covariate its mean over the steps of the context with a known value.
 
-    A model that takes the mean off its window sees how far values depart from it; so should it see
-    covariates: else what belongs to their level has to be learnt from how it drifts. A step of the
-    context without a known value, such as one before a series began, becomes 0.
+    A model that subtracts the mean of its window sees deviations from that mean, and should see
+    covariates in the same way. Otherwise it would have to learn the effect of their level from the
+    way that level drifts. A step of the context without a known value, such as a step before the
+    series began, becomes 0.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: `(batch, time, columns)`, of the context and perhaps of steps to come.
-        history: `(batch, context_length, num_channels)`, NaN where a value is missing.
+        inputs: `(batch, time, columns)`, covariates of the context, optionally followed by those
+            of future steps.
+        history: `(batch, context_length, num_channels)`, NaN for missing values.
 
     Returns:
-        As the inputs.
+        A tensor of the shape of the inputs.
 
     Example:
         >>> import numpy as np

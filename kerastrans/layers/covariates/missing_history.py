@@ -1,4 +1,4 @@
-"""What a history that is not whole changes in a forecast."""
+"""A learnt correction of a forecast for missing steps of its history."""
 
 import keras
 from keras import ops
@@ -8,24 +8,25 @@ from kerastrans.utils.precision import full_precision
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class MissingHistory(keras.layers.Layer):
-    """Adds to a forecast what it takes from the steps of the history that are missing.
+    """Adds a learnt correction to a forecast for the missing steps of its history.
 
-    Each missing step adds an amount to every parameter of the forecast, and so does, at each step
-    of the horizon, the lack of known steps, in proportion to `sqrt((context_length + 1) / (known +
-    1)) - 1`, as the error of a mean grows. So a network whose inputs are 0 where a value is missing
-    can still tell a mean value from no value, and give a forecast made from little a larger spread.
-    All amounts are learnt, 0 at first, and shared by the channels.
+    Each missing step adds one amount to every parameter of the forecast. At each step of the
+    horizon, the shortage of known steps adds another amount, in proportion to
+    `sqrt((context_length + 1) / (known + 1)) - 1`, which is how the error of a mean grows. A
+    network whose inputs are 0 for missing values can therefore still distinguish a value that
+    equals the mean from a missing one, and widen a forecast that is made from few values. All
+    amounts are initialised to 0, learnt, and shared by the channels.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: raw values of the forecast, `(batch, prediction_length, num_channels)` or, with
-            parameters, `(batch, prediction_length, num_channels, size)`.
-        history: `(batch, context_length, num_channels)`, NaN where a value is missing.
+        inputs: Raw values of the forecast, `(batch, prediction_length, num_channels)` or, if the
+            forecast has parameters, `(batch, prediction_length, num_channels, size)`.
+        history: `(batch, context_length, num_channels)`, NaN for missing values.
 
     Returns:
-        As the inputs.
+        A tensor of the shape of the inputs.
 
     Example:
         >>> import numpy as np
@@ -48,6 +49,6 @@ class MissingHistory(keras.layers.Layer):
         missing = ops.cast(ops.isnan(history), self.compute_dtype)
         by_lag = ops.matmul(ops.transpose(missing, (0, 2, 1)), self.by_lag)
         known = ops.sum(1 - missing, axis=1)[:, None, :, None]  # (batch, 1, num_channels, 1)
-        lack = ops.sqrt((history.shape[1] + 1) / (known + 1)) - 1
-        added = by_lag[:, None] + lack * self.by_step[:, None]
-        return inputs + (added if len(inputs.shape) == 4 else added[..., 0])
+        shortage = ops.sqrt((history.shape[1] + 1) / (known + 1)) - 1
+        correction = by_lag[:, None] + shortage * self.by_step[:, None]
+        return inputs + (correction if len(inputs.shape) == 4 else correction[..., 0])

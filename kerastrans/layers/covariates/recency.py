@@ -1,4 +1,4 @@
-"""How far each step is from the end of the history."""
+"""Features for the distance of each step from the end of the history."""
 
 import keras
 import numpy as np
@@ -6,18 +6,18 @@ from keras import ops
 
 from kerastrans.utils.validation import check_positive_integers
 
-DECAYS = (0.5, 2.0, 8.0)
+DECAY_RATES = (0.5, 2.0, 8.0)  # per length of the history
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class Recency(keras.layers.Layer):
-    """Appends to each step how far it is from the end of the history, in five bounded features.
+    """Appends to each step five bounded features of its distance from the end of the history.
 
-    The distance in units of the history's length, negative in the past; its signed logarithm; and
-    its decays at three rates.
+    The features are the distance in units of the history's length, negative in the past; its
+    signed logarithm; and its exponential decay at three rates.
 
     Args:
-        context_length: int, steps of the history.
+        context_length: int, number of steps of the history.
         start: int, position of the first step: 0 for the history, `context_length` for the future.
 
     Call arguments:
@@ -27,7 +27,7 @@ class Recency(keras.layers.Layer):
         `(batch, time, features + 5)`.
 
     Raises:
-        ValueError: `context_length` below 1.
+        ValueError: If `context_length` is below 1.
 
     Example:
         >>> from keras import ops
@@ -48,14 +48,14 @@ class Recency(keras.layers.Layer):
         distance = (steps - (self.context_length - 1)) / self.context_length
         size = np.abs(distance)
         logarithm = np.sign(distance) * np.log1p(size) / np.log(2)
-        decays = [np.exp(-decay * size) for decay in DECAYS]
+        decays = [np.exp(-rate * size) for rate in DECAY_RATES]
         features = np.stack([distance, logarithm, *decays], axis=-1)
         features = ops.convert_to_tensor(features[None], dtype=inputs.dtype)
         shape = (ops.shape(inputs)[0], *features.shape[1:])
         return ops.concatenate([inputs, ops.broadcast_to(features, shape)], axis=-1)
 
     def compute_output_shape(self, inputs_shape):
-        return (*inputs_shape[:-1], inputs_shape[-1] + 2 + len(DECAYS))
+        return (*inputs_shape[:-1], inputs_shape[-1] + 2 + len(DECAY_RATES))
 
     def get_config(self):
         return {

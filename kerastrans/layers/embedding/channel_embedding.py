@@ -1,4 +1,4 @@
-"""A learnt vector that says which channel a row of features belongs to."""
+"""A learnt vector that identifies the channel of a row of features."""
 
 import keras
 from keras import ops
@@ -8,12 +8,12 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ChannelEmbedding(keras.layers.Layer):
-    """Appends each channel's own learnt vector to its features.
+    """Appends a learnt vector per channel to the features of the channel.
 
-    Channels that share all other weights can so respond to a covariate in different ways.
+    Channels that share all other weights can thus respond to a covariate in different ways.
 
     Args:
-        width: int, of the vector.
+        width: int, length of the vector.
 
     Call arguments:
         inputs: `(batch, num_channels, features)`.
@@ -22,14 +22,14 @@ class ChannelEmbedding(keras.layers.Layer):
         `(batch, num_channels, features + width)`.
 
     Raises:
-        ValueError: `width` below 1.
+        ValueError: If `width` is below 1.
 
     Example:
         >>> from keras import ops
         >>> ops.shape(ChannelEmbedding(width=2)(ops.ones((4, 3, 16))))
         (4, 3, 18)
 
-    Source: Das et al. (2023), the embedding of series in the authors' code.
+    Source: Das et al. (2023), the series embedding in the authors' code.
     """
 
     def __init__(self, width, **kwargs):

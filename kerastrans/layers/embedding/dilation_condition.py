@@ -1,4 +1,4 @@
-"""How a block that several scales share learns which of them it is at."""
+"""Conditioning of a block that several scales share on the current scale."""
 
 import keras
 import numpy as np
@@ -9,22 +9,22 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class DilationCondition(keras.layers.Layer):
-    """Scales and shifts each feature by amounts that depend on a dilation alone.
+    """Scales and shifts each feature by amounts that depend only on a dilation.
 
-    They are a linear function of sines and cosines of the dilation's logarithm.
+    The amounts are a linear function of sines and cosines of the logarithm of the dilation.
 
     Args:
-        num_frequencies: int, of the sines and cosines.
+        num_frequencies: int, number of frequencies of the sines and cosines.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
-        dilation: int.
+        dilation: int, the dilation to condition on.
 
     Returns:
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: `num_frequencies` below 1.
+        ValueError: If `num_frequencies` is below 1.
 
     Example:
         >>> from keras import ops
@@ -41,7 +41,7 @@ class DilationCondition(keras.layers.Layer):
         self.num_frequencies = num_frequencies
 
     def build(self, inputs_shape):
-        # Zeros: an untrained condition changes nothing.
+        # Zeros, so that an untrained condition is the identity.
         self.dense = keras.layers.Dense(
             2 * inputs_shape[-1], kernel_initializer="zeros", dtype=self.dtype_policy, name="dense"
         )

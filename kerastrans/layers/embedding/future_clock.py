@@ -1,4 +1,4 @@
-"""How far ahead each step of the horizon is."""
+"""The distance of each step of the horizon from the end of the history."""
 
 import keras
 import numpy as np
@@ -9,19 +9,19 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class FutureClock(keras.layers.Layer):
-    """The one thing that is known of every future step: its distance, from 1/h to 1.
+    """The distance of every step of the horizon from the end of the history, from 1/h to 1.
 
     Args:
-        prediction_length: int, steps of the horizon, h.
+        prediction_length: int, number of steps of the horizon, h.
 
     Call arguments:
-        inputs: `(batch, ...)`; only the batch's size is used.
+        inputs: `(batch, ...)`; only the batch size is used.
 
     Returns:
         `(batch, prediction_length, 1)`.
 
     Raises:
-        ValueError: `prediction_length` below 1.
+        ValueError: If `prediction_length` is below 1.
 
     Example:
         >>> from keras import ops

@@ -8,10 +8,10 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class GlobalToken(keras.layers.Layer):
-    """Appends each channel's own learnt token to its sequence.
+    """Appends a learnt token per channel to the sequence of the channel.
 
     Args:
-        num_channels: int, channels that were folded into the batch.
+        num_channels: int, number of channels that were folded into the batch.
 
     Call arguments:
         inputs: `(batch * num_channels, tokens, d_model)`.
@@ -20,7 +20,7 @@ class GlobalToken(keras.layers.Layer):
         `(batch * num_channels, tokens + 1, d_model)`.
 
     Raises:
-        ValueError: `num_channels` below 1.
+        ValueError: If `num_channels` is below 1.
 
     Example:
         >>> from keras import ops

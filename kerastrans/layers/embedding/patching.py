@@ -1,4 +1,4 @@
-"""Patches: short stretches of a series, each to become one token."""
+"""Patches: short segments of a series, one per token."""
 
 import math
 
@@ -13,21 +13,21 @@ class Patching(keras.layers.Layer):
     """Cuts every channel into patches.
 
     Args:
-        patch_length: int, steps in a patch.
-        stride: int, steps from one patch to the next.
-        pad_end: bool, whether the last value is repeated `stride` times at the end, so that the
-            newest steps are in one more patch.
+        patch_length: int, number of steps in a patch.
+        stride: int, number of steps between the starts of two patches.
+        pad_end: bool, whether to repeat the last value `stride` times at the end, so that one more
+            patch covers the newest steps.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
 
     Returns:
         `(batch, num_channels, patches, patch_length)`, with
-        `patches = (time - patch_length) // stride + 1`, and one more if the end is padded.
+        `patches = (time - patch_length) // stride + 1`, plus one if the end is padded.
 
     Raises:
-        ValueError: a size below 1.
-        ValueError: a series shorter than a patch.
+        ValueError: If a size is below 1.
+        ValueError: If a series is shorter than a patch.
 
     Example:
         >>> from keras import ops
@@ -56,8 +56,8 @@ class Patching(keras.layers.Layer):
         if self.pad_end:
             x = ops.concatenate([x, ops.repeat(x[..., -1:], self.stride, axis=-1)], axis=-1)
         patches = (x.shape[-1] - self.patch_length) // self.stride + 1
-        # Pieces that patches and strides are made of: slices of them have a cheap gradient, which
-        # gathering single steps has not.
+        # Cut the series into pieces whose length divides both patch and stride. Slicing pieces has
+        # a cheap gradient; gathering single steps does not.
         piece = math.gcd(self.patch_length, self.stride)
         length = (patches - 1) * self.stride + self.patch_length
         pieces = ops.reshape(x[..., :length], (-1, x.shape[1], length // piece, piece))

@@ -1,4 +1,4 @@
-"""Layers that know the periods of each series."""
+"""Layers that take the periods of each series as an input."""
 
 import keras
 import numpy as np
@@ -9,20 +9,20 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class PhaseEncoding(keras.layers.Layer):
-    """Sine and cosine of where each step is in each period.
+    """Sine and cosine of the phase of each step in each period.
 
     Args:
-        length: int, steps.
-        harmonics: int, multiples of each period's frequency.
+        length: int, number of steps.
+        harmonics: int, number of multiples of the frequency of each period.
 
     Call arguments:
-        periods: `(batch, count)` whole steps; those of a period 0 are zero.
+        periods: `(batch, count)` whole steps. The features of a period of 0 are zero.
 
     Returns:
         `(batch, length, 2 * count * harmonics)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: If a size is below 1.
 
     Example:
         >>> import numpy as np
@@ -42,7 +42,7 @@ class PhaseEncoding(keras.layers.Layer):
         periods = periods[:, None, :, None]
         steps = np.arange(self.length)[:, None, None] * np.arange(1, self.harmonics + 1)
         steps = ops.convert_to_tensor(steps[None], dtype=periods.dtype)
-        # The remainder first: the sine of a large angle has lost digits.
+        # Reduce to the phase first, because the sine of a large angle loses digits.
         angles = 2 * np.pi * _phase(steps, periods)
         waves = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)
         waves = ops.where(periods[..., None] > 0, waves, ops.zeros_like(waves))
@@ -57,24 +57,24 @@ class PhaseEncoding(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class SeasonalFill(keras.layers.Layer):
-    """The mean of what was observed at the same phase of the first period, for each future step.
+    """The mean of the values observed at the same phase of the first period, per future step.
 
-    A phase that was never observed has the mean of all.
+    A phase that was never observed gets the mean of all observed values.
 
     Args:
-        steps: int, of the future.
-        bins: int, into which a period's phases are sorted.
+        steps: int, number of future steps.
+        bins: int, number of bins that the phases of a period are sorted into.
 
     Call arguments:
         values: `(batch, time)`.
-        observed: `(batch, time)`, 1 where there is a value and 0 elsewhere.
-        periods: `(batch, count)` whole steps, of which the first is used.
+        observed: `(batch, time)`, 1 for observed values and 0 elsewhere.
+        periods: `(batch, count)` whole steps; only the first is used.
 
     Returns:
         `(batch, steps)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: If a size is below 1.
 
     Example:
         >>> import numpy as np
@@ -95,16 +95,18 @@ class SeasonalFill(keras.layers.Layer):
     def call(self, values, observed, periods):
         length = values.shape[1]
         period = periods[:, :1]
-        weights = self._bins(0, length, period) * observed[..., None]
+        # Mean of the observed values of each bin, `(batch, bins)`.
+        weights = self._assign_bins(0, length, period) * observed[..., None]
         number = ops.sum(weights, axis=1)
         means = ops.einsum("blp,bl->bp", weights, values) / ops.maximum(number, 1)
+        # Empty bins get the mean of the whole series.
         total = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
         mean = ops.sum(values * observed, axis=1, keepdims=True) / total
         means = ops.where(number > 0, means, mean)
-        return ops.einsum("bsp,bp->bs", self._bins(length, self.steps, period), means)
+        return ops.einsum("bsp,bp->bs", self._assign_bins(length, self.steps, period), means)
 
-    def _bins(self, start, steps, period):
-        """One-hot `(batch, steps, bins)`: the bin of each step's phase."""
+    def _assign_bins(self, start, steps, period):
+        """Return the bin of the phase of each step, one-hot `(batch, steps, bins)`."""
         steps = ops.convert_to_tensor(np.arange(start, start + steps)[None], dtype=period.dtype)
         numbers = ops.floor(_phase(steps, period) * self.bins)
         numbers = ops.minimum(ops.cast(numbers, "int32"), self.bins - 1)
@@ -118,6 +120,6 @@ class SeasonalFill(keras.layers.Layer):
 
 
 def _phase(steps, period):
-    """Which part of its period a step is at, in [0, 1)."""
+    """Return the phase of each step in its period, in [0, 1)."""
     period = ops.maximum(period, 1)
     return ops.mod(steps, period) / period

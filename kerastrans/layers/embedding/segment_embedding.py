@@ -1,4 +1,4 @@
-"""Which channel and which segment of the future a hidden state is to forecast."""
+"""An embedding of the channel and the segment of the future that a state forecasts."""
 
 import keras
 from keras import ops
@@ -8,20 +8,21 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ChannelSegmentEmbedding(keras.layers.Layer):
-    """One learnt vector for each channel and segment: half of it the channel's.
+    """One vector per channel and segment; half is learnt per segment, half per channel.
 
     Args:
-        num_segments: int, segments to forecast.
+        num_segments: int, number of segments to forecast.
 
     Call arguments:
-        inputs: `(batch, num_channels, ..., d_model)`, of an even width; only its sizes are used.
+        inputs: `(batch, num_channels, ..., d_model)`, with an even `d_model`; only the shape is
+            used.
 
     Returns:
-        `(1, num_channels, num_segments, d_model)`: the same for every example.
+        `(1, num_channels, num_segments, d_model)`, the same for every example.
 
     Raises:
-        ValueError: `num_segments` below 1.
-        ValueError: an odd width.
+        ValueError: If `num_segments` is below 1.
+        ValueError: If `d_model` is odd.
 
     Example:
         >>> from keras import ops

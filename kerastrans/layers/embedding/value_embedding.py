@@ -1,4 +1,4 @@
-"""Values become features: each step with its two neighbours."""
+"""Embedding of the values of a step and its two neighbours."""
 
 import keras
 from keras import ops
@@ -8,10 +8,10 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ValueEmbedding(keras.layers.Layer):
-    """Convolution over three steps of the series, taken as a circle, without bias.
+    """Convolution over three steps of the series, with circular padding and without bias.
 
     Args:
-        d_model: int, output features.
+        d_model: int, number of output features.
 
     Call arguments:
         inputs: `(batch, time, channels)`.
@@ -20,7 +20,7 @@ class ValueEmbedding(keras.layers.Layer):
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: `d_model` below 1.
+        ValueError: If `d_model` is below 1.
 
     Example:
         >>> from keras import ops
@@ -41,8 +41,8 @@ class ValueEmbedding(keras.layers.Layer):
         )
 
     def call(self, inputs):
-        around = ops.concatenate([inputs[:, -1:], inputs, inputs[:, :1]], axis=1)
-        steps = ops.concatenate([around[:, :-2], inputs, around[:, 2:]], axis=-1)
+        padded = ops.concatenate([inputs[:, -1:], inputs, inputs[:, :1]], axis=1)
+        steps = ops.concatenate([padded[:, :-2], inputs, padded[:, 2:]], axis=-1)
         return ops.matmul(steps, ops.cast(self.kernel, steps.dtype))
 
     def get_config(self):

@@ -1,1 +1,1 @@
-"""Layers that look for periods: transforms, bases, lags."""
+"""Layers for periodic series: Fourier transforms, bases and lags."""

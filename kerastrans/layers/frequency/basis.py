@@ -1,4 +1,4 @@
-"""Basis expansion: few coefficients become a curve over time."""
+"""Basis expansion: from a few coefficients to a curve over time."""
 
 import keras
 import numpy as np
@@ -8,11 +8,12 @@ from kerastrans.utils.validation import check_choice, check_positive_integers
 
 
 def _polynomial(size, time):
+    """Return the powers 0, 1, ... of the time."""
     return time ** np.arange(size)[:, None]
 
 
 def _fourier(size, time):
-    """1, cos, sin, cos 2, sin 2, ... over one period."""
+    """Return the curves 1, cos, sin, cos 2, sin 2, ... over one period."""
     angles = 2 * np.pi * (np.arange(1, size + 1) // 2)[:, None] * time
     return np.where(np.arange(size)[:, None] % 2, np.cos(angles), np.sin(angles)) + (
         np.arange(size)[:, None] == 0
@@ -20,7 +21,7 @@ def _fourier(size, time):
 
 
 def _linear(size, time):
-    """Interpolation between `size` values, each the middle of an equal share of the time."""
+    """Return the curves that interpolate `size` values at the middles of equal shares of time."""
     knots = (np.arange(size) + 0.5) / size
     middles = time + 0.5 / len(time)
     return np.stack([np.interp(middles, knots, unit) for unit in np.eye(size)])
@@ -37,7 +38,7 @@ class BasisExpansion(keras.layers.Layer):
         basis: "polynomial" (powers 0, 1, 2, ... of t in [0, 1)), "fourier" (1, then cosine and
             sine of one, two, ... periods) or "linear" (the coefficients are values at equally
             spaced knots, interpolated).
-        length: int, steps of the curve.
+        length: int, number of steps of the curve.
 
     Call arguments:
         inputs: `(..., coefficients)`.
@@ -46,8 +47,8 @@ class BasisExpansion(keras.layers.Layer):
         `(..., length)`.
 
     Raises:
-        ValueError: an unknown basis.
-        ValueError: `length` below 1.
+        ValueError: If `basis` is unknown.
+        ValueError: If `length` is below 1.
 
     Example:
         >>> from keras import ops

@@ -1,4 +1,4 @@
-"""The periods that stand out in a series, found in its spectrum."""
+"""The dominant periods of a series, found in its spectrum."""
 
 import keras
 import numpy as np
@@ -9,25 +9,25 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class DominantPeriods(keras.layers.Layer):
-    """The periods whose peaks in the periodogram white noise would not have.
+    """The periods of the significant peaks in the periodogram of a series.
 
-    A peak is higher than both its neighbours and holds at least `log(n / alpha) / n` of the power
-    of all n frequencies. The layer has no weights.
+    A peak is higher than both its neighbours, and has at least the share `log(n / alpha) / n` of
+    the power of all n frequencies, which white noise rarely reaches. The layer has no weights.
 
     Args:
-        count: int, periods at most, the strongest first.
-        min_period: int, the shortest; the longest is half the series.
-        alpha: float in (0, 1], the chance that noise has such a peak.
+        count: int, maximum number of periods, the strongest first.
+        min_period: int, the shortest period; the longest is half the length of the series.
+        alpha: float in (0, 1], the probability that white noise has such a peak.
 
     Call arguments:
         values: `(batch, time)`.
-        observed: `(batch, time)`, 1 where there is a value; elsewhere it is the mean.
+        observed: `(batch, time)`, 1 for observed values; other values are replaced by the mean.
 
     Returns:
-        `(batch, count)`, in whole steps; 0 where there are fewer.
+        `(batch, count)`, in whole steps, filled up with 0 if fewer periods are found.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: If a size is below 1.
 
     Example:
         >>> import numpy as np
@@ -58,16 +58,18 @@ class DominantPeriods(keras.layers.Layer):
         share = power / ops.maximum(ops.sum(power, axis=1, keepdims=True), 1e-12)
         bins = size // 2
         count = min(self.count, bins)
+        # Peaks: higher than both neighbours, above the threshold, at a permitted period.
         inner = share[:, 1:-1]
         threshold = np.log(max(2, bins) / self.alpha) / max(2, bins)
         is_peak = (inner > share[:, :-2]) & (inner > share[:, 2:]) & (inner >= threshold)
         peaks = ops.where(is_peak & self._in_range(size, length), inner, ops.zeros_like(inner))
+        # The strongest peaks; place 0 is frequency 1, since the power has no frequency 0.
         scores, places = ops.top_k(ops.pad(peaks, [[0, 0], [1, 1]]), count)
         periods = ops.round(size / ops.cast(places + 1, scores.dtype))
         return ops.where(scores > 0, periods, ops.zeros_like(periods))
 
     def _in_range(self, size, length):
-        """Which frequencies, without the first and the last, belong to a permitted period."""
+        """Return which frequencies, except the first and last, belong to a permitted period."""
         bins = np.arange(1, size // 2 - 1)
         lowest = max(0, size // max(2, length // 2) - 1)
         highest = min(size // 2 - 1, max(0, size // max(2, self.min_period) - 1))
@@ -86,10 +88,11 @@ class DominantPeriods(keras.layers.Layer):
 
 
 def _power(x):
-    """Power `(batch, n / 2)` of the frequencies 1 ... n / 2 of `(batch, n)`, n a power of two.
+    """Return the power `(batch, n / 2)` of the frequencies 1 ... n / 2 of `(batch, n)`.
 
-    Two products with small matrices (Cooley and Tukey, 1965): the matrix of all waves of 2,048
-    steps would be 16 MB in an exported model, which a Fourier transform of its own may lack.
+    The length n is a power of two. The transform is computed as two products with small matrices
+    (Cooley and Tukey, 1965), because export formats may not have a Fourier transform, and the
+    matrix of all waves of 2,048 steps would add 16 MB to an exported model.
     """
     size = x.shape[-1]
     rows = 1 << (size.bit_length() - 1) // 2

@@ -1,4 +1,4 @@
-"""Layers in the frequency domain, over a fixed random choice of frequencies."""
+"""Layers that work on a fixed random selection of frequencies."""
 
 import keras
 import numpy as np
@@ -11,7 +11,7 @@ from kerastrans.utils.validation import check_divides, check_positive_integers
 
 
 class FourierLayer(keras.layers.Layer):
-    """Projections, the chosen frequencies' transforms, and one complex weight per frequency."""
+    """Base layer: projections, transforms to selected frequencies, complex weights for each."""
 
     def __init__(self, num_heads, dim, modes=64, seed=None, **kwargs):
         check_positive_integers(num_heads=num_heads, dim=dim, modes=modes)
@@ -20,7 +20,7 @@ class FourierLayer(keras.layers.Layer):
         self.num_heads = num_heads
         self.dim = dim
         self.modes = modes
-        # Drawn here, so that the configuration has it and a loaded layer keeps its frequencies.
+        # Drawn here so that the config stores it and a loaded layer keeps its frequencies.
         self.seed = draw_seed() if seed is None else seed
 
     def _dense(self, units, shape, name):
@@ -31,7 +31,7 @@ class FourierLayer(keras.layers.Layer):
         return layer
 
     def _add_weight(self, frequencies):
-        """Complex weights `(frequency, head, in, out)` as a pair of real ones."""
+        """Add complex weights `(frequency, head, in, out)` as a pair of real weights."""
         width = self.dim // self.num_heads
         shape = (len(frequencies), self.num_heads, width, width)
         for part in ("real", "imaginary"):
@@ -39,13 +39,16 @@ class FourierLayer(keras.layers.Layer):
             setattr(self, part, self.add_weight(shape=shape, initializer=initializer, name=part))
 
     def _choose(self, length, seed):
-        """Sorted frequencies, at most `modes` of those below length / 2; all heads share them."""
+        """Return at most `modes` sorted frequencies below length / 2, shared by all heads."""
         count = max(1, length // 2)
         chosen = np.random.default_rng(seed).permutation(count)[: self.modes]
         return np.sort(chosen)
 
     def _transform(self, x, frequencies):
-        """`(batch, time, dim)` -> real and imaginary part `(batch, frequency, head, width)`."""
+        """Transform `(batch, time, dim)` to two parts `(batch, frequency, head, width)`.
+
+        The parts are the real and the imaginary part.
+        """
         x = ops.cast(x, full_precision())
         angles = _angles(x.shape[1], frequencies)
         shape = (-1, len(frequencies), self.num_heads, self.dim // self.num_heads)
@@ -55,7 +58,7 @@ class FourierLayer(keras.layers.Layer):
         )
 
     def _inverse(self, real, imaginary, frequencies, length):
-        """The series `(batch, time, dim)` that has these frequencies and no others."""
+        """Return the series `(batch, time, dim)` with these frequencies and no others."""
         angles = _angles(length, frequencies)
         share = np.where(frequencies == 0, 1.0, 2.0) / length
         waves = (np.cos(angles) * share, -np.sin(angles) * share)
@@ -68,7 +71,7 @@ class FourierLayer(keras.layers.Layer):
         )
 
     def _weigh(self, real, imaginary):
-        """Complex product with the layer's weights, frequency by frequency, head by head."""
+        """Multiply by the complex weights of the layer, per frequency and head."""
 
         def product(x, weight):
             return ops.einsum("bfhi,fhio->bfho", x, ops.cast(weight, x.dtype))
@@ -90,15 +93,17 @@ class FourierLayer(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class FourierBlock(FourierLayer):
-    """Frequency-enhanced block: some frequencies of the sequence, each times a learnt matrix.
+    """Frequency-enhanced block: multiplies selected frequencies by learnt matrices.
 
     The transforms run in full precision.
 
     Args:
-        num_heads: int, which divides `dim`: the matrices mix features within a head.
-        dim: int, width inside.
-        modes: int, frequencies kept at most.
-        seed: int, of their choice; None draws one, so that every block keeps other frequencies.
+        num_heads: int, number of heads, a divisor of `dim`; the matrices mix features within a
+            head.
+        dim: int, width inside the block.
+        modes: int, maximum number of frequencies to keep.
+        seed: int, seed of the selection; None draws a seed, so that every block keeps different
+            frequencies.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
@@ -107,8 +112,8 @@ class FourierBlock(FourierLayer):
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: a size below 1.
-        ValueError: heads that do not divide `dim`.
+        ValueError: If a size is below 1.
+        ValueError: If `num_heads` does not divide `dim`.
 
     Example:
         >>> from keras import ops
@@ -134,14 +139,16 @@ class FourierBlock(FourierLayer):
 
 
 def _angles(length, frequencies):
+    """Return the angle of each frequency at each step, `(length, frequencies)`."""
     return 2 * np.pi / length * np.arange(length)[:, None] * frequencies
 
 
 def rfft(x):
-    """Real and imaginary part `(..., frequency)` of the Fourier transform of `(..., time)`.
+    """Return the real and imaginary part `(..., frequency)` of the transform of `(..., time)`.
 
-    A product with the waves, as in the layers above: an exported model runs it where there is no
-    Fourier transform (LiteRT, ONNX), and over the lengths of a context it costs no more.
+    Like the layers above, it multiplies by a matrix of waves, so that exported models also run in
+    formats without a Fourier transform (LiteRT, ONNX). For the lengths of a context this is not
+    slower.
     """
     angles = _angles(x.shape[-1], np.arange(x.shape[-1] // 2 + 1))
     dtype = keras.backend.standardize_dtype(x.dtype)
@@ -149,7 +156,7 @@ def rfft(x):
 
 
 def irfft(real, imaginary, length):
-    """The series `(..., time)` of this length whose `rfft` these are."""
+    """Return the series `(..., time)` of this length with the given `rfft`."""
     frequencies = np.arange(length // 2 + 1)
     angles = _angles(length, frequencies)
     share = np.where((frequencies == 0) | (2 * frequencies == length), 1.0, 2.0) / length

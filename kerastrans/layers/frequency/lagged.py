@@ -1,4 +1,4 @@
-"""A series beside itself, some steps earlier: for each of several lags that a row has."""
+"""Layers that read the values of a series at several lags, which differ by series."""
 
 import keras
 import numpy as np
@@ -7,28 +7,31 @@ from keras import ops
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
-FAR = 1e30  # no value is there; runtimes that take steps by a product would make NaN of infinity
+# Marks a missing value. It is finite, because runtimes that gather by a matrix product would turn
+# infinity into NaN.
+_MISSING = 1e30
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class LagChanges(keras.layers.Layer):
-    """How much each of the last values differs from the one that is a lag earlier.
+    """Differences between the last values of a series and the values one lag earlier.
 
     Args:
-        length: int, how many of the last values; the others are only what they differ from.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        length: int, number of last values to take differences of; earlier values are only
+            subtracted.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
         values: `(batch, time)`, 0 where missing.
-        observed: `(batch, time)`, 1 where there is a value and 0 elsewhere.
+        observed: `(batch, time)`, 1 for observed values and 0 elsewhere.
         lags: `(batch, count)` whole steps.
 
     Returns:
-        Two tensors `(batch, count, length)`: the differences, 0 where one of the two is missing,
-        and 1 where both are there, 0 elsewhere.
+        Two tensors `(batch, count, length)`: the differences, 0 if one of the two values is
+        missing; and 1 if both values are observed, 0 otherwise.
 
     Raises:
-        ValueError: `length` is below 1.
+        ValueError: If `length` is below 1.
 
     Example:
         >>> import numpy as np
@@ -46,9 +49,9 @@ class LagChanges(keras.layers.Layer):
     def call(self, values, observed, lags):
         steps = np.arange(values.shape[1])[None, None, -self.length :]
         places = ops.convert_to_tensor(steps, "int32") - ops.cast(lags, "int32")[..., None]
-        before, seen = _take(values, observed, places)
-        paired = observed[:, None, -self.length :] * seen
-        return (values[:, None, -self.length :] - before) * paired, paired
+        earlier, is_observed = _take(values, observed, places)
+        paired = observed[:, None, -self.length :] * is_observed
+        return (values[:, None, -self.length :] - earlier) * paired, paired
 
     def compute_output_shape(self, values_shape, observed_shape, lags_shape):
         return ((*lags_shape, min(self.length, values_shape[1])),) * 2
@@ -59,24 +62,24 @@ class LagChanges(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class SamePhase(keras.layers.Layer):
-    """The last values of the past at the phase of each future step, for each of several lags.
+    """The last past values at the phase of each future step, for each of several lags.
 
     Args:
-        cycles: int, how many values, the newest first.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        cycles: int, number of values, the newest first.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
         values: `(batch, time)`, 0 where missing.
-        observed: `(batch, time)`, 1 where there is a value and 0 elsewhere.
+        observed: `(batch, time)`, 1 for observed values and 0 elsewhere.
         lags: `(batch, count)` whole steps.
-        steps: `(batch, future)` whole steps after the last one of the past, from 1.
+        steps: `(batch, future)` whole steps after the end of the past, counted from 1.
 
     Returns:
-        Two tensors `(batch, future, count, cycles)`: the values, and 1 where there is one, 0
+        Two tensors `(batch, future, count, cycles)`: the values; and 1 for observed values, 0
         elsewhere.
 
     Raises:
-        ValueError: `cycles` is below 1.
+        ValueError: If `cycles` is below 1.
 
     Example:
         >>> import numpy as np
@@ -95,11 +98,10 @@ class SamePhase(keras.layers.Layer):
     def call(self, values, observed, lags, steps):
         lags = ops.cast(lags, "int32")[:, None]
         steps = ops.cast(steps, "int32")[..., None]
-        back = (steps + lags - 1) // lags  # whole cycles to the last one that is past
-        more = ops.convert_to_tensor(np.arange(self.cycles)[None, None, None], "int32")
-        places = steps[..., None] - lags[..., None] * (back[..., None] + more)
-        past, seen = _take(values, observed, values.shape[1] - 1 + places)
-        return past, seen
+        nearest = (steps + lags - 1) // lags  # number of cycles back to the newest past value
+        cycles = ops.convert_to_tensor(np.arange(self.cycles)[None, None, None], "int32")
+        places = steps[..., None] - lags[..., None] * (nearest[..., None] + cycles)
+        return _take(values, observed, values.shape[1] - 1 + places)
 
     def compute_output_shape(self, values_shape, observed_shape, lags_shape, steps_shape):
         return ((*steps_shape, lags_shape[1], self.cycles),) * 2
@@ -109,9 +111,12 @@ class SamePhase(keras.layers.Layer):
 
 
 def _take(values, observed, places):
-    """What is at each row's places `(batch, ...)`, at most `time` - 1, and where anything is."""
+    """Return the values at the places `(batch, ...)` of each row, and 1 for observed values.
+
+    Places are at most `time - 1`; those below 0 count as missing.
+    """
     flat = ops.reshape(ops.maximum(places, 0), (ops.shape(places)[0], -1))
-    marked = ops.where(observed > 0, values, FAR)  # so that one look finds both
-    found = ops.reshape(ops.take_along_axis(marked, flat, axis=1), ops.shape(places))
-    is_seen = (places >= 0) & (found < FAR)
-    return ops.where(is_seen, found, 0.0), ops.cast(is_seen, values.dtype)
+    marked = ops.where(observed > 0, values, _MISSING)  # one gather reads both value and mask
+    taken = ops.reshape(ops.take_along_axis(marked, flat, axis=1), ops.shape(places))
+    is_observed = (places >= 0) & (taken < _MISSING)
+    return ops.where(is_observed, taken, 0.0), ops.cast(is_observed, values.dtype)

@@ -1,4 +1,4 @@
-"""Legendre polynomials: coefficients become a curve at any sampling rate."""
+"""Legendre expansion: from coefficients to a curve at any sampling rate."""
 
 import keras
 import numpy as np
@@ -9,12 +9,12 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class LegendreExpansion(keras.layers.Layer):
-    """Coefficients of Legendre polynomials as a curve, at evenly spaced places.
+    """Sum of Legendre polynomials with given coefficients, at evenly spaced points.
 
     Args:
-        length: int, places.
-        start: float, one step before the first place.
-        step: float, from one place to the next; the polynomials are at home in [-1, 1].
+        length: int, number of points.
+        start: float, position one step before the first point.
+        step: float, distance between two points; the polynomials are orthogonal on [-1, 1].
 
     Call arguments:
         inputs: `(..., coefficients)`.
@@ -23,7 +23,7 @@ class LegendreExpansion(keras.layers.Layer):
         `(..., length)`.
 
     Raises:
-        ValueError: `length` below 1.
+        ValueError: If `length` is below 1.
 
     Example:
         >>> import numpy as np
@@ -42,8 +42,8 @@ class LegendreExpansion(keras.layers.Layer):
         self.step = step
 
     def call(self, inputs):
-        places = self.start + self.step * np.arange(1, self.length + 1)
-        curves = np.polynomial.legendre.legvander(places, inputs.shape[-1] - 1).T
+        points = self.start + self.step * np.arange(1, self.length + 1)
+        curves = np.polynomial.legendre.legvander(points, inputs.shape[-1] - 1).T
         return ops.matmul(inputs, ops.convert_to_tensor(curves, dtype=inputs.dtype))
 
     def compute_output_shape(self, inputs_shape):

@@ -1,4 +1,4 @@
-"""Two-dimensional convolution over a series folded at a period that each sequence chooses."""
+"""Two-dimensional convolution over a series folded at a period, which differs by sequence."""
 
 import keras
 from keras import ops
@@ -10,23 +10,24 @@ from kerastrans.utils.validation import check_positive_integers
 class PeriodicConvolution(keras.layers.Layer):
     """Mean of several square convolutions on the image whose rows are the periods of a series.
 
-    The image is never made: its shape would depend on the period. A tap (i, j) of a kernel reads
-    `i` periods and `j` steps away, if that stays in the row; so every shape is static, and the
-    layer compiles on all backends. Kernels of 1, 3, 5, ... are added up before they are used.
+    The image is never built, since its shape would depend on the period. Instead, tap (i, j) of a
+    kernel reads the value `i` periods and `j` steps away, if it is in the same row. All shapes are
+    therefore static, and the layer compiles on all backends. The kernels of width 1, 3, 5, ... are
+    averaged into one kernel before they are applied.
 
     Args:
-        filters: int, output features.
-        num_kernels: int, kernels; the largest is `2 * num_kernels - 1` wide.
+        filters: int, number of output features.
+        num_kernels: int, number of kernels; the largest is `2 * num_kernels - 1` wide.
 
     Call arguments:
-        inputs: `(batch, time, channels)`; the last row is filled up with zeros.
-        period: integers `(batch,)`, length of the rows.
+        inputs: `(batch, time, channels)`; the last row is padded with zeros.
+        period: Integers `(batch,)`, length of the rows.
 
     Returns:
         `(batch, time, filters)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: If a size is below 1.
 
     Example:
         >>> from keras import ops
@@ -61,7 +62,8 @@ class PeriodicConvolution(keras.layers.Layer):
         taps = ops.arange(-reach, reach + 1, dtype="int32")
         period = ops.reshape(ops.cast(period, "int32"), (-1, 1, 1))
 
-        # Rows above and below: (batch, steps, taps * channels), steps from -reach to past the end.
+        # Gather the rows above and below each step: (batch, steps, taps * channels). The steps run
+        # from `reach` before the first to `reach` after the last.
         steps = ops.arange(-reach, length + reach, dtype="int32")
         rows = ops.expand_dims(steps, 1) + taps * period  # (batch, steps, taps)
         inside = ops.cast((rows >= 0) & (rows < length), inputs.dtype)
@@ -72,8 +74,9 @@ class PeriodicConvolution(keras.layers.Layer):
         gathered = gathered * ops.expand_dims(inside, -1)
         gathered = ops.reshape(gathered, (-1, length + 2 * reach, width * channels))
 
-        # Along the row: each tap's product, moved to its place where it stays in the row.
-        # Split, not sliced: a slice's gradient would be as large as all products, for every tap.
+        # Convolve along the row: multiply by the kernel of each tap, shift the product by the tap,
+        # and drop products that leave the row. The products are split and not sliced, because the
+        # gradient of each slice would be as large as all products together.
         products = ops.matmul(gathered, self._kernel(width, channels))
         products = ops.split(products, width, axis=-1)
         column = ops.expand_dims(ops.arange(length, dtype="int32"), 1)
@@ -86,7 +89,7 @@ class PeriodicConvolution(keras.layers.Layer):
         return outputs + ops.cast(self.bias, outputs.dtype)
 
     def _kernel(self, size, channels):
-        """Mean kernel as `(row taps * channels, column taps * filters)`."""
+        """Return the mean kernel as `(row taps * channels, column taps * filters)`."""
         padded = []
         for kernel in self.kernels:
             margin = (size - kernel.shape[0]) // 2

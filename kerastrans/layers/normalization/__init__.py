@@ -1,1 +1,1 @@
-"""Normalization of windows and their parts."""
+"""Normalization and decomposition of windows."""

@@ -1,4 +1,4 @@
-"""Series decomposition: a moving average is the trend, what is left the season."""
+"""Series decomposition: the trend is a moving average, the season is the remainder."""
 
 import keras
 import numpy as np
@@ -6,17 +6,18 @@ from keras import ops
 
 from kerastrans.utils.validation import check_positive_integers
 
-BLOCK = 128  # steps, of a series longer than two of them
+_BLOCK_LENGTH = 128  # number of steps in a block; series longer than two blocks are cut
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class SeriesDecomposition(keras.layers.Layer):
     """Splits a series into season and trend; the trend is a centred moving average.
 
-    The two ends are continued with their outermost value, so that the length stays.
+    Both ends are padded with their outermost value, so that the length does not change.
 
     Args:
-        kernel_size: int, steps in the average; of an even number the longer half is ahead.
+        kernel_size: int, number of steps in the average. If it is even, the average reaches one
+            step further ahead than back.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
@@ -25,7 +26,7 @@ class SeriesDecomposition(keras.layers.Layer):
         `(season, trend)`, each `(batch, time, num_channels)`; their sum is `inputs`.
 
     Raises:
-        ValueError: `kernel_size` below 1.
+        ValueError: If `kernel_size` is below 1.
 
     Example:
         >>> from keras import ops
@@ -43,16 +44,16 @@ class SeriesDecomposition(keras.layers.Layer):
 
     def call(self, inputs):
         length = inputs.shape[1]
-        block = max(BLOCK, self.kernel_size - 1)
+        block = max(_BLOCK_LENGTH, self.kernel_size - 1)
         if length <= 2 * block:
-            # One product with the averages' matrix: pooling takes five times as long on a CPU.
+            # Multiply by a matrix of averages: pooling takes five times as long on a CPU.
             trend = ops.einsum("bsc,st->btc", inputs, self._averages(length, length, inputs.dtype))
             return inputs - trend, trend
         trend = self._averages_by_block(inputs, length, block)
         return inputs - trend, trend
 
     def _averages_by_block(self, inputs, length, block):
-        """The same in blocks of time: the cost grows with the length, not with its square."""
+        """Compute the trend in blocks of time, at a cost linear (not quadratic) in the length."""
         reach = self.kernel_size - 1
         before, after = reach // 2, reach - reach // 2 + -length % block
         x = ops.concatenate(
@@ -63,6 +64,7 @@ class SeriesDecomposition(keras.layers.Layer):
             ],
             axis=1,
         )
+        # Each block is followed by the first steps of the next one, which its averages reach into.
         count, channels = -(-length // block), inputs.shape[2]
         x = ops.reshape(x[:, : (count + 1) * block], (-1, count + 1, block, channels))
         frames = ops.concatenate([x[:, :-1], x[:, 1:, :reach]], axis=2)
@@ -71,10 +73,10 @@ class SeriesDecomposition(keras.layers.Layer):
         return ops.reshape(x, (-1, count * block, channels))[:, :length]
 
     def _averages(self, steps, length, dtype):
-        """Matrix `(steps, length)`: the share of each step in each average.
+        """Return the matrix `(steps, length)` of the weight of each step in each average.
 
-        Of as many steps as averages the outermost take the place of those beyond them; of more,
-        each average begins at its own step.
+        If `steps == length`, the averages are centred and the outermost steps are repeated beyond
+        both ends; otherwise average i covers the steps from i.
         """
         window = np.arange(self.kernel_size)
         if steps == length:

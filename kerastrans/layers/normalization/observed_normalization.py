@@ -1,4 +1,4 @@
-"""Windows in units of their own observed values."""
+"""Normalization of windows by the mean and standard deviation of their observed values."""
 
 import keras
 from keras import ops
@@ -11,21 +11,21 @@ from kerastrans.utils.validation import check_positive
 class ObservedNormalization(keras.layers.Layer):
     """Subtracts the mean of a window's observed values and divides by their standard deviation.
 
-    A window that is constant is divided by `epsilon` instead, and one without any observed value
-    has mean 0 and deviation 1.
+    A constant window is divided by `epsilon` instead. A window without observed values has mean 0
+    and deviation 1.
 
     Args:
-        epsilon: float above 0.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        epsilon: float above 0, deviation of a constant window.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(..., time)`, NaN where missing.
-        visible: boolean of the same shape: values that are shown; by default all that are not
-            missing. A value that is not shown still enters mean and deviation.
+        visible: Boolean tensor of the same shape, true for values to return; by default all that
+            are not missing. A value that is not visible still counts in mean and deviation.
 
     Returns:
-        Normalised values, 0 where not shown, and 1 where they are shown, each `(..., time)`; mean
-        and deviation, each `(..., 1)`.
+        Four tensors: the normalised values, 0 where not visible, and a mask that is 1 for visible
+        values, each `(..., time)`; the mean and the deviation, each `(..., 1)`.
 
     Example:
         >>> from keras import ops

@@ -1,4 +1,4 @@
-"""Which steps of a series have a value."""
+"""Masks of the observed values of a series."""
 
 import keras
 from keras import ops
@@ -8,17 +8,17 @@ from kerastrans.utils.precision import full_precision
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ObservedValues(keras.layers.Layer):
-    """Says which steps have a value, and puts zero where there is none.
+    """Returns the values with missing ones set to zero, and masks of values and steps.
 
     Args:
-        **kwargs: arguments of `keras.layers.Layer`.
+        **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: of any shape, NaN where missing, infinite where there is no step.
+        inputs: Tensor of any shape, NaN for missing values, infinite for steps outside the series.
 
     Returns:
-        Three tensors of that shape: the values, zero where there is none; 1 where there is one, 0
-        elsewhere; 1 where there is a step, 0 elsewhere.
+        Three tensors of that shape: the values, zero where missing; 1 for observed values, 0
+        elsewhere; 1 for steps of the series, 0 elsewhere.
 
     Example:
         >>> import numpy as np

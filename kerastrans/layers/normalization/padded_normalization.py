@@ -1,4 +1,4 @@
-"""Windows in units of their own values, of which the first may be before their series began."""
+"""Normalization of windows that may begin before their series."""
 
 import keras
 from keras import ops
@@ -11,19 +11,20 @@ from kerastrans.utils.validation import check_positive
 class PaddedNormalization(keras.layers.Layer):
     """Subtracts the mean of a window's known values and divides by their standard deviation.
 
-    A step that is missing is NaN, one before the start of the series infinite: a network may treat
-    them differently. A deviation of at most `epsilon` is not divided by.
+    A missing step is NaN, and a step before the start of the series is infinite, so that a network
+    can distinguish them. If the deviation is at most `epsilon`, the divisor is 1.
 
     Args:
-        epsilon: float above 0.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        epsilon: float above 0, largest deviation that is not divided by.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(batch, time)`.
 
     Returns:
-        Normalised values, 0 where not known; 1 where they are known; and 1 from the start of the
-        series on, each `(batch, time)`. Mean and divisor, each `(batch, 1)`.
+        Five tensors: the normalised values, 0 where not known; 1 for known values, 0 elsewhere; 0
+        before the start of the series, 1 from the start, each `(batch, time)`; the mean and the
+        divisor, each `(batch, 1)`.
 
     Example:
         >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Reversible instance normalisation: each window is normalised, and its forecast restored."""
+"""Reversible instance normalisation of windows and their forecasts."""
 
 import keras
 from keras import ops
@@ -12,38 +12,40 @@ SCALES = (None, "std", "mean_abs")
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ReversibleInstanceNormalization(keras.layers.Layer):
-    """Centres and scales every window and channel by its own statistics, and undoes it later.
+    """Normalises every window and channel by its own statistics, and reverses it for forecasts.
 
-    Called with a window it returns the normalised window and the statistics; called with a
-    forecast and these statistics it returns the forecast in the units of the window:
+    Called with a window, the layer returns the normalised window and the statistics. Called with a
+    forecast and these statistics, it returns the forecast in the units of the window:
 
         normalization = ReversibleInstanceNormalization()
         x, statistics = normalization(history)
         ...
         outputs = normalization(x, statistics)
 
-    A value that is NaN is missing: it does not count in the statistics, and is 0 in the normalised
-    window, unless `fill` is False. It computes in full precision whatever the dtype policy.
+    Missing values are NaN. They do not count in the statistics, and are 0 in the normalised window
+    unless `fill` is False. The layer computes in full precision regardless of the dtype policy.
 
     Args:
-        center: what is subtracted: the window's "mean", its "last" known value, or None for
-            nothing.
-        scale: what is divided by: the standard deviation "std" (with `epsilon` added to the
-            variance), the mean absolute value "mean_abs" (plus `epsilon`), or None for nothing.
-        affine: bool, whether a learnt scale and offset per channel follow.
+        center: Value to subtract: "mean" for the mean of the window, "last" for its last known
+            value, or None for no centring.
+        scale: Value to divide by: "std" for the standard deviation (with `epsilon` added to the
+            variance), "mean_abs" for the mean absolute value (plus `epsilon`), or None for no
+            scaling.
+        affine: bool, whether to apply a learnt scale and offset per channel afterwards.
         epsilon: float, keeps the scale of a constant window above zero.
-        floor: float, the least scale, in units of the inputs; 0 for `epsilon` alone.
-        fill: bool, whether a missing value becomes 0; otherwise it stays NaN.
+        floor: float, smallest scale, in units of the inputs; with 0 only `epsilon` bounds it.
+        fill: bool, whether missing values become 0; otherwise they stay NaN.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
-        statistics: `(batch, 2, num_channels)`, centre and scale, from the first call.
+        statistics: `(batch, 2, num_channels)`, centre and scale, as returned by the first call.
 
     Returns:
-        `(inputs, statistics)` without `statistics`; `(batch, time, num_channels)` with them.
+        `(inputs, statistics)` if called without `statistics`, otherwise
+        `(batch, time, num_channels)`.
 
     Raises:
-        ValueError: unknown `center` or `scale`, or a negative `floor`.
+        ValueError: If `center` or `scale` is unknown, or `floor` is negative.
 
     Example:
         >>> from keras import ops
@@ -81,7 +83,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
 
     @property
     def is_identity(self):
-        """Whether it leaves windows as they are, but for missing values."""
+        """True if the layer changes nothing in a window except missing values."""
         return self.center is None and self.scale is None and not self.affine
 
     def build(self, inputs_shape, statistics_shape=None):
@@ -101,7 +103,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         return ops.where(known, x, 0.0 if self.fill else float("nan")), statistics
 
     def _statistics(self, values, weights):
-        """Centre and scale of values `(batch, time, num_channels)` with weights 0 or 1."""
+        """Return centre and scale of values `(batch, time, num_channels)` with weights 0 or 1."""
         count = ops.maximum(ops.sum(weights, axis=1, keepdims=True), 1.0)
 
         def mean(x):

@@ -1,1 +1,1 @@
-"""Recurrent layers and state spaces."""
+"""Recurrent layers and state space models."""

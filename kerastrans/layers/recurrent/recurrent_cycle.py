@@ -1,4 +1,4 @@
-"""A learnt cycle per channel, read off from any position in time."""
+"""A learnt cycle per channel that can be read at any position in time."""
 
 import keras
 from keras import ops
@@ -9,23 +9,23 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class RecurrentCycle(keras.layers.Layer):
-    """One learnt period of every channel, repeated without end; zero before training.
+    """One learnt period per channel, repeated periodically; it is zero before training.
 
     Args:
-        cycle_length: int, steps in the period.
-        num_channels: int, channels.
+        cycle_length: int, number of steps in the period.
+        num_channels: int, number of channels.
 
     Call arguments:
-        position: integers `(batch,)`, the number of the first step, counted from any origin
-            that is the same for all windows.
-        length: int, steps to read.
-        offset: int, steps from `position` to the first one read.
+        position: Integers `(batch,)`, number of the first step, counted from an origin that is the
+            same for all windows.
+        length: int, number of steps to read.
+        offset: int, number of steps from `position` to the first step to read.
 
     Returns:
         `(batch, length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: If a size is below 1.
 
     Example:
         >>> from keras import ops

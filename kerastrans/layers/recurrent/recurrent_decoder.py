@@ -1,4 +1,4 @@
-"""A recurrent network over a series and over what follows it, step by step."""
+"""A recurrent network over the history and the horizon of a series, step by step."""
 
 import keras
 from keras import ops
@@ -9,21 +9,22 @@ from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class RecurrentDecoder(keras.layers.Layer):
-    """Stacked LSTM over the history and then over the decoder's inputs, each channel alone.
+    """Stacked LSTM over the history and then over the decoder's inputs, applied to each channel.
 
-    At every step it takes the value before and the covariates of the step. All channels share the
-    weights. A value that is NaN is missing: it is taken for 0. In `kerastrans.generate` the state
-    of the LSTMs is the cache.
+    Each step takes the previous value and the covariates of the step. All channels share the
+    weights. Missing values are NaN and are replaced by 0. `kerastrans.generate` caches the state
+    of the LSTMs.
 
     Args:
         units: int, width of each LSTM.
-        num_layers: int, LSTMs on top of each other.
-        dropout: float in [0, 1), on what enters each LSTM.
-        sees_missing: bool, whether each step also takes a 1 where its value is missing, or else 0.
+        num_layers: int, number of stacked LSTMs.
+        dropout: float in [0, 1), dropout rate on the inputs of each LSTM.
+        sees_missing: bool, whether each step also takes an indicator: 1 if its value is missing,
+            otherwise 0.
 
     Call arguments:
-        inputs: `(batch, time, num_channels)`, the last value of the history and all but the last
-            of what follows.
+        inputs: `(batch, time, num_channels)`, the last value of the history, followed by all
+            future values except the last.
         history: `(batch, context_length, num_channels)`.
         covariates: `(batch, context_length + time, features)`, or None.
 
@@ -31,8 +32,8 @@ class RecurrentDecoder(keras.layers.Layer):
         `(batch, time, num_channels, units)`.
 
     Raises:
-        ValueError: a size below 1.
-        ValueError: `dropout` outside [0, 1).
+        ValueError: If a size is below 1.
+        ValueError: If `dropout` is outside [0, 1).
 
     Example:
         >>> from keras import ops
@@ -78,11 +79,11 @@ class RecurrentDecoder(keras.layers.Layer):
         return covariates is not None
 
     def start_cache(self, inputs, history, covariates=None, *, batch_size, length):
-        """The states after the history, a tuple of `(batch * num_channels, units)`."""
+        """Return the states after the history, a tuple of `(batch * num_channels, units)`."""
         if covariates is not None and covariates.shape[1] < history.shape[1] + length:
             raise ValueError(
-                f"{self.name}: {length} steps after a history of {history.shape[1]} want as many "
-                f"covariates, got {covariates.shape[1]}."
+                f"{self.name}: {length} steps after a history of {history.shape[1]} require "
+                f"covariates of {history.shape[1] + length} steps, got {covariates.shape[1]}."
             )
         if history.shape[1] == 1:
             shape = batch_size * history.shape[-1], self.units
@@ -93,7 +94,7 @@ class RecurrentDecoder(keras.layers.Layer):
         return tuple(keras.tree.flatten(states))
 
     def decode(self, inputs, history, covariates=None, *, cache, index, time_axes):
-        """The newest step `(batch, 1, num_channels)`, and the states that it leaves."""
+        """Return the output of the newest step `(batch, 1, num_channels, units)` and its states."""
         if covariates is not None:
             covariates = ops.take(covariates, history.shape[1] + index, axis=1)[:, None]
         x = self._fold(inputs, covariates)[:, 0]
@@ -101,7 +102,7 @@ class RecurrentDecoder(keras.layers.Layer):
         return self._unfold(outputs[:, None], inputs.shape[-1]), tuple(states)
 
     def _fold(self, values, covariates):
-        """`(batch, time, channels)` -> `(batch * channels, time, features)`."""
+        """Move channels to the batch and append features: `(batch * channels, time, features)`."""
         steps, channels = ops.shape(values)[1], values.shape[-1]
         x = ops.reshape(ops.transpose(values, (0, 2, 1)), (-1, steps, 1))
         missing = ops.isnan(x)
@@ -113,7 +114,7 @@ class RecurrentDecoder(keras.layers.Layer):
         return ops.concatenate(features, axis=-1)
 
     def _unfold(self, outputs, channels):
-        """`(batch * channels, time, units)` -> `(batch, time, channels, units)`."""
+        """Reshape `(batch * channels, time, units)` to `(batch, time, channels, units)`."""
         steps = ops.shape(outputs)[1]
         return ops.transpose(ops.reshape(outputs, (-1, channels, steps, self.units)), (0, 2, 1, 3))
 

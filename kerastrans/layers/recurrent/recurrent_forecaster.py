@@ -1,4 +1,4 @@
-"""A recurrent network that reads a series and then its own forecasts."""
+"""A recurrent network that takes the history and then its own forecasts as inputs."""
 
 import keras
 from keras import ops
@@ -9,7 +9,7 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 class _Feedback(keras.layers.Layer):
-    """Recurrent cell whose input is its own output of the step before."""
+    """Recurrent cell whose input is its own output of the previous step."""
 
     def __init__(self, cell, head, **kwargs):
         super().__init__(**kwargs)
@@ -29,13 +29,13 @@ class _Feedback(keras.layers.Layer):
 class RecurrentForecaster(keras.layers.Layer):
     """Stacked LSTM over the history, unrolled over the horizon on its own forecasts.
 
-    One network with one set of weights reads and forecasts: at each step it takes the value
-    before, which in the history is the observed one and in the horizon its own.
+    The same weights are used for the history and the horizon. Each step takes the previous value:
+    the observed value in the history, and the network's own forecast in the horizon.
 
     Args:
         units: int, width of each LSTM.
-        num_layers: int, LSTMs on top of each other.
-        prediction_length: int, steps to forecast.
+        num_layers: int, number of stacked LSTMs.
+        prediction_length: int, number of steps to forecast.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
@@ -44,14 +44,14 @@ class RecurrentForecaster(keras.layers.Layer):
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        ValueError: a size below 1.
+        ValueError: If a size is below 1.
 
     Example:
         >>> from keras import ops
         >>> ops.shape(RecurrentForecaster(8, 2, prediction_length=12)(ops.ones((4, 48, 3))))
         (4, 12, 3)
 
-    Source: Salinas et al. (2020), figure 2, with a point in place of the distribution.
+    Source: Salinas et al. (2020), figure 2, with a point forecast instead of a distribution.
     """
 
     def __init__(self, units, num_layers, prediction_length, **kwargs):
@@ -84,9 +84,10 @@ class RecurrentForecaster(keras.layers.Layer):
         if self.prediction_length == 1:
             return first
         states = [*keras.tree.flatten(states), value]
-        clock = ops.zeros((ops.shape(inputs)[0], self.prediction_length - 1, 1))
-        rest = self.decoder(clock, initial_state=states)
-        return ops.concatenate([first, ops.cast(rest, first.dtype)], axis=1)
+        # `RNN` takes its number of steps from its inputs, which `_Feedback` ignores.
+        steps = ops.zeros((ops.shape(inputs)[0], self.prediction_length - 1, 1))
+        others = self.decoder(steps, initial_state=states)
+        return ops.concatenate([first, ops.cast(others, first.dtype)], axis=1)
 
     def compute_output_shape(self, inputs_shape):
         return (inputs_shape[0], self.prediction_length, inputs_shape[-1])

@@ -1,4 +1,4 @@
-"""A linear state space: a recurrence that is computed in parallel."""
+"""A linear state space model, whose recurrence is computed in parallel."""
 
 import keras
 import numpy as np
@@ -6,7 +6,7 @@ from keras import ops
 
 from kerastrans.utils.validation import check_positive_integers
 
-CHUNK = 32  # steps that one matrix product takes; the states between chunks are few
+_CHUNK_LENGTH = 32  # number of steps that one matrix product computes
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -14,18 +14,18 @@ class StateSpace(keras.layers.Layer):
     """Diagonal complex state space `s' = A s + B x`, `y = C s + D x`, at any sampling rate.
 
     Args:
-        state_dim: int, complex states, each of which decays and turns by itself.
+        state_dim: int, number of complex states, each with its own decay and frequency.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
-        scale: float, length of a step in units of those that were trained.
-        positions: tuple of int, whose outputs are wanted; by default all.
+        scale: float, length of a step in units of the steps used in training.
+        positions: Tuple of int, positions whose outputs are returned; None for all.
 
     Returns:
         `(batch, time, d_model)`, or `(batch, len(positions), d_model)`.
 
     Raises:
-        ValueError: `state_dim` below 1.
+        ValueError: If `state_dim` is below 1.
 
     Example:
         >>> from keras import ops
@@ -68,8 +68,8 @@ class StateSpace(keras.layers.Layer):
         return ops.matmul(states, kernel) + self.skip * inputs
 
     def _input_kernel(self, rate, decay, angle):
-        """B for steps of this length, `(exp(A step) - 1) / A * B`: real part, imaginary part."""
-        # exp - 1 without its cancellation
+        """Return the discretised B, `(exp(A step) - 1) / A * B`: real part, imaginary part."""
+        # exp(A step) - 1, computed without cancellation.
         real = ops.expm1(decay) * ops.cos(angle) - 2 * ops.square(ops.sin(angle / 2))
         imaginary = ops.exp(decay) * ops.sin(angle)
         square = ops.square(rate) + ops.square(self.frequency)
@@ -90,40 +90,46 @@ class StateSpace(keras.layers.Layer):
 
 
 def recurrence(real, imaginary, decay, angle):
-    """States `s[t] = exp(decay + i angle) s[t - 1] + x[t]`, all times at once.
+    """Return the states `s[t] = exp(decay + i angle) s[t - 1] + x[t]` of all steps.
 
-    Within a chunk of steps they are one matrix product; from chunk to chunk they are passed on in
-    passes that double their reach. No power of a state exceeds one, so that nothing overflows, and
-    there is no Fourier transform, whose rounding the largest values share with the smallest.
+    The states within a chunk of steps are computed by one matrix product. They are carried from
+    chunk to chunk in passes whose reach doubles each time. No power exceeds one, so nothing
+    overflows. A Fourier transform is avoided, because its rounding error is that of the largest
+    values, also for the smallest.
 
     Args:
         real: `(batch, time, states)`, real part of the inputs.
-        imaginary: the same for the imaginary part.
-        decay: `(states,)`, negative.
-        angle: `(states,)`.
+        imaginary: `(batch, time, states)`, imaginary part of the inputs.
+        decay: `(states,)`, logarithm of the decay per step, negative.
+        angle: `(states,)`, rotation per step, in radians.
 
     Returns:
         The real and the imaginary part of the states, each `(batch, time, states)`.
     """
     length, width = real.shape[1:]
-    size = min(CHUNK, length)
+    size = min(_CHUNK_LENGTH, length)
     chunks = -(-length // size)
     shape = (-1, chunks, size, width)
-    missing = [[0, 0], [0, chunks * size - length], [0, 0]]
-    parts = [ops.reshape(ops.pad(x, missing), shape) for x in (real, imaginary)]
+    # States within each chunk, as if the state before it were zero.
+    padding = [[0, 0], [0, chunks * size - length], [0, 0]]
+    parts = [ops.reshape(ops.pad(x, padding), shape) for x in (real, imaginary)]
     x = ops.concatenate(parts, axis=2)  # (batch, chunks, 2 * size, states)
     x = ops.einsum("bkjs,ijs->bkis", x, _chunk_matrix(decay, angle, size))
     real, imaginary = ops.split(x, 2, axis=2)
     if chunks > 1:
-        before = _before(real[:, :, -1], imaginary[:, :, -1], decay * size, angle * size)
+        # Add the state before each chunk, decayed to each of its steps.
+        before = _states_before(real[:, :, -1], imaginary[:, :, -1], decay * size, angle * size)
         powers = _powers(decay, angle, np.arange(1, size + 1))
         carried = _product(*(x[:, :, None] for x in before), *powers)
         real, imaginary = real + carried[0], imaginary + carried[1]
     return tuple(ops.reshape(x, (-1, chunks * size, width))[:, :length] for x in (real, imaginary))
 
 
-def _before(real, imaginary, decay, angle):
-    """The state before each chunk, from what each `(batch, chunks, states)` adds by itself."""
+def _states_before(real, imaginary, decay, angle):
+    """Return the state before each chunk, given the contribution of each chunk.
+
+    The contributions and the result are real and imaginary parts `(batch, chunks, states)`.
+    """
     chunks, reach = real.shape[1], 1
     while reach < chunks:
         shift = [[0, 0], [reach, 0], [0, 0]]
@@ -135,14 +141,15 @@ def _before(real, imaginary, decay, angle):
 
 
 def _chunk_matrix(decay, angle, size):
-    """What each step of a chunk leaves in each later one, `(2 * size, 2 * size, states)`.
+    """Return the effect of each step on each later step of a chunk.
 
-    The first half of either axis is the real part, the second the imaginary one.
+    The result has the shape `(2 * size, 2 * size, states)`. The first half of either of the first
+    two axes is the real part, the second half the imaginary part.
     """
     powers = _powers(decay, angle, np.arange(size))
     steps = np.arange(size)
     distance = steps[:, None] - steps
-    places = np.where(distance < 0, size, distance)  # the last row: a later step leaves nothing
+    places = np.where(distance < 0, size, distance)  # row `size` is zero, for later steps
     real, imaginary = (ops.take(ops.pad(x, [[0, 1], [0, 0]]), places, axis=0) for x in powers)
     return ops.concatenate(
         [
@@ -154,14 +161,14 @@ def _chunk_matrix(decay, angle, size):
 
 
 def _powers(decay, angle, steps):
-    """Real and imaginary part `(len(steps), states)` of `exp((decay + i angle) steps)`."""
+    """Return real and imaginary part `(len(steps), states)` of `exp((decay + i angle) steps)`."""
     steps = ops.convert_to_tensor(steps[:, None], dtype=decay.dtype)
     size = ops.exp(decay * steps)
     return size * ops.cos(angle * steps), size * ops.sin(angle * steps)
 
 
 def _product(real, imaginary, other_real, other_imaginary):
-    """Complex product, in parts."""
+    """Return the real and imaginary part of a complex product."""
     return (
         real * other_real - imaginary * other_imaginary,
         real * other_imaginary + imaginary * other_real,

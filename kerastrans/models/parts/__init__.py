@@ -1,1 +1,1 @@
-"""What architectures share: blocks, projections, the normalized window, checks, the ensemble."""
+"""Shared parts of architectures: blocks, projections, normalized window, checks, ensemble."""

@@ -1,4 +1,4 @@
-"""The checks that every builder of a direct model makes, as one decorator."""
+"""Argument checks of the builders, as one decorator."""
 
 import functools
 import inspect
@@ -14,28 +14,32 @@ from kerastrans.utils.validation import (
 )
 
 SIZES = ("context_length", "prediction_length", "num_channels")  # first in every builder
-LARGEST_MATRIX = 2**31 - 1  # numbers: what the backends' int32 indices reach, 8.6 GB of float32
+MAX_MATRIX_SIZE = 2**31 - 1  # largest int32 index of the backends; 8.6 GB of float32
 
 
 def checked(build):
-    """Decorate a builder: its arguments are checked before any work, and its head is made.
+    """Decorate a builder so that it checks its arguments and resolves its head.
 
-    What an argument has to be is read from its name and its default. The three sizes of the
-    contract, and what is an integer by default, are positive integers; what is None by default is
-    one or None. What is a bool or a tuple by default is one, a `dropout` or `..._dropout` is in
-    [0, 1), and `num_heads` divides `d_model`. Two sizes whose matrix is larger than int32 indices
-    reach are refused, and so is a model that does not fit into memory. The builder gets `head` as
-    a `kerastrans.heads.Head`.
+    The arguments are checked before any work, by their names and defaults:
+
+    - `context_length`, `prediction_length`, `num_channels` and arguments whose default is an
+      integer must be positive integers.
+    - Arguments whose default is None, except `head` and `covariates`, must be None or a positive
+      integer.
+    - Arguments whose default is a bool must be a bool, those whose default is a tuple a tuple or a
+      list.
+    - `dropout` and `..._dropout` must be in [0, 1), and `num_heads` must divide `d_model`.
+    - A matrix of the two largest sizes must not have more numbers than int32 can index.
+
+    A model that does not fit into memory raises an error too. The builder receives `head` as a
+    `kerastrans.heads.Head`.
 
     Args:
-        build: function of `context_length`, `prediction_length`, `num_channels` and, by keyword,
-            hyperparameters with defaults and perhaps `head`.
+        build: Function of `context_length`, `prediction_length`, `num_channels` and, by keyword,
+            hyperparameters with defaults and optionally `head`.
 
     Returns:
-        The function with its checks.
-
-    Raises:
-        ValueError: When it is called with an argument that is not as it should be.
+        The function with its checks. It raises ValueError for an invalid argument.
 
     Example:
         >>> import keras
@@ -65,17 +69,19 @@ def checked(build):
             if not is_out_of_memory(error):
                 raise
             sizes = ", ".join(f"{name}={bound.arguments[name]}" for name in SIZES)
-            raise ValueError(f"no memory for a model of {sizes}: make it smaller.") from error
+            raise ValueError(
+                f"not enough memory for a model of {sizes}: make it smaller."
+            ) from error
 
     return checked_build
 
 
 def check_arguments(arguments, defaults):
-    """Raise ValueError for the first argument of a builder that is not as `checked` wants it.
+    """Raise ValueError for the first argument of a builder that breaks a rule of `checked`.
 
     Args:
-        arguments: dict of all arguments.
-        defaults: dict of their defaults.
+        arguments: Dict of all arguments.
+        defaults: Dict of their defaults.
     """
     sizes = {}
     for name, value in arguments.items():
@@ -96,11 +102,11 @@ def check_arguments(arguments, defaults):
 
 
 def check_sizes(**sizes):
-    """Raise ValueError for a size below 1, or two that span too large a matrix."""
+    """Raise ValueError for a size below 1, or two sizes whose matrix would be too large."""
     check_positive_integers(**sizes)
     second, first = sorted(sizes, key=sizes.get)[-2:]
-    if sizes[first] * sizes[second] > LARGEST_MATRIX:
+    if sizes[first] * sizes[second] > MAX_MATRIX_SIZE:
         raise ValueError(
             f"{first}={sizes[first]} and {second}={sizes[second]} are too large: a matrix of both "
-            f"would hold more than {LARGEST_MATRIX} numbers."
+            f"would hold more than {MAX_MATRIX_SIZE} numbers."
         )

@@ -1,4 +1,4 @@
-"""Whether a model keeps the contract of the zoo: its inputs, its output, and their shapes."""
+"""The check that a model keeps the contract of the zoo: names and shapes of inputs and output."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -15,30 +15,35 @@ def check_contract(
     *,
     covariates: Iterable[str] | None = None,
 ) -> None:
-    """Check that a model which somebody built can forecast as the models of the zoo do.
+    """Check that a custom model can forecast as the models of the zoo do.
 
-    The model is functional. It takes the history `(batch, context_length, num_channels)` and
+    The model must be functional. It takes the history `(batch, context_length, num_channels)` and
     returns `(batch, prediction_length, num_channels)`, or `(batch, prediction_length,
-    num_channels, parameters)` where it ends in a head. Further inputs are known by their names:
-    "position" `(batch,)`, "past_covariates" `(batch, context_length, columns)`,
-    "future_covariates" `(batch, context_length + prediction_length, columns)`,
-    "static_covariates" `(batch, columns)`; and, of a model that decodes step by step,
-    "decoder_inputs" `(batch, time, num_channels)`, where the output has `time` steps too. A size
-    that a model leaves open, None, agrees with every size.
+    num_channels, parameters)` if it ends in a head. Additional inputs are identified by their
+    names:
+
+    - "position" `(batch,)`
+    - "past_covariates" `(batch, context_length, columns)`
+    - "future_covariates" `(batch, context_length + prediction_length, columns)`
+    - "static_covariates" `(batch, columns)`
+    - "decoder_inputs" `(batch, time, num_channels)`, for a model that decodes step by step, whose
+      output has `time` steps too
+
+    A size of None agrees with every size.
 
     Args:
-        model: what should be a functional `keras.Model`.
-        context_length: int, steps of history that it will be given.
-        prediction_length: int, steps that it should forecast.
-        num_channels: int, values at each step; None if that is not known yet.
-        covariates: kinds that it will be given, of "past", "future" and "static" (a calendar is
-            among the future ones); None if that is not known yet.
+        model: The functional `keras.Model` to check.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step; None if it is not known yet.
+        covariates: Kinds of covariates that the model will get: "past", "future" and "static" (a
+            calendar counts as "future"); None if they are not known yet.
 
     Raises:
-        ValueError: `model` is no functional Keras model.
-        ValueError: An input, or the output, is of another shape.
-        ValueError: An input has a name that is not known.
-        ValueError: An input for covariates is missing, or there are no covariates for it.
+        ValueError: If `model` is not a functional Keras model.
+        ValueError: If an input or the output has a different shape.
+        ValueError: If an input has an unknown name.
+        ValueError: If an input for covariates is missing, or an input has no covariates.
 
     Example:
         >>> import keras
@@ -50,7 +55,8 @@ def check_contract(
         ValueError: mine: output must have the shape (batch, 12, 3), got (batch, 12).
     """
     _check_functional(model)
-    from kerastrans.decoding.graph import history_input  # Keras is imported to check, not to list
+    # Imported here because it loads Keras, which listing architectures does not need.
+    from kerastrans.decoding.graph import history_input
     from kerastrans.models.parts.forecast_graph import typical_inputs
 
     history = history_input(model)
@@ -91,12 +97,13 @@ def _check_functional(model):
     if getattr(model, "inputs", None) is None:
         raise ValueError(
             f"{model.name} must be functional, as keras.Model(inputs, outputs) makes it, got the "
-            f"subclass {type(model).__name__}: call it on a keras.Input and make a model of both."
+            f"subclass {type(model).__name__}: call it on a keras.Input and build a keras.Model "
+            "from input and output."
         )
 
 
 def _check_shape(model, what, shape, expected):
-    """ValueError unless a shape is `(batch, *expected)`; None agrees with every size."""
+    """Raise ValueError unless a shape is `(batch, *expected)`; None agrees with every size."""
     sizes = tuple(shape[1:])
     agree = len(sizes) == len(expected) and all(
         size is None or other is None or size == other
@@ -104,11 +111,12 @@ def _check_shape(model, what, shape, expected):
     )
     if not agree:
         raise ValueError(
-            f"{model.name}: {what} must have the shape {_text(expected)}, got {_text(sizes)}."
+            f"{model.name}: {what} must have the shape {_format_shape(expected)}, got "
+            f"{_format_shape(sizes)}."
         )
 
 
-def _text(sizes):
+def _format_shape(sizes):
     return f"({', '.join(['batch', *('any' if size is None else str(size) for size in sizes)])})"
 
 
@@ -121,4 +129,6 @@ def _check_covariates(model, inputs, kinds):
             reason = "future covariates or a calendar" if kind == "future" else f"{kind} covariates"
             raise ValueError(f"{model.name} has no input {name!r}, which {reason} need.")
         if kind not in kinds and name in inputs:
-            raise ValueError(f"{model.name} has an input {name!r}, and no {kind} covariates.")
+            raise ValueError(
+                f"{model.name} has an input {name!r}, but there are no {kind} covariates."
+            )

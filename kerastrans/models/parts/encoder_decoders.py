@@ -1,4 +1,4 @@
-"""What the encoder-decoders of the Informer line share, the decomposing ones included."""
+"""Shared parts of the encoder-decoders that follow Informer, with or without decomposition."""
 
 from keras import layers, ops
 
@@ -10,16 +10,18 @@ from kerastrans.utils.validation import check_at_most
 
 
 def embed_values(inputs, d_model, dropout=0.0):
-    """`ValueEmbedding` with sinusoids of the position: `(batch, time, c)` -> `(..., d_model)`.
+    """Embed values and positions: `(batch, time, c)` -> `(batch, time, d_model)`.
 
-    Source: Zhou et al. (2021), appendix B, without the embedding of the calendar.
+    The positional encoding is sinusoidal.
+
+    Source: Zhou et al. (2021), appendix B, without the calendar embedding.
     """
     x = PositionalEncoding(None, d_model)(ValueEmbedding(d_model)(inputs))
     return Dropout(dropout)(x)
 
 
 def resolve_label_length(label_length, context_length):
-    """The length of the label: half the context for None; ValueError above the whole context."""
+    """Return the label length, by default half the context; it is at most the whole context."""
     if label_length is None:
         return max(1, context_length // 2)
     check_at_most(label_length=label_length, context_length=context_length)
@@ -27,9 +29,9 @@ def resolve_label_length(label_length, context_length):
 
 
 def label_input(history, label_length, prediction_length):
-    """Decoder input of the Informer line: the last `label_length` steps, then zeros.
+    """Return the decoder input of Informer: the last `label_length` steps, then zeros.
 
-    `(batch, context_length, c)` -> `(batch, label_length + prediction_length, c)`.
+    Shapes: `(batch, context_length, c)` -> `(batch, label_length + prediction_length, c)`.
 
     Source: Zhou et al. (2021), equation 5.
     """
@@ -51,33 +53,34 @@ def decomposition_transformer(
     moving_average,
     dropout,
 ):
-    """Encoder-decoder whose blocks take the trend out of the sequence and carry it apart.
+    """Apply an encoder-decoder whose blocks separate the trend from the sequence.
 
     Args:
         window: `Window` of the model.
-        prediction_length: int, steps to forecast.
-        head: a head of `kerastrans.heads`.
-        self_attention: makes a layer that mixes the steps of a sequence.
-        cross_attention: makes a layer that takes the decoder's sequence and the encoder's.
-        label_length: int, known steps at the start of the decoder's input.
+        prediction_length: int, number of steps to forecast.
+        head: Head of `kerastrans.heads`.
+        self_attention: Function that returns a layer that mixes the steps of a sequence.
+        cross_attention: Function that returns a layer of the decoder's and the encoder's sequence.
+        label_length: int, number of known steps at the start of the decoder's input.
         d_model: int, width of all blocks.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks: int, blocks of the encoder.
-        num_decoder_blocks: int, blocks of the decoder.
-        moving_average: int, steps of the moving average that is the trend.
-        dropout: float in [0, 1).
+        num_encoder_blocks: int, number of encoder blocks.
+        num_decoder_blocks: int, number of decoder blocks.
+        moving_average: int, number of steps in the moving average that estimates the trend.
+        dropout: float in [0, 1), dropout rate.
 
     Returns:
-        `(batch, prediction_length, c)`, in full precision, and the parameters of the head.
+        `(batch, prediction_length, c)`, in full precision, with a last axis for the parameters of
+        the head if it has any.
 
     Source: Wu et al. (2021), figure 1 and equations 3-4.
     """
     history = window.values
     num_channels = history.shape[-1]
-    dtype = full_precision()  # of the trend and of the forecast
+    dtype = full_precision()  # dtype of the trend and of the forecast
 
     def decompose(x, sublayer):
-        """Residual sublayer, then the moving average taken out: season, trend."""
+        """Apply a residual sublayer, then return season and trend (the moving average)."""
         y = Dropout(dropout)(sublayer(x))
         return SeriesDecomposition(moving_average)(layers.Add()([x, y]))
 
@@ -86,10 +89,11 @@ def decomposition_transformer(
         return dense(d_model, use_bias=False)(Dropout(dropout)(x))
 
     def normalise(x):
-        """Layer normalisation, then centred over time: the season has no level."""
+        """Apply layer normalisation and subtract the mean over time: a season has no level."""
         x = layers.LayerNormalization(epsilon=EPSILON)(x)
         return x - ops.mean(x, axis=1, keepdims=True)
 
+    # Decoder inputs: the trend continues with the mean of the history, the season with zeros.
     season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
     mean = ops.mean(history, axis=1, keepdims=True)
     future = ops.repeat(mean, prediction_length, axis=1)
@@ -108,6 +112,7 @@ def decomposition_transformer(
         x, first = decompose(x, self_attention())
         x, second = decompose(x, lambda x, cross=cross: cross(x, memory))
         x, third = decompose(x, feed_forward)
+        # The trends that the sublayers removed, mapped to the channels.
         trend = trend + ValueEmbedding(num_channels, dtype=dtype)(first + second + third)
     season = dense(num_channels * head.size, dtype=dtype)(normalise(x)[:, -prediction_length:])
     return window.forecast(season, head, prediction_length, shift=trend[:, -prediction_length:])

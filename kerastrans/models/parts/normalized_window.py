@@ -1,4 +1,4 @@
-"""How a model opens and closes: its history is normalised, and its forecast is brought back."""
+"""The normalised input window of a model and the restored forecast at its end."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from kerastrans.layers import MissingHistory, ReversibleInstanceNormalization
 
 @dataclass(frozen=True)
 class Window:
-    """A model's history, and what turns its forecast into the units of that history.
+    """The history of a model, and the normalisation that its forecast reverses.
 
     Attributes:
-        history: input `(batch, context_length, num_channels)`, NaN where a value is missing.
-        values: the same, normalised, 0 where a value is missing.
-        normalization: `ReversibleInstanceNormalization`.
+        history: Input `(batch, context_length, num_channels)`, NaN for missing values.
+        values: Normalised history, 0 for missing values.
+        normalization: `ReversibleInstanceNormalization` of the window.
         statistics: `(batch, 2, num_channels)`, centre and scale.
     """
 
@@ -25,9 +25,9 @@ class Window:
     statistics: keras.KerasTensor
 
     def last_value(self, prediction_length):
-        """Last known value of each channel at every step to come, on the scale of `values`.
+        """Return the last known value of each channel, repeated, on the scale of `values`.
 
-        `(batch, prediction_length, num_channels)`, for the `shift` of `forecast`.
+        The result `(batch, prediction_length, num_channels)` is meant for `forecast(shift=...)`.
         """
         normalization = ReversibleInstanceNormalization("last", None, name="last_value")
         _, statistics = normalization(self.history)
@@ -35,11 +35,11 @@ class Window:
         return ops.repeat(level, prediction_length, axis=1)
 
     def inputs(self, covariates):
-        """What the model is called with: the history, or a dict of it and the `covariates`."""
+        """Return the inputs of the model: the history, or a dict with it and the `covariates`."""
         return {"history": self.history, **covariates} if covariates else self.history
 
     def forecast(self, x, head, prediction_length, shift=None):
-        """The end of the model: a head applied to raw values, see `Head.forecast`."""
+        """Apply a head to raw values, at the end of the model; see `Head.forecast`."""
         if head.sees_missing:
             x = MissingHistory()(head.split(x, prediction_length), self.history)
         undo = () if self.normalization.is_identity else (self.normalization, self.statistics)
@@ -49,28 +49,32 @@ class Window:
 def open_window(
     context_length, num_channels, head, *, center=None, scale=None, affine=False, fill=True
 ):
-    """The start of a model: an input for the history, normalised, as a `Window`.
+    """Create the input of a model for the history, and normalise it.
 
-    The normalisation is that of the architecture, see `ReversibleInstanceNormalization`; by
-    default windows stay as they are. Counts come unscaled, and every architecture divides them by
-    the mean of their window, or by 1, the unit of counts, if that is greater: a centre that is
-    taken off and put back would leave no room for means near 0.
+    The arguments select the normalisation of the architecture, see
+    `ReversibleInstanceNormalization`; by default windows are not changed. Counts are the
+    exception: they arrive unscaled, and every architecture divides them by the mean of their
+    window, or by 1 if that is greater. If a centre were subtracted and added back, the model could
+    not forecast means near 0.
 
     Args:
-        context_length: int, steps of history.
-        num_channels: int, values at each step.
-        head: the model's head.
-        center: what is subtracted from a window.
-        scale: what a window is divided by.
-        affine: bool, whether a learnt scale and offset per channel follow.
-        fill: bool, whether a missing value becomes 0.
+        context_length: int, number of steps of the history.
+        num_channels: int, number of values at each step.
+        head: Head of the model.
+        center: Value to subtract from a window: "mean", "last" or None.
+        scale: Value to divide a window by: "std", "mean_abs" or None.
+        affine: bool, whether to apply a learnt scale and offset per channel afterwards.
+        fill: bool, whether missing values become 0.
+
+    Returns:
+        `Window`.
 
     Example:
         >>> from kerastrans.heads import PointHead
         >>> open_window(24, 3, PointHead(), center="mean", scale="std").values.shape
         (None, 24, 3)
 
-    Source: Salinas et al. (2020), section 3.3, for the scale of counts.
+    Source: Salinas et al. (2020), section 3.3, for the scaling of counts.
     """
     floor = 0.0
     if not head.takes_scaled_windows:

@@ -1,4 +1,4 @@
-"""Covariates: as features of a model, or as a regression around one that takes none."""
+"""Covariates as features of a model, or as a regression around a model without covariates."""
 
 import keras
 from keras import layers, ops
@@ -13,21 +13,21 @@ from kerastrans.utils.types import CovariateSizes
 
 
 def covariate_inputs(context_length, prediction_length, sizes):
-    """The `keras.Input`s of covariates.
+    """Create the `keras.Input`s of covariates.
 
     Args:
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        sizes: dict of "past", "future", "static": size of each column, see `regress`.
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        sizes: Dict of "past", "future", "static": size of each column, see `regress`.
 
     Returns:
-        Dict of the inputs by their names, for the kinds in `sizes`: "past_covariates"
+        Dict of the inputs by name, for the kinds in `sizes`: "past_covariates"
         `(batch, context_length, columns)`, "future_covariates"
         `(batch, context_length + prediction_length, columns)`, "static_covariates"
         `(batch, columns)`.
 
     Raises:
-        ValueError: A kind is none of "past", "future" and "static".
+        ValueError: If a kind is not "past", "future" or "static".
 
     Example:
         >>> covariate_inputs(24, 12, {"future": (0, 7)})["future_covariates"].shape
@@ -51,24 +51,25 @@ def covariate_inputs(context_length, prediction_length, sizes):
 
 
 def covariate_columns(window, prediction_length, sizes):
-    """The inputs of covariates, and each column as features of a model that reads a window.
+    """Create the inputs of covariates, and embed each column as features of a model.
 
-    Where the mean is taken off the window, it is taken off the numbers of past and future too, over
-    the same steps: what a covariate adds to the level of the window is not in what the model sees
-    of it. So does the authors' code of TimeXer with all its series.
+    If the window is centred, the mean of each numeric past and future covariate over the same steps
+    is subtracted too: the centred window does not contain the part of its level that is due to the
+    covariate. The authors' code of TimeXer does so with all its series.
 
     Args:
         window: `kerastrans.models.parts.normalized_window.Window`.
-        prediction_length: int, steps to forecast.
-        sizes: as for `covariate_inputs`; None for no covariates.
+        prediction_length: int, number of steps to forecast.
+        sizes: Sizes as in `covariate_inputs`; None for no covariates.
 
     Returns:
         `(inputs, columns)`: the dict of `covariate_inputs`, and a dict of the kinds in `sizes`,
-        each with a list of one tensor `(batch, steps, features)` a column, or `(batch, features)`
-        if it is static, see `kerastrans.models.parts.projections.embed_columns`.
+        each with a list of one tensor per column, `(batch, steps, features)`, or
+        `(batch, features)` if it is static; see
+        `kerastrans.models.parts.projections.embed_columns`.
 
     Raises:
-        ValueError: A kind is none of "past", "future" and "static".
+        ValueError: If a kind is not "past", "future" or "static".
 
     Example:
         >>> from kerastrans.heads import PointHead
@@ -92,14 +93,15 @@ def covariate_columns(window, prediction_length, sizes):
 
 
 def channel_features(features, num_channels):
-    """Features of a window as features of each of its channels.
+    """Repeat the features of a window for each of its channels.
 
-    Of several channels each has a learnt vector as well, the same as if its number were a static
-    category: they may respond to a covariate in different ways.
+    If there are several channels, a learnt vector of each channel is appended, as if the number of
+    the channel were a static category, so that channels can respond to a covariate in different
+    ways.
 
     Args:
-        features: list of tensors `(batch, features)`.
-        num_channels: int.
+        features: List of tensors `(batch, features)`.
+        num_channels: int, number of channels.
 
     Returns:
         `(batch, num_channels, features)`.
@@ -109,34 +111,40 @@ def channel_features(features, num_channels):
 
 
 def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> keras.Model:
-    """Give a forecasting model covariates, by regression with the model on the remainder.
+    """Add covariates to a forecasting model by regression; the model forecasts the remainder.
 
-    One small network estimates the effect of the covariates that are known ahead at each step of
-    past and future. It is subtracted from the history, and added to the forecast. A second network
-    estimates the effect of the past covariates, which is added to the history. Both see the static
-    ones too, and start at zero: untrained, the model forecasts as it did without covariates.
+    One small network estimates the effect of the future covariates at each step of past and future.
+    The effect is subtracted from the history and added to the forecast. A second network estimates
+    the effect of the past covariates, which is added to the history. Both networks take the static
+    covariates too, and their outputs are initialised to zero: before training, the model forecasts
+    as it does without covariates.
 
-    An effect is in the unit of the values that the model is given, so that a `Forecaster`'s scaler
-    decides it. With "mean_abs" it is a share of the window's mean size: right where a promotion
-    adds 20 % to small and large series alike. With "standard" it is in standard deviations of the
-    window, which contain the effect itself. With None it is in the unit of the series: right where
-    a promotion adds the same 30 to all, for models that normalise their windows inside, such as
-    "rlinear"; the loss is then in that unit too, and large series count for more. For counts it is
-    a logarithm: the history is divided, and the forecast multiplied, by its exponential.
+    An effect is in the unit of the values that the model is given, so the scaler of a `Forecaster`
+    determines it:
+
+    - With "mean_abs" it is a share of the mean absolute value of the window. Choose it if a
+      promotion adds 20 % to small and large series alike.
+    - With "standard" it is in standard deviations of the window, which include the effect itself.
+    - With None it is in the unit of the series. Choose it if a promotion adds the same 30 to all
+      series, for models that normalise their windows themselves, such as "rlinear". The loss is
+      then in that unit too, and large series have more weight.
+
+    For counts the effect is a logarithm: the history is divided, and the forecast multiplied, by
+    its exponential.
 
     Args:
-        model: functional Keras model of "history" and perhaps "position", with any head.
-        sizes: dict of "past", "future", "static": for each column 0 if it holds numbers, or how
-            many categories there are; kinds without columns are left out.
+        model: Functional Keras model of "history" and optionally "position", with any head.
+        sizes: Dict of "past", "future", "static": for each column 0 if it holds numbers, otherwise
+            the number of categories. Kinds without columns are left out.
         width: int, hidden width of the two networks.
 
     Returns:
-        A functional Keras model of a dict of inputs: those of `model`, and "past_covariates",
-        "future_covariates", "static_covariates", see `covariate_inputs`. Its output is as that of
-        `model`.
+        A functional Keras model whose input is a dict of the inputs of `model` and
+        "past_covariates", "future_covariates", "static_covariates", see `covariate_inputs`. Its
+        output has the same form as that of `model`.
 
     Raises:
-        ValueError: A kind is none of "past", "future" and "static".
+        ValueError: If a kind is not "past", "future" or "static".
 
     Example:
         >>> from kerastrans import zoo
@@ -144,8 +152,8 @@ def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> ke
         >>> sorted(model.input)
         ['future_covariates', 'history']
 
-    Source: regression with errors that follow a time-series model, Hyndman, Athanasopoulos
-    (2021), chapter 10, with networks in place of the linear parts.
+    Source: Hyndman, Athanasopoulos (2021), chapter 10, regression with errors that follow a
+    time-series model, with networks instead of the linear parts.
     """
     history = history_input(model)
     context_length, num_channels = history.shape[1:]
@@ -158,7 +166,7 @@ def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> ke
     features = {kind: embed_columns(extra[f"{kind}_covariates"], sizes[kind]) for kind in sizes}
 
     def effect(kind, length):
-        """Effect of one kind of columns and the static ones at each of `length` steps."""
+        """Estimate the effect of one kind of columns and the static ones at each step."""
         static = [layers.RepeatVector(length)(column) for column in features.get("static", [])]
         x = concatenate(features.get(kind, []) + static)
         x = layers.Dense(width, activation="relu", name=f"{kind}_hidden")(x)
@@ -170,7 +178,7 @@ def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> ke
         x = x + effect("past", context_length)
     if "future" in sizes:
         future_effect = effect("future", context_length + prediction_length)
-        x = _without(heads.of(model), x, future_effect[:, :context_length])
+        x = _remove_effect(heads.of(model), x, future_effect[:, :context_length])
     inner = {**inputs, history.name: x}
     outputs = model(inner if len(inner) > 1 else x)
     if "future" in sizes:
@@ -178,8 +186,8 @@ def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> ke
     return keras.Model({**inputs, **extra}, outputs, name=model.name)
 
 
-def _without(head, values, effect):
-    """Values without an effect, which `head.shift` gives back: of counts a factor."""
+def _remove_effect(head, values, effect):
+    """Remove an effect from values, the inverse of `head.shift`; for counts it is a factor."""
     if head.takes_scaled_windows:
         return values - effect
     return values * ops.exp(-effect)

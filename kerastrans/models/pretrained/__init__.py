@@ -1,10 +1,10 @@
-"""Published forecasters with their published weights, one folder per family."""
+"""Pretrained forecasters with their published weights, one folder per family."""
 
 import importlib
 
 from kerastrans.models.pretrained.checkpoint import read_checkpoint
 
-# The modules that read a checkpoint, in the order in which they are asked.
+# The modules that can read a checkpoint, tried in this order.
 PORTS = {
     "chronos_bolt": "chronos.bolt_port",
     "chronos_2": "chronos.v2_port",
@@ -19,7 +19,7 @@ PORTS = {
 
 
 def load(folder):
-    """The pretrained model of a folder with its published checkpoint.
+    """Load the pretrained model of a folder with a published checkpoint.
 
     Args:
         folder: Folder with `config.json` and `model.safetensors`, as they were published.
@@ -28,9 +28,9 @@ def load(folder):
         A `kerastrans.models.pretrained.base.PretrainedModel`, whose `forecast` takes arrays.
 
     Raises:
-        FileNotFoundError: No such file.
-        ValueError: A damaged file, a configuration that no model here has, or weights that are
-            not the ones of this configuration; the first of them is named.
+        FileNotFoundError: If one of the files does not exist.
+        ValueError: If a file is damaged, no model of this package has the configuration, or the
+            weights do not match the configuration; the message names the first key that differs.
     """
     config, tensors = read_checkpoint(folder)
     for port in PORTS.values():
@@ -42,8 +42,8 @@ def load(folder):
                 raise ValueError(f"{folder}: {error}") from error
     stated = config.get("architectures") or config.get("model_type") or sorted(config)[:8]
     raise ValueError(
-        f"{folder} holds a model that is not known here: its config.json says {stated}, known "
-        f"are {', '.join(PORTS)}."
+        f"{folder} holds an unknown model: its config.json says {stated}; known models are "
+        f"{', '.join(PORTS)}."
     )
 
 

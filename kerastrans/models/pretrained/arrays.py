@@ -1,4 +1,4 @@
-"""What a call on arrays is given, checked and of few sizes, and how the model is called with it."""
+"""Validation and padding of array inputs, and calls of compiled models."""
 
 import keras
 import numpy as np
@@ -14,42 +14,46 @@ def refuse_extras(name, *values):
     """Raise ValueError for an argument of `forecast` that a model of single series cannot take."""
     for extra, value in zip(EXTRAS, values, strict=True):
         if value:
-            raise ValueError(f"{name} takes no {extra}: each series is on its own.")
+            raise ValueError(f"{name} takes no {extra}: it forecasts each series separately.")
 
 
 def refuse_covariates(name, covariates):
-    """Raise ValueError for a kind of covariates with columns; a model of single series takes none.
+    """Raise ValueError if there are covariates, for a model of single series, which takes none.
 
     Args:
-        name: str, of the model.
+        name: Name of the model.
         covariates: None, or a dict of "past" and "future", see `PretrainedModel.build`.
     """
     for kind in sorted(kind for kind, columns in (covariates or {}).items() if columns):
-        raise ValueError(f"{name} takes no {kind} covariates: each series is on its own.")
+        raise ValueError(f"{name} takes no {kind} covariates: it forecasts each series separately.")
 
 
 def as_levels(levels=None):
-    """Probabilities in the order in which they are asked for; by default 0.1, 0.2 ... 0.9."""
+    """Return the quantile levels as floats in the given order; by default 0.1, 0.2 ... 0.9."""
     levels = DECILES if levels is None else tuple(map(float, levels))
     check_levels(sorted(set(levels)))
     return levels
 
 
 def few_sizes(count):
-    """The next of few sizes that is at least `count`: at most a quarter more, four an octave."""
+    """Round a count up to one of a few sizes, so that few sizes are compiled.
+
+    There are four sizes per octave, so the result exceeds `count` by at most a quarter.
+    """
     step = 2 ** max(0, count.bit_length() - 3)
     return -(-count // step) * step
 
 
 def as_tasks(series):
-    """Arrays `(variates, time)` of the compute dtype, one a series, checked.
+    """Check the series and return them as arrays `(variates, time)` of the compute dtype.
 
     Raises:
-        ValueError: No series, or one that is not as it should be; its number is told.
+        ValueError: If the list is empty, or a series has a wrong shape, no step or an infinite
+            value; the message has its number.
     """
     tasks = [np.asarray(values, keras.config.floatx()) for values in series]
     if not tasks:
-        raise ValueError("there is no series to forecast.")
+        raise ValueError("series must contain at least one series, got none.")
     for number, task in enumerate(tasks):
         if task.ndim not in (1, 2) or task.size == 0:
             raise ValueError(
@@ -57,12 +61,12 @@ def as_tasks(series):
                 f"shape {task.shape}."
             )
         if np.isinf(task).any():
-            raise ValueError(f"series {number} holds an infinite value.")
+            raise ValueError(f"series {number} has an infinite value.")
     return [np.atleast_2d(task) for task in tasks]
 
 
 def left_padded(values, length, padding=np.nan):
-    """The last `length` steps, after as many fillings as are lacking; time is the last axis."""
+    """Cut or pad the last axis, time, on the left to `length` steps."""
     values = values[..., -length:]
     missing = length - values.shape[-1]
     widths = [(0, 0)] * (values.ndim - 1) + [(missing, 0)]
@@ -70,6 +74,6 @@ def left_padded(values, length, padding=np.nan):
 
 
 def compile_by_name(model):
-    """As `compile_inference`, a function of arrays by the names of the inputs; more are left."""
+    """Compile a model as a function of arrays by input name; it ignores arrays of other names."""
     run, names = compile_inference(model), [tensor.name for tensor in model.inputs]
     return lambda **arrays: run(*(arrays[name] for name in names))

@@ -1,4 +1,4 @@
-"""What all pretrained models share: a call on arrays, and a functional model for the Forecaster."""
+"""The base class of pretrained models: forecasts of arrays, and a functional Keras model."""
 
 import functools
 
@@ -18,22 +18,22 @@ from kerastrans.models.pretrained.arrays import (
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
-ROWS = 256  # forecast at once
+ROWS = 256  # number of series that one call of the network forecasts
 
 
 class PretrainedModel:
     """A published network with its weights.
 
-    A subclass sets the attributes and defines `quantiles`; `at_levels` and `point` where it
-    differs. The weights are in `network`, a functional Keras model that all models which `build`
-    makes share: to train one is to train them all.
+    A subclass sets the attributes and defines `quantiles` and `padded_length`; it may override
+    `off_grid` and `point`. The weights are in `network`, a functional Keras model. All models that
+    `build` returns share it, so training one of them trains all.
 
     Attributes:
-        network: Keras model, from the tokens of a window to the raw forecast.
-        levels: tuple of float, the quantiles that were trained.
-        max_context: int, the longest history that it reads, in steps.
-        padding: float, what short histories are filled up with on the left.
-        usual_context: int, steps of history where no other number is given and it reads as many.
+        network: Keras model from the tokens of a window to the raw forecast.
+        levels: Tuple of float, the trained quantile levels.
+        max_context: int, number of steps of the longest history that the model reads.
+        padding: float, value that short histories are padded with on the left.
+        usual_context: int, default number of steps of the history, at most `max_context`.
         equivariance: "affine" or "scale" if the forecast of a shifted or scaled history is the
             forecast, shifted or scaled alike; "" otherwise, see `kerastrans.data.pivot`.
     """
@@ -48,11 +48,11 @@ class PretrainedModel:
         self.max_context = max_context
 
     def quantiles(self, history, prediction_length):
-        """The forecast of a history, on tensors, as a part of a model's graph.
+        """Forecast a history of tensors, as a part of the graph of a model.
 
         Args:
             history: `(batch, context_length)`, NaN where missing.
-            prediction_length: int.
+            prediction_length: int, number of steps to forecast.
 
         Returns:
             `(batch, prediction_length, len(levels))`.
@@ -60,22 +60,24 @@ class PretrainedModel:
         raise NotImplementedError
 
     def last_part(self, row):
-        """What of a series `(time,)` is read."""
+        """Return the part of a series `(time,)` that the model reads."""
         return row[-self.max_context :]
 
     def padded_length(self, length):
-        """The steps to which a history of `length` steps is padded: few sizes, each compiled once.
+        """Return the number of steps that a history of `length` steps is padded to.
 
-        What is padded on the left is `padding`.
+        The result has few different values, since the model is compiled for each of them.
         """
         raise NotImplementedError
 
     def at_levels(self, quantiles, levels):
-        """Quantiles at any levels, NumPy `(..., len(levels))`: where all were trained, as they are.
+        """Return quantiles at any levels, a NumPy array `(..., len(levels))`.
+
+        If all levels were trained, their quantiles are selected; otherwise see `off_grid`.
 
         Args:
-            quantiles: NumPy `(..., len(self.levels))`.
-            levels: probabilities, in any order.
+            quantiles: NumPy array `(..., len(self.levels))`.
+            levels: Probabilities, in any order.
         """
         distances = np.abs(np.subtract.outer(np.asarray(levels), self.levels))
         if (distances.min(axis=1) <= CLOSE).all():
@@ -83,9 +85,10 @@ class PretrainedModel:
         return self.off_grid(quantiles, levels)
 
     def off_grid(self, quantiles, levels):
-        """Quantiles at levels of which one was not trained; here linear between the trained ones.
+        """Return quantiles at levels that were not all trained.
 
-        Beyond the outermost levels they are constant.
+        They are interpolated linearly between the trained levels, and constant beyond the outermost
+        ones.
         """
         trained = np.asarray(self.levels)
         right = np.clip(np.searchsorted(trained, levels), 1, len(trained) - 1)
@@ -95,20 +98,20 @@ class PretrainedModel:
         return below + share * (above - below)
 
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
-        """A functional Keras model, as those of `kerastrans.zoo`, that shares these weights.
+        """Build a functional Keras model, like those of `kerastrans.zoo`, with these weights.
 
         Args:
-            context_length: int, steps of history.
-            prediction_length: int, steps to forecast.
-            num_channels: int, each forecast on its own.
-            covariates: none of them, see `GroupedModel.build` for models that take some.
+            context_length: int, number of steps of the history.
+            prediction_length: int, number of steps to forecast.
+            num_channels: int, number of channels; each is forecast separately.
+            covariates: None or empty; for models that take covariates see `GroupedModel.build`.
 
         Returns:
             A model from `(batch, context_length, num_channels)`, NaN where missing, to
             `(batch, prediction_length, num_channels, len(levels))`.
 
         Raises:
-            ValueError: A size below 1, or covariates.
+            ValueError: If a size is below 1, or there are covariates.
         """
         refuse_covariates(self.network.name, covariates)
         sizes = {"context_length": context_length, "prediction_length": prediction_length}
@@ -130,25 +133,25 @@ class PretrainedModel:
         future_covariates=None,
         cross_learning=False,
     ):
-        """Forecasts of series of any lengths, each by itself.
+        """Forecast series of any lengths, each separately.
 
         Args:
-            series: list of arrays `(time,)` or `(variates, time)`, NaN where missing; of one that
-                is longer than `max_context` the last part is used.
-            prediction_length: int, steps to forecast.
-            quantile_levels: probabilities; by default 0.1, 0.2 ... 0.9.
-            past_covariates: list of dicts of arrays `(time,)`, one a series, for a model that
-                takes them.
-            future_covariates: list of dicts of arrays `(prediction_length,)`.
+            series: List of arrays `(time,)` or `(variates, time)`, NaN where missing. If a series
+                is longer than `max_context`, its last part is used.
+            prediction_length: int, number of steps to forecast.
+            quantile_levels: Probabilities; by default 0.1, 0.2 ... 0.9.
+            past_covariates: List of one dict of arrays `(time,)` per series, for a model that takes
+                covariates.
+            future_covariates: List of one dict of arrays `(prediction_length,)` per series.
             cross_learning: bool, whether the series inform each other.
 
         Returns:
-            A list of dicts, one a series: "quantiles" `(variates, prediction_length, levels)` and
+            A list of one dict per series: "quantiles" `(variates, prediction_length, levels)` and
             "mean" `(variates, prediction_length)`, the point forecast.
 
         Raises:
-            ValueError: No series, one without a step or with an infinite value, a level outside
-                (0, 1), or what the model cannot take.
+            ValueError: If the list is empty, a series has no step or an infinite value, a level is
+                outside (0, 1), or the model does not take an argument.
         """
         refuse_extras(self.network.name, past_covariates, future_covariates, cross_learning)
         check_positive_integers(prediction_length=prediction_length)
@@ -159,15 +162,19 @@ class PretrainedModel:
         padded = np.stack([left_padded(row, length, self.padding) for row in rows])
         run = self._compiled(length, prediction_length)
         batches = np.array_split(padded, -(-len(padded) // ROWS))
-        found = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
+        # (rows, prediction_length, levels)
+        rows = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
         ends = np.cumsum([len(task) for task in tasks])[:-1]
         return [
             {"quantiles": self.at_levels(part, levels), "mean": self.point(part)}
-            for part in np.split(found, ends)
+            for part in np.split(rows, ends)
         ]
 
     def point(self, quantiles):
-        """The point forecast, NumPy `(...)`, of quantiles `(..., len(self.levels))`: the median."""
+        """Return the point forecast `(...)` of NumPy quantiles `(..., len(self.levels))`.
+
+        It is the median unless a subclass overrides it.
+        """
         return self.at_levels(quantiles, (0.5,))[..., 0]
 
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights

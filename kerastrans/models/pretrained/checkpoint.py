@@ -1,8 +1,8 @@
-"""Published checkpoints: what a folder holds, and how it becomes the weights of a network."""
+"""Published checkpoints: reading a folder, and assigning its tensors to a network."""
 
 from pathlib import Path
 
-import ml_dtypes  # noqa: F401  teaches NumPy the dtype bfloat16
+import ml_dtypes  # noqa: F401  registers the dtype bfloat16 with NumPy
 import numpy as np
 import safetensors
 from safetensors.numpy import load_file
@@ -11,16 +11,18 @@ from kerastrans.utils.files import first_line, read_json
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
-LARGEST_SIZE = 2**18  # of a layer, in steps, or of a vocabulary: more is a damaged configuration
+# Limit of the size of a layer, a context or a vocabulary; a larger size means a damaged config.
+MAX_SIZE = 2**18
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
 def read_checkpoint(folder):
-    """The configuration and the tensors of a folder, a dict each.
+    """Read the configuration and the tensors of a folder, each as a dict.
 
     Raises:
-        FileNotFoundError: No `config.json` or no `model.safetensors`.
-        ValueError: A file that is damaged, or weights as a pickle alone, which can run code.
+        FileNotFoundError: If `config.json` or `model.safetensors` does not exist.
+        ValueError: If a file is damaged, or the weights are only available as a pickle, which can
+            run code.
     """
     folder = Path(folder)
     for name in (CONFIG, WEIGHTS):
@@ -40,10 +42,10 @@ def read_checkpoint(folder):
 
 
 def read_section(config, name):
-    """A dict within a configuration.
+    """Return a dict within a configuration.
 
     Raises:
-        ValueError: There is none of this name.
+        ValueError: If the configuration has no dict of this name.
     """
     section = config.get(name)
     if not isinstance(section, dict):
@@ -52,10 +54,10 @@ def read_section(config, name):
 
 
 def read_sizes(config, *names):
-    """Whole numbers from 1 to `LARGEST_SIZE` from a configuration, a dict by their names.
+    """Return a dict of sizes of a configuration, integers from 1 to `MAX_SIZE`, by name.
 
     Raises:
-        ValueError: One is missing, or is no such number.
+        ValueError: If a size is missing, or is not such an integer.
     """
     for name in names:
         if name not in config:
@@ -63,65 +65,67 @@ def read_sizes(config, *names):
     sizes = {name: config[name] for name in names}
     check_positive_integers(**sizes)
     for name, size in sizes.items():
-        check_at_most(**{name: size, "the largest size": LARGEST_SIZE})
+        check_at_most(**{name: size, "the largest size": MAX_SIZE})
     return sizes
 
 
 def refuse_others(config, **choices):
-    """Raise ValueError for a switch that has none of its values here; one left out has the first.
+    """Raise ValueError for a switch whose value is not supported.
 
     Args:
-        config: dict of `config.json`.
-        **choices: tuple of the values that are built, by the name of the switch.
+        config: Dict of `config.json`.
+        **choices: Tuple of the supported values, by the name of the switch. A switch that the
+            configuration leaves out has the first of them.
     """
     for name, values in choices.items():
         check_choice(f"the configuration's {name}", config.get(name, values[0]), values)
 
 
 def assign(tensors, layout, ignored=()):
-    """Give a network the tensors of a checkpoint, all or none.
+    """Assign the tensors of a checkpoint to the variables of a network, all or none.
 
     Args:
-        tensors: dict from the checkpoint's keys to NumPy arrays.
-        layout: dict from each key to the variable that takes it, or to a pair of the variable and
-            a function that turns the tensor into the variable's shape. Several variables of one
-            key are a list.
-        ignored: keys that may be there and are not read, such as a second name of a shared table.
+        tensors: Dict from the keys of the checkpoint to NumPy arrays.
+        layout: Dict from each key to its variable, or to a pair of the variable and a function that
+            converts the tensor to the shape of the variable. A key of several variables has a list
+            of these.
+        ignored: Keys that the checkpoint may have and that are not read, such as a second name of a
+            shared table.
 
     Raises:
-        ValueError: A key that is missing, one too many, or a tensor of another shape.
+        ValueError: If a key is missing, there is an additional key, or a tensor has a wrong shape.
     """
     missing = sorted(layout.keys() - tensors.keys())
     surplus = sorted(tensors.keys() - layout.keys() - set(ignored))
     if missing or surplus:
-        kind, keys = ("lacks", missing) if missing else ("has a surplus", surplus)
+        kind, keys = ("lacks", missing) if missing else ("has an additional key", surplus)
         more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
         raise ValueError(f"the checkpoint {kind} {keys[0]!r}{more}.")
     values = []
     for key, targets in layout.items():
         for target in targets if isinstance(targets, list) else [targets]:
             variable, convert = target if isinstance(target, tuple) else (target, np.asarray)
-            values.append((variable, _fitting(key, tensors[key], variable, convert)))
+            values.append((variable, _convert_tensor(key, tensors[key], variable, convert)))
     for variable, value in values:
         variable.assign(value)
 
 
-def _fitting(key, tensor, variable, convert):
-    """A tensor in the shape and the dtype of its variable."""
+def _convert_tensor(key, tensor, variable, convert):
+    """Return a tensor in the shape and the dtype of its variable."""
     try:
         value = convert(tensor)
-    except (IndexError, ValueError):  # it cannot be turned into any shape that would do
+    except (IndexError, ValueError):  # a wrong shape, which the next check reports
         value = tensor
     if value.shape != tuple(variable.shape):
         raise ValueError(
             f"the checkpoint's {key!r} has shape {tensor.shape}, which does not fit the "
-            f"{tuple(variable.shape)} that its configuration asks for."
+            f"{tuple(variable.shape)} that its configuration requires."
         )
     return value.astype(variable.dtype)
 
 
 def linear(prefix, layer):
-    """The `layout` of a linear layer of PyTorch, as a `keras.layers.Dense`."""
+    """Return the `layout` of a `keras.layers.Dense` that was a linear layer in PyTorch."""
     layout = {f"{prefix}.weight": (layer.kernel, np.transpose)}
     if layer.use_bias:
         layout[f"{prefix}.bias"] = layer.bias

@@ -1,4 +1,4 @@
-"""What pretrained models share that forecast the variates of a series with its covariates."""
+"""The base class of pretrained models that forecast variates together, with covariates."""
 
 import functools
 
@@ -15,50 +15,54 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 class GroupedModel(PretrainedModel):
-    """A published network whose rows inform each other: variates of a series, and covariates."""
+    """A published network whose rows, variates of a series and covariates, inform each other."""
 
     def quantiles(self, history, prediction_length, known=None):
-        """The forecast of groups, on tensors, as a part of a model's graph.
+        """Forecast groups of tensors, as a part of the graph of a model.
 
         Args:
-            history: `(batch, rows, time)`, NaN where missing: the variates of each series, past
-                covariates, and the past of those that are known ahead.
-            prediction_length: int.
-            known: `(batch, columns, prediction_length)`, the future of the last rows.
+            history: `(batch, rows, time)`, NaN where missing: the variates of each series, the past
+                covariates, and the past of the future covariates.
+            prediction_length: int, number of steps to forecast.
+            known: `(batch, columns, prediction_length)`, the future of the last rows, or None.
 
         Returns:
-            `(batch, rows, prediction_length, len(levels))`, at least of the rows of the series.
+            `(batch, rows, prediction_length, len(levels))`, for at least the variates of the
+            series.
         """
         raise NotImplementedError
 
     def padded_length(self, length):
-        """As `PretrainedModel.padded_length`, for a history of at most `max_context` steps."""
+        """See `PretrainedModel.padded_length`; `length` is at most `max_context`."""
         raise NotImplementedError
 
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
-        """A functional Keras model of one group of channels and covariates, see `PretrainedModel`.
+        """Build a functional Keras model of a group of channels and covariates.
 
         Args:
-            context_length: int, steps of history.
-            prediction_length: int, steps to forecast.
-            num_channels: int, forecast together.
-            covariates: dict of "past" and "future", a tuple with a 0 for each column, as in
+            context_length: int, number of steps of the history.
+            prediction_length: int, number of steps to forecast.
+            num_channels: int, number of channels, which are forecast together.
+            covariates: Dict of "past" and "future": a tuple with a 0 for each column, as in
                 `kerastrans.models.parts.regression.covariate_inputs`.
 
         Returns:
-            A model of `(batch, context_length, num_channels)` or, with covariates, of a dict with
-            "past_covariates" and "future_covariates" too, to
+            A model from `(batch, context_length, num_channels)` or, with covariates, from a dict
+            with "past_covariates" and "future_covariates" too, to
             `(batch, prediction_length, num_channels, len(levels))`.
 
         Raises:
-            ValueError: A size below 1, or covariates that are static or categories.
+            ValueError: If a size is below 1, or covariates are static or categorical.
         """
         sizes = {"context_length": context_length, "prediction_length": prediction_length}
         check_positive_integers(**sizes, num_channels=num_channels)
         covariates = {kind: columns for kind, columns in (covariates or {}).items() if columns}
         name = self.network.name
         if "static" in covariates or any(map(any, covariates.values())):
-            raise ValueError(f"{name} takes no static covariates and no categories: only numbers.")
+            raise ValueError(
+                f"{name} takes no static covariates and no categories, only numeric past and "
+                "future covariates."
+            )
         inputs = {"history": keras.Input((context_length, num_channels), name="history")}
         inputs |= covariate_inputs(context_length, prediction_length, covariates)
         rows = {kind: ops.transpose(x, (0, 2, 1)) for kind, x in inputs.items()}
@@ -81,28 +85,29 @@ class GroupedModel(PretrainedModel):
         future_covariates=None,
         cross_learning=False,
     ):
-        """Forecasts of series of any lengths, see `PretrainedModel.forecast`.
+        """Forecast series of any lengths, see `PretrainedModel.forecast`.
 
         The variates of a series and its covariates inform each other; with `cross_learning` all
-        series do, about 256 rows at a time. A covariate in `future_covariates` has its past, of the
-        length of the series, under the same name in `past_covariates`.
+        series do, in groups of about 256 rows. A covariate in `future_covariates` must have its
+        past, of the length of the series, under the same name in `past_covariates`.
         """
         check_positive_integers(prediction_length=prediction_length)
         levels = as_levels(quantile_levels)
         tasks = read_tasks(series, prediction_length, past_covariates, future_covariates)
         groups = joined(tasks, ROWS) if cross_learning else tasks
         lengths = self.padded_lengths([group.target.shape[-1] for group in groups])
-        found = [None] * len(groups)
+        forecasts = [None] * len(groups)
         for (length, *sizes), numbers in alike(groups, lengths, ROWS):
             run = self._compiled(length, prediction_length, *sizes)
             inputs = stacked([groups[number] for number in numbers], length, self.max_context)
             for number, quantiles in zip(numbers, run(**inputs), strict=True):
-                found[number] = np.swapaxes(quantiles, 0, 1)
-        rows = np.split(np.concatenate(found), np.cumsum([len(task.target) for task in tasks])[:-1])
-        return [{"quantiles": self.at_levels(x, levels), "mean": self.point(x)} for x in rows]
+                forecasts[number] = np.swapaxes(quantiles, 0, 1)
+        ends = np.cumsum([len(task.target) for task in tasks])[:-1]
+        parts = np.split(np.concatenate(forecasts), ends)
+        return [{"quantiles": self.at_levels(x, levels), "mean": self.point(x)} for x in parts]
 
     def padded_lengths(self, lengths):
-        """The length to which each history is padded; here one for all, that of the longest."""
+        """Return the padded length of each history; by default that of the longest for all."""
         longest = self.padded_length(min(self.max_context, max(lengths)))
         return [longest] * len(lengths)
 

@@ -1,4 +1,4 @@
-"""Series with covariates as arrays, in groups whose rows inform each other."""
+"""Series with covariates as arrays, grouped into tasks whose rows inform each other."""
 
 import dataclasses
 
@@ -9,13 +9,13 @@ from kerastrans.models.pretrained.arrays import as_tasks, left_padded
 
 @dataclasses.dataclass
 class Task:
-    """What is forecast together.
+    """Variates and covariates that are forecast together.
 
     Attributes:
-        target: `(variates, time)`.
-        past: `(columns, time)`, covariates of which the past alone is known.
-        future: pair of the past `(columns, time)` and the future `(columns, prediction_length)` of
-            the other covariates.
+        target: `(variates, time)`, the variates to forecast.
+        past: `(columns, time)`, covariates with a known past only.
+        future: Pair of the past `(columns, time)` and the future `(columns, prediction_length)` of
+            covariates with a known future.
     """
 
     target: np.ndarray
@@ -24,36 +24,36 @@ class Task:
 
     @property
     def sizes(self):
-        """Numbers of variates, of past and of future covariates."""
+        """Numbers of variates, past covariates and future covariates."""
         return len(self.target), len(self.past), len(self.future[0])
 
 
 def read_tasks(series, prediction_length, past_covariates=None, future_covariates=None):
-    """The series with their covariates, a `Task` each.
+    """Check series and covariates, and return them as one `Task` per series.
 
     Raises:
-        ValueError: A series that is not as it should be, as `base.as_tasks` says.
-        ValueError: Covariates of another number of series, of another length, infinite, or with a
-            future and no past.
+        ValueError: If a series is invalid, see `arrays.as_tasks`.
+        ValueError: If covariates have a wrong number of series, a wrong length, an infinite value,
+            or a future without a past.
     """
     targets = as_tasks(series)
-    pasts = _listed("past_covariates", past_covariates, len(targets))
-    futures = _listed("future_covariates", future_covariates, len(targets))
+    pasts = _list_covariates("past_covariates", past_covariates, len(targets))
+    futures = _list_covariates("future_covariates", future_covariates, len(targets))
     tasks = []
     for number, (target, past, future) in enumerate(zip(targets, pasts, futures, strict=True)):
-        lacking = sorted(set(future) - set(past))
-        if lacking:
-            raise ValueError(f"series {number}: past_covariates lack the past of {lacking[0]!r}.")
-        before = {name: past[name] for name in future}
-        only = {name: past[name] for name in past if name not in future}
+        missing = sorted(set(future) - set(past))
+        if missing:
+            raise ValueError(f"series {number}: past_covariates lack the past of {missing[0]!r}.")
+        past_of_future = {name: past[name] for name in future}
+        past_only = {name: past[name] for name in past if name not in future}
         steps = target.shape[-1]
         tasks.append(
             Task(
                 target,
-                _columns(number, only, steps, target.dtype),
+                _stack_columns(number, past_only, steps, target.dtype),
                 (
-                    _columns(number, before, steps, target.dtype),
-                    _columns(number, future, prediction_length, target.dtype),
+                    _stack_columns(number, past_of_future, steps, target.dtype),
+                    _stack_columns(number, future, prediction_length, target.dtype),
                 ),
             )
         )
@@ -61,7 +61,7 @@ def read_tasks(series, prediction_length, past_covariates=None, future_covariate
 
 
 def joined(tasks, most):
-    """Tasks made one, as many in a row as have about `most` rows together."""
+    """Join consecutive tasks into larger ones of about `most` rows each."""
     groups, rows = [[]], 0
     for task in tasks:
         if rows >= most:
@@ -72,15 +72,15 @@ def joined(tasks, most):
 
 
 def alike(tasks, lengths, most):
-    """What tasks have in common, and their numbers, at most about `most` rows at a time.
+    """Group the tasks of equal sizes into batches of at most about `most` rows.
 
     Args:
-        tasks: list of `Task`.
-        lengths: list of int, to which their histories are padded.
-        most: int.
+        tasks: List of `Task`.
+        lengths: List of int, the lengths that their histories are padded to.
+        most: int, maximum number of rows per batch.
 
     Yields:
-        `(length, variates, past, future)`, and a list of numbers of tasks.
+        The common sizes `(length, variates, past, future)`, and a list of numbers of tasks.
     """
     numbers = {}
     for number, (task, length) in enumerate(zip(tasks, lengths, strict=True)):
@@ -92,7 +92,7 @@ def alike(tasks, lengths, most):
 
 
 def stacked(tasks, length, max_context):
-    """The inputs by name of a model that was built for tasks of these sizes."""
+    """Stack tasks of equal sizes into the inputs of a model, a dict by name."""
 
     def stack(rows):
         return np.swapaxes(np.stack(list(rows)), 1, 2)
@@ -109,7 +109,7 @@ def stacked(tasks, length, max_context):
 
 
 def _join(tasks):
-    """One task of the rows of all, which end at the same step."""
+    """Join tasks into one with the rows of all, aligned at their last step."""
     steps = max(task.target.shape[-1] for task in tasks)
 
     def rows(part):
@@ -123,8 +123,8 @@ def _join(tasks):
     )
 
 
-def _listed(name, covariates, count):
-    """A dict a series, empty where there are no covariates."""
+def _list_covariates(name, covariates, count):
+    """Return one dict of covariates per series, empty if there are none."""
     if covariates is None:
         return [{}] * count
     covariates = list(covariates)
@@ -133,8 +133,8 @@ def _listed(name, covariates, count):
     return covariates
 
 
-def _columns(number, columns, steps, dtype):
-    """Covariates by name as `(columns, steps)`."""
+def _stack_columns(number, columns, steps, dtype):
+    """Check a dict of covariates and return it as an array `(columns, steps)`."""
     rows = []
     for name, values in columns.items():
         try:

@@ -1,4 +1,4 @@
-"""Where published weights are: a folder, or a name on the Hugging Face hub."""
+"""Locating published weights: in a folder, or by a name on the Hugging Face hub."""
 
 import os
 import re
@@ -12,24 +12,26 @@ from kerastrans.utils.files import first_line
 from kerastrans.utils.validation import import_extra
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
-TEXTS = [CONFIG, "README.md"]  # read before the weights are
+TEXTS = [CONFIG, "README.md"]  # downloaded and checked before the weights
 
 
 def locate(source, revision=None):
-    """The folder of published weights, and their card; a name is downloaded once, and kept.
+    """Return the folder of published weights, and their card.
+
+    The weights of a name are downloaded once and cached.
 
     Args:
         source: Folder, or a name such as "amazon/chronos-bolt-small".
-        revision: str, commit, branch or tag of a name; its newest commit by default.
+        revision: str, commit, branch or tag of a name; the newest commit by default.
 
     Returns:
-        A Path and a dict, see `licences.card_of`, with "name", "sha256"
-        of the weights and, of a name, "revision", the commit.
+        The folder, a Path, and the card, a dict: see `licences.card_of`, with "name", "sha256" of
+        the weights and, for a name, the commit as "revision".
 
     Raises:
-        FileNotFoundError: There is no such folder, and no such name on the hub or in its cache.
-        ImportError: A name, and no `huggingface_hub`.
-        ValueError: A licence that forbids; a revision of a folder.
+        FileNotFoundError: If there is no such folder, and no such name on the hub or in its cache.
+        ImportError: If `source` is a name and `huggingface_hub` is not installed.
+        ValueError: If the licence forbids the use, or a revision is given for a folder.
     """
     folder, name = Path(source), str(source)
     if folder.is_dir():
@@ -43,7 +45,9 @@ def locate(source, revision=None):
         folder = download(name, revision, TEXTS)
         card["revision"] = folder.name
     else:
-        raise FileNotFoundError(f"{source} is no folder and no name on the hub: {suggestion(name)}")
+        raise FileNotFoundError(
+            f"{source} is neither a folder nor a name on the hub: {suggestion(name)}"
+        )
     licence = read_licence(folder, name)
     if card["licence"] == UNKNOWN and licence:
         card["licence"] = licence
@@ -55,19 +59,23 @@ def locate(source, revision=None):
 
 
 def download(name, revision, patterns):
-    """The folder in the hub's cache, named after the commit, with the files of these patterns.
+    """Download the files that match the patterns, and return their folder in the hub's cache.
+
+    The folder is named after the commit.
 
     Raises:
-        FileNotFoundError: No such name or revision, or no network and no copy of it.
-        ImportError: No `huggingface_hub`.
+        FileNotFoundError: If the name or revision does not exist, or there is neither a network
+            connection nor a cached copy.
+        ImportError: If `huggingface_hub` is not installed.
     """
     hub = import_extra("huggingface_hub", f"to download {name}", "hub")
     # The hub reads this variable once, when it is imported.
     options = {"endpoint": os.environ.get("HF_ENDPOINT"), "allow_patterns": patterns}
     try:
         return Path(hub.snapshot_download(name, revision=revision, **options))
-    except Exception as error:  # of the network, the hub and the file system: they have no base
+    # Errors of the network, the hub and the file system have no common base class.
+    except Exception as error:
         raise FileNotFoundError(
-            f"{name} is no folder, and it cannot be read from the hub or its cache: "
+            f"{name} is not a folder, and it cannot be read from the hub or its cache: "
             f"{first_line(error)}."
         ) from error

@@ -1,4 +1,4 @@
-"""A network's layers by the keys of its checkpoint."""
+"""Layers of a network, indexed by the keys of its checkpoint."""
 
 from keras import layers
 
@@ -13,14 +13,13 @@ INITIALIZERS = {
 
 
 class KeyedLayers:
-    """Makes layers, each under the key that it has in a checkpoint, and keeps them by it.
+    """Creates layers and indexes them by their keys in a checkpoint.
 
-    A network that is made of these layers knows where its weights come from: `layout` tells it,
-    once all have been called.
+    Once all layers of a network have been called, `layout` returns the key of each weight.
 
     Args:
-        kinds: dict from a class of layers that only one architecture has to a function of a key and
-            a layer, which returns its part of the layout.
+        kinds: Dict from layer classes of a specific architecture to a function of a key and a
+            layer, which returns its part of the layout.
 
     Example:
         >>> import keras
@@ -35,16 +34,17 @@ class KeyedLayers:
         self._kinds = kinds or {}
 
     def __call__(self, key, kind, *args, **kwargs):
-        """The layer of a key: `kind(*args, **kwargs)` when it is first asked for."""
+        """Return the layer of a key; the first call creates it as `kind(*args, **kwargs)`."""
         if key not in self._layers:
-            # To draw weights that the checkpoint's replace took JAX 6 s of 10.
+            # Zeros, because the checkpoint replaces the weights: drawing them took 6 s of 10 on
+            # JAX.
             zeros = {name: "zeros" for part, name in INITIALIZERS.items() if issubclass(kind, part)}
-            # Torch takes no dots in the names of its parameters.
+            # PyTorch does not allow dots in the names of its parameters.
             self._layers[key] = kind(*args, **{**zeros, **kwargs}, name=key.replace(".", "_"))
         return self._layers[key]
 
     def layout(self):
-        """Where the weights come from, as `checkpoint.assign` takes it."""
+        """Return the layout of the layers, see `checkpoint.assign`."""
         layout = {}
         for key, layer in self._layers.items():
             layout.update(self._kinds.get(type(layer), _layout)(key, layer))

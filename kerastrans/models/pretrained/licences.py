@@ -1,4 +1,4 @@
-"""What is known of published weights: their licence, their source, what they were trained on."""
+"""Cards of published weights: licence, source and training data."""
 
 import difflib
 import functools
@@ -15,22 +15,23 @@ from kerastrans.utils.files import first_line
 UNKNOWN = "not published"
 EXAMPLE = "amazon/chronos-bolt-small"
 FORBIDDING = re.compile(r"non-?commercial|(^|-)nc(-|$)|research-only", re.IGNORECASE)
-MAX_README = 2**20  # characters
+MAX_README_LENGTH = 2**20  # in characters
 
 
 def known_names():
-    """Names on the hub of which a card is known."""
+    """Return the names on the hub that have a known card."""
     return sorted(name for family in _cards()["known"] for name in family["sizes"])
 
 
 def card_of(name):
-    """The card of a name on the hub: a dict of "licence", "source", "trained_on" and "size".
+    """Return the card of a name on the hub: a dict of "licence", "source", "trained_on", "size".
 
-    What is not known is "not published". Where it is known, "seen" lists the names of
-    `kerastrans.datasets` that the weights were trained on, and "seen_source" is who says so.
+    Unknown entries are "not published". If it is known, "seen" lists the names of
+    `kerastrans.datasets` that the weights were trained on, and "seen_source" is the source of that
+    information.
 
     Raises:
-        ValueError: Weights whose licence forbids their use here.
+        ValueError: If the licence of the weights forbids their use here.
 
     Example:
         >>> card_of("amazon/chronos-bolt-small")["licence"]
@@ -57,7 +58,7 @@ def read_licence(folder, name):
     if not path.is_file():
         return None
     with path.open(encoding="utf-8", errors="replace") as file:
-        head = re.match(r"---\s*\n(.*?)\n---", file.read(MAX_README), re.DOTALL)
+        head = re.match(r"---\s*\n(.*?)\n---", file.read(MAX_README_LENGTH), re.DOTALL)
     try:
         stated = yaml.safe_load(head[1]) if head else {}
         if not isinstance(stated, dict):
@@ -81,14 +82,14 @@ def read_licence(folder, name):
 
 
 def suggestion(source):
-    """What to say of a source that is nowhere: the nearest known name, or what a name is like."""
+    """Return the hint of an error about an unknown source: the nearest name, or an example."""
     short = {name.rpartition("/")[2]: name for name in reversed(known_names())}
     near = difflib.get_close_matches(str(source).rpartition("/")[2].lower(), short, n=1)
     return f"did you mean {short[near[0]]!r}?" if near else f"give one such as {EXAMPLE!r}."
 
 
 def summary(card):
-    """A card in one line."""
+    """Return a card as one line of text."""
     revision = f" at {card['revision'][:8]}" if "revision" in card else ""
     return (
         f"{card['name']}{revision}: licence {card['licence']}; {card['parameters']:,} parameters, "

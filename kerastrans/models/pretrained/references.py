@@ -1,7 +1,8 @@
-"""How the authors' packages are called, each with the weights of a folder.
+"""Forecasts of the authors' packages, for comparison with the ports.
 
-A function takes the folder, a list of arrays `(variates, time)` and the horizon, and returns a list
-of arrays `(variates, prediction_length, 9)`, the deciles. None of the packages is a dependency.
+Each function takes the folder of a checkpoint, a list of arrays `(variates, time)` and the horizon,
+and returns a list of arrays `(variates, prediction_length, 9)`, the deciles. None of the packages
+is a dependency.
 """
 
 import functools
@@ -15,12 +16,12 @@ from kerastrans.models.pretrained.arrays import DECILES
 
 @dataclass(frozen=True)
 class Reference:
-    """The package that published weights came with.
+    """The authors' package of published weights.
 
     Attributes:
-        module: what it is imported as.
-        package: what it is installed as.
-        forecast: see the module.
+        module: Name that the package is imported as.
+        package: Name that the package is installed as.
+        forecast: Function that forecasts with the package, see the docstring of this module.
     """
 
     module: str
@@ -28,7 +29,7 @@ class Reference:
     forecast: callable
 
     def check(self):
-        """Raise ImportError where the package cannot be imported."""
+        """Raise ImportError if the package cannot be imported."""
         try:
             importlib.import_module(self.module)
         except ImportError as error:
@@ -39,10 +40,10 @@ class Reference:
 
 
 def reference_of(name):
-    """The `Reference` of a port by the name of its file.
+    """Return the `Reference` of a port by its name.
 
     Raises:
-        ValueError: None is known.
+        ValueError: If the port has no known reference.
     """
     if name not in REFERENCES:
         raise ValueError(
@@ -52,7 +53,7 @@ def reference_of(name):
 
 
 def _by_rows(forecast):
-    """A function of `(folder, series, steps)` from one of rows `(time,)`, each on its own."""
+    """Convert a function of rows `(time,)` into one of series `(variates, time)`."""
 
     @functools.wraps(forecast)
     def by_task(folder, series, steps):
@@ -63,15 +64,16 @@ def _by_rows(forecast):
 
 
 def _chronos(folder, series, steps):
-    """Chronos-2 takes the variates of a series together, Chronos-Bolt rows."""
+    """Forecast with Chronos-2, for series of several variates, or Chronos-Bolt, for rows."""
     import torch
     from chronos import BaseChronosPipeline
 
     pipeline = BaseChronosPipeline.from_pretrained(folder, device_map="cpu", torch_dtype="float32")
     inputs = [torch.tensor(values) for values in series]
     levels = list(DECILES)
-    found, _ = pipeline.predict_quantiles(inputs, prediction_length=steps, quantile_levels=levels)
-    return [np.asarray(x) for x in found]
+    options = {"prediction_length": steps, "quantile_levels": levels}
+    quantiles, _ = pipeline.predict_quantiles(inputs, **options)
+    return [np.asarray(x) for x in quantiles]
 
 
 def _timesfm(folder, rows, steps):
@@ -100,7 +102,7 @@ def _granite(kind, folder, rows, steps, **options):
     with torch.no_grad():
         for row in rows:
             outputs = model(torch.tensor(row)[None, :, None], prediction_length=steps, **options)
-            quantiles = np.asarray(outputs.quantile_outputs)[0]  # its channel may be an axis
+            quantiles = np.asarray(outputs.quantile_outputs)[0]  # possibly with a channel axis
             yield quantiles.reshape(quantiles.shape[:2]).T
 
 

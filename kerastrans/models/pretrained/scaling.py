@@ -1,4 +1,4 @@
-"""The way into a pretrained network and out of it: scales, patches, quantiles of paths."""
+"""Inputs and outputs of pretrained networks: scales, patches and quantiles of samples."""
 
 import numpy as np
 from keras import ops
@@ -8,29 +8,32 @@ from kerastrans.models.pretrained.arrays import few_sizes
 
 
 def arcsinh(x):
-    """As `ops.arcsinh`, to an absolute 1e-7, of operators that ONNX and LiteRT have too."""
+    """Compute `ops.arcsinh` to an absolute 1e-7 with operators that ONNX and LiteRT support."""
     size = ops.abs(x)
-    most = ops.maximum(size, 1)  # divided by it, a square cannot overflow
-    root = most * ops.sqrt(ops.square(1 / most) + ops.square(size / most))
+    largest = ops.maximum(size, 1)  # divided by it, no square can overflow
+    root = largest * ops.sqrt(ops.square(1 / largest) + ops.square(size / largest))
     return ops.sign(x) * ops.log(size + root)
 
 
 def sinh(x):
-    """As `ops.sinh`, to an absolute 1e-7 near 0, of operators that ONNX and LiteRT have too."""
+    """Compute `ops.sinh`, to an absolute 1e-7 near 0, with operators of ONNX and LiteRT."""
     return (ops.exp(x) - ops.exp(-x)) / 2
 
 
 def rescaled(scaled, location, scale):
-    """Values `(*rows, ...)` in the units of their series; location and scale `(*rows, 1)`."""
+    """Return values `(*rows, ...)` in the units of their series.
+
+    Location and scale are `(*rows, 1)`.
+    """
     for _ in range(len(scaled.shape) - len(location.shape)):
         location, scale = ops.expand_dims(location, -1), ops.expand_dims(scale, -1)
-    # The location comes first: Keras 3.15 on TensorFlow takes a second summand (n, 1, 1) for a
-    # bias of the last axis where that has n values too.
+    # The location is the first summand: Keras 3.15 on TensorFlow takes a second summand (n, 1, 1)
+    # for a bias of the last axis if that axis has n values too.
     return location + scaled * scale
 
 
 def padded_to_patches(values, patch_length):
-    """Steps `(..., time)` as `(..., patches, patch_length)`, filled up with zeros on the left."""
+    """Reshape `(..., time)` to `(..., patches, patch_length)`, padded with zeros on the left."""
     missing = -values.shape[-1] % patch_length
     if missing:
         values = ops.pad(values, [(0, 0)] * (len(values.shape) - 1) + [(missing, 0)])
@@ -39,13 +42,13 @@ def padded_to_patches(values, patch_length):
 
 
 def few_patches(length, patch_length, max_context):
-    """The steps to fill a history up to: whole patches, and few sizes, see `base.few_sizes`."""
-    most = -(-max_context // patch_length)
-    return min(few_sizes(-(-length // patch_length)), most) * patch_length
+    """Return the padded length of a history, a multiple of the patch, see `arrays.few_sizes`."""
+    max_patches = -(-max_context // patch_length)
+    return min(few_sizes(-(-length // patch_length)), max_patches) * patch_length
 
 
 def empirical_quantiles(samples, levels):
-    """Quantiles of samples on the last axis, `(..., len(levels))`, interpolated linearly."""
+    """Return quantiles `(..., len(levels))` of samples on the last axis, interpolated linearly."""
     places = np.asarray(levels) * (samples.shape[-1] - 1)
     shares = (places % 1).astype(standardize_dtype(samples.dtype))
     low = np.floor(places).astype("int32")
@@ -56,14 +59,15 @@ def empirical_quantiles(samples, levels):
 
 
 def weighted_quantiles(samples, weights, levels):
-    """Quantiles of weighted samples on the last axis, `(..., len(levels))`.
+    """Return quantiles `(..., len(levels))` of weighted samples on the last axis.
 
-    Linear between the cumulated weights of the samples in order, constant before the first.
+    They are interpolated linearly between the cumulated weights of the sorted samples, and constant
+    below the first.
 
     Args:
         samples: `(..., num_samples)`.
-        weights: NumPy `(num_samples,)`, above 0, whose sum is 1.
-        levels: probabilities.
+        weights: NumPy array `(num_samples,)` of positive weights whose sum is 1.
+        levels: Probabilities.
     """
     order = ops.argsort(samples, axis=-1)
     ordered = ops.take_along_axis(samples, order, axis=-1)
@@ -73,7 +77,8 @@ def weighted_quantiles(samples, weights, levels):
     quantiles = []
     for level in levels:
         below = reached <= level
-        # Both rise along the axis, so that the neighbours of a level are a maximum and a minimum.
+        # Samples and cumulated weights increase along the axis, so the neighbours of a level are a
+        # maximum and a minimum.
         low = ops.max(ops.where(below, ordered, first), axis=-1)
         high = ops.min(ops.where(below, last, ordered), axis=-1)
         start = ops.max(ops.where(below, reached, 0.0), axis=-1)

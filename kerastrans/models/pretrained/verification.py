@@ -1,4 +1,4 @@
-"""Whether a port forecasts a user's own series as the authors' package does."""
+"""Comparison of the forecasts of a port with those of the authors' package."""
 
 from dataclasses import dataclass
 from importlib import metadata
@@ -15,14 +15,14 @@ TOLERANCE = 1e-4  # two float32 runs of the authors' packages differ by up to 5e
 
 @dataclass(frozen=True)
 class Verification:
-    """What a comparison found.
+    """Result of a comparison.
 
     Attributes:
-        port: str, the file of the model here.
-        package: str, the reference and its version.
-        differences: list of float, one a series: the largest difference of a quantile, relative to
+        port: Name of the port in this package.
+        package: Name and version of the reference package.
+        differences: List of one float per series: the largest difference of a quantile, relative to
             the largest absolute value that the reference forecasts for that row.
-        tolerance: float.
+        tolerance: float, largest difference that counts as equal.
     """
 
     port: str
@@ -37,7 +37,7 @@ class Verification:
 
     @property
     def is_equal(self):
-        """Whether all differences are within the tolerance."""
+        """True if all differences are within the tolerance."""
         return self.largest <= self.tolerance
 
 
@@ -47,18 +47,19 @@ def verify(folder, series, prediction_length, tolerance=TOLERANCE):
     Both read the same folder and the same series in this process, in float32.
 
     Args:
-        folder: path of a checkpoint, see `kerastrans.models.pretrained.load`.
-        series: list of arrays `(time,)` or `(variates, time)`, NaN where missing.
-        prediction_length: int.
-        tolerance: float above 0.
+        folder: Path of a checkpoint, see `kerastrans.models.pretrained.load`.
+        series: List of arrays `(time,)` or `(variates, time)`, NaN where missing.
+        prediction_length: int, number of steps to forecast.
+        tolerance: float above 0, largest difference that counts as equal.
 
     Returns:
         `Verification`.
 
     Raises:
-        ImportError: The reference package is not installed; it is named.
-        ValueError: No reference is known, or it returns forecasts of another shape or no numbers.
-        ValueError: As `load` and `PretrainedModel.forecast`.
+        ImportError: If the reference package is not installed.
+        ValueError: If the port has no known reference, or the reference returns forecasts of a
+            different shape or values that are not finite.
+        ValueError: As in `load` and `PretrainedModel.forecast`.
     """
     check_positive(tolerance=tolerance)
     check_positive_integers(prediction_length=prediction_length)
@@ -67,23 +68,23 @@ def verify(folder, series, prediction_length, tolerance=TOLERANCE):
     port = port_of(model)
     reference = reference_of(port)
     reference.check()
-    found = [x["quantiles"] for x in model.forecast(tasks, prediction_length, DECILES)]
+    forecasts = [x["quantiles"] for x in model.forecast(tasks, prediction_length, DECILES)]
     expected = reference.forecast(folder, tasks, prediction_length)
-    pairs = enumerate(zip(found, expected, strict=True))
+    pairs = enumerate(zip(forecasts, expected, strict=True))
     differences = [_difference(reference.package, number, *pair) for number, pair in pairs]
     return Verification(port, _with_version(reference.package), differences, tolerance)
 
 
-def _difference(package, number, found, expected):
-    """The largest difference of a series, relative to the largest value of its row."""
+def _difference(package, number, forecast, expected):
+    """Return the largest difference of a series, relative to the largest value of its row."""
     expected = np.asarray(expected, "float64")
-    if found.shape != expected.shape or not np.isfinite(expected).all():
-        what = "values that are not finite" if found.shape == expected.shape else expected.shape
+    if forecast.shape != expected.shape or not np.isfinite(expected).all():
+        what = "values that are not finite" if forecast.shape == expected.shape else expected.shape
         raise ValueError(
-            f"{package} returns {what} for series {number}, ours has the shape {found.shape}."
+            f"{package} returns {what} for series {number}, ours has the shape {forecast.shape}."
         )
     largest = np.maximum(np.abs(expected).max(axis=(1, 2), keepdims=True), np.finfo("float32").tiny)
-    return float((np.abs(found - expected) / largest).max())
+    return float((np.abs(forecast - expected) / largest).max())
 
 
 def _with_version(package):

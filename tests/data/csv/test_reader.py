@@ -148,10 +148,10 @@ def test_changing_utc_offsets_are_converted_to_utc():
         (
             table(1, 2, 3, dates=(2020, 2021, 2022)),
             {},
-            "column 'date' holds numbers, such as 2020: ",
+            "column 'date' must be dates, got numbers, such as 2020: ",
         ),
         (table(1, 2, 3, dates=(1577836800, 1577840400, 1577844000)), {}, "or 's' for seconds"),
-        (table("1,5", 2, 3), {}, "line 2: 3 fields, where the header has 2. A decimal comma"),
+        (table("1,5", 2, 3), {}, "line 2: 3 fields, but the header has 2. A decimal comma"),
         (
             table("1,5", 2, 3, header="date;load", sep=";"),
             {},
@@ -195,7 +195,7 @@ def test_changing_utc_offsets_are_converted_to_utc():
         (
             table(1, 2, 3, dates=("2020-01-01", "2020-01-04", "2020-01-09")),
             {},
-            "cannot tell the frequency of 3",
+            "cannot infer the frequency of 3",
         ),
         (
             table(1, 2, 3, dates=("2020-01-01", "2020-01-02", "2020-01-03 05:00")),
@@ -268,10 +268,10 @@ def test_missing_and_binary_files_are_refused(tmp_path):
         read_csv(tmp_path / "absent.csv")
     path = tmp_path / "x.csv"
     path.write_bytes(b"date,load\n2020-01-01,\xff\xfe\n")
-    with pytest.raises(ValueError, match=r"x\.csv is no table: it is not text in UTF-8"):
+    with pytest.raises(ValueError, match=r"x\.csv is not a table: it is not text in UTF-8"):
         read_csv(path)
     path.write_bytes(b"")
-    with pytest.raises(ValueError, match="is no table: No columns"):
+    with pytest.raises(ValueError, match="is not a table: No columns"):
         read_csv(path)
 
 

@@ -65,7 +65,7 @@ def test_calendar_features_match_the_frequency():
 
 def test_ambiguous_frequency_must_be_given():
     times = pd.DatetimeIndex(["2020-01-01", "2020-01-04", "2020-01-09", "2020-01-11"])
-    with pytest.raises(ValueError, match="cannot tell the frequency of 4 time stamps"):
+    with pytest.raises(ValueError, match="cannot infer the frequency of 4 time stamps"):
         Clock.of(times)
     assert Clock.of(times, "D").freq == "D"
 
@@ -99,7 +99,7 @@ def test_times_inverts_numbers_over_the_whole_range(freq, begin, data):
     assert on_grid.all()
     np.testing.assert_array_equal(again, np.append(numbers, [low, high]))
     for beyond in (low - 1, high + 1):
-        with pytest.raises(ValueError, match="have no time stamp: the years 1678 to 2261 are"):
+        with pytest.raises(ValueError, match="the years 1678 to 2261 are supported"):
             clock.times([beyond])
 
 

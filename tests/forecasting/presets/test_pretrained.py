@@ -89,7 +89,7 @@ def test_each_frame_has_a_frequency_of_its_own(folder):
 
 def test_a_frequency_that_the_time_stamps_do_not_tell_is_given(folder, tmp_path):
     frame = long_frame("MS", lengths=(2, 1))
-    with pytest.raises(ValueError, match="cannot tell the frequency"):
+    with pytest.raises(ValueError, match="cannot infer the frequency"):
         kerastrans.from_pretrained(folder, STEPS).predict(frame)
     forecaster = kerastrans.from_pretrained(folder, STEPS, freq="MS")
     forecaster.save(tmp_path / "saved")

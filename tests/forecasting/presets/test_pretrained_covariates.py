@@ -192,7 +192,7 @@ def test_columns_that_a_frame_lacks_or_has_as_text_are_named(forecaster):
     frame, ahead = frames()
     with pytest.raises(ValueError, match="wind"):
         forecaster.predict(frame.drop(columns="wind"), future=ahead)
-    with pytest.raises(ValueError, match=r"covariate 'wind' is read as numbers, got .*'strong'"):
+    with pytest.raises(ValueError, match=r"covariate 'wind' must be numeric, got .*'strong'"):
         forecaster.predict(frame.assign(wind="strong"), future=ahead)
     with pytest.raises(ValueError, match="no future covariates for 2024-01-02"):
         forecaster.predict(frame[frame["unique_id"] == "a"])

@@ -114,7 +114,9 @@ def test_any_number_of_layers_trains_and_forecasts(num_layers, head):
 
 
 def test_covariates_that_end_before_the_loop_are_refused():
-    with pytest.raises(ValueError, match="6 steps after a history of 20 want as many covariates"):
+    with pytest.raises(
+        ValueError, match="6 steps after a history of 20 require covariates of 26 steps"
+    ):
         generate_samples(build(), example(), 6, 2)
 
 
@@ -126,9 +128,9 @@ def test_context_of_one_step_without_covariates():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"head": "quantiles"}, "draws from a distribution, got QuantileHead"),
+        ({"head": "quantiles"}, "requires a distribution, got QuantileHead"),
         ({"covariates": {"past": (0,)}}, "takes future and static covariates, not past ones"),
-        ({"head": "point"}, "takes covariates with a distribution"),
+        ({"head": "point"}, "takes covariates only with a distribution"),
         ({"dropout": 1.0}, "dropout must be"),
     ],
 )

@@ -37,7 +37,7 @@ HEADS = r"num_heads must divide d_model=10, got 4"
         ("cyclenet", {"cycle_length": 0}, "cycle_length must be an integer of at least 1, got 0"),
         ("nbeats", {"stacks": ("trends",)}, "stacks must be one of 'generic', 'trend', 'season"),
         ("nbeats", {"stacks": ()}, "stacks must name at least one stack, got none"),
-        ("nhits", {"pool_sizes": (2,)}, "must have one value a stack, got 1 and 3"),
+        ("nhits", {"pool_sizes": (2,)}, "must have one value per stack, got 1 and 3"),
         ("nhits", {"pool_sizes": (64, 2, 1)}, "pool_sizes must be at most context_length=32"),
         ("timemixer", {"num_scales": 7}, "need a context of at least 64 steps, got 32"),
         ("timesnet", {"num_periods": 30}, "num_periods must be at most 20"),
@@ -78,7 +78,7 @@ def test_a_model_that_does_not_fit_into_memory_is_refused_in_one_line():
     def build_large_model(context_length, prediction_length, num_channels):
         raise MemoryError("Unable to allocate 51 GB")
 
-    message = "no memory for a model of context_length=8, prediction_length=4, num_channels=2"
+    message = "memory for a model of context_length=8, prediction_length=4, num_channels=2"
     with pytest.raises(ValueError, match=message):
         build_large_model(8, 4, 2)
 

@@ -91,5 +91,6 @@ def test_covariates_and_their_inputs_must_agree():
     own = make(future_covariates=(12, 3))
     zoo.check_contract(own, 8, 4, 2)  # what it will be given is not known yet
     zoo.check_contract(own, 8, 4, 2, covariates=("future",))
-    with pytest.raises(ValueError, match="an input 'future_covariates', and no future covariates"):
+    message = "an input 'future_covariates', but there are no future covariates"
+    with pytest.raises(ValueError, match=message):
         zoo.check_contract(own, 8, 4, 2, covariates=())

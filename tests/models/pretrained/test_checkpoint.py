@@ -97,7 +97,7 @@ def test_a_missing_key_is_named(tmp_path, tensors):
 
 def test_a_surplus_key_is_named(tmp_path, tensors):
     surplus = {**tensors, "extra.weight": np.zeros(3, "float32")}
-    assert_refused(write(tmp_path, CHRONOS_BOLT, surplus), "surplus", "extra.weight")
+    assert_refused(write(tmp_path, CHRONOS_BOLT, surplus), "additional key", "extra.weight")
 
 
 @pytest.mark.parametrize("key", ["shared.weight", "input_patch_embedding.hidden_layer.weight"])

@@ -79,7 +79,7 @@ def test_no_network_and_no_cache_is_one_line(server, monkeypatch):
 
 
 def test_an_unknown_name_is_one_line(server):
-    with pytest.raises(FileNotFoundError, match=r"nobody/nothing is no folder, and it cannot"):
+    with pytest.raises(FileNotFoundError, match=r"nobody/nothing is not a folder, and it cannot"):
         hub.locate("nobody/nothing")
 
 
@@ -142,7 +142,7 @@ def test_other_licences_are_told(licence, tmp_path):
     [
         ("chronos-bolt-small", r"did you mean 'amazon/chronos-bolt-small'\?"),
         ("Chronos-bold-mini", r"did you mean 'amazon/chronos-bolt-mini'\?"),
-        ("/there/is/none", "/there/is/none is no folder and no name on the hub: give one such as"),
+        ("/there/is/none", "none is neither a folder nor a name on the hub: give one such as"),
     ],
 )
 def test_a_name_without_its_owner_is_completed(source, message):

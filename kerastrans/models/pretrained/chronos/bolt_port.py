@@ -1,4 +1,4 @@
-"""Chronos-Bolt: T5 over patches, which forecasts quantiles at once (Ansari et al., 2024)."""
+"""Chronos-Bolt: T5 over patches with direct quantile forecasts (Ansari et al., 2024)."""
 
 import math
 
@@ -30,12 +30,12 @@ REG = 1  # the row of the token table that is appended to the patches
 
 
 def reads(config):
-    """Whether a configuration is one of Chronos-Bolt."""
+    """Return whether a configuration is one of Chronos-Bolt."""
     return ARCHITECTURE in (config.get("architectures") or ())
 
 
 def load(config, tensors):
-    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     network, layout = build_network(config)
     assign(tensors, layout, ignored=TIED)
     own = config["chronos_config"]
@@ -43,12 +43,12 @@ def load(config, tensors):
 
 
 def build_network(config):
-    """The network of a configuration, from patches to scaled quantiles, and where weights go.
+    """Build the network of a configuration, from patches to scaled quantiles, and its layout.
 
     Returns:
-        A functional Keras model of "patches" `(batch, patches, 2 * patch_length)`, scaled values
-        and then their mask, and "observed", a boolean `(batch, patches)`, to
-        `(batch, prediction_length, quantiles)`; and its layout, see `checkpoint.assign`.
+        A functional Keras model and its layout, see `checkpoint.assign`. The model maps "patches"
+        `(batch, patches, 2 * patch_length)`, scaled values followed by their mask, and "observed",
+        a boolean `(batch, patches)`, to `(batch, prediction_length, quantiles)`.
     """
     own, t5 = _read(config)
     layer = KeyedLayers()
@@ -72,12 +72,12 @@ def build_network(config):
 
 
 def _read(config):
-    """The part of a configuration that is about forecasting, and that of the blocks, checked."""
+    """Check a configuration and return its forecasting part and its T5 part."""
     own = read_section(config, "chronos_config")
     sizes = ("context_length", "prediction_length", "input_patch_size", "input_patch_stride")
     patch_length = read_sizes(own, *sizes)["input_patch_size"]
     refuse_others(own, use_reg_token=(False, True), input_patch_stride=(patch_length,))
-    vocab_size = 1 + bool(own.get("use_reg_token"))  # whatever `vocab_size` says
+    vocab_size = 1 + bool(own.get("use_reg_token"))  # the `vocab_size` of the config is not used
     refuse_others(config, decoder_start_token_id=tuple(range(vocab_size)))
     t5 = {"decoder_start_token_id": 0, **read_t5_stacks(config)}
     return own, {**t5, "vocab_size": vocab_size}
@@ -86,13 +86,13 @@ def _read(config):
 class ChronosBolt(PretrainedModel):
     """Chronos-Bolt with its published weights, see `PretrainedModel`.
 
-    A window is normalised by its own observed values and cut into patches; the encoder reads them,
-    and one token of the decoder becomes all quantiles of the native horizon. Beyond it each
-    quantile is appended to the history as a path of its own, and the quantiles of what all paths
-    forecast are the forecast.
+    A window is normalised by its observed values and cut into patches. The encoder reads the
+    patches, and one token of the decoder is mapped to all quantiles of the native horizon. For a
+    longer horizon each quantile is appended to the history as a separate path, and the forecast is
+    the quantiles of the forecasts of all paths.
 
-    Source: Ansari et al. (2024), "Chronos: Learning the language of time series", TMLR, whose
-    authors published Chronos-Bolt in November 2024 without a paper of its own.
+    Source: Ansari et al. (2024), "Chronos: Learning the language of time series", TMLR. The authors
+    published Chronos-Bolt in November 2024 without a separate paper.
     """
 
     def __init__(self, network, levels, max_context, patch_length):
@@ -116,29 +116,29 @@ class ChronosBolt(PretrainedModel):
         return ops.concatenate(blocks, axis=1)[:, :prediction_length]
 
     def native(self, history, visible=None):
-        """The forecast of the native horizon, `(batch, horizon, len(levels))`.
+        """Forecast the native horizon, `(batch, horizon, len(levels))`.
 
         Args:
             history: `(batch, context_length)`, NaN where missing.
-            visible: boolean, of the same shape, what is shown to the network, see
+            visible: Boolean tensor of the same shape, true for values that the network can see, see
                 `kerastrans.layers.ObservedNormalization`.
         """
         history = history[:, -self.max_context :]
         visible = None if visible is None else visible[:, -self.max_context :]
-        scaled, seen, location, scale = ObservedNormalization()(history, visible)
+        scaled, mask, location, scale = ObservedNormalization()(history, visible)
         values = padded_to_patches(scaled, self.patch_length)
-        seen = padded_to_patches(seen, self.patch_length)
-        patches = ops.concatenate([values, seen], axis=-1)
-        return rescaled(self.network([patches, ops.any(seen > 0, axis=-1)]), location, scale)
+        mask = padded_to_patches(mask, self.patch_length)
+        patches = ops.concatenate([values, mask], axis=-1)
+        return rescaled(self.network([patches, ops.any(mask > 0, axis=-1)]), location, scale)
 
     def padded_length(self, length):
         return few_patches(length, self.patch_length, self.max_context)
 
     def off_grid(self, quantiles, levels):
-        """Interpolated as if the levels were evenly spaced with a step from 0 to the first.
+        """Interpolate the quantiles as if their levels were evenly spaced from 0 to 1.
 
-        The outermost quantiles are kept beyond the outermost levels, and all are sorted first.
+        The outermost quantiles are repeated for the levels 0 and 1, and all are sorted first.
         """
         ends = [quantiles[..., :1], quantiles, quantiles[..., -1:]]
-        found = np.quantile(np.concatenate(ends, axis=-1), levels, axis=-1)
-        return np.moveaxis(found, 0, -1)
+        interpolated = np.quantile(np.concatenate(ends, axis=-1), levels, axis=-1)
+        return np.moveaxis(interpolated, 0, -1)

@@ -1,4 +1,4 @@
-"""The blocks of T5, of which the Chronos models are made, from their published configuration."""
+"""The blocks of T5 that the Chronos models use, built from a published configuration."""
 
 from keras import layers
 
@@ -12,14 +12,14 @@ DEFAULTS = {"dropout_rate": 0.1, "layer_norm_epsilon": 1e-6}
 
 
 def read_t5(config, *sizes):
-    """What the blocks read of a configuration, checked and with its defaults.
+    """Check the T5 part of a configuration and return it with its defaults.
 
     Args:
-        config: dict of `config.json`.
-        *sizes: names of more sizes than all models have.
+        config: Dict of `config.json`.
+        *sizes: Names of additional sizes that the model requires.
 
     Raises:
-        ValueError: A size is missing or impossible, or a switch is not built.
+        ValueError: If a size is missing or impossible, or a switch is not built.
     """
     refuse_others(config, is_gated_act=(False,), feed_forward_proj=ACTIVATIONS)
     activation = config.get("feed_forward_proj", "relu")
@@ -31,24 +31,25 @@ def read_t5(config, *sizes):
 
 
 def read_t5_stacks(config):
-    """As `read_t5`, for an encoder and a decoder with relative positions."""
+    """Call `read_t5` for a model with an encoder, a decoder and relative positions."""
     config = {"num_decoder_layers": config.get("num_layers"), **config}
     relative = ("relative_attention_num_buckets", "relative_attention_max_distance")
     return read_t5(config, "num_decoder_layers", *relative)
 
 
 def t5_stack(layer, key, x, config, num_layers, *, mask=None, memory=None, memory_mask=None):
-    """T5's encoder or, with a memory, its decoder.
+    """Apply the encoder of T5 or, with a memory, its decoder.
 
     Args:
         layer: `KeyedLayers`.
-        key: str, the stack's place in the checkpoint.
+        key: Key of the stack in the checkpoint.
         x: `(batch, time, d_model)`.
-        config: dict, see `read_t5`.
-        num_layers: int, blocks.
-        mask: boolean `(batch, time)`, True = may be attended to.
-        memory: None for an encoder; of a decoder, the encoder's `(batch, key, d_model)`.
-        memory_mask: boolean `(batch, key)`.
+        config: Dict, see `read_t5`.
+        num_layers: int, number of blocks.
+        mask: Boolean `(batch, time)`, True = may be attended to.
+        memory: None for an encoder; for a decoder the output of the encoder `(batch, key,
+            d_model)`.
+        memory_mask: Boolean `(batch, key)`, True = may be attended to.
 
     Returns:
         `(batch, time, d_model)`, normalised.
@@ -82,7 +83,7 @@ def t5_stack(layer, key, x, config, num_layers, *, mask=None, memory=None, memor
 
 
 def feed_forward(layer, key, name, x, config):
-    """A position-wise feed-forward network without biases, normalised first, added to its input."""
+    """Apply a position-wise feed-forward network with pre-normalisation, residual and no bias."""
     y = normalised(layer, f"{key}.layer_norm", x, config)
     wide = {"activation": config["dense_act_fn"], "use_bias": False}
     y = layer(f"{key}.{name}.wi", layers.Dense, config["d_ff"], **wide)(y)
@@ -92,21 +93,21 @@ def feed_forward(layer, key, name, x, config):
 
 
 def normalised(layer, key, x, config):
-    """T5's normalisation: by the root mean square of the features alone."""
+    """Apply the normalisation of T5, which divides by the root mean square of the features."""
     epsilon = config["layer_norm_epsilon"]
     return layer(key, layers.RMSNormalization, epsilon=epsilon)(x)
 
 
 def residual_block(layer, key, x, units, config, **options):
-    """A network of one hidden layer with a linear way past it, `(..., units)`.
+    """Apply a network with one hidden layer and a linear residual connection: `(..., units)`.
 
     Args:
         layer: `KeyedLayers`.
-        key: str, the block's place in the checkpoint.
+        key: Key of the block in the checkpoint.
         x: `(..., features)`.
         units: int, width of the result.
-        config: dict, see `read_t5`.
-        **options: more arguments of the `keras.layers.Dense`.
+        config: Dict, see `read_t5`.
+        **options: Additional arguments of the `keras.layers.Dense` layers.
 
     Source: Das et al. (2023), TiDE, figure 1, without its normalisation.
     """

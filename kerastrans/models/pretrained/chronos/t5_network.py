@@ -1,4 +1,4 @@
-"""The network of Chronos-T5, from tokens to the logits of the next one."""
+"""The network of Chronos-T5, from tokens to the logits of the next token."""
 
 from numbers import Real
 
@@ -23,7 +23,7 @@ DEFAULTS = {"top_k": 50, "temperature": 1.0, "pad_token_id": 0, "eos_token_id": 
 
 
 def read_configuration(config):
-    """The part of a configuration that is about forecasting, and that of the blocks, checked."""
+    """Check a configuration and return its forecasting part and its T5 part."""
     own = {**DEFAULTS, **read_section(config, "chronos_config")}
     sizes = read_sizes(own, *SIZES)
     check_positive(temperature=own["temperature"])
@@ -44,13 +44,13 @@ def read_configuration(config):
 
 
 def build_networks(t5):
-    """The parts of the network, functional Keras models by name, and where weights go.
+    """Build the parts of the network, functional Keras models by name, and their layout.
 
     Returns:
-        dict of "encoder", from tokens `(batch, time)` and their mask to the memory `(batch, time,
-        d_model)`; "decoder", from tokens, memory and mask to states `(batch, time, d_model)`; and
-        "head", from states to logits `(batch, time, vocab_size)`. And their layout, see
-        `checkpoint.assign`.
+        A dict of models and their layout, see `checkpoint.assign`. "encoder" maps tokens
+        `(batch, time)` and their mask to the memory `(batch, time, d_model)`; "decoder" maps
+        tokens, memory and mask to states `(batch, time, d_model)`; "head" maps states to logits
+        `(batch, time, vocab_size)`.
     """
     layer = KeyedLayers()
     tokens = keras.Input((None,), dtype="int32", name="tokens")
@@ -59,8 +59,8 @@ def build_networks(t5):
     memory = t5_stack(layer, "encoder", table(tokens), t5, t5["num_layers"], mask=visible)
     encoder = keras.Model({"tokens": tokens, "visible": visible}, memory)
     memory = keras.Input((None, t5["d_model"]), name="memory")
-    depth, seen = t5["num_decoder_layers"], {"memory": memory, "memory_mask": visible}
-    states = t5_stack(layer, "decoder", table(tokens), t5, depth, **seen)
+    depth, attended = t5["num_decoder_layers"], {"memory": memory, "memory_mask": visible}
+    states = t5_stack(layer, "decoder", table(tokens), t5, depth, **attended)
     inputs = {"tokens": tokens, "memory": memory, "visible": visible}
     decoder = keras.Model(inputs, states, name="chronos_t5")
     states = keras.Input((None, t5["d_model"]), name="states", dtype=full_precision())

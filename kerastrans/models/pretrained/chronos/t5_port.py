@@ -1,4 +1,4 @@
-"""Chronos-T5: a language model of binned values that draws forecasts (Ansari et al., 2024)."""
+"""Chronos-T5: a language model of binned values with sampled forecasts (Ansari et al., 2024)."""
 
 import functools
 
@@ -21,16 +21,16 @@ from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = "T5ForConditionalGeneration"
 TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
-SERIES = 16  # drawn at once
+BATCH_SIZE = 16  # number of series that are sampled at once
 
 
 def reads(config):
-    """Whether a configuration is one of Chronos-T5."""
+    """Return whether a configuration is one of Chronos-T5."""
     return ARCHITECTURE in (config.get("architectures") or ()) and "chronos_config" in config
 
 
 def load(config, tensors):
-    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     own, t5 = read_configuration(config)
     parts, layout = build_networks(t5)
     assign(tensors, layout, ignored=TIED)
@@ -40,14 +40,15 @@ def load(config, tensors):
 class ChronosT5(PretrainedModel):
     """Chronos-T5 with its published weights, see `PretrainedModel`.
 
-    It draws paths token by token, from the likeliest tokens at each step; quantiles and mean are of
-    these paths. Past the trained horizon the median of the paths becomes history. All series are
-    drawn with the same random numbers, so that none depends on its neighbours. There is no
-    functional model of it: `build` is refused.
+    The model samples paths token by token, from the most likely tokens at each step, and returns
+    quantiles and mean of these paths. For a horizon beyond the trained one, the median of the paths
+    is appended to the history. All series use the same random numbers, so that the forecast of a
+    series does not depend on its neighbours. A functional model is not available: `build` raises
+    ValueError.
 
     Attributes:
-        num_samples: int, paths that are drawn.
-        seed: int, of the random numbers.
+        num_samples: int, number of paths to sample.
+        seed: int, seed of the random numbers.
 
     Source: Ansari et al. (2024), "Chronos: Learning the language of time series", TMLR.
     """
@@ -68,7 +69,7 @@ class ChronosT5(PretrainedModel):
         self._run = {name: compile_by_name(part) for name, part in parts.items()}
 
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
-        raise ValueError("chronos_t5 draws its forecasts: it has no functional model.")
+        raise ValueError("chronos_t5 samples its forecasts: it has no functional model.")
 
     def forecast(
         self,
@@ -79,7 +80,7 @@ class ChronosT5(PretrainedModel):
         future_covariates=None,
         cross_learning=False,
     ):
-        """Forecasts of series of any lengths from drawn paths, see `PretrainedModel.forecast`."""
+        """Forecast series of any lengths by sampled paths, see `PretrainedModel.forecast`."""
         refuse_extras(self.network.name, past_covariates, future_covariates, cross_learning)
         check_positive_integers(prediction_length=prediction_length)
         levels = as_levels(quantile_levels)
@@ -87,7 +88,7 @@ class ChronosT5(PretrainedModel):
         rows = [row[-self.max_context :] for task in tasks for row in task]
         length = self.padded_length(max(map(len, rows)))
         history = np.stack([left_padded(row, length) for row in rows])
-        batches = np.array_split(history, -(-len(history) // SERIES))
+        batches = np.array_split(history, -(-len(history) // BATCH_SIZE))
         paths = np.concatenate([self.sample(batch, prediction_length) for batch in batches])
         parts = np.split(paths, np.cumsum([len(task) for task in tasks])[:-1])
         return [
@@ -102,7 +103,7 @@ class ChronosT5(PretrainedModel):
         return min(few_sizes(length), self.max_context)
 
     def sample(self, history, prediction_length):
-        """Paths `(batch, num_samples, prediction_length)` of histories `(batch, time)`."""
+        """Sample paths `(batch, num_samples, prediction_length)` of histories `(batch, time)`."""
         generator = np.random.default_rng(self.seed)
         blocks, done = [], 0
         while done < prediction_length:
@@ -113,56 +114,63 @@ class ChronosT5(PretrainedModel):
             paths = self.values.decode(drawn.reshape(-1, self.num_samples, steps), scale)
             blocks.append(paths)
             done += steps
-            # Of an even number the lower of the middle two, as in the authors' code.
+            # For an even number of paths the lower of the middle two, as in the authors' code.
             middle = np.sort(paths, axis=1)[:, (self.num_samples - 1) // 2]
             history = np.concatenate([history, middle], axis=1)
         return np.concatenate(blocks, axis=-1)
 
     def encode(self, history):
-        """Tokens, mask and scale of the last part of histories, see `ValueTokens.encode`."""
+        """Return tokens, mask and scale of the last part of histories, see `ValueTokens.encode`."""
         return self.values.encode(history[:, -self.max_context :])
 
     def memory(self, tokens, visible):
-        """The encoder's states `(batch, time, d_model)`."""
+        """Return the states of the encoder, `(batch, time, d_model)`."""
         return self._run["encoder"](tokens=tokens, visible=visible)
 
     def states(self, tokens, memory, visible):
-        """The decoder's states `(batch, time, d_model)` of the tokens so far, the start first."""
+        """Return the states of the decoder, `(batch, time, d_model)`, of the tokens so far."""
         return self._run["decoder"](tokens=tokens, memory=memory, visible=visible)
 
     def logits(self, states):
-        """Logits `(batch, time, vocab_size)` of states."""
+        """Return the logits `(batch, time, vocab_size)` of states."""
         return self._run["head"](states=states)
 
     def generate(self, tokens, visible, steps, choose, copies=None):
-        """Tokens `(batch * copies, steps)`, each chosen after those before it.
+        """Generate tokens `(batch * copies, steps)`, one step after another.
 
         Args:
-            tokens: `(batch, time)`, the history.
-            visible: boolean `(batch, time)`.
-            steps: int.
-            choose: from logits `(batch * copies, vocab_size)`, those of the end at minus infinity,
-                and the number of the step to tokens.
-            copies: int, rows of each history; by default `num_samples`.
+            tokens: `(batch, time)`, tokens of the history.
+            visible: Boolean `(batch, time)`, mask of the history.
+            steps: int, number of tokens to generate.
+            choose: Function of logits `(batch * copies, vocab_size)` and the number of the step
+                that returns tokens. The logit of the end token is minus infinity.
+            copies: int, number of rows per history; by default `num_samples`.
         """
         copies = copies or self.num_samples
         memory = np.repeat(self.memory(tokens, visible), copies, axis=0)
         visible = np.repeat(visible, copies, axis=0)
-        found = np.full((len(memory), steps + 1), self.start, "int32")
+        generated = np.full((len(memory), steps + 1), self.start, "int32")
         for i in range(steps):
-            states = self.states(found[:, :steps], memory, visible)[:, i : i + 1]
+            states = self.states(generated[:, :steps], memory, visible)[:, i : i + 1]
             logits = self.logits(states)[:, 0]
             logits[:, self.end] = -np.inf
-            found[:, i + 1] = choose(logits, i)
-        return found[:, 1:]
+            generated[:, i + 1] = choose(logits, i)
+        return generated[:, 1:]
 
     def _draw(self, uniform, logits, step):
-        """A token a row of the likeliest, by uniform numbers `(num_samples, steps)` in [0, 1)."""
+        """Sample one token per row from the most likely tokens.
+
+        Args:
+            uniform: `(num_samples, steps)`, random numbers in [0, 1).
+            logits: `(batch * num_samples, vocab_size)`.
+            step: int, number of the step.
+        """
         count = min(self.top_k, logits.shape[-1])
         likeliest = np.argsort(-logits, axis=-1, kind="stable")[:, :count]
         chosen = np.take_along_axis(logits, likeliest, axis=-1).astype("float64")
         weights = np.exp((chosen - chosen[:, :1]) / self.temperature)
-        reached = np.cumsum(weights, axis=-1)
-        places = np.tile(uniform[:, step], len(logits) // len(uniform)) * reached[:, -1]
-        index = np.minimum((reached <= places[:, None]).sum(axis=-1), count - 1)
+        # Invert the cumulative distribution of each row at its random number.
+        cumulated = np.cumsum(weights, axis=-1)
+        places = np.tile(uniform[:, step], len(logits) // len(uniform)) * cumulated[:, -1]
+        index = np.minimum((cumulated <= places[:, None]).sum(axis=-1), count - 1)
         return np.take_along_axis(likeliest, index[:, None], axis=-1)[:, 0]

@@ -1,21 +1,21 @@
-"""Values of a series as tokens of a vocabulary, and back."""
+"""Conversion of the values of a series to tokens of a vocabulary and back."""
 
 import numpy as np
 
 
 class ValueTokens:
-    """Values in units of their mean size, each as the number of its bin.
+    """Converts values, in units of their mean absolute value, to the numbers of their bins.
 
-    The bins are of equal width between two limits; what is beyond a limit is in the outer bin.
-    A missing value is the padding token, and hidden.
+    The bins have equal width between two limits; values beyond a limit are in the outer bin. A
+    missing value becomes the padding token and is masked.
 
     Args:
         low: float, centre of the first bin.
         high: float, centre of the last bin.
         num_tokens: int, size of the vocabulary.
-        num_special: int, tokens that are no bins.
+        num_special: int, number of tokens that do not represent a bin.
         padding: int, token of a missing value.
-        end: int, token that ends a history; None for none.
+        end: int, token that ends a history, or None.
 
     Source: Ansari et al. (2024), "Chronos: Learning the language of time series", section 3.1.
     """
@@ -27,7 +27,7 @@ class ValueTokens:
         self.end = end
 
     def encode(self, history):
-        """Tokens and mask, each `(batch, time)`, and the scale `(batch,)`.
+        """Return tokens and mask, each `(batch, time)`, and the scale `(batch,)`.
 
         Args:
             history: `(batch, time)`, NaN where missing.
@@ -47,7 +47,7 @@ class ValueTokens:
         return tokens, observed, scale
 
     def decode(self, tokens, scale):
-        """Values `(batch, ...)` of tokens; a special one has the value of the first bin."""
+        """Return the values `(batch, ...)` of tokens; special tokens count as the first bin."""
         bins = np.clip(tokens - self.num_special - 1, 0, len(self.centers) - 1)
         scale = scale.reshape(-1, *(1,) * (tokens.ndim - 1))
         return self.centers.astype(scale.dtype)[bins] * scale

@@ -16,22 +16,22 @@ from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_levels, check_positive
 
-REG = 1  # the row of the token table that is between history and future
+REG = 1  # row of the token table that separates history and future
 DEFAULTS = {"max_output_patches": 1, "use_arcsinh": False}
 
 
 def build_network(t5, own):
-    """The network of a configuration, and where its weights go.
+    """Build the network of a configuration and its layout.
 
     Args:
-        t5: dict, see `kerastrans.models.pretrained.chronos.t5_layers.read_t5`.
-        own: dict, see `read_own`.
+        t5: Dict, see `kerastrans.models.pretrained.chronos.t5_layers.read_t5`.
+        own: Dict, see `read_own`.
 
     Returns:
-        A functional Keras model of "past" `(batch, series, patches, 3 * patch_length)`, "observed",
-        a boolean `(batch, series, patches)`, and "future" `(batch, series, future patches, 3 *
-        patch_length)`, to `(batch, series, future patches, quantiles * patch_length)`; and its
-        layout, see `checkpoint.assign`.
+        A functional Keras model and its layout, see `checkpoint.assign`. The model maps "past"
+        `(batch, series, patches, 3 * patch_length)`, "observed", a boolean `(batch, series,
+        patches)`, and "future" `(batch, series, future patches, 3 * patch_length)` to `(batch,
+        series, future patches, quantiles * patch_length)`.
     """
     width = 3 * own["input_patch_size"]
     layer = KeyedLayers()
@@ -58,7 +58,7 @@ def build_network(t5, own):
 
 
 def _block(layer, key, x, mask, t5):
-    """Attention along time, attention along the series, and a feed-forward network."""
+    """Apply attention along time, attention along the series, and a feed-forward network."""
     sizes = (t5["num_heads"], t5["d_kv"], t5["dropout_rate"])
     for i, axis in enumerate(("time", "series")):
         options = {"axis": axis, "theta": t5["rope_theta"]}
@@ -69,14 +69,14 @@ def _block(layer, key, x, mask, t5):
 
 
 def read_core(config):
-    """The checked part of a configuration that is about the blocks."""
+    """Check the T5 part of a configuration and return it with its defaults."""
     core = {"rope_theta": 10000.0, **read_t5(config)}
     check_positive(rope_theta=core["rope_theta"])
     return core
 
 
 def read_own(config):
-    """The checked part of a configuration that is about forecasting, with its defaults."""
+    """Check the forecasting part of a configuration and return it with its defaults."""
     own = {**DEFAULTS, **read_section(config, "chronos_config")}
     own["time_encoding_scale"] = own.get("time_encoding_scale") or own.get("context_length")
     sizes = read_sizes(
@@ -86,7 +86,9 @@ def read_own(config):
     refuse_others(own, input_patch_stride=patch_length, output_patch_size=patch_length)
     refuse_others(own, use_reg_token=(True,), use_arcsinh=(False, True))
     own["quantiles"] = check_levels(own.get("quantiles", ()))
-    lacking = [level for level in DECILES if level not in own["quantiles"]]
-    if lacking:
-        raise ValueError(f"the configuration's quantiles lack {lacking}, which a rollout follows.")
+    missing = [level for level in DECILES if level not in own["quantiles"]]
+    if missing:
+        raise ValueError(
+            f"the configuration's quantiles lack {missing}, which long forecasts require."
+        )
     return own

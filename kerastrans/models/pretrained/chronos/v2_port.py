@@ -1,4 +1,4 @@
-"""Chronos-2: groups of series with covariates, forecast together (Ansari et al., 2025)."""
+"""Chronos-2: joint forecasts of groups of series with covariates (Ansari et al., 2025)."""
 
 from keras import ops
 
@@ -12,12 +12,12 @@ ARCHITECTURE = "Chronos2Model"
 
 
 def reads(config):
-    """Whether a configuration is one of Chronos-2."""
+    """Return whether a configuration is one of Chronos-2."""
     return ARCHITECTURE in (config.get("architectures") or ())
 
 
 def load(config, tensors):
-    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     own = read_own(config)
     network, layout = build_network(read_core(config), own)
     assign(tensors, layout)
@@ -27,14 +27,14 @@ def load(config, tensors):
 class Chronos2(GroupedModel):
     """Chronos-2 with its published weights, see `PretrainedModel`.
 
-    The series of a group are forecast together: the variates of a target, and its covariates.
-    Every series is normalised by its own observed values and cut into patches of time, value and
-    mask; what is known of the future is in the patches of the future. Blocks attend along time and,
-    at each time, along the series of the group. How many patches the future has follows from the
-    horizon, so that the first step of a short forecast is not the first step of a long one.
+    The series of a group, the variates of a target and its covariates, are forecast together. Every
+    series is normalised by its observed values and cut into patches of time, value and mask; known
+    future values are in the patches of the future. Blocks attend along time and, at each time,
+    along the series of the group. The horizon determines the number of future patches, so the first
+    steps of a short and of a long forecast differ.
 
-    Beyond the native horizon the deciles are appended to the history as a path each, see
-    `kerastrans.models.pretrained.chronos.v2_rollout.GroupForecast`.
+    For a longer horizon than the native one, each decile is appended to the history as a separate
+    path, see `kerastrans.models.pretrained.chronos.v2_rollout.GroupForecast`.
 
     Source: Ansari et al. (2025), "Chronos-2: From univariate to universal forecasting".
     """

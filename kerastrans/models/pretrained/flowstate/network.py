@@ -1,4 +1,4 @@
-"""The layers of FlowState: state spaces, each with a gate and a normalisation."""
+"""The layers of FlowState: state space models, each with a gate and a normalisation."""
 
 import numpy as np
 from keras import layers, ops
@@ -8,11 +8,11 @@ from kerastrans.utils.precision import full_precision
 
 
 class FlowStateStack:
-    """The layers that all sampling rates share.
+    """The layers of FlowState, which all sampling rates share.
 
     Args:
-        layer: `KeyedLayers` to make them of.
-        config: dict, the checked configuration.
+        layer: `KeyedLayers` that creates the layers.
+        config: Dict, the checked configuration.
     """
 
     def __init__(self, layer, config):
@@ -29,24 +29,25 @@ class FlowStateStack:
         self.decode = layer("model.decoder.lin", layers.Dense, size, dtype=full_precision())
 
     def __call__(self, steps, positions, scale, present=None):
-        """Coefficients of the forecasts from some positions.
+        """Return the coefficients of the forecasts from some positions.
 
         Args:
             steps: `(batch, time, 2)`, values and whether they are missing.
-            positions: tuple of int.
+            positions: Tuple of int, positions to forecast from.
             scale: float, length of a step.
-            present: `(batch, time, 1)`, 0 where a step is to leave no trace.
+            present: `(batch, time, 1)`, 0 for steps that must not affect the state.
 
         Returns:
             `(batch, len(positions), quantiles * decoder_dim)`.
         """
         x = self.embed(steps)
         for state_space, gate, norm in self.blocks:
-            wanted = positions if norm is self.blocks[-1][-1] else None
-            y = state_space(x if present is None else x * present, scale=scale, positions=wanted)
+            # The last block computes only the positions that are forecast from.
+            selected = positions if norm is self.blocks[-1][-1] else None
+            y = state_space(x if present is None else x * present, scale=scale, positions=selected)
             y = ops.selu(y)
             y = norm(y * gate(y))
-            x = y + (x if wanted is None else ops.take(x, wanted, axis=1))
+            x = y + (x if selected is None else ops.take(x, selected, axis=1))
         return self.decode(x)
 
 

@@ -1,4 +1,4 @@
-"""FlowState: state spaces and a basis of functions, at any sampling rate (Graf et al., 2025)."""
+"""FlowState: state space models and a functional basis decoder (Graf et al., 2025)."""
 
 import keras
 import numpy as np
@@ -15,9 +15,9 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE = "FlowStateForPrediction"
-LONGEST = 16 * 1024  # steps of a history, at any sampling rate
-SMALLEST_VARIANCE = 1e-5
-STARTS = {"legs": -1.0, "hlegs": 0.0}  # where each decoder's curves begin
+MAX_CONTEXT = 16 * 1024  # largest number of steps of a history, at any sampling rate
+MIN_VARIANCE = 1e-5
+STARTS = {"legs": -1.0, "hlegs": 0.0}  # start of the curves of each decoder type
 SIZES = (
     *("context_length", "embedding_feature_dim", "encoder_num_layers", "encoder_state_dim"),
     *("decoder_patch_len", "decoder_dim"),
@@ -25,12 +25,12 @@ SIZES = (
 
 
 def reads(config):
-    """Whether a configuration is one of FlowState."""
+    """Return whether a configuration is one of FlowState."""
     return ARCHITECTURE in (config.get("architectures") or ())
 
 
 def load(config, tensors):
-    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     read_sizes(config, *SIZES)
     refuse_others(
         config,
@@ -47,21 +47,22 @@ def load(config, tensors):
 
 
 class FlowState(PretrainedModel):
-    """FlowState at one sampling rate: each series on its own.
+    """FlowState at one sampling rate; each series is forecast separately.
 
-    A step of the series is `scale_factor` steps of those that were trained, which have a season of
-    24: `at_scale(24 / season)` is for a series with another one, `at_scale(24 / 7)` for a weekly
-    season of days. At a small factor the network looks further back and ahead.
+    A step of the series counts as `scale_factor` steps of the training data, which has a season of
+    24. Use `at_scale(24 / season)` for a series with another season, such as `at_scale(24 / 7)` for
+    daily data with a weekly season. At a small factor the network reads more steps of history, and
+    forecasts more steps at once.
 
-    Past one patch of the decoder, the rest of the horizon is given to the network as missing, so
-    that history and horizon together are as long as its context.
+    Steps of the horizon beyond one patch of the decoder are input to the network as missing steps,
+    so that history and horizon together are at most as long as its context.
 
     Attributes:
-        scale_factor: float.
-        patch_length: int, steps that are forecast without looking past the history.
+        scale_factor: float, length of a step in units of the steps of the training data.
+        patch_length: int, number of steps that are forecast without such missing steps.
     """
 
-    padding = np.inf  # what is not there, unlike what is missing, leaves no trace in a state
+    padding = np.inf  # padding, unlike a missing step (NaN), does not affect the state
 
     def __init__(self, stack, config, scale_factor):
         longest = config["decoder_patch_len"]
@@ -71,20 +72,20 @@ class FlowState(PretrainedModel):
             )
         self.stack, self.config, self.scale_factor = stack, config, float(scale_factor)
         self.patch_length = int(longest / self.scale_factor + 1e-6)
-        context = min(LONGEST, int(config["context_length"] / self.scale_factor))
+        context = min(MAX_CONTEXT, int(config["context_length"] / self.scale_factor))
         steps = keras.Input((context, 2), name="steps")
         network = keras.Model(steps, self._curves(steps, (context - 1,)), name="flowstate")
         super().__init__(network, config["quantiles"], context)
 
     def at_scale(self, scale_factor):
-        """The same network, sharing its weights, for steps of another length."""
+        """Return a model that shares the weights, for steps of another length."""
         return type(self)(self.stack, self.config, scale_factor)
 
     def padded_length(self, length):
         return few_sizes(length)
 
     def point(self, quantiles):
-        """The median, or a mean that weighs the quantiles by how near they are to it."""
+        """Return the median, or a mean that gives quantiles near the median a larger weight."""
         if self.config.get("prediction_type") == "median":
             return super().point(quantiles)
         weights = 0.5 - np.abs(0.5 - np.asarray(self.levels))
@@ -109,21 +110,21 @@ class FlowState(PretrainedModel):
         return rescaled(x, location[:, last:], scale[:, last:])
 
     def _patches(self, x, present, prediction_length, last):
-        """Outputs `(batch, quantiles, prediction_length)`, one patch after another."""
+        """Return the outputs `(batch, quantiles, prediction_length)`, concatenated patches."""
         patch = self.patch_length
-        whole = max(1, prediction_length // patch)
-        positions = [last + i * patch for i in range(whole)]
-        rest = prediction_length - whole * patch
-        if rest > 0:  # the end of the patch that ends with the horizon
+        count = max(1, prediction_length // patch)
+        positions = [last + i * patch for i in range(count)]
+        remaining = prediction_length - count * patch
+        if remaining > 0:  # the end of the patch that ends with the horizon
             positions.append(last + prediction_length - patch)
         x = self._curves(x, tuple(positions), present)
-        parts = [x[:, i] for i in range(whole)]
-        if rest > 0:
-            parts.append(x[:, whole, :, patch - rest :])
+        parts = [x[:, i] for i in range(count)]
+        if remaining > 0:
+            parts.append(x[:, count, :, patch - remaining :])
         return ops.concatenate(parts, axis=-1)[..., :prediction_length]
 
     def _curves(self, x, positions, present=None):
-        """What is forecast from each position, `(batch, positions, quantiles, patch_length)`."""
+        """Return the forecast from each position, `(batch, positions, quantiles, patch_length)`."""
         x = self.stack(x, positions, self.scale_factor, present)
         sizes = (len(self.config["quantiles"]), self.config["decoder_dim"])
         x = ops.reshape(x, (-1, len(positions), *sizes))
@@ -133,12 +134,13 @@ class FlowState(PretrainedModel):
 
 
 def _causal_scale(values, observed):
-    """Mean and standard deviation of what was observed up to each step, `(batch, time)` each.
+    """Return mean and standard deviation of the observed values up to each step.
 
-    Deviations are from the mean at their own step.
+    Each has the shape `(batch, time)`. The deviation of a value is its distance from the mean at
+    its step.
     """
     number = ops.maximum(ops.cumsum(observed, axis=1), 1)
     location = ops.cumsum(values, axis=1) / number
     squares = ops.square((values - location) * observed)
     variance = ops.cumsum(squares, axis=1) / number
-    return location, ops.sqrt(ops.maximum(variance, SMALLEST_VARIANCE))
+    return location, ops.sqrt(ops.maximum(variance, MIN_VARIANCE))

@@ -1,4 +1,4 @@
-"""The network of Fracast-0: a filter shared by all dilations, and a head that runs on from it."""
+"""The network of Fracast-0: a filter that all dilations share, and a convolutional head."""
 
 import keras
 import numpy as np
@@ -20,7 +20,7 @@ from kerastrans.utils.precision import full_precision
 
 
 class FracastLayers(KeyedLayers):
-    """The kinds of layers that the network is made of, by their keys."""
+    """The layers of the network, by their keys."""
 
     def __init__(self):
         super().__init__(
@@ -32,20 +32,20 @@ class FracastLayers(KeyedLayers):
         )
 
     def dense(self, key, units):
-        """A linear layer."""
+        """Return a linear layer."""
         return self(key, layers.Dense, units)
 
     def norm(self, key):
-        """A normalisation whose epsilon is the smallest of the dtype, PyTorch's default."""
+        """Return a normalisation with the machine epsilon of the dtype, PyTorch's default."""
         return self(key, layers.RMSNormalization, epsilon=float(np.finfo(full_precision()).eps))
 
     def gated(self, key, width, hidden):
-        """A gated network over the features, a function."""
+        """Return a gated network over the features, as a function."""
         up, down = self.dense(f"{key}.up", 2 * hidden), self.dense(f"{key}.down", width)
         return lambda x: swiglu(x, up, down)
 
     def block(self, key, config):
-        """A filter over time and a gated network over features, a function of any dilation."""
+        """Return a filter over time and a gated network, as a function of inputs and dilation."""
         width = config["d_model"]
         convolution = self(key, CausalDepthwiseConvolution, config["kernel_size"])
         mix = self.dense(f"{key}.pw", width)
@@ -60,14 +60,14 @@ class FracastLayers(KeyedLayers):
 
 
 def build_network(layer, config):
-    """From a window in [0, 1] to quantiles in the same units.
+    """Build the network, from a window in [0, 1] to quantiles in the same units.
 
     Args:
-        layer: `FracastLayers` to make it of.
-        config: dict, the checked configuration.
+        layer: `FracastLayers` that creates the layers.
+        config: Dict, the checked configuration.
 
     Returns:
-        Functional Keras model of "values" and "observed", 1 where there is a value, both
+        Functional Keras model that maps "values" and "observed", 1 for observed values, both
         `(batch, W)`, to `(batch, horizon, quantiles)`.
     """
     length, horizon, width = config["W"], config["horizon"], config["d_model"]
@@ -94,7 +94,7 @@ def build_network(layer, config):
 
 
 def _horizon(layer, config, x):
-    """What each future step makes of the encoded window's mean and its last step."""
+    """Return features of each future step, from the mean and last step of the encoded window."""
     length, horizon, width = config["W"], config["horizon"], config["d_model"]
     summary = ops.concatenate([ops.mean(x, axis=1), x[:, -1]], axis=-1)
     x = Recency(length, start=length)(layers.RepeatVector(horizon)(summary))
@@ -112,7 +112,7 @@ def _horizon(layer, config, x):
 
 
 def _continuation(layer, config, x, fill):
-    """What a second filter finds that runs on from the encoded window over the seasonal fill."""
+    """Return features of a second filter that continues the encoded window on the seasonal fill."""
     length, horizon, width = config["W"], config["horizon"], config["d_model"]
     future = Recency(length, start=length)(fill[..., None])
     future = layer.dense("head.future_conv.in_proj", width)(future)

@@ -1,4 +1,4 @@
-"""Fracast-0: one causal filter over a ladder of dilations, in 85,001 parameters.
+"""Fracast-0: one causal filter that is applied at several dilations, with 85,001 parameters.
 
 Source: the `fracast` package (ztxtech, 2026), which shares its periods and phases with `tinycast`.
 """
@@ -18,8 +18,8 @@ from kerastrans.models.pretrained.checkpoint import (
 from kerastrans.models.pretrained.fracast.network import FracastLayers, build_network
 from kerastrans.models.pretrained.scaling import rescaled
 
-MIN_OBSERVED = 8  # values of a series
-SMALLEST_RANGE = 1e-5  # by which a series is divided
+MIN_OBSERVED = 8  # smallest number of observed values of a series
+MIN_RANGE = 1e-5  # smallest divisor of a series
 DEFAULTS = {"head_future_conv_layers": 6, "head_future_conv_seed": 128, "head_phase_bins": 16}
 SIZES = (
     *DEFAULTS,
@@ -27,8 +27,8 @@ SIZES = (
     *("periodic_topk", "periodic_min_period", "periodic_harmonics"),
     *("head_d_ff", "head_layers", "head_fc_layers", "head_fc_kernel"),
 )
-# The switches of the published model; others are not built.
-BUILT = {
+# Switches of the published model; other values are not supported.
+SWITCHES = {
     "causal": True,
     "context_norm": "robust",
     "head_future_conv": True,
@@ -45,13 +45,13 @@ BUILT = {
 
 
 def reads(config):
-    """Whether a configuration is one of Fracast."""
+    """Return whether a configuration is one of Fracast."""
     model = config.get("model")
     return isinstance(model, dict) and model.get("family") == "fracast"
 
 
 def load(config, tensors):
-    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     refuse_others(config.get("pyramid", {}), ratios=([],))
     config = read(read_section(config, "model"))
     layer = FracastLayers()
@@ -61,19 +61,19 @@ def load(config, tensors):
 
 
 def read(config):
-    """The checked configuration, with what it may leave out."""
+    """Check a configuration and return it with its defaults."""
     config = {**DEFAULTS, **config}
-    refuse_others(config, **{name: (value,) for name, value in BUILT.items()})
+    refuse_others(config, **{name: (value,) for name, value in SWITCHES.items()})
     read_sizes(config, *SIZES)
     refuse_others(config, level_widths=([config["W"]],))
     return config
 
 
 class Fracast(PretrainedModel):
-    """Fracast-0: each series on its own, with at least eight values observed.
+    """Fracast-0, for series with at least eight observed values; each is forecast separately.
 
-    The window is brought to [0, 1] by its smallest and largest value. Past the network's horizon
-    its median is taken as observed and the window moves on.
+    The window is scaled to [0, 1] by its smallest and largest value. For a longer horizon than that
+    of the network, the median is appended to the history as observed values.
     """
 
     equivariance = "affine"
@@ -91,7 +91,7 @@ class Fracast(PretrainedModel):
             if np.isfinite(task[:, -self.max_context :]).sum(axis=1).min() < MIN_OBSERVED:
                 raise ValueError(
                     f"series {number} has fewer than {MIN_OBSERVED} observed values among its "
-                    f"last {self.max_context} steps, {self.network.name} wants as many."
+                    f"last {self.max_context} steps, which {self.network.name} requires."
                 )
         return super().forecast(series, *args, **kwargs)
 
@@ -106,14 +106,14 @@ class Fracast(PretrainedModel):
         return ops.concatenate(blocks, axis=1)[:, :prediction_length]
 
     def _block(self, values, observed):
-        """The forecast `(batch, horizon, levels)` of a window, in its units."""
+        """Forecast a window, `(batch, horizon, levels)` in its units."""
         values, observed = (x[:, -self.max_context :] for x in (values, observed))
-        # What is missing has the largest distance from what it is compared with.
-        far = ops.max(ops.abs(values), axis=1, keepdims=True) * (1 - observed)
-        lowest = ops.min(values + 2 * far, axis=1, keepdims=True)
-        highest = ops.max(values - 2 * far, axis=1, keepdims=True)
-        width = ops.maximum(highest - lowest, SMALLEST_RANGE)
+        # Move missing values out of the way of minimum and maximum.
+        offset = ops.max(ops.abs(values), axis=1, keepdims=True) * (1 - observed)
+        lowest = ops.min(values + 2 * offset, axis=1, keepdims=True)
+        highest = ops.max(values - 2 * offset, axis=1, keepdims=True)
+        width = ops.maximum(highest - lowest, MIN_RANGE)
         x = (values - lowest) / width * observed
-        missing = [[0, 0], [self.max_context - values.shape[1], 0]]
-        x = self.network([ops.pad(x, missing), ops.pad(observed, missing)])
+        padding = [[0, 0], [self.max_context - values.shape[1], 0]]
+        x = self.network([ops.pad(x, padding), ops.pad(observed, padding)])
         return rescaled(x, lowest, width)

@@ -1,4 +1,4 @@
-"""PatchTST-FM's network, and where its weights are in the published checkpoint."""
+"""The network of PatchTST-FM, and its layout in the published checkpoint."""
 
 import math
 
@@ -11,41 +11,43 @@ from kerastrans.models.parts.sublayers import add_norm
 from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.utils.precision import full_precision
 
-DROPOUT = 0.1  # of the published code, not of its configuration
-WIDENING = 4  # of the feed-forward networks
-ZEROS = {"kernel_initializer": "zeros"}  # to draw what is replaced takes longer than to read it
+DROPOUT = 0.1  # a constant of the published code, which is not in its configuration
+EXPANSION = 4  # hidden width of the feed-forward networks, in units of d_model
+# The checkpoint replaces the weights, and drawing them would take longer than reading them.
+ZEROS = {"kernel_initializer": "zeros"}
 
 
 def build_network(config):
-    """From patches of scaled values, each before its mask, to scaled quantiles of every patch.
+    """Build the network, from patches of scaled values to scaled quantiles of every patch.
 
     Args:
-        config: dict, see `kerastrans.models.pretrained.patchtst_fm.port.read`.
+        config: Dict, see `kerastrans.models.pretrained.patchtst_fm.port.read`.
 
     Returns:
-        Functional Keras model of "patches" `(batch, patches, 2 * d_patch)` and "visible", a boolean
-        `(batch, patches)`, to `(batch, patches, d_patch, num_quantile)`. The last patch is at the
-        end of the context that was trained, however many there are.
+        Functional Keras model that maps "patches" `(batch, patches, 2 * d_patch)`, values followed
+        by their mask, and "visible", a boolean `(batch, patches)`, to `(batch, patches, d_patch,
+        num_quantile)`. The last patch has the last position of the trained context, regardless of
+        the number of patches.
     """
     d_patch, d_model, count = (config[name] for name in ("d_patch", "d_model", "num_quantile"))
     patches = keras.Input((None, 2 * d_patch), name="patches")
     visible = keras.Input((None,), dtype="bool", name="visible")
-    x = _bypassed(patches, d_model, d_model, "in_layer")
+    x = _residual_network(patches, d_model, d_model, "in_layer")
     positions = config["context_length"] // d_patch
     x = EndPositionalEncoding(positions, d_model, name="positions")(x)
     for i in range(config["n_layer"]):
         x = _block(x, visible, config, f"block_{i}")
     if config["prehead_norm"]:
         x = layers.LayerNormalization(epsilon=1e-6, name="prehead_norm")(x)
-    x = _bypassed(x, d_model, d_patch * (count + 1), "out_layer", dtype=full_precision())
+    x = _residual_network(x, d_model, d_patch * (count + 1), "out_layer", dtype=full_precision())
     x = layers.Reshape((-1, count + 1, d_patch))(x)
-    # Where they begin, and the distances from each to the next.
+    # The first channel is a start, the others are positive increments: quantiles cannot cross.
     x = x[:, :, :1] + ops.cumsum(ops.softplus(x[:, :, 1:]) / count, axis=2)
     return keras.Model([patches, visible], ops.transpose(x, (0, 1, 3, 2)), name="patchtst_fm")
 
 
-def _bypassed(x, hidden, units, name, **options):
-    """A network of one hidden layer with a linear way past it."""
+def _residual_network(x, hidden, units, name, **options):
+    """Apply a network with one hidden layer and a linear residual connection."""
     options |= ZEROS
     y = layers.Dense(hidden, activation="sigmoid", name=f"{name}_layer1", **options)(x)
     y = layers.Dense(units, name=f"{name}_layer2", **options)(y)
@@ -53,6 +55,7 @@ def _bypassed(x, hidden, units, name, **options):
 
 
 def _block(x, visible, config, name):
+    """Apply self-attention and a feed-forward network."""
     d_model, num_heads = config["d_model"], config["n_head"]
 
     def attention(x):
@@ -62,7 +65,7 @@ def _block(x, visible, config, name):
         return layer(x, padding_mask=visible)
 
     def feed_forward(x):
-        x = layers.Dense(WIDENING * d_model, **ZEROS, name=f"{name}_expand")(x)
+        x = layers.Dense(EXPANSION * d_model, **ZEROS, name=f"{name}_expand")(x)
         x = Dropout(DROPOUT)(_gelu(x))
         return layers.Dense(d_model, **ZEROS, name=f"{name}_contract")(x)
 
@@ -72,12 +75,15 @@ def _block(x, visible, config, name):
 
 
 def _gelu(x):
-    """By tanh, as it was trained; that of Keras on TensorFlow has rounded factors in float64."""
+    """Apply the tanh approximation of GELU, which the published weights were trained with.
+
+    That of Keras on TensorFlow has rounded factors in float64.
+    """
     return 0.5 * x * (1 + ops.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def layout(network, config):
-    """Where the network's weights are in a checkpoint, as `checkpoint.assign` takes it."""
+    """Return the layout of the network in a checkpoint, see `checkpoint.assign`."""
     layer = network.get_layer
     found = {"backbone.pos_embed.embedding.weight": layer("positions").embeddings}
     for part in ("in_layer", "out_layer"):
@@ -101,7 +107,7 @@ def layout(network, config):
             (dense.kernel, lambda fused, part=part: np.transpose(fused[part]))
             for dense, part in parts
         ]
-        if config["qkv_bias"]:  # without them those of the layers are zero, as they begin
+        if config["qkv_bias"]:  # otherwise the biases keep their initial value, zero
             found[f"{key}.attn.qkv.bias"] = [
                 (dense.bias, lambda fused, part=part: fused[part]) for dense, part in parts
             ]

@@ -1,4 +1,4 @@
-"""The published configurations of TimesFM 2.5: two layouts, one set of sizes."""
+"""The configurations of TimesFM 2.5, in the formats of the two packages that publish it."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from kerastrans.utils.validation import check_levels
 # Names of activations in the two packages, and in Keras.
 ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu", "none": "linear"}
 LEVELS = tuple(k / 10 for k in range(1, 10))
-# What the original package says in its code, since its published configuration says nothing.
+# Values that the original package has in its code; its published configuration does not have them.
 BLOCK = {"hidden_dims": 1280, "activation": "swish", "use_bias": False}
 TRANSFORMER = {"model_dims": 1280, "hidden_dims": 1280, "num_heads": 16}
 TRANSFORMER |= {"ff_activation": "swish", "use_bias": False}
@@ -26,12 +26,12 @@ PARTS = {
     "output_projection_point",
     "output_projection_quantiles",
 }
-# All that a configuration of the original package can hold; it writes the last by itself.
+# All keys that a configuration of the original package can have; the package adds the last itself.
 FIELDS = ORIGINAL.keys() | PARTS | {"torch_compile"}
 
 
 class Block(NamedTuple):
-    """A network of one hidden layer with a linear way past it."""
+    """Sizes of a network with one hidden layer and a linear residual connection."""
 
     hidden: int
     activation: str
@@ -39,23 +39,23 @@ class Block(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """What the network and its forecast are made by.
+    """Sizes of the network and its forecast.
 
     Attributes:
-        patch_length: int, steps in a patch of history.
-        output_length: int, steps that a patch forecasts.
-        spread_length: int, steps for which the quantile head gives its spread.
-        levels: tuple of float, the trained quantiles.
-        median: int, the channel that is the point forecast and is fed back: 0 is the mean's, the
+        patch_length: int, number of steps in a patch of the history.
+        output_length: int, number of steps that a patch forecasts.
+        spread_length: int, number of steps that the quantile head forecasts.
+        levels: Tuple of float, the trained quantile levels.
+        median: int, channel that is the point forecast and is fed back. Channel 0 is the mean, the
             levels follow.
-        d_model, num_layers, num_heads, key_dim, ff_dim: int, of the Transformer.
-        activation: str, of its feed-forward networks.
-        use_bias: bool, whether these have biases.
-        attention_bias: bool, whether the projections of the attention have.
-        dropout: float, on the attention weights.
-        theta: float, of the rotary positions.
-        epsilon: float, of the normalisations.
-        tokenizer, point, spread: `Block`, the ways in and out.
+        d_model, num_layers, num_heads, key_dim, ff_dim: int, sizes of the Transformer.
+        activation: Name of the activation of the feed-forward networks.
+        use_bias: bool, whether the feed-forward networks have biases.
+        attention_bias: bool, whether the projections of the attention have biases.
+        dropout: float, dropout rate on the attention weights.
+        theta: float, base of the rotary position encoding.
+        epsilon: float, epsilon of the normalisations.
+        tokenizer, point, spread: `Block`, sizes of the input network and the two output networks.
     """
 
     patch_length: int
@@ -80,13 +80,13 @@ class Sizes(NamedTuple):
 
 
 def read_original(config):
-    """The sizes of a configuration with the fields of the package `timesfm`, and its longest reach.
+    """Read a configuration of the package `timesfm`; return its sizes and largest context.
 
-    What it lacks is as in the published model of 200 million parameters, whose configuration is
-    part of that package's code.
+    Missing fields have the values of the published model of 200 million parameters, whose
+    configuration is part of the code of that package.
 
     Raises:
-        ValueError: An impossible size, or a switch that is not built.
+        ValueError: If a size is impossible, or a switch is not supported.
     """
     config = {**ORIGINAL, **config}
     stack = {"num_layers": 20, **config.get("stacked_transformers", {})}
@@ -127,10 +127,10 @@ def read_original(config):
 
 
 def read_transformers(config):
-    """The sizes of a configuration of the package `transformers`, and its longest reach.
+    """Read a configuration of the package `transformers`; return its sizes and largest context.
 
     Raises:
-        ValueError: A size that is missing or impossible, or a switch that is not built.
+        ValueError: If a size is missing or impossible, or a switch is not supported.
     """
     names = ("patch_length", "horizon_length", "output_quantile_len", "context_length")
     inner = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
@@ -141,7 +141,7 @@ def read_transformers(config):
     refuse_others(rotary, rope_type=("default",))
     levels, median = _read_levels(config)
     activation = _activation(config, "activation")
-    head = Block(d_model, activation, use_bias=False)  # whatever `use_bias` says, in the package
+    head = Block(d_model, activation, use_bias=False)  # the package ignores `use_bias` here
     sizes = Sizes(
         patch_length=own["patch_length"],
         output_length=own["horizon_length"],

@@ -1,4 +1,4 @@
-"""How TimesFM 2.5 forecasts block by block, and what is done to quantiles afterwards."""
+"""Block-by-block forecasts of TimesFM 2.5, and the post-processing of its quantiles."""
 
 import math
 
@@ -9,49 +9,58 @@ from keras import ops
 from kerastrans.models.pretrained.running import running_statistics
 from kerastrans.models.pretrained.scaling import rescaled
 
-SMALLEST = 1e-6  # deviations below it are not divided by
+MIN_DEVIATION = 1e-6  # smaller deviations are not divided by
 
 
 def decode(network, sizes, values, observed, prediction_length):
-    """The forecast in whole blocks, and the quantile head's.
+    """Forecast whole blocks, and the output of the quantile head.
 
     Args:
-        network: see `kerastrans.models.pretrained.timesfm.network.build_network`.
+        network: Keras model, see `kerastrans.models.pretrained.timesfm.network.build_network`.
         sizes: `kerastrans.models.pretrained.timesfm.config.Sizes`.
         values: `(rows, time)`, whole patches, 0 where not observed.
-        observed: `(rows, time)`, 1 from the first observed step on and 0 before.
-        prediction_length: int, at least that many steps are forecast.
+        observed: `(rows, time)`, 0 before the first observed step and 1 from that step.
+        prediction_length: int, number of steps to forecast; the result may have more.
 
     Returns:
-        `(rows, steps, channels)` and `(rows, spread_length, channels)`.
+        The forecast `(rows, steps, channels)`, and that of the quantile head
+        `(rows, spread_length, channels)`.
 
     Raises:
-        ValueError: A second block cannot go on from the first, whose end is within a patch.
+        ValueError: If a second block is required and the first one does not end with a patch.
     """
     steps = (-1, values.shape[-1] // sizes.patch_length, sizes.patch_length)
     patches, observed = ops.reshape(values, steps), ops.reshape(observed, steps)
     hidden = ops.sum(1 - observed[..., -1], axis=-1, keepdims=True)
-    positions = ops.subtract(_counted(0, steps[1], values), hidden)
-    # One earlier step, which is hidden: some formats of export have no tensors without any.
-    nothing = ops.reshape(ops.zeros_like(hidden), (-1, 1, 1, 1, 1))
-    nothing = nothing + np.zeros((sizes.num_layers, sizes.num_heads, 1, sizes.key_dim), "bool")
-    past = (ops.zeros_like(hidden) - 1, nothing, nothing)
-    x, spread, past, state = _pass(network, sizes, patches, observed, positions, past)
+    positions = ops.subtract(_count_from(0, steps[1], values), hidden)
+    # The cache begins with one hidden step, because some export formats have no empty tensors.
+    empty = ops.reshape(ops.zeros_like(hidden), (-1, 1, 1, 1, 1))
+    empty = empty + np.zeros((sizes.num_layers, sizes.num_heads, 1, sizes.key_dim), "bool")
+    past = (ops.zeros_like(hidden) - 1, empty, empty)
+    x, spread, past, state = _forecast_block(network, sizes, patches, observed, positions, past)
     blocks = [x]
     for _ in range(1, math.ceil(prediction_length / sizes.output_length)):
-        count = _patches_of_a_block(sizes)
+        # The median of the last block is the history of the next one.
+        count = _patches_per_block(sizes)
         patches = ops.reshape(x[..., sizes.median], (-1, count, sizes.patch_length))
-        positions = past[0][:, -1:] + _counted(1, count, values)
-        seen = ops.ones_like(patches)
-        x, _, past, state = _pass(network, sizes, patches, seen, positions, past, state)
+        positions = past[0][:, -1:] + _count_from(1, count, values)
+        observed = ops.ones_like(patches)
+        x, _, past, state = _forecast_block(
+            network, sizes, patches, observed, positions, past, state
+        )
         blocks.append(x)
     return ops.concatenate(blocks, axis=1), spread
 
 
-def _pass(network, sizes, patches, observed, positions, past, state=None):
-    """What the last of some patches forecasts, and what the patches after them go on from."""
+def _forecast_block(network, sizes, patches, observed, positions, past, state=None):
+    """Forecast from the last of some patches; return cache and statistics for the next call.
+
+    Returns:
+        The forecast, that of the quantile head, the cache of the attention and the running
+        statistics.
+    """
     means, deviations, state = running_statistics(patches, observed, state)
-    # The root has no gradient where a series has been constant.
+    # The square root has no gradient at 0, the deviation of a constant series.
     means, deviations = ops.stop_gradient(means), ops.stop_gradient(deviations)
     normal = (patches - means[..., None]) / divisor(deviations)[..., None]
     tokens = ops.concatenate([normal * observed, 1 - observed], axis=-1)
@@ -68,35 +77,35 @@ def _pass(network, sizes, patches, observed, positions, past, state=None):
     return point, spread, past, state
 
 
-def _patches_of_a_block(sizes):
+def _patches_per_block(sizes):
     if sizes.output_length % sizes.patch_length:
         raise ValueError(
-            f"patches of {sizes.patch_length} steps do not divide the {sizes.output_length} that "
-            "are forecast at once: no longer forecast can go on from them."
+            f"patches of {sizes.patch_length} steps do not divide the {sizes.output_length} steps "
+            "of a block: a longer forecast than one block is not possible."
         )
     return sizes.output_length // sizes.patch_length
 
 
-def _counted(start, count, like):
-    """Whole numbers from `start` on, an array that a graph takes in, of the dtype of a tensor."""
+def _count_from(start, count, like):
+    """Return `start`, `start + 1`, ... as a NumPy array of the dtype of a tensor."""
     return np.arange(start, start + count, dtype=keras.backend.standardize_dtype(like.dtype))
 
 
 def divisor(deviation):
-    """A deviation to divide by: 1 where it is next to nothing."""
-    return ops.where(deviation < SMALLEST, ops.ones_like(deviation), deviation)
+    """Return a deviation to divide by: 1 if it is nearly zero."""
+    return ops.where(deviation < MIN_DEVIATION, ops.ones_like(deviation), deviation)
 
 
 def beside(x, y):
-    """Two tensors `(batch, time)` as one `(2 * batch, time)`, a row of each in turn."""
+    """Interleave the rows of two tensors `(batch, time)` to `(2 * batch, time)`."""
     return ops.reshape(ops.stack([x, y], axis=1), (-1, x.shape[-1]))
 
 
 def unflipped(x):
-    """The mean of the forecasts of a series and of the one beside it, which was upside down.
+    """Average the forecasts of each series and of its negative, which is in the next row.
 
     Args:
-        x: `(2 * batch, time, 1 + levels)`; the levels are symmetric, the mean comes first.
+        x: `(2 * batch, time, 1 + levels)`, the mean and the quantiles at symmetric levels.
     """
     x = ops.reshape(x, (-1, 2, *x.shape[1:]))
     upright, flipped = x[:, 0], x[:, 1]
@@ -105,7 +114,7 @@ def unflipped(x):
 
 
 def uncrossed(x, median):
-    """Channels that do not decrease, but for the first: from the median outwards each is moved."""
+    """Make the quantiles, all channels but the first, non-decreasing, from the median outwards."""
     channels = [x[..., i] for i in range(x.shape[-1])]
     for i in range(median - 1, 0, -1):
         channels[i] = ops.minimum(channels[i], channels[i + 1])

@@ -1,4 +1,4 @@
-"""TimesFM 2.5's network, and where its weights are in either published checkpoint."""
+"""The network of TimesFM 2.5, and its layouts in the two kinds of published checkpoints."""
 
 from typing import NamedTuple
 
@@ -10,25 +10,25 @@ from kerastrans.layers import ContinuedAttention
 from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.utils.precision import full_precision
 
-# To draw what the checkpoint's weights replace takes longer than to read them.
+# The checkpoint replaces the weights, and drawing them would take longer than reading them.
 ZEROS = {"kernel_initializer": "zeros"}
 NORMS = ("pre_attention", "post_attention", "pre_ffn", "post_ffn")
 
 
 class Keys(NamedTuple):
-    """What the parts of the network are called in a checkpoint."""
+    """Names of the parts of the network in a checkpoint."""
 
     tokenizer: str
     point: str
     spread: str
-    hidden: str  # within each of these three
+    hidden: str  # the hidden layer of each of the three above
     block: str
     norms: tuple  # within a block, in the order of `NORMS`
     norm: str  # the weight of a normalisation
     expand: str
     contract: str
     attention: str
-    projections: tuple  # within the attention, one matrix for all three or one for each
+    projections: tuple  # within the attention: one fused matrix, or one each for q, k and v
     out: str
     query_norm: str
     key_norm: str
@@ -77,7 +77,7 @@ TRANSFORMERS = Keys(
 
 
 def build_network(sizes):
-    """From tokens, and what attention keeps of earlier ones, to the forecast of the last.
+    """Build the network, from tokens and a cache of earlier tokens to the forecast of the last.
 
     Args:
         sizes: `kerastrans.models.pretrained.timesfm.config.Sizes`.
@@ -85,9 +85,10 @@ def build_network(sizes):
     Returns:
         Functional Keras model of "tokens" `(batch, time, 2 * patch_length)`, "positions"
         `(batch, time)`, "past_positions" `(batch, past)`, "past_keys" and "past_values"
-        `(batch, num_layers, num_heads, past, key_dim)`. A negative position hides a token. It
-        returns the forecast `(batch, output_length * channels)` and the quantile head
-        `(batch, spread_length * channels)` of the last token, and the keys and values of all.
+        `(batch, num_layers, num_heads, past, key_dim)`. A negative position hides a token. The
+        outputs are the forecast `(batch, output_length * channels)` and that of the quantile head
+        `(batch, spread_length * channels)` from the last token, and the keys and values of all
+        tokens.
 
     Source: the authors' package, version 2.5, which continues Das et al. (2024), figure 1.
     """
@@ -119,7 +120,7 @@ def build_network(sizes):
 
 
 def bypassed(x, units, block, name, dtype=None):
-    """A network of one hidden layer with a linear way past it."""
+    """Apply a network with one hidden layer and a linear residual connection."""
     options = {"use_bias": block.use_bias, "dtype": dtype, **ZEROS}
     hidden = layers.Dense(
         block.hidden, activation=block.activation, **options, name=f"{name}_hidden"
@@ -129,7 +130,7 @@ def bypassed(x, units, block, name, dtype=None):
 
 
 def _block(x, positions, past, sizes, name):
-    """Attention and a feed-forward network, each normalised before and after."""
+    """Apply attention and a feed-forward network, each with normalisation before and after."""
     before, after, before_ffn, after_ffn = (
         layers.RMSNormalization(epsilon=sizes.epsilon, name=f"{name}_{norm}") for norm in NORMS
     )
@@ -154,7 +155,7 @@ def _block(x, positions, past, sizes, name):
 
 
 def layout(network, num_layers, keys):
-    """Where the network's weights are in a checkpoint, as `checkpoint.assign` takes it."""
+    """Return the layout of the network in a checkpoint, see `checkpoint.assign`."""
     found = {}
     for part in ("tokenizer", "point", "spread"):
         key = getattr(keys, part)
@@ -183,7 +184,7 @@ def _attention(key, layer, keys):
     if len(keys.projections) == len(projections):
         for name, dense in zip(keys.projections, projections, strict=True):
             found |= linear(f"{key}.{name}", dense)
-    else:  # one matrix: queries, keys and values one below the other
+    else:  # one fused matrix: the rows of queries, keys and values
         width = layer.num_heads * layer.key_dim
         found[f"{key}.{keys.projections[0]}.weight"] = [
             (dense.kernel, lambda fused, rows=rows: np.transpose(fused[rows]))

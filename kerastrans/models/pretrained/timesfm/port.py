@@ -1,4 +1,4 @@
-"""TimesFM 2.5: a decoder over patches, which forecasts several at once (Das et al., 2024)."""
+"""TimesFM 2.5: a decoder over patches that forecasts several patches at once (Das et al., 2024)."""
 
 import dataclasses
 import math
@@ -23,28 +23,28 @@ from kerastrans.models.pretrained.timesfm.decoding import (
 from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE, MODEL_TYPE = "TimesFm2_5ModelForPrediction", "timesfm2_5"
-TELLING = "tokenizer.hidden_layer.weight"  # a key of the original package's weights
+ORIGINAL_KEY = "tokenizer.hidden_layer.weight"  # identifies weights of the original package
 
 
 def reads(config):
-    """Whether a configuration is one of TimesFM 2.5.
+    """Return whether a configuration is one of TimesFM 2.5.
 
-    The original package keeps its sizes in its code: a configuration may lack all of them.
+    The original package keeps the sizes in its code, so a configuration may lack all of them.
     """
     return _is_of_transformers(config) or config.keys() <= FIELDS
 
 
 def load(config, tensors):
-    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     if _is_of_transformers(config):
         sizes, reach = read_transformers(config)
         switches = ("force_flip_invariance", "infer_is_positive", "use_continuous_quantile_head")
         options = {name: bool(config[name]) for name in switches if name in config}
         options["max_context"] = reach
         keys = timesfm_network.TRANSFORMERS
-    elif TELLING not in tensors:
+    elif ORIGINAL_KEY not in tensors:
         raise ValueError(
-            f"the configuration names no architecture, the weights have no {TELLING!r}."
+            f"the configuration names no architecture, and the weights lack {ORIGINAL_KEY!r}."
         )
     else:
         sizes, reach = read_original(config)
@@ -62,18 +62,19 @@ def _is_of_transformers(config):
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """How a forecast is made with given weights; the names are those of the authors' package.
+    """Options of a forecast, with the names of the authors' package.
 
     Attributes:
-        max_context: int, the longest history that is read, in steps; whole patches. Shorter ones
-            are normalised as if zeros came before them.
-        normalize_inputs: bool, whether the whole history is normalised before the patches are.
+        max_context: int, number of steps of the longest history that is read, in whole patches.
+            Shorter histories are normalised as if they were padded with zeros to this length.
+        normalize_inputs: bool, whether to normalise the whole history before its patches.
         use_continuous_quantile_head: bool, whether the spread about the median comes from the
-            quantile head, for no more steps than that has, or from the head of the median.
-        force_flip_invariance: bool, whether the history is forecast upside down too, at twice the
-            cost, and both forecasts are averaged.
-        infer_is_positive: bool, whether a history without negative values has a forecast without.
-        fix_quantile_crossing: bool, whether quantiles that cross are moved to those nearer to the
+            quantile head, which limits the horizon, or from the head of the median.
+        force_flip_invariance: bool, whether to average the forecast with that of the negative
+            history, at twice the cost.
+        infer_is_positive: bool, whether the forecast of a history without negative values is
+            clipped at 0.
+        fix_quantile_crossing: bool, whether to replace quantiles that cross by those nearer to the
             median.
     """
 
@@ -88,14 +89,15 @@ class Options:
 class TimesFM(PretrainedModel):
     """TimesFM 2.5 with its published weights, see `PretrainedModel`.
 
-    Each patch of a history is normalised by all that was observed up to its end. The last one
-    forecasts `output_length` steps; a longer forecast appends their median to the history and goes
-    on from the keys and values that attention has kept.
+    Each patch of a history is normalised by all values observed up to its end. The last patch
+    forecasts `output_length` steps. For a longer forecast their median is appended to the history,
+    and the attention reuses its cached keys and values.
 
-    Missing steps at the start of a history do not count. Others are interpolated linearly.
+    Missing steps at the start of a history are ignored; other missing steps are interpolated
+    linearly.
 
     Args:
-        network: see `kerastrans.models.pretrained.timesfm.network.build_network`.
+        network: Keras model, see `kerastrans.models.pretrained.timesfm.network.build_network`.
         sizes: `kerastrans.models.pretrained.timesfm.config.Sizes`.
         options: `Options`.
 
@@ -111,11 +113,11 @@ class TimesFM(PretrainedModel):
         self.options = options
 
     def with_options(self, **options):
-        """Another model of the same weights, with other `Options` by their names.
+        """Return a model that shares the weights, with other `Options`.
 
         Raises:
-            TypeError: An unknown option.
-            ValueError: `max_context` below 1.
+            TypeError: If an option is unknown.
+            ValueError: If `max_context` is below 1.
         """
         return TimesFM(self.network, self.sizes, dataclasses.replace(self.options, **options))
 
@@ -123,23 +125,23 @@ class TimesFM(PretrainedModel):
         return self.channels(history, prediction_length)[..., 1:]
 
     def channels(self, history, prediction_length):
-        """The forecast of the mean, then the quantiles: `(batch, prediction_length, 1 + levels)`.
+        """Forecast the mean and the quantiles, `(batch, prediction_length, 1 + levels)`.
 
         The point forecast is the median, as in the published packages, not the first channel.
 
         Args:
             history: `(batch, context_length)`, NaN where missing.
-            prediction_length: int.
+            prediction_length: int, number of steps to forecast.
 
         Raises:
-            ValueError: The horizon is beyond the quantile head's.
+            ValueError: If the quantile head is used and the horizon is longer than its horizon.
         """
         options, sizes = self.options, self.sizes
         if options.use_continuous_quantile_head and prediction_length > sizes.spread_length:
             raise ValueError(
                 f"the quantile head forecasts up to {sizes.spread_length} steps, got "
                 f"prediction_length={prediction_length}: "
-                "with_options(use_continuous_quantile_head=False) goes on without it."
+                "with_options(use_continuous_quantile_head=False) forecasts without it."
             )
         values, observed = self._window(history)
         location, scale = self._location_and_scale(values)
@@ -153,8 +155,9 @@ class TimesFM(PretrainedModel):
         if options.use_continuous_quantile_head:
             spread = spread[:, :prediction_length]
             median = slice(sizes.median, sizes.median + 1)
-            about = x[..., median] - spread[..., median]
-            x = ops.concatenate([x[..., :1], about + spread[..., 1:]], axis=-1)
+            # Move the quantiles of the head so that their median is that of the blocks.
+            shift = x[..., median] - spread[..., median]
+            x = ops.concatenate([x[..., :1], shift + spread[..., 1:]], axis=-1)
         if options.fix_quantile_crossing:
             x = uncrossed(x, sizes.median)
         x = rescaled(x, location, scale)
@@ -167,7 +170,10 @@ class TimesFM(PretrainedModel):
         return quantiles[..., self.sizes.median - 1]
 
     def last_part(self, row):
-        """What of a series is read: if it begins with a gap, from the last known step before."""
+        """Return the last `max_context` steps, and more if they begin with a gap.
+
+        In that case the part starts at the last known step before the gap, for the interpolation.
+        """
         start = max(len(row) - self.max_context, 0)
         known = np.flatnonzero(~np.isnan(row[: start + 1]))
         return row[known[-1] if len(known) else start :]
@@ -177,20 +183,23 @@ class TimesFM(PretrainedModel):
         return patches * self.sizes.patch_length
 
     def _window(self, history):
-        """The steps that are read, in whole patches, and where they count: from the first known."""
+        """Return the interpolated steps in whole patches, and a mask from the first known step."""
         values, observed = LinearInterpolation()(history)
         values, observed = values[:, -self.max_context :], observed[:, -self.max_context :]
-        missing = -values.shape[-1] % self.sizes.patch_length
-        widths = [(0, 0), (missing, 0)]
+        padding = -values.shape[-1] % self.sizes.patch_length
+        widths = [(0, 0), (padding, 0)]
         return ops.pad(values * observed, widths), ops.pad(observed, widths)
 
     def _location_and_scale(self, values):
-        """Of the whole history, `(batch, 1)`: with zeros before it up to `max_context` steps."""
+        """Return mean and deviation `(batch, 1)` of the history, as if zero-padded on the left.
+
+        The padded length is `max_context` steps.
+        """
         if not self.options.normalize_inputs:
-            nothing = ops.zeros_like(values[:, :1])
-            return nothing, nothing + 1
-        before = self.max_context - values.shape[-1]
+            zero = ops.zeros_like(values[:, :1])
+            return zero, zero + 1
+        num_zeros = self.max_context - values.shape[-1]
         mean = ops.sum(values, axis=-1, keepdims=True) / self.max_context
         squares = ops.sum(ops.square(values - mean), axis=-1, keepdims=True)
-        squares = squares + before * ops.square(mean)
+        squares = squares + num_zeros * ops.square(mean)
         return mean, ops.sqrt(squares / max(self.max_context - 1, 1))

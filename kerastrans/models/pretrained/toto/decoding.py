@@ -1,4 +1,4 @@
-"""How Toto 2.0 goes through a horizon: block by block, each after the medians of those before."""
+"""Block-by-block forecasts of Toto 2.0, each block after the medians of the previous ones."""
 
 from keras import ops
 
@@ -8,25 +8,26 @@ from kerastrans.models.pretrained.toto.scaling import filled_to_the_end, patch_s
 
 
 def decode(model, history, prediction_length, known=None):
-    """The forecast of histories, see `GroupedModel.quantiles`."""
+    """Forecast histories, see `GroupedModel.quantiles`."""
     patch = model.patch_length
     variates = history.shape[1] - (0 if known is None else known.shape[1])
     count = -(-prediction_length // patch)
     block = min(count, (model.block_length or count * patch) // patch)
     before, after = -history.shape[2] % patch, count * patch - prediction_length
-    values, observed = _observed(history[:, :variates], before)
+    values, observed = _pad_observed(history[:, :variates], before)
     values = filled_to_the_end(values, observed, patch)
     # The last patch counts as observed, as in training.
     observed = ops.pad(observed[..., :-patch], _at_end(patch), constant_values=1)
-    values, shift = _centered(values, observed)
+    values, shift = _center(values, observed)
     if known is not None:
         known = ops.concatenate([history[:, variates:], known], axis=-1)
-        known = _observed(known, before, after)
-        known = (_centered(*known)[0], known[1])
+        known = _pad_observed(known, before, after)
+        known = (_center(*known)[0], known[1])
     context, done, past, valid, bounds, blocks = values.shape[2] // patch, 0, None, None, None, []
     while done < count:
         size = min(block, count - done)
-        x = _with_horizon(values, observed, size * patch, known)
+        # Append the horizon of this block, and scale each patch by the values up to its end.
+        x = _append_horizon(values, observed, size * patch, known)
         mean, scale = patch_scales(*x, patch, model.min_observed)
         patches, weights = (ops.reshape(part, (-1, *mean.shape[1:], patch)) for part in x)
         scaled = arcsinh((patches - mean[..., None]) / scale[..., None]) * weights
@@ -35,15 +36,16 @@ def decode(model, history, prediction_length, known=None):
             bounds = _bounds(values, observed, scale[:, :variates, context - 1], model.limit)
         missing = 1 - weights
         first = 0
-        if done:  # what was forecast last is read again, as if all of it had been observed
+        if done:  # read the last block again, as if all of it had been observed
             first = context + done - block
             missing = ops.pad(missing[:, :, context + done :], _at_start(block))
         tokens = ops.concatenate([scaled[:, :, first:], missing], axis=-1)
-        every = ops.pad(valid, _at_end(done + size), constant_values=1) > 0
-        x, seen = model.stack(tokens, every, size, first, past)
-        past = [cache and [part[:, :, : context + done] for part in cache] for cache in seen]
-        where = slice(context + done, None)
-        x = mean[:, :, where, None, None] + sinh(x) * scale[:, :, where, None, None]
+        all_valid = ops.pad(valid, _at_end(done + size), constant_values=1) > 0
+        x, caches = model.stack(tokens, all_valid, size, first, past)
+        # Keep the keys and values of the patches whose values are final.
+        past = [cache and [part[:, :, : context + done] for part in cache] for cache in caches]
+        new = slice(context + done, None)
+        x = mean[:, :, new, None, None] + sinh(x) * scale[:, :, new, None, None]
         x = ops.reshape(x[:, :variates], (-1, variates, size * patch, x.shape[-1]))
         if bounds is not None:
             x = ops.minimum(ops.maximum(x, bounds[0]), bounds[1])
@@ -55,22 +57,26 @@ def decode(model, history, prediction_length, known=None):
     return shift[..., None] + ops.concatenate(blocks, axis=2)[:, :, :prediction_length]
 
 
-def _observed(values, before, after=0):
-    """Values, zero where missing, and 1 where there is one, filled up to whole patches."""
+def _pad_observed(values, before, after=0):
+    """Return values, zero where missing, and their mask, padded to whole patches."""
     values, observed, _ = ObservedValues()(values)
     widths = [[0, 0], [0, 0], [before, after]]
     return ops.pad(values, widths), ops.pad(observed, widths)
 
 
-def _centered(values, observed):
-    """Values less the mean of those observed, `(batch, variates, 1)`, so that float32 is enough."""
+def _center(values, observed):
+    """Subtract the mean of the observed values, so that float32 is precise enough.
+
+    Returns:
+        The centred values and the mean `(batch, variates, 1)`.
+    """
     number = ops.maximum(ops.sum(observed, axis=-1, keepdims=True), 1)
     mean = ops.sum(values * observed, axis=-1, keepdims=True) / number
     return (values - mean) * observed, mean
 
 
-def _with_horizon(values, observed, steps, known):
-    """Values and where they are observed, with missing ones ahead and with what is known."""
+def _append_horizon(values, observed, steps, known):
+    """Append missing future steps to values and mask, then the rows of known covariates."""
     parts = [ops.pad(x, _at_end(steps)) for x in (values, observed)]
     if known is None:
         return parts
@@ -79,12 +85,16 @@ def _with_horizon(values, observed, steps, known):
 
 
 def _bounds(values, observed, scale, limit):
-    """What a forecast is held to, `(batch, variates, 1, 1)`: so many scales from what was seen."""
+    """Return the bounds of a forecast `(batch, variates, 1, 1)`.
+
+    They are `limit` scales below the smallest and above the largest observed value.
+    """
     if limit is None:
         return None
-    values = ops.where(observed > 0, values, values[..., -1:])  # the last step is observed
-    room = limit * scale
-    bounds = (ops.min(values, axis=-1) - room, ops.max(values, axis=-1) + room)
+    # Replace missing values by the last one, which counts as observed.
+    values = ops.where(observed > 0, values, values[..., -1:])
+    margin = limit * scale
+    bounds = (ops.min(values, axis=-1) - margin, ops.max(values, axis=-1) + margin)
     return [bound[..., None, None] for bound in bounds]
 
 

@@ -11,17 +11,17 @@ from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.utils.precision import full_precision
 
 LEVELS = tuple(k / 10 for k in range(1, 10))
-# Of a standard normal variable's silu, as `unit_scaling` estimates it.
+# Gain of silu for a standard normal input, as `unit_scaling` estimates it.
 SILU_GAIN = 2**0.2 * (2 / (1 - 1 / math.pi)) ** 0.4
-HALF = 0.5**0.5  # the share of either part of a residual block
+RESIDUAL_WEIGHT = 0.5**0.5  # weight of either part of a residual block
 
 
 class TotoStack:
-    """The way from patches to patches of quantiles.
+    """The layers of Toto, from patches to patches of quantiles.
 
     Args:
-        layer: `toto_layers()` to make it of.
-        config: dict, the checked configuration.
+        layer: Result of `toto_layers`, which creates the layers.
+        config: Dict, the checked configuration.
     """
 
     def __init__(self, layer, config):
@@ -38,14 +38,15 @@ class TotoStack:
         )
 
     def __call__(self, patches, valid, count, start=0, past=None):
-        """Quantiles of the patches after some positions, in scaled units.
+        """Forecast quantiles of the last patches, in scaled units.
 
         Args:
-            patches: `(batch, variates, time, 2 * patch_size)`, values and what is missing.
-            valid: boolean `(batch, variates, past + time)`, False for patches without a value.
-            count: int, patches to forecast: those after all but the last of the last positions.
+            patches: `(batch, variates, time, 2 * patch_size)`, values and a mask that is 1 for
+                missing values.
+            valid: Boolean `(batch, variates, past + time)`, False for patches without a value.
+            count: int, number of last patches to forecast, each from the patch before it.
             start: int, position of the first patch.
-            past: None, or the keys and values of earlier positions, a pair a block.
+            past: None, or the keys and values of earlier positions, one pair per block.
 
         Returns:
             `(batch, variates, count, patch_size, levels)`, and the keys and values of all blocks.
@@ -56,27 +57,27 @@ class TotoStack:
         columns = ops.transpose(valid[:, :, valid.shape[2] - time :], (0, 2, 1))
         columns = ops.reshape(columns, (-1, variates))
         reach = {"start": start, "center": (start + time) // 2}
-        seen = []
+        caches = []
         for i, block in enumerate(self.blocks):
             if block.over_variates:
                 x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, variates, x.shape[-1]))
                 x, *_ = block(x, columns)
                 x = ops.reshape(x, (-1, time, variates, x.shape[-1]))
                 x = ops.transpose(x, (0, 2, 1, 3))
-                seen.append(None)
+                caches.append(None)
             else:
                 x = ops.reshape(x, (-1, time, x.shape[-1]))
                 x, *cache = block(x, rows, past and past[i], **reach)
                 x = ops.reshape(x, (-1, variates, time, x.shape[-1]))
-                seen.append(cache)
+                caches.append(cache)
         x = _normalised(x[:, :, -(count + 1) : -1], self.config)
         x = self.project(x)
         shape = (-1, variates, count, self.config["patch_size"], len(LEVELS))
-        return ops.reshape(x, shape), seen
+        return ops.reshape(x, shape), caches
 
 
 class _Block:
-    """Attention over time or over variates, and a gated network."""
+    """Attention over time or over variates, followed by a gated network."""
 
     def __init__(self, layer, config, number):
         key = f"transformer.layers.{number}"
@@ -111,7 +112,7 @@ class _Block:
 
 
 def toto_layers(config):
-    """`KeyedLayers` that fold the factors of unit scaling into the weights that they take."""
+    """Return `KeyedLayers` whose layout multiplies the weights by the factors of unit scaling."""
 
     def attention(key, layer):
         layout = _dense_layout(f"{key}.in_proj", layer.in_dense)
@@ -130,7 +131,7 @@ def toto_layers(config):
 
 
 def _residual_block(layer, key, hidden, units, **options):
-    """A network of two layers beside a linear one, a function."""
+    """Return a network with one hidden layer and a linear residual connection, as a function."""
     inner = layer(f"{key}.linear1", layers.Dense, hidden, activation="silu", **options)
     outer = layer(f"{key}.linear2", layers.Dense, units, **options)
     skip = layer(f"{key}.skip_proj", layers.Dense, units, **options)
@@ -142,14 +143,16 @@ def _normalised(x, config):
 
 
 def _dense_layout(key, layer):
-    """A linear layer's weights times its factor; where it closes a residual block, its share too.
+    """Return the layout of a linear layer, with its weights multiplied by its factor.
 
-    The factor is one over the root of the inputs' number; of what reads out, one over the number.
+    The factor is one over the square root of the number of inputs, or one over that number for the
+    last layers of the output head. It includes the weight of a residual block for the last layers
+    of such a block.
     """
     inputs, part = layer.kernel.shape[0], key.rpartition(".")[-1]
     closes = part in ("linear2", "skip_proj")
     factor = 1 / inputs if closes and key.startswith("output_head") else inputs**-0.5
-    factor *= HALF if closes else 1
+    factor *= RESIDUAL_WEIGHT if closes else 1
     gain = SILU_GAIN if part == "linear2" else 1
 
     def kernel(x):

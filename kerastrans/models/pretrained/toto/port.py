@@ -1,4 +1,4 @@
-"""Toto 2.0: attention over time and over variates, scaled by what was seen (Datadog, 2026)."""
+"""Toto 2.0: attention over time and variates with causal patch scaling (Datadog, 2026)."""
 
 import keras
 
@@ -9,17 +9,18 @@ from kerastrans.models.pretrained.toto.decoding import decode
 from kerastrans.models.pretrained.toto.network import LEVELS, TotoStack, toto_layers
 from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
 
-OWN = ("layer_group_size", "num_variate_layers_per_group", "variate_layer_first")
-LONGEST = 8192  # patches of history and horizon
+# Keys that only a configuration of Toto has.
+TOTO_KEYS = ("layer_group_size", "num_variate_layers_per_group", "variate_layer_first")
+MAX_PATCHES = 8192  # largest number of patches of history and horizon
 
 
 def reads(config):
-    """Whether a configuration, which names no architecture, is one of Toto 2.0."""
-    return config.keys() >= set(OWN)
+    """Return whether a configuration, which names no architecture, is one of Toto 2.0."""
+    return config.keys() >= set(TOTO_KEYS)
 
 
 def load(config, tensors):
-    """The model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     config = read(config)
     layer = toto_layers(config)
     model = Toto(TotoStack(layer, config), config)
@@ -28,8 +29,8 @@ def load(config, tensors):
 
 
 def read(config):
-    """The checked configuration, with what it may leave out."""
-    names = ("patch_size", "d_model", "num_heads", "num_layers", *OWN[:2])
+    """Check a configuration and return it with its defaults."""
+    names = ("patch_size", "d_model", "num_heads", "num_layers", *TOTO_KEYS[:2])
     read_sizes(config, *names)
     width, heads = config["d_model"], config["num_heads"]
     given = {name: value for name, value in config.items() if value is not None}
@@ -50,7 +51,7 @@ def read(config):
     read_sizes(config, "d_ff", "num_groups", "qk_dim", "v_dim")
     check_divides(layer_group_size=config["layer_group_size"], num_layers=config["num_layers"])
     check_divides(num_groups=config["num_groups"], num_heads=heads)
-    if config["qk_dim"] % 4:  # half of it turns, in pairs
+    if config["qk_dim"] % 4:  # half of it is rotated, in pairs
         raise ValueError(f"qk_dim must be a multiple of 4, got {config['qk_dim']}.")
     refuse_others(
         config,
@@ -63,16 +64,19 @@ def read(config):
 
 
 class Toto(GroupedModel):
-    """Toto 2.0: the variates of a series, and its covariates, attend to each other.
+    """Toto 2.0; the variates of a series and its covariates attend to each other.
 
-    A patch is scaled by what was seen up to its end. A horizon of several blocks is forecast block
-    by block, each after the medians of those before it. The last patch of a history counts as
-    observed: what is missing there has the last value before it.
+    A patch is scaled by the values observed up to its end. A horizon of several blocks is forecast
+    block by block, each after the medians of the previous blocks. The last patch of a history
+    counts as observed: missing values in it are replaced by the last observed value.
 
     Attributes:
-        block_length: int, steps that are forecast at once, whole patches; None for all of them.
-        min_observed: int, values that a scale takes, see `toto_scaling.patch_scales`.
-        limit: float, how far a forecast may be from what was observed, in scales; None for any.
+        block_length: int, number of steps that are forecast at once, in whole patches; None for
+            the whole horizon.
+        min_observed: int, number of values that a scale requires, see
+            `kerastrans.models.pretrained.toto.scaling.patch_scales`.
+        limit: float, largest distance of a forecast from the observed values, in scales; None for
+            no limit.
 
     Source: Khwaja et al., Datadog (2026), the `toto-2` package.
     """
@@ -87,16 +91,17 @@ class Toto(GroupedModel):
         patches = keras.Input((1, 2, 2 * self.patch_length), name="patches")
         valid = keras.Input((1, 2), dtype="bool", name="valid")
         network = keras.Model([patches, valid], stack(patches, valid, 1)[0], name="toto")
-        super().__init__(network, LEVELS, LONGEST // 2 * self.patch_length)
+        super().__init__(network, LEVELS, MAX_PATCHES // 2 * self.patch_length)
 
     def decoding(self, **options):
-        """The same network, sharing its weights, with other options of the constructor."""
+        """Return a model that shares the weights, with other options of the constructor."""
         return type(self)(self.stack, self.config, **options)
 
     def padded_length(self, length):
-        """A few numbers of patches, an even one more than there are.
+        """Return a padded length that adds an even number of patches.
 
-        The middle of all positions, which xPos measures from, is rounded down.
+        The number is even because the middle of all positions, which xPos measures from, is rounded
+        down.
         """
         count = -(-length // self.patch_length)
         size = few_sizes(count)
@@ -108,5 +113,5 @@ class Toto(GroupedModel):
     def quantiles(self, history, prediction_length, known=None):
         lengths = (history.shape[2], prediction_length)
         patches = sum(-(-length // self.patch_length) for length in lengths)
-        check_at_most(**{"patches of history and horizon": patches, "positions": LONGEST})
+        check_at_most(**{"patches of history and horizon": patches, "positions": MAX_PATCHES})
         return decode(self, history, prediction_length, known)

@@ -1,1 +1,1 @@
-"""kerastrans_zero, trained on made series."""
+"""kerastrans_zero, pretrained on synthetic series."""

@@ -1,4 +1,4 @@
-"""The network of kerastrans-zero: each future step chooses among past values of its own phase."""
+"""The network of kerastrans-zero: each future step attends to past values of its phase."""
 
 import keras
 import numpy as np
@@ -9,23 +9,23 @@ from kerastrans.layers import LagChanges, OctaveLags, SamePhase
 from kerastrans.models.pretrained.scaling import arcsinh
 from kerastrans.utils.precision import full_precision
 
-DECAYS = (1.0, 3.0, 10.0, 40.0)  # steps in which what is recent loses its weight
-WINDOWS = (8, 32, 128, 1024)  # steps over which slopes are fitted
-BLOCKS = (1, 4, 16, 32)  # steps whose means are one value of the summary
-BLOCK_COUNT = 32
-LONGEST = max(*WINDOWS, BLOCK_COUNT * max(BLOCKS))  # steps that a context has at least
-SMALLEST_SPREAD = 1e-3  # of a window whose deviation is 1
+DECAYS = (1.0, 3.0, 10.0, 40.0)  # decay times of the weights of recent changes, in steps
+WINDOWS = (8, 32, 128, 1024)  # numbers of last steps that slopes are fitted to
+BLOCKS = (1, 4, 16, 32)  # numbers of steps per mean in the summary
+BLOCK_COUNT = 32  # number of means of each kind in the summary
+LONGEST = max(*WINDOWS, BLOCK_COUNT * max(BLOCKS))  # smallest context, in steps
+SMALLEST_SPREAD = 1e-3  # smallest naive error, in units of the window's deviation
 
 
 def build_network(config):
-    """From a window to the quantiles of any of its future steps, in units of the window.
+    """Build the network, from a window to quantiles of any future steps, in units of the window.
 
     Args:
-        config: dict of sizes, see `kerastrans.models.pretrained.zero.port`.
+        config: Dict of sizes, see `kerastrans.models.pretrained.zero.port`.
 
     Returns:
-        Functional Keras model of "values" and "observed", both `(batch, context_length)`, and
-        "steps" `(batch, future)`, from 1, to `(batch, future, quantiles)`.
+        Functional Keras model that maps "values" and "observed", both `(batch, context_length)`,
+        and "steps" `(batch, future)`, counted from 1, to `(batch, future, quantiles)`.
     """
     length, width, hidden = config["context_length"], config["width"], config["hidden"]
     exact = {"dtype": full_precision()}
@@ -39,20 +39,23 @@ def build_network(config):
     spread = _mean(ops.abs(changes), paired) + SMALLEST_SPREAD  # (batch, octaves)
     summary = _summarize(values, observed, width, hidden)
 
-    # What each lag is like, and what it has to offer to each future step.
-    recent, restless = _recent(changes, paired, lags)
-    facts = _describe(lags, correlations, usable, changes, paired, spread, recent, restless)
-    x = layers.Dense(width, name="lag")(facts)[:, None]
-    x = x + layers.Dense(width, name="offer")(_offers(past, seen, lags, steps, spread))
+    # Features of each lag, plus features of the past values that it offers to each future step.
+    recent, recent_sizes = _average_recent(changes, paired, lags)
+    features = _describe_lags(
+        lags, correlations, usable, changes, paired, spread, recent, recent_sizes
+    )
+    x = layers.Dense(width, name="lag")(features)[:, None]
+    x = x + layers.Dense(width, name="offer")(_describe_offers(past, seen, lags, steps, spread))
     x = x + layers.Dense(width, name="of_summary")(summary)[:, None, None]
     x = ops.relu(x)
     x = ops.relu(layers.Dense(width, name="mixed")(x))  # (batch, future, octaves, width)
 
+    # The base forecast is a weighted mean of the past values of the phase.
     logits = layers.Dense(config["cycles"], name="choice", **exact)(x)
     choice = _choose(logits, seen * usable[:, None, :, None])
     base = ops.sum(choice * past, axis=(2, 3))  # (batch, future)
     share = ops.sum(choice, axis=3)  # (batch, future, octaves)
-    # A share of how far the newest values are from what they were a lag before.
+    # Add a share of the recent changes, the differences of new values from those a lag earlier.
     gates = ops.tanh(layers.Dense(recent.shape[-1], name="corrections", **exact)(x))
     base = base + ops.sum(gates * recent[:, None] * share[..., None], axis=(2, 3))
     unit = ops.exp(ops.sum(share * ops.log(spread)[:, None], axis=2))
@@ -63,7 +66,10 @@ def build_network(config):
 
 
 def _choose(logits, seen):
-    """Shares of the past values that are seen: a softmax beside the window's mean, which is 0."""
+    """Return a softmax over the observed past values and the mean of the window.
+
+    The mean is 0 and has the logit 0; its share is left out.
+    """
     logits = ops.where(seen > 0, logits, -1e4)
     highest = ops.maximum(ops.max(logits, axis=(2, 3), keepdims=True), 0)
     choice = ops.exp(logits - highest)
@@ -71,7 +77,7 @@ def _choose(logits, seen):
 
 
 def _finish(x, base, unit, steps, slopes, summary, config):
-    """`(batch, future, quantiles)`: the base, a part of the slopes, and a spread in units."""
+    """Return quantiles `(batch, future, quantiles)`: base, a part of the slopes, and a spread."""
     hidden, exact = config["hidden"], {"dtype": full_precision()}
     trends = slopes[:, None] * steps[..., None]  # (batch, future, windows)
     trends = ops.clip(trends, -8, 8)
@@ -87,22 +93,22 @@ def _finish(x, base, unit, steps, slopes, summary, config):
 
 
 def _summarize(values, observed, width, hidden):
-    """`(batch, width)`: what the window looks like, near its end in detail and coarser before."""
+    """Return features `(batch, width)` of the window, in more detail near its end."""
     parts = []
     for size in BLOCKS:
-        x, seen = (
+        x, mask = (
             ops.reshape(part[:, -size * BLOCK_COUNT :], (-1, BLOCK_COUNT, size))
             for part in (values, observed)
         )
-        parts += [_mean(x, seen), ops.mean(seen, axis=-1)]
+        parts += [_mean(x, mask), ops.mean(mask, axis=-1)]
     x = layers.Dense(hidden, activation="relu", name="window")(ops.concatenate(parts, axis=-1))
     return layers.Dense(width, activation="relu", name="summary")(x)
 
 
-def _recent(changes, paired, lags):
-    """Means of the newest changes and of their sizes, `(batch, octaves, decays)` each.
+def _average_recent(changes, paired, lags):
+    """Return weighted means of the changes and of their sizes, with decaying weights.
 
-    The former has one more, over the last cycle.
+    Each is `(batch, octaves, decays)`; the first has one more column, the mean over the last cycle.
     """
     ages = np.arange(changes.shape[-1])[::-1].copy()
     weights = np.stack([np.exp(-ages / decay) for decay in DECAYS], axis=1)
@@ -114,12 +120,12 @@ def _recent(changes, paired, lags):
     return recent, ops.matmul(ops.abs(changes), weights) / weight
 
 
-def _describe(lags, correlations, usable, changes, paired, spread, recent, restless):
-    """`(batch, octaves, features)`: how regular a series is at a lag, and how it changes now."""
+def _describe_lags(lags, correlations, usable, changes, paired, spread, recent, recent_sizes):
+    """Return features `(batch, octaves, features)` of the regularity and recent changes per lag."""
     memory = ops.sum(changes[..., 1:] * changes[..., :-1], axis=-1)
     memory = memory / (ops.sum(ops.square(changes), axis=-1) + 1e-6)
     smallest = ops.min(ops.where(usable > 0, spread, 1e3), axis=1, keepdims=True)
-    facts = [
+    features = [
         correlations,
         usable,
         ops.log(lags) / 6,
@@ -128,26 +134,30 @@ def _describe(lags, correlations, usable, changes, paired, spread, recent, restl
         ops.log(spread / smallest),
         memory,
     ]
-    in_units = [arcsinh(recent / spread[..., None]), ops.log(restless / spread[..., None] + 0.01)]
-    return ops.concatenate([ops.stack(facts, axis=-1), *in_units], axis=-1)
+    unit = spread[..., None]
+    in_units = [arcsinh(recent / unit), ops.log(recent_sizes / unit + 0.01)]
+    return ops.concatenate([ops.stack(features, axis=-1), *in_units], axis=-1)
 
 
-def _offers(past, seen, lags, steps, spread):
-    """`(batch, future, octaves, features)`: the past values of a phase, beside the newest one."""
+def _describe_offers(past, seen, lags, steps, spread):
+    """Return features `(batch, future, octaves, features)` of the past values of each phase.
+
+    The values are described by their differences from the newest value of the phase.
+    """
     newest = past[..., :1]
     differences = (past - newest) / spread[:, None, :, None] * seen * seen[..., :1]
     mean = ops.sum(past * seen, axis=-1) / ops.maximum(ops.sum(seen, axis=-1), 1)
     unit = spread[:, None]
-    at_last = newest[..., 0] - past[:, :, :1, 0]  # beside the last value, which lag 1 offers
+    from_last = newest[..., 0] - past[:, :, :1, 0]  # lag 1 offers the last value of the series
     ahead = ops.log(steps)[..., None] / 5 + ops.zeros_like(mean)
     cycles = ops.log(1 + steps[..., None] / lags[:, None])
-    features = [at_last, arcsinh(at_last / unit), arcsinh((mean - newest[..., 0]) / unit)]
+    features = [from_last, arcsinh(from_last / unit), arcsinh((mean - newest[..., 0]) / unit)]
     features = ops.stack([*features, ahead, cycles, newest[..., 0]], axis=-1)
     return ops.concatenate([arcsinh(differences), seen, features], axis=-1)
 
 
 def _slopes(values, observed):
-    """`(batch, windows)`: slopes a step of the lines through the last steps."""
+    """Return the slopes per step `(batch, windows)` of lines fitted to the last steps."""
     ages = np.arange(values.shape[1])[::-1]
     dtype = standardize_dtype(values.dtype)
     inside = np.stack([ages < size for size in WINDOWS], axis=1).astype(dtype)
@@ -161,16 +171,16 @@ def _slopes(values, observed):
 
 
 def _spread_out(x):
-    """Rising quantiles: the one in the middle, and steps away from it on both sides."""
+    """Return increasing quantiles: the middle one, and positive steps from it on both sides."""
     middle = x.shape[-1] // 2
     up = ops.cumsum(ops.softplus(x[..., middle + 1 :]), axis=-1)
-    # `flip`: PyTorch has no steps backwards.
+    # `flip`, because PyTorch does not support negative steps in slices.
     down = ops.cumsum(ops.softplus(ops.flip(x[..., :middle], axis=-1)), axis=-1)
     down = ops.flip(down, axis=-1)
     center = x[..., middle : middle + 1]
     return ops.concatenate([center - down, center, center + up], axis=-1)
 
 
-def _mean(values, seen):
-    """Over the last axis, of what is seen; 0 where nothing is."""
-    return ops.sum(values * seen, axis=-1) / ops.maximum(ops.sum(seen, axis=-1), 1)
+def _mean(values, mask):
+    """Return the mean of the unmasked values along the last axis, 0 if there are none."""
+    return ops.sum(values * mask, axis=-1) / ops.maximum(ops.sum(mask, axis=-1), 1)

@@ -1,4 +1,4 @@
-"""kerastrans-zero: a small forecaster of our own, pretrained on made series alone."""
+"""kerastrans-zero: the small zero-shot forecaster of this package, trained on synthetic series."""
 
 import numpy as np
 from keras import layers, ops
@@ -15,12 +15,12 @@ SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
 
 
 def reads(config):
-    """Whether a configuration is one of kerastrans-zero."""
+    """Return whether a configuration is one of kerastrans-zero."""
     return ARCHITECTURE in (config.get("architectures") or ())
 
 
 def load(config, tensors):
-    """The model of a checkpoint, see `kerastrans.models.pretrained.load`."""
+    """Load the model of a checkpoint, see `kerastrans.models.pretrained.load`."""
     read_sizes(config, *SIZES)
     check_at_most(**{"the longest window": LONGEST, "context_length": config["context_length"]})
     if "quantiles" not in config:
@@ -33,11 +33,12 @@ def load(config, tensors):
 
 
 class KerastransZero(PretrainedModel):
-    """kerastrans-zero, see `PretrainedModel`: any horizon at once, each series on its own.
+    """kerastrans-zero, which forecasts any horizon at once; see `PretrainedModel`.
 
-    The lag of each octave is found at which a window is most like itself. For each future step a
-    small network then chooses among the last values of the same phase, for all of these lags, and
-    adds slopes and quantiles in units of the naive errors at these lags.
+    Each series is forecast separately. In each octave of lags the model finds the lag with the
+    highest autocorrelation of the window. For each future step a small network then computes a
+    weighted mean of the last values of the same phase at all of these lags, and adds slopes and
+    quantiles in units of the naive errors at these lags.
     """
 
     usual_context = 1024
@@ -48,8 +49,8 @@ class KerastransZero(PretrainedModel):
 
     def quantiles(self, history, prediction_length):
         values, observed, location, scale = ObservedNormalization()(history[:, -self.max_context :])
-        missing = [[0, 0], [self.max_context - values.shape[1], 0]]
-        values, observed = ops.pad(values, missing), ops.pad(observed, missing)
+        padding = [[0, 0], [self.max_context - values.shape[1], 0]]
+        values, observed = ops.pad(values, padding), ops.pad(observed, padding)
         steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
         steps = ops.zeros_like(values[:, :1]) + steps
         return rescaled(self.network([values, observed, steps]), location, scale)

@@ -114,7 +114,7 @@ def test_a_switch_that_is_not_built_is_named(tmp_path, name, value):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"series": []}, "no series"),
+        ({"series": []}, "at least one series, got none"),
         ({"series": [np.ones(3), np.empty(0)]}, "series 1"),
         ({"series": [[1.0, np.inf]]}, "infinite"),
         ({"series": [np.ones((1, 1, 3))]}, "shape"),

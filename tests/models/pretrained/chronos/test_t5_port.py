@@ -54,7 +54,7 @@ def test_paths_are_drawn_with_the_probabilities_of_the_likeliest_tokens(model):
 
 
 def test_there_is_no_functional_model(model):
-    with pytest.raises(ValueError, match="draws"):
+    with pytest.raises(ValueError, match="samples its forecasts"):
         model.build(8, 4)
 
 

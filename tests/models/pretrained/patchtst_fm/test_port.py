@@ -121,7 +121,7 @@ def test_weights_that_do_not_fit_are_named(tmp_path):
     good, key = random_patchtst_fm(CONFIG), f"{FUSED}.weight"
     for damaged, message in (
         ({name: good[name] for name in good if name != key}, f"lacks '{key}'"),
-        ({**good, "more": np.zeros(2, "float32")}, "surplus 'more'"),
+        ({**good, "more": np.zeros(2, "float32")}, "additional key 'more'"),
         ({**good, key: np.zeros((37, 12), "float32")}, key),
     ):
         with pytest.raises(ValueError, match=message):

@@ -247,7 +247,7 @@ def test_weights_that_do_not_fit_are_named(tensors, tmp_path):
     good = original(tensors)
     for damaged, message in (
         ({key: good[key] for key in good if key != fused}, f"lacks '{fused}'"),
-        ({**good, "more": np.zeros(2, "float32")}, "surplus 'more'"),
+        ({**good, "more": np.zeros(2, "float32")}, "additional key 'more'"),
         ({**good, fused: np.zeros((37, 12), "float32")}, fused),
     ):
         with pytest.raises(ValueError, match=message):
