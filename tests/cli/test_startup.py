@@ -59,6 +59,7 @@ print(said.getvalue(), {{"keras", "tensorflow"}} & set(sys.modules))
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_command_prints_its_result_and_nothing_else(tmp_path):
     code = f"""
 from kerastrans.cli.main import main

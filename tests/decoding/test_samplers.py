@@ -98,6 +98,7 @@ def test_the_same_model_in_float64_writes_the_same(model, sentences, sampler):
     np.testing.assert_array_equal(here, there)
 
 
+@pytest.mark.slow
 def test_wide_beam_finds_the_most_probable_of_all_sequences(model, sentences):
     source, lengths = (x[:6] for x in sentences)
     steps, words = 3, [t for t in range(VOCABULARY) if t not in (PAD, START, END)]

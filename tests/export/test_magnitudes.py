@@ -12,6 +12,11 @@ pytestmark = pytest.mark.tensorflow
 SIZES = (1e-37, 1e-30, 1e-20, 1e-10, 1e-5, 1.0, 1e5, 1e10, 1e20, 1e30, 1e37)
 TINY = np.finfo("float32").tiny
 
+EACH_RUNTIME = [
+    "SavedModel",
+    *(pytest.param(x, marks=pytest.mark.slow) for x in ("ONNX", "LiteRT")),
+]
+
 
 @pytest.fixture(scope="module")
 def histories():
@@ -32,7 +37,7 @@ def in_python(model, scaler, histories):
 @pytest.mark.parametrize(
     "kind", ["standard", *(pytest.param(x, marks=pytest.mark.slow) for x in ("mean_abs", "mase"))]
 )
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", EACH_RUNTIME)
 def test_every_size_of_history_is_forecast(runtime, kind, histories, tmp_path):
     suffix, run = RUNTIMES[runtime]
     scaler = WindowScaler(kind)
@@ -47,7 +52,7 @@ def test_every_size_of_history_is_forecast(runtime, kind, histories, tmp_path):
         np.testing.assert_allclose(outputs[name][-1], expected[-1], atol=1e-6)
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize("runtime", EACH_RUNTIME)
 def test_spreads_of_a_distribution_have_the_size_of_the_history(runtime, histories, tmp_path):
     suffix, run = RUNTIMES[runtime]
     model = zoo.build("dlinear", 48, 24, 2, head="student_t")

@@ -173,6 +173,7 @@ def test_origins_that_overlap_are_not_enough_and_are_told(frame):
     assert forecaster.fitted.intervals.effective_origins == 19
 
 
+@pytest.mark.slow
 def test_rows_that_ended_the_training_do_not_calibrate_without_a_word(frame, tmp_path):
     message = "28 of 40 windows calibrate by rows that fit held out to stop the training"
     past, stop = head_of(frame, 300), keras.callbacks.EarlyStopping(patience=1)

@@ -286,6 +286,7 @@ def test_what_is_no_count_is_refused_before_training(name, wrong):
         forecaster.fit(wide, epochs=1, verbose=0)
 
 
+@pytest.mark.slow
 def test_deepar_samples_and_repeats_itself(frame):
     forecaster = Forecaster("deepar", CONTEXT, HORIZON, head="student_t", units=8, num_samples=50)
     forecaster.fit(frame, epochs=1, verbose=0)

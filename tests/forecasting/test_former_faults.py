@@ -116,6 +116,7 @@ def test_select_takes_series_that_the_naive_forecasts_exactly(kind, quick_select
     assert selected.leaderboard["skill"].max() == 0
 
 
+@pytest.mark.slow
 def test_select_judges_all_candidates_by_the_same_rows(quick_selection):
     frame = pd.concat([weekly("a", 300), weekly("sparse", 84, seed=3)[::3]])
     inside = frame["ds"].between("2024-10-05", "2024-10-18") & (frame["unique_id"] == "a")
@@ -124,6 +125,7 @@ def test_select_judges_all_candidates_by_the_same_rows(quick_selection):
     assert np.isfinite(selected.leaderboard["loss"]).all()
 
 
+@pytest.mark.slow
 def test_select_refuses_an_end_without_values(quick_selection):
     frame = weekly("a")
     frame.loc[frame.index[-20:], "y"] = np.nan
@@ -131,6 +133,7 @@ def test_select_refuses_an_end_without_values(quick_selection):
         kerastrans.select(frame, 7, time_limit=1e6, verbose=False)
 
 
+@pytest.mark.slow
 def test_a_selected_forecaster_is_not_trained_again_as_one_model(quick_selection, tmp_path):
     frame = weekly("a")
     selected = kerastrans.select(frame, 7, time_limit=1e6, verbose=False)

@@ -50,6 +50,7 @@ def test_trains_and_generates_within_two_percent_of_float32(policy):
     assert error < 0.02, f"relative RMSE {error:.4f}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "policy", [pytest.param("mixed_float16", marks=pytest.mark.slow), "mixed_bfloat16"]
 )

@@ -32,9 +32,9 @@ def assert_inside(values):
     ("head", "name"),
     [
         ("quantiles", "nlinear"),
-        ("point", "nlinear"),
+        pytest.param("point", "nlinear", marks=pytest.mark.slow),
         ("normal", "nlinear"),
-        ("student_t", "nlinear"),
+        pytest.param("student_t", "nlinear", marks=pytest.mark.slow),
         pytest.param("normal", "deepar", marks=pytest.mark.slow),
     ],
 )

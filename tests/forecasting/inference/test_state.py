@@ -200,6 +200,7 @@ def test_histories_reach_an_input_of_another_name(frame):
     np.testing.assert_allclose(served, forecaster.predict(part)["mine"], rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_refitting_reads_covariates_by_the_past_alone(frame):
     spiked = frame.copy()
     last = spiked.groupby("unique_id")["ds"].transform("max") - pd.Timedelta(days=HORIZON)
@@ -314,6 +315,7 @@ def test_a_baseline_forecasts_points_by_default(frame):
     np.testing.assert_allclose(found["seasonal_naive"][:HORIZON], last, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_frames_of_many_sizes_do_not_make_the_backend_warn(frame, caplog):
     forecasters = [Forecaster("nlinear", *SIZE, seed=i).fit(frame, **QUICK) for i in range(3)]
     caplog.clear()  # training is Keras's own function

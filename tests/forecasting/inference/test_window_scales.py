@@ -56,6 +56,7 @@ def test_series_before_their_launch_do_not_rule_the_loss(head):
     assert losses[1] < losses[0] + 3  # it was thousands
 
 
+@pytest.mark.slow
 def test_a_sensor_that_is_stuck_has_a_finite_likelihood_and_a_wide_forecast():
     values = waves(np.random.default_rng(0), 6, 300)
     values[0, 120:260] = values[0, 120]

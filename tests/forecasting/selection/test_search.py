@@ -55,6 +55,7 @@ def test_a_forecast_that_is_not_finite_is_not_chosen():
     assert weights.tolist() == [0, 1]
 
 
+@pytest.mark.slow
 def test_it_selects_forecasts_saves_and_reloads(two, tmp_path, capsys):
     frame = weekly()
     known = frame[frame["ds"] < frame["ds"].max() - pd.Timedelta(days=HORIZON - 1)]

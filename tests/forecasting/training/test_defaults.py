@@ -55,6 +55,7 @@ def many_short():
     return pd.concat([wave(14, f"w{number:02}", "YS") for number in range(60)])
 
 
+@pytest.mark.slow
 def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast():
     frame = many_short()
     options = {"prediction_length": 6, "optimizer": keras.optimizers.Adam()}  # keeps them held out

@@ -105,6 +105,7 @@ def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
     assert found == pytest.approx(wanted[0], rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [DivergedError("diverged"), KeyboardInterrupt()])
 def test_last_steps_that_fail_change_nothing(frame, monkeypatch, error):
     forecaster = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)

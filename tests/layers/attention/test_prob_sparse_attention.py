@@ -78,6 +78,7 @@ def test_sample_of_keys_changes_in_training_but_not_in_inference():
     assert np.abs(forecasts[0] - outputs(layers[2], False)[0]).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_layers_have_different_samples_and_saved_models_keep_them(tmp_path):
     x = np.random.default_rng(2).standard_normal((2, 32, 1)).astype("float32")
 

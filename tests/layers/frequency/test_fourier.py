@@ -83,6 +83,7 @@ def test_blocks_have_different_frequencies_and_initial_weights():
     assert 0 <= to_numpy(blocks[0].real).min() <= to_numpy(blocks[0].real).max() <= 1 / 36
 
 
+@pytest.mark.slow
 def test_seed_determines_the_frequencies_and_saved_models_keep_them(tmp_path):
     def forecast(seed):
         keras.utils.set_random_seed(seed)

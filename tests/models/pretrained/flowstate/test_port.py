@@ -31,6 +31,7 @@ def forecast(model, series, steps):
     return [result["quantiles"] for result in model.forecast(series, steps, LEVELS)]
 
 
+@pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_path):
     built = model.build(35, 6, num_channels=3)
     outputs = keras.ops.convert_to_numpy(built(series.T[None]))[0]

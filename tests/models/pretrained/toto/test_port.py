@@ -33,6 +33,7 @@ def close(found, wanted):
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_path):
     """As it is long, 9 patches, and filled up to 11: xPos measures from a middle that moves."""
     model = model.decoding(block_length=4)

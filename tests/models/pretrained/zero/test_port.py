@@ -24,6 +24,7 @@ def model():
     return load(FOLDER)
 
 
+@pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_and_reloads(model, tmp_path):
     built = model.build(90, STEPS, num_channels=2)
     outputs = keras.ops.convert_to_numpy(built(SERIES.T[None]))[0]
@@ -54,6 +55,7 @@ def test_a_forecast_moves_with_its_series_and_depends_on_it_alone(model):
     np.testing.assert_allclose(both, 1000 * one - 500, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_a_step_is_the_same_in_a_longer_forecast(model):
     short, long = (model.forecast([SERIES], steps)[0]["mean"] for steps in (3, STEPS))
     np.testing.assert_allclose(long[:, :3], short, rtol=1e-4, atol=1e-5)
