@@ -18,7 +18,7 @@ from kerastrans.forecasting.inference.forecast import forecast_arrays, predict_f
 from kerastrans.forecasting.inference.importances import importances_frame
 from kerastrans.forecasting.inference.model import build_for, reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
-from kerastrans.forecasting.inference.reader import Reader, open_training, report_faults
+from kerastrans.forecasting.inference.reader import Reader, report_faults
 from kerastrans.forecasting.inference.serialization import (
     read_arguments,
     read_files,
@@ -29,6 +29,7 @@ from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
 from kerastrans.forecasting.training import fine_tuning
 from kerastrans.forecasting.training import fit as training
+from kerastrans.forecasting.training.data import open_training
 from kerastrans.forecasting.training.validation import read_validation, what_is_held_out
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder

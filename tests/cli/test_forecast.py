@@ -124,7 +124,7 @@ def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path,
     command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]
     trained = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
     assert "has a fixed number of steps" in refuse(*trained, "--prediction-length=3")
-    assert "give --prediction-length" in refuse("export", "fracast_0", tmp_path / "f.onnx")
+    assert "pass --prediction-length" in refuse("export", "fracast_0", tmp_path / "f.onnx")
     assert cli.main([*command, "--prediction-length=3"]) == 0
     assert "licence Apache-2.0" in capsys.readouterr().out
     found = pd.read_csv(tmp_path / "f.csv", parse_dates=["ds"])

@@ -1,6 +1,5 @@
 """The door: frames become panels here, checked, and nowhere else."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +9,12 @@ from kerastrans.data.frames import ID, is_wide, to_long
 from kerastrans.data.panel import read_panel
 from kerastrans.data.parquet import first_frame, list_partitions, read_partition
 from kerastrans.decoding.graph import history_input
-from kerastrans.forecasting.training.defaults import resolved
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import NoSeriesError
 
 
 class Reader:
-    """Reads frames as the training data were read; see `Reader.of` for the first.
+    """Reads frames as the training data were read; see `Reader.first` for new data.
 
     Args:
         config: `Config`.
@@ -35,11 +33,16 @@ class Reader:
         self.freq = freq
 
     @classmethod
-    def of(cls, config, frame, static, freq, held_out=0):
-        """The reader that a first frame of training data makes, and the panel of that frame.
+    def first(cls, config, frame, static, freq, held_out=0):
+        """Return the reader that a first frame of training data makes, and the panel of that frame.
 
-        Its config has a context for these data, where `config` has none. The last `held_out` steps
-        of each series are those that do not train.
+        Args:
+            config: `Config`.
+            frame: Long or wide frame.
+            static: Frame of static covariates, or None.
+            freq: Frequency of the frame; None to infer it.
+            held_out: Number of last steps of each series that are not training rows: covariates
+                are not scaled by them.
         """
         covariates = Covariates.named(static, past=config.past, future=config.future)
         built = history_input(config.model).shape[-1] if config.is_built else None
@@ -49,7 +52,6 @@ class Reader:
             report_faults(panel.faults, 0)
         is_long = ID in frame.columns or first._separates(frame)
         channels = None if is_long else tuple(panel.names[0])
-        config = resolved(config, panel, held_out)
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
     @classmethod
@@ -59,10 +61,10 @@ class Reader:
         parts = state.clock, state.covariates, state.channels
         return cls(state.config, *parts, num_channels, state.given_freq)
 
-    def accepting_short(self):
-        """The reader that leaves out no series for being shorter than the context."""
+    def with_config(self, config):
+        """Return the same reader with another `Config`."""
         parts = self.clock, self.covariates, self.channels, self.num_channels, self.freq
-        return Reader(replace(self.config, short="pad"), *parts)
+        return Reader(config, *parts)
 
     def timed(self, frame, static, freq=None):
         """The reader with the clock of this frame, where it has none.
@@ -195,19 +197,6 @@ class Partitions:
 
     def __getitem__(self, number):
         return self.reader.panel(read_partition(self.files[number]), self.static)
-
-
-def open_training(config, state, frame, static, freq, held_out):
-    """The reader that training data make, and their panels, see `Reader.of` and `Reader.open`.
-
-    A fitted state has a reader.
-    """
-    if state is not None:
-        reader = Reader.like(state).timed(frame, static, freq)
-        return reader, reader.open(frame, static)
-    reader, panel = Reader.of(config, first_frame(frame), static, freq, held_out)
-    is_folder = isinstance(frame, str | Path)
-    return reader, Partitions(list_partitions(frame), reader, static) if is_folder else [panel]
 
 
 def report_faults(faults, series_left):

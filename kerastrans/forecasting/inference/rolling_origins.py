@@ -175,7 +175,7 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
             "validation and refit=True cannot be combined: its rows may lie after an origin. Use "
             "validation_size."
         )
-    _, panel = Reader.of(forecaster.config, frame, static, options.pop("freq", None))
+    _, panel = Reader.first(forecaster.config, frame, static, options.pop("freq", None))
     panel = long_enough(forecaster.config, panel, windows, step)
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)

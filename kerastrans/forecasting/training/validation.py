@@ -1,6 +1,6 @@
 """Rows of a frame of their own that end a training, in place of the end of each series."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +82,7 @@ def read_validation(reader, frame, panels, validation, static):
         return None
     (panel,) = panels
     # The context of a few rows is in the training data.
-    own = reader.accepting_short().panel(validation, static)
+    own = reader.with_config(replace(reader.config, short="pad")).panel(validation, static)
     begins = dict(zip(own.names[:, 0], own.first.tolist(), strict=True))
     ends = panel.numbers(np.arange(len(panel)), panel.cuts).tolist()
     for name, end in zip(panel.names[:, 0], ends, strict=True):
