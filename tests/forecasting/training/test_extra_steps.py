@@ -158,3 +158,17 @@ def test_published_weights_keep_it_out_and_adapters_have_the_spread_that_was_mea
     forecaster.fit(frame, verbose=0)
     assert forecaster.fitted.trained == {"s": number_of_last(forecaster, frame) - END}
     assert heads.of(forecaster.model).spread != 1
+
+
+def test_the_extra_steps_train_at_the_rate_that_the_training_ends_with(frame, monkeypatch):
+    rates, fit = [], extra_steps.fit_model
+
+    def recorded(examples, *args, **kwargs):
+        rates.append(float(examples.model.optimizer.learning_rate))
+        return fit(examples, *args, **kwargs)
+
+    monkeypatch.setattr(extra_steps, "fit_model", recorded)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 2)
+    forecaster = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)
+    assert rates == [pytest.approx(0.001 * 0.3**2)]
+    assert float(forecaster.model.optimizer.learning_rate) == pytest.approx(0.001)

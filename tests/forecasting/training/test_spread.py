@@ -1,10 +1,13 @@
 """The factor of the spread that `fit` measures on what it held out."""
 
+import types
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans import Forecaster, heads
+from kerastrans import Forecaster, heads, zoo
+from kerastrans.forecasting.training import spread
 from kerastrans.forecasting.training.spread import best_factor, towards_one
 
 
@@ -107,3 +110,15 @@ def test_points_and_counts_have_no_spread():
     options = {"head": "negative_binomial", "scaler": None}
     counted = Forecaster("nlinear", 12, 6, **options).fit(counts, verbose=0)
     assert heads.of(counted.model).spread == 1
+
+
+@pytest.mark.parametrize(("later", "expected"), [(4.0, 1.5), (2.0, 1.5), (1.0, 3.0), (0.1, 7.5)])
+def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expected, monkeypatch):
+    """The spread is 1.5 by the measurement, and more by as much as the forecast has narrowed."""
+    width = object.__new__(spread.Width)
+    width.factor, width.distance, width.windows = 1.5, 2.0, None
+    monkeypatch.setattr(spread, "forecast_windows", lambda *_: None)
+    monkeypatch.setattr(spread, "mean_distance", lambda *_: later)
+    model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
+    width.give(types.SimpleNamespace(model=model), has_seen=True)
+    assert heads.of(model).spread == pytest.approx(expected)
