@@ -66,14 +66,16 @@ def forecast_arrays(state, inputs):
     history = np.asarray(inputs["history"], "float64")
     with np.errstate(over="ignore", invalid="ignore"):
         relative, pivot, unit = pivot_windows(history, state.equivariance)
-        relative = relative.astype("float32")
+        # Draws are seeded by what a window holds: those of a series stay when its unit changes.
+        dtype = "float64" if state.decodes else "float32"
+        relative = relative.astype(dtype)
     if np.isinf(relative).any():
         raise ValueError("history has values that float32 cannot hold.")
     names = [*state.typical, *typical_inputs(state.model)]
     typical = dict.fromkeys(names, np.zeros_like(pivot))  # not known
     typical |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
     others = {x: y for x, y in inputs.items() if x != "history" and x not in typical}
-    typical = {name: (x / unit).astype("float32") for name, x in typical.items()}
+    typical = {name: (x / unit).astype(dtype) for name, x in typical.items()}
     parameters, scale = state.run({"history": relative, **typical, **others})
     parameters, scale = parameters.astype("float64"), scale.astype("float64")
     if not state.equivariance:

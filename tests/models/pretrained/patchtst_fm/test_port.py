@@ -88,7 +88,7 @@ def test_switches_that_are_built(series, switches):
     config = {**CONFIG, **switches}
     model = patchtst_fm.load(config, random_patchtst_fm(config))
     assert (f"{FUSED}.bias" in random_patchtst_fm(config)) == config.get("qkv_bias", True)
-    assert model.least == (16 if "randomize_cpm" in switches else 8)
+    assert model.min_horizon == (16 if "randomize_cpm" in switches else 8)
     assert np.isfinite(model.forecast(series[1:], 3)[0]["quantiles"]).all()
 
 
