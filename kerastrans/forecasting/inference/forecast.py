@@ -19,7 +19,7 @@ def predict_frame(state, frame, future, static, report):
         frame: See `Forecaster.predict`.
         future: See `Forecaster.predict`.
         static: See `Forecaster.predict`.
-        report: Function of the panel, which is given the series that are left out.
+        report: Function that is called with the panel, whose faults name the series left out.
     """
     reader = Reader.like(state)
     panel = reader.with_future(reader.panel(frame, static, future))
@@ -33,10 +33,10 @@ def predict_frame(state, frame, future, static, report):
 
 
 def forecast_windows(state, windows):
-    """Return the `Forecasts` of some windows, at least one.
+    """Return the `Forecasts` of at least one window.
 
     Raises:
-        ValueError: A history that float32, or a forecast that float64 cannot hold.
+        ValueError: If float32 cannot hold a history, or float64 a forecast.
     """
     parts = []
     for start in range(0, len(windows), BATCH):
@@ -44,20 +44,20 @@ def forecast_windows(state, windows):
         parts.append(forecast_arrays(state, windows.histories(chosen, state.typical)))
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
-    parameters[~windows.observed()] = np.nan  # there was nothing to forecast from
+    parameters[~windows.observed()] = np.nan  # these windows have no value
     return Forecasts(windows, state.output, parameters, scales)
 
 
 def forecast_arrays(state, inputs):
     """Forecast raw histories: every forecast in Python is made here.
 
-    The graph computes in float32. It sees each window less a pivot in a unit of its own, which
-    are found, and undone in the forecast, in float64.
+    The graph computes in float32. A pivot is subtracted from each window, which is then divided by
+    a unit; both are computed, and undone in the forecast, in float64.
 
     Args:
         state: `FittedState`.
         inputs: Dict of arrays by the names of the model's inputs, see
-            `Forecaster.forecast_histories`, perhaps with the typical scales of the series.
+            `Forecaster.forecast_histories`, with or without the typical scales of the series.
 
     Returns:
         Parameters `(batch, prediction_length, num_channels[, size])`, and the scale of each window
@@ -66,7 +66,7 @@ def forecast_arrays(state, inputs):
     history = np.asarray(inputs["history"], "float64")
     with np.errstate(over="ignore", invalid="ignore"):
         relative, pivot, unit = pivot_windows(history, state.equivariance)
-        # Draws are seeded by what a window holds: those of a series stay when its unit changes.
+        # The values of a window seed its samples: these must not depend on the unit.
         dtype = "float64" if state.decodes else "float32"
         relative = relative.astype(dtype)
     if np.isinf(relative).any():
