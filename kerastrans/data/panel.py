@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.frames import read_columns
+from kerastrans.data.frames import read_columns, read_limits
 from kerastrans.data.series_faults import series_faults
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import check_countable, countable
@@ -30,6 +30,7 @@ class Panel:
         values: `(1 + rows, num_channels)`, float64, NaN where missing.
         past, future: `(1 + rows, columns)`, float32, covariates.
         static: `(series, columns)`, float32, static covariates.
+        limits: `(1 + rows, columns)`, float64, values of the columns that bound the series.
         faults: Dict of name -> reason why a series was left out.
         covariates: `Covariates`, the encoding of the columns of `past`, `future` and `static`.
 
@@ -51,6 +52,7 @@ class Panel:
     past: np.ndarray
     future: np.ndarray
     static: np.ndarray
+    limits: np.ndarray
     faults: dict = field(default_factory=dict)
     covariates: Covariates = field(default_factory=Covariates)
 
@@ -106,7 +108,7 @@ class Panel:
         rows = np.concatenate(rows)
         arrays = {
             name: np.concatenate([getattr(earlier, name), getattr(self, name)])[rows]
-            for name in ("values", "past", "future")
+            for name in ("values", "past", "future", "limits")
         }
         layout = {"begins": ends[:-1], "ends": ends[1:], "cuts": ends[1:], "first": first}
         return replace(self, **layout, **arrays)
@@ -119,7 +121,15 @@ class Panel:
 
 
 def read_panel(
-    frame, *, clock=None, freq=None, covariates=None, static=None, future=None, held_out=None
+    frame,
+    *,
+    clock=None,
+    freq=None,
+    covariates=None,
+    static=None,
+    future=None,
+    limits=(),
+    held_out=None,
 ):
     """Read and check the series of a frame; missing time steps become missing values.
 
@@ -131,6 +141,7 @@ def read_panel(
         covariates: `Covariates`, or None.
         static: DataFrame with "unique_id" and the static covariates, one row per series.
         future: DataFrame like `frame`, without values, of the covariates of the following steps.
+        limits: Names of numeric columns that bound the series, also in `future`.
         held_out: int, number of last steps of each series that are not used for training, or a
             function from the numbers of steps of the valid series to it. The encodings of the
             covariates are then fitted to all rows before these steps. None to use the encodings of
@@ -154,7 +165,7 @@ def read_panel(
     covariates = covariates or Covariates()
     num_past = len(frame)
     used = [c.name for c in (*covariates.past, *covariates.future)]
-    times, codes, names, values, frame = read_columns(frame, used, future)
+    times, codes, names, values, frame = read_columns(frame, [*used, *limits], future)
     is_past = np.arange(len(frame)) < num_past  # `frame` now includes the rows of `future`
     stamped = countable(times)
     if not stamped.any():
@@ -193,10 +204,11 @@ def read_panel(
         covariates = covariates.read(frame, static, is_training_row)
     past, known = (covariates.encode(frame, kind)[order] for kind in ("past", "future"))
     encoded = covariates.encode_static(static, places)
-    arrays, starts, ends, first = _lay_out((values, past, known), numbers, begins, ends, keep)
+    columns = values, past, known, read_limits(frame, limits)[order]
+    (*arrays, limits), starts, ends, first = _lay_out(columns, numbers, begins, ends, keep)
     cuts = starts + last[keep] - first + 1
     layout = starts, ends, cuts, first
-    return Panel(clock, names[keep], *layout, *arrays, encoded[keep], faults, covariates)
+    return Panel(clock, names[keep], *layout, *arrays, encoded[keep], limits, faults, covariates)
 
 
 def _is_training_row(codes, numbers, held_out):

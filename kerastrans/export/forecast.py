@@ -10,6 +10,7 @@ from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import inputs_of, takes_missing
 from kerastrans.decoding.samplers import FeedBack
 from kerastrans.export.scaling import check_scaler, unscaled, within, without_typical
+from kerastrans.heads.bounded import bound_inputs, check_bounds
 from kerastrans.models.parts.forecast_graph import TYPICAL
 from kerastrans.utils.validation import check_positive_integers, check_prediction_length
 
@@ -90,8 +91,13 @@ def forecast_of(
     ]
     facts = describe(model, inputs, prediction_length)
     function = unscaled(predict, model, head, scaler, takes_missing(model), fill)
+    bounds = check_bounds(bounds)
     if bounds is not None:
         function, facts["bounds"] = within(function, head, bounds), list(bounds)
+        for name in bound_inputs(bounds):
+            spec = tf.TensorSpec((batch_size, prediction_length, 1), "float32", name=name)
+            signature.append(spec)
+            facts["inputs"][name] = ["float32", None, prediction_length, 1]
     return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
 
 

@@ -6,7 +6,7 @@ from keras import ops
 
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
-from kerastrans.heads.bounded import check_bounds
+from kerastrans.heads.bounded import bound_inputs
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.models.parts.forecast_graph import (
     TYPICAL,
@@ -101,10 +101,12 @@ def without_typical(model, predict):
 def within(function, head, bounds):
     """Return a function whose forecasts never leave their bounds, see `kerastrans.heads.bounded`.
 
+    Bounds that are columns are additional last arguments of the function, see `bound_inputs`.
+
     Raises:
-        ValueError: A head of a distribution, whose bounded mean a file cannot compute.
+        ValueError: If the head is a distribution, whose bounded mean a file cannot compute.
     """
-    low, high = check_bounds(bounds)
+    names = [*bound_inputs(bounds)]
     if head.has_parameter_axis and not isinstance(head, QuantileHead):
         raise ValueError(
             f"bounds and a {type(head).__name__} cannot be exported together: train with "
@@ -112,10 +114,18 @@ def within(function, head, bounds):
         )
 
     def bounded(*tensors):
-        outputs = function(*tensors)
+        count = len(tensors) - len(names)
+        columns = iter(tensors[count:])
+        low, high = (next(columns) if isinstance(x, str) else x for x in bounds)
+        outputs = function(*tensors[:count])
         for name, x in outputs.items():
-            x = x if low is None else ops.maximum(x, low)
-            outputs[name] = x if high is None else ops.minimum(x, high)
+            has_last_axis = len(x.shape) > 3
+            for bound, limit in ((low, ops.maximum), (high, ops.minimum)):
+                if isinstance(bound, float):
+                    x = limit(x, bound)
+                elif bound is not None:
+                    x = limit(x, bound[..., None] if has_last_axis else bound)
+            outputs[name] = x
         return outputs
 
     return bounded

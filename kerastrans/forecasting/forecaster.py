@@ -14,7 +14,7 @@ from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.config import Config
 from kerastrans.forecasting.inference.contamination import warn_if_seen
-from kerastrans.forecasting.inference.forecast import forecast_arrays, predict_frame
+from kerastrans.forecasting.inference.forecast import forecast_outputs, predict_frame
 from kerastrans.forecasting.inference.importances import importances_frame
 from kerastrans.forecasting.inference.model import build_for, reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
@@ -76,9 +76,10 @@ class Forecaster:
         seed: int, seed of the weights, the order of windows and the samples.
         alias: Name of the forecast column; by default that of the architecture.
         bounds: Pair of the smallest and the largest value that the series can have, such as
-            (0, None) for series that cannot be negative. Points, quantiles, samples and intervals
-            stay within the bounds, in exported files too; a mean is the mean of the bounded
-            distribution.
+            (0, None) for series that cannot be negative, or (0, "capacity") for a column of the
+            frames that is also known for the steps to forecast. Points, quantiles, samples and
+            intervals stay within the bounds, in exported files too; a mean is the mean of the
+            bounded distribution.
         **hyperparameters: Hyperparameters of the architecture.
 
     Attributes:
@@ -118,7 +119,7 @@ class Forecaster:
         num_samples: int = 100,
         seed: int = 0,
         alias: str | None = None,
-        bounds: Sequence[float | None] | None = None,
+        bounds: Sequence[float | str | None] | None = None,
         **hyperparameters: Any,
     ) -> None:
         self.config = Config(
@@ -344,7 +345,9 @@ class Forecaster:
         Args:
             inputs: Dict of arrays by the names of the model's inputs: "history"
                 `(batch, context_length, num_channels)` in the units of the series, NaN for a
-                missing value, and the other inputs as `Windows.arrays` encodes them.
+                missing value; the other inputs as `Windows.arrays` encodes them; and
+                "lower_bound" or "upper_bound" `(batch, prediction_length, 1)` if that bound is a
+                column.
 
         Returns:
             Dict of float64 arrays: "forecast" `(batch, prediction_length, num_channels)` in the
@@ -354,8 +357,7 @@ class Forecaster:
         Raises:
             RuntimeError: If the forecaster is not trained.
         """
-        state = self._trained()
-        return state.output.outputs(forecast_arrays(state, inputs)[0])
+        return forecast_outputs(self._trained(), inputs)
 
     def backtest(
         self,
@@ -651,6 +653,8 @@ class Forecaster:
         }
         if any(covariates.values()):
             facts["covariates"] = covariates
+        if fitted.config.bounds:
+            facts["bounds"] = list(fitted.config.bounds)
         if fitted.config.calendar:
             facts["calendar"] = list(fitted.clock.calendar_names)
         return facts

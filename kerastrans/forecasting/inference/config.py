@@ -87,6 +87,26 @@ class Config:
         check_loss(self)
 
     @property
+    def limits(self):
+        """Names of the columns that bound the series."""
+        return tuple(bound for bound in self.bounds or () if isinstance(bound, str))
+
+    def bounds_in(self, panel, rows):
+        """Return the lower and the upper bound in these rows of a panel.
+
+        Args:
+            panel: `Panel` of frames with the columns of the bounds.
+            rows: Ints `(...)`.
+
+        Returns:
+            For each bound None, a number, or an array `(..., 1)` of the values of its column.
+        """
+        return tuple(
+            panel.limits[rows][..., [self.limits.index(bound)]] if isinstance(bound, str) else bound
+            for bound in self.bounds or (None, None)
+        )
+
+    @property
     def is_built(self):
         """Whether the model was given as a Keras model."""
         return isinstance(self.model, keras.Model)
@@ -124,9 +144,11 @@ class Config:
         return heads.get(self.head)
 
     def _check_columns(self):
-        reserved = {ID, TIME, TARGET} & {*self.past, *self.future}
+        reserved = {ID, TIME, TARGET} & {*self.past, *self.future, *self.limits}
         if reserved:
-            raise ValueError(f"{sorted(reserved)} cannot be covariates: they hold the series.")
+            raise ValueError(
+                f"{sorted(reserved)} cannot be covariates or bounds: they hold the series."
+            )
         both = sorted(set(self.past) & set(self.future))
         if both:
             raise ValueError(f"{both} cannot be both past and future covariates.")

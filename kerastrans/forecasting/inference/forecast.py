@@ -7,6 +7,7 @@ from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import BATCH
 from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
 from kerastrans.utils.validation import check_finite_output
 
@@ -45,7 +46,33 @@ def forecast_windows(state, windows):
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
     parameters[~windows.observed()] = np.nan  # these windows have no value
-    return Forecasts(windows, state.output, parameters, scales)
+    return forecasts_of(state, windows, parameters, scales)
+
+
+def forecast_outputs(state, inputs):
+    """Return the forecast of raw histories, see `Forecaster.forecast_histories`.
+
+    Raises:
+        ValueError: If a bound is missing that is a column of frames.
+    """
+    columns = bound_inputs(state.config.bounds)
+    missing = [name for name in columns if name not in inputs]
+    if missing:
+        raise ValueError(
+            f"bounds={state.config.bounds} are columns: the inputs {missing} are missing, arrays "
+            "(batch, prediction_length, 1)."
+        )
+    names = zip(("lower_bound", "upper_bound"), state.config.bounds or (None, None), strict=True)
+    bounds = [np.asarray(inputs[x], "float64") if x in columns else bound for x, bound in names]
+    inputs = {name: array for name, array in inputs.items() if name not in columns}
+    return state.output(*bounds).outputs(forecast_arrays(state, inputs)[0])
+
+
+def forecasts_of(state, windows, parameters, scale):
+    """Return `Forecasts` of these parameters, within the bounds of the series."""
+    rows = windows.cuts[:, None] + np.arange(windows.prediction_length)
+    output = state.output(*state.config.bounds_in(windows.panel, rows))
+    return Forecasts(windows, output, parameters, scale)
 
 
 def forecast_arrays(state, inputs):

@@ -98,6 +98,7 @@ class Reader:
             covariates=self.covariates,
             static=static,
             future=future,
+            limits=self.config.limits,
             held_out=held_out,
         )
         self._check_bounds(panel)
@@ -109,21 +110,33 @@ class Reader:
 
     def _check_bounds(self, panel):
         """Raise ValueError for a value outside the given bounds."""
-        low, high = self.config.bounds or (None, None)
+        low, high = self.config.bounds_in(panel, np.arange(len(panel.values)))
+        if low is not None and high is not None and np.any(low > high):
+            row = int(np.argmax(low > high))
+            series = np.searchsorted(panel.begins, row, side="right") - 1
+            raise ValueError(
+                f"bounds={self.config.bounds} of series {panel.names[series][0]!r} are not in "
+                f"order at {self._time(panel, series, row)}."
+            )
         for bound, is_outside in ((low, np.less), (high, np.greater)):
-            outside = np.zeros(0, int)
-            if bound is not None:
-                outside = np.flatnonzero(is_outside(panel.values, bound).any(axis=1))
+            if bound is None:
+                continue
+            outside = np.argwhere(is_outside(panel.values, bound))
             if len(outside):
-                series = np.searchsorted(panel.begins, outside[0], side="right") - 1
-                value = panel.values[outside[0]][is_outside(panel.values[outside[0]], bound)][0]
+                row, channel = outside[0]
+                series = np.searchsorted(panel.begins, row, side="right") - 1
                 raise ValueError(
-                    f"series {panel.names[series][0]!r} has the value {value:g}, outside of "
-                    f"bounds={self.config.bounds}."
+                    f"series {panel.names[series][channel]!r} has the value "
+                    f"{panel.values[row, channel]:g} at {self._time(panel, series, row)}, outside "
+                    f"of bounds={self.config.bounds}."
                 )
 
+    @staticmethod
+    def _time(panel, series, row):
+        return panel.clock.times([panel.numbers(series, row)])[0]
+
     def _columns(self, frame):
-        expected = [*self.channels, *self.config.past, *self.config.future]
+        expected = [*self.channels, *self._other_columns]
         missing = [name for name in expected if name not in frame.columns]
         if missing:
             raise ValueError(f"trained on the columns {expected}; {missing} are missing.")
@@ -137,13 +150,20 @@ class Reader:
         """Return whether the channels of a wide frame are separate series for the model."""
         if self.channels is not None or self.num_channels != 1 or not is_wide(frame):
             return False
-        return len(frame.columns.difference([*self.config.past, *self.config.future])) > 1
+        return len(frame.columns.difference(self._other_columns)) > 1
+
+    @property
+    def _other_columns(self):
+        """Names of the columns of a wide frame that are not channels."""
+        config = self.config
+        return list(dict.fromkeys((*config.past, *config.future, *config.limits)))
 
     def _separate(self, frame, future):
         """Return wide frames as long frames."""
-        long = to_long(frame, [*self.config.past, *self.config.future])
+        long = to_long(frame, self._other_columns)
         if is_wide(future):
-            future = to_long(future, self.config.future, long[ID].unique())
+            known = dict.fromkeys((*self.config.future, *self.config.limits))
+            future = to_long(future, known, long[ID].unique())
         return long, future
 
     def without_short(self, panel):
@@ -158,15 +178,16 @@ class Reader:
 
     def with_future(self, panel):
         """Return the panel without series whose future covariates do not cover the horizon."""
-        if not panel.future.shape[1]:
+        if not panel.future.shape[1] + panel.limits.shape[1]:
             return panel
         steps, faults = self.config.prediction_length, {}
+        known_ahead = np.isfinite(panel.future).all(axis=1) & np.isfinite(panel.limits).all(axis=1)
         for i, (cut, end) in enumerate(zip(panel.cuts, panel.ends, strict=True)):
-            known = np.isfinite(panel.future[cut : min(end, cut + steps)])
+            known = known_ahead[cut : min(end, cut + steps)]
             if len(known) < steps or not known.all():
-                row = len(known) if known.all() else int(np.argmin(known.all(axis=1)))
-                time = panel.clock.times([panel.numbers(i, cut + row)])[0]
-                names = ", ".join(self.config.future)
+                row = len(known) if known.all() else int(np.argmin(known))
+                time = self._time(panel, i, cut + row)
+                names = ", ".join(dict.fromkeys((*self.config.future, *self.config.limits)))
                 faults[i] = f"no future covariates for {time}: give {names} in future=frame"
         return panel.without(faults)
 

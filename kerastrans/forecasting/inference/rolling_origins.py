@@ -7,7 +7,7 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.panel import Panel
-from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.forecast import forecast_windows, forecasts_of
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import FittedState
@@ -194,4 +194,4 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     cuts = origins(panel, steps, windows, step).ravel()
     merged = [np.concatenate([getattr(part, x) for part in parts]) for x in ("parameters", "scale")]
     whole = windows_of(state, panel, series, cuts)
-    return Backtest(panel, Forecasts(whole, state.output, *merged), state)
+    return Backtest(panel, forecasts_of(state, whole, *merged), state)

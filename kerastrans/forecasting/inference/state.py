@@ -87,11 +87,14 @@ class FittedState:
         head = heads.of(self.model)
         return heads.Samples(head) if self.decodes and hasattr(head, "draw") else head
 
-    @functools.cached_property
-    def output(self):
-        """Head of parameters in the units of the series, within the bounds."""
-        bounds = self.config.bounds
-        return self.head if bounds is None else Bounded(self.head, *bounds)
+    def output(self, low=None, high=None):
+        """Return the head of parameters in the units of the series, within their bounds.
+
+        Args:
+            low: Lower bound, see `kerastrans.heads.bounded`; None for no bound.
+            high: Upper bound, like `low`.
+        """
+        return self.head if low is None and high is None else Bounded(self.head, low, high)
 
     def with_intervals(self, intervals):
         """Return the state with these conformal intervals."""
