@@ -37,6 +37,7 @@ from kerastrans.data import StandardScaler
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.heads import QuantileHead
 from kerastrans.utils.environment import environment
+from kerastrans.utils.pinball import pinball_loss
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 COLUMNS = [
@@ -116,8 +117,7 @@ def peer(name, frame):
 def errors(y, quantiles):
     """MAE of the median, and the pinball loss, mean over the quantiles."""
     difference = y.to_numpy()[:, None] - quantiles.to_numpy()
-    levels = np.array(QUANTILES)
-    pinball = np.maximum(levels * difference, (levels - 1) * difference).mean()
+    pinball = pinball_loss(difference, np.array(QUANTILES)).mean()
     return float(np.abs(difference[:, 2]).mean()), float(pinball)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns
 from kerastrans.evaluation.scales import warn_of_series
+from kerastrans.utils.pinball import pinball_loss
 
 GRID = tuple(round(0.1 * i, 1) for i in range(1, 10))  # levels of "wql" and "sql"
 
@@ -145,7 +146,7 @@ def _scaled_losses(frame, columns, scales):
 def _pinball(frame, level, column):
     """Return the quantile loss of each row."""
     error = (frame[TARGET] - frame[column]).to_numpy("float64")
-    return np.maximum(level * error, (level - 1) * error)
+    return pinball_loss(error, level)
 
 
 def _mean_over_series(losses, groups, series, count):

@@ -1,4 +1,4 @@
-"""Forecasts and backtests of more series than one process takes, partition by partition, on Ray."""
+"""Forecasts and backtests of a folder of Parquet files on Ray."""
 
 import functools
 import shutil
@@ -13,34 +13,35 @@ from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import NoSeriesError, check_positive_integers, import_extra
 
 RETRIES = 3
-_load = functools.cache(load_trained)  # once in each worker's process
+_load = functools.cache(load_trained)  # once per worker process
 
 
 def forecast_partitions(trained, source, target, *, backtest=None, num_workers=None, levels=None):
-    """Forecast every series of a folder of Parquet files; one file out for each file in.
+    """Forecast all series of a folder of Parquet files, and write one file for each file.
 
-    The files are shared out to Ray's workers, each of which loads the forecaster once. A file is
-    written whole or not at all, so that a run that was interrupted goes on where it stopped: what
-    stands in `target` is not made again. The file of a worker that dies is given to another.
+    The files are distributed to the workers of Ray, each of which loads the forecaster once. A file
+    is written completely or not at all, so that an interrupted run can be resumed: files that
+    already exist in `target` are skipped. If a worker dies, its file is retried.
 
     Args:
-        trained: preset, or folder that `Forecaster.save` wrote; every worker must reach it.
-        source: folder of .parquet files, each a long frame of whole series.
-        target: folder to write, with the same paths below it.
-        backtest: None, or dict of the arguments of `Forecaster.backtest`, whose rows are then
-            written instead of the forecast's.
-        num_workers: int, files at work at once; None for as many as the cluster has cores.
-        levels: of the intervals, as in `Forecaster.predict`.
+        trained: Name of a preset, or folder that `Forecaster.save` wrote and every worker can read.
+        source: Path of a folder of .parquet files, each a long frame of whole series.
+        target: Path of the folder to write; the files have the same relative paths.
+        backtest: Dict of arguments of `Forecaster.backtest`, to write its rows instead of
+            forecasts; None for forecasts.
+        num_workers: int, number of files processed at once; by default the number of cores.
+        levels: Percents of the intervals, as in `Forecaster.predict`.
 
     Returns:
-        Dict: "files" made now, "skipped" that stood there, "series", and "faults", a dict of the
-        series that were left out and why; a file without a usable series is written without rows.
+        Dict: the numbers of "files" written, of files "skipped" and of "series", and "faults", a
+        dict of series that were left out -> reason. A file without a valid series is written
+        without rows.
 
     Raises:
-        ImportError: the extra `scale` is missing.
-        FileNotFoundError: no .parquet file in `source`.
-        ValueError: a target inside the source.
-        RuntimeError: files that failed, the others are written.
+        ImportError: If the extra `scale` is not installed.
+        FileNotFoundError: If `source` has no .parquet file.
+        ValueError: If the target is inside the source.
+        RuntimeError: If files failed; the others are written.
     """
     ray = import_extra("ray", "forecasting partitions", "scale")
     source, target = Path(source).resolve(), Path(target).resolve()
@@ -55,7 +56,7 @@ def forecast_partitions(trained, source, target, *, backtest=None, num_workers=N
     check_positive_integers(num_workers=num_workers)
     trained = str(Path(trained).resolve()) if Path(trained).exists() else str(trained)
     work = ray.remote(num_cpus=1, max_retries=RETRIES)(_forecast_partition)
-    found = {"files": 0, "skipped": len(paths) - len(waiting), "series": 0, "faults": {}}
+    result = {"files": 0, "skipped": len(paths) - len(waiting), "series": 0, "faults": {}}
     running, failed, waiting = {}, {}, waiting[::-1]
     while waiting or running:
         while waiting and len(running) < num_workers:
@@ -69,20 +70,20 @@ def forecast_partitions(trained, source, target, *, backtest=None, num_workers=N
         except ray.exceptions.RayError as error:
             failed[str(path)] = str(error).strip().splitlines()[-1]
             continue
-        found["files"] += 1
-        found["series"] += count
-        found["faults"] |= faults
-    for path in paths:  # what a worker that died had begun to write
+        result["files"] += 1
+        result["series"] += count
+        result["faults"] |= faults
+    for path in paths:  # unfinished files of workers that died
         for unfinished in (target / path).parent.glob(f".{path.name}-*"):
             shutil.rmtree(unfinished)
     if failed:
         path, why = next(iter(failed.items()))
         raise RuntimeError(f"{len(failed)} of {len(paths)} files failed, {path}: {why}")
-    return found
+    return result
 
 
 def _forecast_partition(trained, source, target, backtest, levels):
-    """One file; returns how many series it has now, and the faults of the others."""
+    """Forecast a file; return the number of its series, and the faults of others."""
     forecaster = _load(trained)
     frame = read_partition(source)
     options = {} if levels is None else {"levels": levels}
@@ -92,7 +93,7 @@ def _forecast_partition(trained, source, target, backtest, levels):
         else:
             rows = forecaster.backtest(frame, **backtest, **options)
         faults = forecaster.faults
-    except NoSeriesError as error:  # written all the same, so that no run tries it again
+    except NoSeriesError as error:  # an empty file is written, so that it is not tried again
         rows = pd.DataFrame(columns=[ID, TIME, forecaster.alias])
         faults = error.faults or {source.name: str(error)}
     try:
@@ -101,5 +102,5 @@ def _forecast_partition(trained, source, target, backtest, levels):
     except OSError:
         if not target.exists():
             raise
-        # Another run on the same target has written it meanwhile.
+        # Another run has written it in the meantime.
     return rows[ID].nunique(), dict(faults)

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.utils.pinball import pinball_loss
 from kerastrans.utils.validation import check_levels
 
 
@@ -54,7 +55,7 @@ class Pinball(MaskedLoss):
         """Return the loss of each target, averaged over the levels."""
         levels = ops.cast(self.levels, y_pred.dtype)
         difference = ops.expand_dims(y_true, -1) - y_pred
-        return ops.mean(ops.maximum(levels * difference, (levels - 1) * difference), axis=-1)
+        return ops.mean(pinball_loss(difference, levels, ops), axis=-1)
 
     def fits(self, head):
         """Return whether this loss can be computed from the forecasts of `head`."""

@@ -71,9 +71,9 @@ def test_groups_of_a_static_column(frame):
     width = rows.groupby("unique_id")["width"].mean()
     assert width["a"] == pytest.approx(width["b"])
     assert width["c"] > 5 * width["b"]
-    with pytest.raises(ValueError, match="by='region' needs static with the columns"):
+    with pytest.raises(ValueError, match="by='region' requires static with the columns"):
         forecaster.predict(frame)
-    with pytest.raises(ValueError, match="by='region' needs static with the columns"):
+    with pytest.raises(ValueError, match="by='region' requires static with the columns"):
         forecaster.calibrate(past, windows=50, levels=(80,), by="region")
 
 
@@ -102,8 +102,8 @@ def test_a_group_with_too_few_windows_is_refused_by_name(frame):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"windows": 3}, r"80 % needs at least 4 calibration windows at every step, got 3"),
-        ({"windows": 8, "symmetric": False}, r"asymmetric interval of 80 % needs at least 9 .* 8"),
+        ({"windows": 3}, r"80 % requires at least 4 calibration windows at every step, got 3"),
+        ({"windows": 8, "symmetric": False}, r"asymmetric .* 80 % requires at least 9 .* 8"),
         ({"windows": 9, "method": "online"}, "method must be one of 'split', 'adaptive'"),
         ({"windows": 9, "scale": "series"}, "scale must be one of 'window', 'residuals'"),
         ({"windows": 9, "symmetric": "two"}, "symmetric must be one of None, True, False"),
@@ -164,7 +164,7 @@ def test_the_default_step_spreads_the_origins_over_rows_not_seen(frame):
 def test_origins_that_overlap_are_not_enough_and_are_told(frame):
     forecaster = baseline(frame)
     past = head_of(frame, 400)
-    with pytest.warns(UserWarning, match=r"95 % needs 19 .* that do not overlap, got 3:"):
+    with pytest.warns(UserWarning, match=r"95 % requires 19 .* that do not overlap, got 3:"):
         forecaster.calibrate(past, windows=19, step=1)
     assert forecaster.fitted.intervals.effective_origins == 3
     with warnings.catch_warnings():

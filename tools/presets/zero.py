@@ -16,6 +16,7 @@ from keras import ops
 from safetensors.numpy import load_file, save_file
 
 from kerastrans.models.pretrained.zero.network import build_network
+from kerastrans.utils.pinball import pinball_loss
 from tools.presets.zero_windows import draw_windows
 
 ROOT = Path(__file__).parents[2]
@@ -76,7 +77,7 @@ def quantile_loss(y_true, y_pred):
     levels = ops.convert_to_tensor(CONFIG["quantiles"], y_pred.dtype)
     is_known = ops.isfinite(target)
     error = (ops.where(is_known, target, 0.0) - y_pred) / unit
-    losses = ops.maximum(levels * error, (levels - 1) * error)
+    losses = pinball_loss(error, levels, ops)
     return 2 * ops.mean(ops.where(is_known, losses, 0.0))
 
 

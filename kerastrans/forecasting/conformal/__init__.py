@@ -1,16 +1,16 @@
-"""Intervals that cover what they promise: forecasts widened by errors on data not trained on.
+"""Conformal intervals: forecasts widened by errors on data that the model was not trained on.
 
-An interval has a base, the quantiles of the model or, of a point forecast, the point twice. Its
-scores are how far the truth was outside of each bound, in units of the window's scale; negative
-within. The conformal interval is the base with each bound moved by a quantile of the scores, for
-each step and channel: by one offset for both bounds, or, where the scores are skewed, by one for
-each, so that `lo-80` and `hi-80` are the 0.1 and the 0.9 quantile.
+The base of an interval are quantiles of the model, or the point of a point forecast twice. Its
+conformity scores are the distances of the true values outside of each bound, negative inside, in
+units of the scale of the window. The conformal interval moves each bound of the base by a quantile
+of the scores, for each step and channel: both bounds by the same offset or, if the scores are
+skewed, each by its own offset, so that `lo-80` and `hi-80` are the 0.1 and the 0.9 quantile.
 
-What is promised is a mean over the series that calibrate and over their origins, if those to come
-are like them: a noisy series is covered less often than a quiet one. `by=` of
-`Forecaster.calibrate` promises it of each group, `scale="residuals"` brings the series closer to
-each other, `coverage_by_series` says what came of it, and `effective_origins` on how many
-independent observations the promise rests.
+Coverage is guaranteed on average over the calibration series and their origins, if later ones are
+exchangeable with them: a noisy series is covered less often than a quiet one. With `by=`,
+`Forecaster.calibrate` guarantees it for each group; `scale="residuals"` makes the series more
+similar; `coverage_by_series` measures the result, and `effective_origins` is the number of
+independent observations that the guarantee is based on.
 """
 
 from kerastrans.forecasting.conformal.coverage import coverage_by_series

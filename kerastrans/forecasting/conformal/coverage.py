@@ -1,4 +1,4 @@
-"""What intervals cover, series by series."""
+"""Coverage of intervals by series."""
 
 import pandas as pd
 
@@ -7,21 +7,22 @@ from kerastrans.evaluation.backtesting import interval_levels, score
 
 
 def coverage_by_series(backtest, alias=None):
-    """Share of the true values that the intervals of a backtest cover, the worst series first.
+    """Return the share of true values that intervals cover, the worst series first.
 
-    Calibrated intervals cover what they promise in the mean over series; this says which series
-    pay for it.
+    Calibrated intervals have the coverage of their level on average over series; this function
+    measures it for each series.
 
     Args:
-        backtest: frame, as `Forecaster.backtest` returns it.
-        alias: str, which model, where the backtest holds several.
+        backtest: Frame that `Forecaster.backtest` returned.
+        alias: str, name of the model if the backtest has several.
 
     Returns:
-        DataFrame, a row a series, indexed by "unique_id": "coverage-80" (share) and "width-80" of
-        each level. The first falls short of its levels by most, on average over them.
+        DataFrame with one row per series, indexed by "unique_id", and the columns "coverage-80" (a
+        share) and "width-80" for each level. The first row is furthest below its levels, on
+        average over them.
 
     Raises:
-        ValueError: a backtest without intervals, or that `kerastrans.backtesting.score` refuses.
+        ValueError: If the backtest has no intervals, or `kerastrans.backtesting.score` refuses it.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=3, freq="D")

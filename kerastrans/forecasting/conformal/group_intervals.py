@@ -1,4 +1,4 @@
-"""Conformal intervals of one group of series: what each bound is moved by, and how it learns."""
+"""Conformal intervals of one group of series."""
 
 from dataclasses import asdict, dataclass, replace
 
@@ -21,17 +21,18 @@ class GroupIntervals:
     """Offsets of the intervals of one group of series, per level, step, channel and bound.
 
     Attributes:
-        method: "split", one offset from the calibration windows, or "adaptive", which goes on
-            learning from windows that come later.
-        offsets: dict of level in percent -> `(prediction_length, num_channels, 2)`, by how much
-            the lower and the upper bound move outwards, in units of a window's scale.
-        step_size: the same, how fast "adaptive" learns, see `adaptive_offsets`.
-        symmetric: dict of level -> bool, whether both bounds move alike.
-        effective_origins: int, how many calibration origins do not overlap, see `count_effective`;
-            None in files of earlier versions.
+        method: "split", for fixed offsets from the calibration windows, or "adaptive", for offsets
+            that are updated with the outcomes of later windows.
+        offsets: Dict of level in percent -> `(prediction_length, num_channels, 2)`, distances by
+            which the lower and the upper bound are moved outwards, in units of the scale of a
+            window.
+        step_size: Dict of the same structure, step sizes of "adaptive", see `adaptive_offsets`.
+        symmetric: Dict of level -> bool, whether both bounds have the same offset.
+        effective_origins: int, number of non-overlapping calibration origins, see
+            `count_effective`; None in files of earlier versions.
 
     Raises:
-        ValueError: an unknown method.
+        ValueError: If the method is unknown.
     """
 
     method: str
@@ -45,13 +46,14 @@ class GroupIntervals:
 
     @classmethod
     def fit(cls, scores, times, method="split", rate=None, *, symmetric=None):
-        """From calibration scores, see `ConformalIntervals.fit`."""
+        """Return the intervals of calibration scores, see `ConformalIntervals.fit`."""
         rate = 2 / len(np.unique(times)) ** 0.5 if rate is None else rate
         check_non_negative(rate=rate)
-        chosen = {level: _is_symmetric(x, level, symmetric) for level, x in scores.items()}
-        some = next(iter(scores.values()))
-        known = np.isfinite(some).any(axis=(1, 2, 3))
-        fitted = cls(method, {}, {}, chosen, count_effective(times[known], some.shape[1]))
+        is_symmetric = {level: _is_symmetric(x, level, symmetric) for level, x in scores.items()}
+        any_level = next(iter(scores.values()))
+        is_known = np.isfinite(any_level).any(axis=(1, 2, 3))
+        num_origins = count_effective(times[is_known], any_level.shape[1])
+        fitted = cls(method, {}, {}, is_symmetric, num_origins)
         sided = {level: fitted._sided(level, score) for level, score in scores.items()}
         offsets = {x: split_offsets(y, fitted._share(x)) for x, y in sided.items()}
         steps = {x: rate * np.nanquantile(np.abs(y), 0.9, axis=0) for x, y in sided.items()}
@@ -59,24 +61,25 @@ class GroupIntervals:
         return fitted.follow(scores, times)[1]
 
     def _sided(self, level, scores):
-        """The scores that each bound learns from: its own, or the larger one for both."""
+        """Return the scores that set the offset of each bound: its own, or the larger of both."""
         if not self.symmetric[level]:
             return scores
         return np.broadcast_to(scores.max(axis=-1, keepdims=True), scores.shape)
 
     def _share(self, level):
-        """Percent of the scores of a bound that are not to be above its offset."""
+        """Return the percentage of the scores of a bound that its offset must not be below."""
         return level if self.symmetric[level] else 50 + level / 2
 
     def follow(self, scores, times):
-        """Offsets of windows whose outcomes become known one after the other.
+        """Return the offsets of later windows, each updated with the outcomes known by then.
 
         Args:
-            scores: as in `ConformalIntervals.fit`, of later windows.
-            times: as there.
+            scores: Scores of later windows, see `ConformalIntervals.fit`.
+            times: See `ConformalIntervals.fit`.
 
         Returns:
-            `({level: offsets as the scores}, the intervals after the last window)`.
+            Dict of level -> offsets with the shape of the scores, and the intervals after the last
+            window.
         """
         if self.method == "split":
             widths = {k: np.broadcast_to(self.offsets[k], v.shape) for k, v in scores.items()}
@@ -89,12 +92,12 @@ class GroupIntervals:
         return widths, replace(self, offsets=ends)
 
     def to_dict(self):
-        """JSON-ready; `from_dict` reads it."""
+        """Return the intervals as a dict for JSON, which `from_dict` reads."""
         return _as_json(asdict(self))
 
     @classmethod
     def from_dict(cls, config):
-        """The intervals of what `to_dict` returned, in this version or an earlier one."""
+        """Return the intervals that `to_dict` converted, in this version or an earlier one."""
         offsets, step_size = (
             {_number(level): _of_bounds(values) for level, values in config[name].items()}
             for name in ("offsets", "step_size")
@@ -106,15 +109,15 @@ class GroupIntervals:
 
 
 def _is_symmetric(scores, level, symmetric):
-    """Whether an interval of these scores has one offset for both bounds."""
+    """Return whether an interval of these scores has the same offset for both bounds."""
     needed = windows_needed(50 + level / 2)
     count = np.isfinite(scores).all(axis=-1).sum(axis=0).min()
     if symmetric is None:
         return bool(not are_skewed(scores, level) or count < needed)
     if not symmetric and count < needed:
         raise ValueError(
-            f"an asymmetric interval of {level:g} % needs at least {needed} calibration windows at "
-            f"every step, got {count}."
+            f"an asymmetric interval of {level:g} % requires at least {needed} calibration windows "
+            f"at every step, got {count}."
         )
     return bool(symmetric)
 
@@ -126,7 +129,10 @@ def _as_json(value):
 
 
 def _of_bounds(values):
-    """Offsets of both bounds, `(prediction_length, num_channels, 2)`; once they had one."""
+    """Return the offsets of both bounds `(prediction_length, num_channels, 2)`.
+
+    In files of earlier versions, both bounds have the same offset and no axis.
+    """
     values = np.asarray(values)
     return np.stack([values, values], axis=-1) if values.ndim == 2 else values
 

@@ -1,4 +1,4 @@
-"""Series by group, and how large their residuals are, for intervals of their own."""
+"""Groups of series, and the sizes of their residuals, for separate intervals."""
 
 from numbers import Real
 
@@ -8,28 +8,28 @@ import pandas as pd
 from kerastrans.data.frames import ID
 from kerastrans.utils.user_warnings import warn_user
 
-SMALLEST = 1e-3  # of the mean size: a series that was forecast exactly divides by no zero
+MIN_RELATIVE_SIZE = 1e-3  # relative to the mean size, so that no size is 0
 
 
 def names_of(panel, series):
-    """The names of series, `(windows,)`, str, as the state of a forecaster keeps them."""
+    """Return the names of series `(windows,)`, str, as in the state of a forecaster."""
     return panel.names[series, 0].astype(str).astype(object)
 
 
 def groups_of(by, names, static=None, *, calibrated=None):
-    """The group of each window.
+    """Return the group of each window.
 
     Args:
         by: "unique_id", a static column, or None for no groups.
-        names: `(windows,)`, str, the series of each.
-        static: frame with "unique_id" and the column, one row a series.
-        calibrated: the groups that have intervals; a warning names the series of others.
+        names: `(windows,)`, str, series of each window.
+        static: Frame with "unique_id" and the column, one row per series.
+        calibrated: Groups that have intervals; a warning names series of other groups.
 
     Returns:
-        `(windows,)`, str, or None for a series that has no group.
+        `(windows,)`, str, or None for a series without a group.
 
     Raises:
-        ValueError: no such column, or several rows of one series.
+        ValueError: If there is no such column, or a series has several rows.
 
     Example:
         >>> static = pd.DataFrame({"unique_id": ["a", "b"], "region": ["north", "south"]})
@@ -38,7 +38,7 @@ def groups_of(by, names, static=None, *, calibrated=None):
     """
     if by is None:
         return np.full(len(names), None)
-    column = dict(zip(names, names, strict=True)) if by == ID else _column(by, static)
+    column = dict(zip(names, names, strict=True)) if by == ID else _read_groups(by, static)
     groups = np.array([column.get(name) for name in names], dtype=object)
     if calibrated is not None:
         others = names[[group not in calibrated for group in groups]]
@@ -46,42 +46,43 @@ def groups_of(by, names, static=None, *, calibrated=None):
     return groups
 
 
-def _column(by, static):
-    """Dict of series -> its group, str or None."""
+def _read_groups(by, static):
+    """Return the dict of series -> its group, str or None."""
     columns = [] if static is None else list(static.columns)
     if by not in columns or ID not in columns:
-        raise ValueError(f"by={by!r} needs static with the columns {[ID, by]}, got {columns}.")
+        raise ValueError(f"by={by!r} requires static with the columns {[ID, by]}, got {columns}.")
     twice = static[ID].duplicated()
     if twice.any():
         name = static[ID][twice].iloc[0]
-        raise ValueError(f"static must have one row a series, {name!r} has several.")
+        raise ValueError(f"static must have one row per series, {name!r} has several.")
     values = [None if pd.isna(value) else _text(value) for value in static[by]]
     return dict(zip(static[ID].astype(str), values, strict=True))
 
 
 def _text(value):
-    """A value as the key of a group; whole numbers alike, whichever their type."""
+    """Return the key of a group; whole numbers have the same key for all data types."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     return str(int(value)) if is_number and float(value).is_integer() else str(value)
 
 
 def residual_sizes(names, residuals):
-    """The mean absolute residual of each series, and of what each window has beside it.
+    """Return the mean absolute residual of each series, and that of its other windows.
 
-    A window's own residuals are not in the size that its scores are divided by: they are not in
-    that of a window to come either. With them, 4 windows of a series cover 74 % for 80.
+    The scores of a window are divided by the size of the other windows, because a later window is
+    not part of the size of its series either: with its own residuals, 4 windows per series cover
+    74 % instead of 80 %.
 
     Args:
-        names: `(windows,)`, str, the series of each.
-        residuals: `(windows, prediction_length, num_channels)`, absolute, NaN where unknown.
+        names: `(windows,)`, str, series of each window.
+        residuals: `(windows, prediction_length, num_channels)`, absolute, NaN if unknown.
 
     Returns:
-        Dict of series -> `(num_channels,)`, above 0, of those with a known residual; and
-        `(windows, 1, num_channels)`, the same of the series' other windows, where it has any, or
-        else the mean over series.
+        Dict of series with a known residual -> size `(num_channels,)`, above 0; and the sizes of
+        the other windows of each series `(windows, 1, num_channels)`, or the mean over all series
+        if it has no other windows.
 
     Raises:
-        ValueError: no series has a known residual.
+        ValueError: If no residual is known.
 
     Example:
         >>> residuals = np.array([[[1.0], [3.0]], [[5.0], [7.0]], [[4.0], [4.0]]])
@@ -92,15 +93,19 @@ def residual_sizes(names, residuals):
     known = np.isfinite(residuals)
     totals, counts = np.where(known, residuals, 0.0).sum(axis=1), known.sum(axis=1)
     series, codes = np.unique(names, return_inverse=True)
+    # Sums and counts of the residuals of each series, `(2, series, num_channels)`.
     of_series = np.zeros((2, len(series), residuals.shape[-1]))
     np.add.at(of_series, (slice(None), codes), np.stack([totals, counts]))
     means = _means(*of_series)
     usable = np.isfinite(means).all(axis=-1)
     if not usable.any():
-        raise ValueError("no true value is known in the windows: there are no residuals.")
+        raise ValueError(
+            "no true value is known in the windows, so that residuals cannot be computed."
+        )
     mean = means[usable].mean(axis=0)
-    smallest = np.where(mean > 0, SMALLEST * mean, 1.0)
+    smallest = np.where(mean > 0, MIN_RELATIVE_SIZE * mean, 1.0)
     sizes = dict(zip(series[usable], np.maximum(means, smallest)[usable], strict=True))
+    # The same without the window itself, for each window.
     others = _means(*(of_series[:, codes] - np.stack([totals, counts])))
     others = np.maximum(np.where(np.isfinite(others), others, mean), smallest)
     return sizes, others[:, None]
@@ -111,7 +116,7 @@ def _means(totals, counts):
 
 
 def sizes_of(names, sizes):
-    """Sizes `(windows, 1, num_channels)`; of a series without one the mean, and a warning."""
+    """Return the sizes `(windows, 1, num_channels)`; unknown series are given the mean."""
     others = names[[name not in sizes for name in names]]
     _warn_of_others(others, names, "no residuals")
     mean = np.mean(list(sizes.values()), axis=0)
@@ -119,9 +124,9 @@ def sizes_of(names, sizes):
 
 
 def _warn_of_others(others, names, lack):
-    """Warn of series whose intervals are those of all series."""
+    """Warn about series whose intervals are those of all series."""
     if len(others):
         warn_user(
             f"{len(set(others))} of {len(set(names))} series have {lack}, {others[0]!r} is the "
-            "first: their intervals are those of all series.",
+            "first: their intervals are those of all series."
         )

@@ -1,4 +1,4 @@
-"""Conformal intervals of one model: of all series, and of groups of them."""
+"""Conformal intervals of a model: for all series, and for groups of series."""
 
 from dataclasses import dataclass, field, replace
 
@@ -11,19 +11,19 @@ from kerastrans.utils.user_warnings import warn_user
 
 @dataclass(frozen=True)
 class ConformalIntervals(GroupIntervals):
-    """Offsets of the intervals of one model, of all series and of groups of them.
+    """Offsets of the intervals of a model, for all series and for groups of series.
 
-    Make them with `ConformalIntervals.fit(scores, ...)`, or by `Forecaster.calibrate`. Those of all
-    series are the attributes of `GroupIntervals`; a group that was not calibrated has them too.
+    Create them with `ConformalIntervals.fit(scores, ...)` or `Forecaster.calibrate`. The offsets of
+    all series are the attributes of `GroupIntervals`; other groups are given these offsets.
 
     Attributes:
-        by: "unique_id" or a static column, what the groups are; None without groups.
-        groups: dict of group -> its `GroupIntervals`.
-        sizes: dict of series -> `(num_channels,)`, what its offsets are multiplied by, its mean
-            absolute residual in units of a window's scale; None for 1.
+        by: "unique_id" or a static column that defines the groups; None without groups.
+        groups: Dict of group -> its `GroupIntervals`.
+        sizes: Dict of series -> `(num_channels,)`, factors of its offsets: mean absolute residuals
+            in units of the scale of a window; None for factors of 1.
 
-    Source: Romano et al. (2019), theorem 2, for an offset of each bound; Lei et al. (2018), section
-    5.2, for sizes.
+    Source: Romano et al. (2019), theorem 2, for separate offsets of the bounds; Lei et al. (2018),
+    section 5.2, for sizes.
 
     Example:
         >>> from kerastrans.forecasting.conformal.offsets import conformity_scores
@@ -32,7 +32,7 @@ class ConformalIntervals(GroupIntervals):
         >>> intervals = ConformalIntervals.fit(scores, np.arange(100))
         >>> intervals.symmetric[80], intervals.effective_origins
         (True, 100)
-        >>> intervals.offsets[80].round(1)  # of a normal distribution 1.3
+        >>> intervals.offsets[80].round(1)  # 1.3 for a normal distribution
         array([[[1.2, 1.2]]])
     """
 
@@ -42,57 +42,60 @@ class ConformalIntervals(GroupIntervals):
 
     @classmethod
     def fit(cls, scores, times, method="split", rate=None, *, symmetric=None, by=None, groups=None):
-        """From calibration scores `{level: (windows, prediction_length, num_channels, 2)}`.
+        """Return the intervals of calibration scores.
 
         Args:
-            scores: of windows that the model was not trained on, in the order of time, see
+            scores: Dict of level -> `(windows, prediction_length, num_channels, 2)`, scores of
+                windows that the model was not trained on, in temporal order, see
                 `conformity_scores`.
             times: `(windows,)`, see `adaptive_offsets`.
             method: "split" or "adaptive".
-            rate: float, step size of "adaptive", as a share of the 90 % quantile of the scores'
-                sizes; by default `2 / sqrt(origins)`. The root is that of the theory; of 0.5, 1, 2
-                and 4 over it, 2 gave the smallest mean error of coverage, of 80 and 95 %, on the
-                validation parts of the benchmarks' series: 3.2 % (of "split" 5.1 %).
-            symmetric: bool, whether both bounds move alike; by default where the scores are not
-                skewed, see `are_skewed`, or where the windows are too few for two offsets.
-            by: str, what the groups are.
-            groups: `(windows,)`, the group of each; None where it has none.
+            rate: float, step size of "adaptive", as a share of the 90 % quantile of the absolute
+                scores; by default `2 / sqrt(origins)`. The root follows from the theory; among
+                0.5, 1, 2 and 4 over it, 2 had the smallest mean error of coverage, for 80 and 95 %,
+                on the validation parts of the benchmark series: 3.2 % (5.1 % for "split").
+            symmetric: bool, whether both bounds have the same offset; by default if the scores are
+                not skewed, see `are_skewed`, or the windows are too few for two offsets.
+            by: str, column that defines the groups.
+            groups: `(windows,)`, group of each window, or None.
 
         Raises:
-            ValueError: too few windows for a level, or of a group for it; an unknown method.
+            ValueError: If there are too few windows for a level, in all or in a group, or the
+                method is unknown.
         """
         options = {"method": method, "rate": rate, "symmetric": symmetric}
         fitted = super().fit(scores, times, **options)
         members = {}
         for name in sorted({name for name in groups if name is not None} if by else ()):
             rows = np.flatnonzero(groups == name)
-            own = {level: score[rows] for level, score in scores.items()}
+            group_scores = {level: score[rows] for level, score in scores.items()}
             try:
-                members[name] = GroupIntervals.fit(own, times[rows], **options)
+                members[name] = GroupIntervals.fit(group_scores, times[rows], **options)
             except ValueError as error:
                 raise ValueError(f"group {name!r} of by={by!r}: {error}") from None
         return replace(fitted, by=by, groups=members)
 
     def widths(self, levels, groups):
-        """Offsets of windows whose outcomes are not known, dict of level -> as scores.
+        """Return the offsets of windows whose outcomes are not known, dict of level -> array.
 
         Args:
-            levels: percents.
-            groups: `(windows,)`, the group of each.
+            levels: Percents of the intervals.
+            groups: `(windows,)`, group of each window.
         """
         members = [self.groups.get(name, self) for name in groups]
         return {level: np.stack([x.offsets[level] for x in members]) for level in levels}
 
     def follow(self, scores, times, groups=None):
-        """Offsets of windows whose outcomes become known one after the other.
+        """Return the offsets of later windows, each updated with the outcomes known by then.
 
         Args:
-            scores: as in `fit`, of later windows.
-            times: as in `fit`.
-            groups: as in `fit`.
+            scores: Scores of later windows, as in `fit`.
+            times: As in `fit`.
+            groups: As in `fit`.
 
         Returns:
-            `({level: offsets as the scores}, the intervals after the last window)`.
+            Dict of level -> offsets with the shape of the scores, and the intervals after the last
+            window.
         """
         widths, later = super().follow(scores, times)
         widths = {level: width.copy() for level, width in widths.items()} if self.groups else widths
@@ -100,27 +103,27 @@ class ConformalIntervals(GroupIntervals):
         for name, member in self.groups.items():
             rows = np.flatnonzero(groups == name)
             if len(rows):
-                own = {level: score[rows] for level, score in scores.items()}
-                own, members[name] = member.follow(own, times[rows])
-                for level, width in own.items():
+                group_scores = {level: score[rows] for level, score in scores.items()}
+                group_widths, members[name] = member.follow(group_scores, times[rows])
+                for level, width in group_widths.items():
                     widths[level][rows] = width
         return widths, replace(later, groups=members)
 
     def warn_of_few(self):
-        """Warn where a level asks for more independent origins than calibrated."""
+        """Warn if there are fewer independent origins than a level requires."""
         parts = {"": self} | {f" in group {x!r}": part for x, part in self.groups.items()}
         where, part = min(parts.items(), key=lambda item: item[1].effective_origins)
         few = [x for x in self.offsets if part.effective_origins < windows_needed(x)]
         if few:
             warn_user(
-                f"{few[-1]:g} % needs {windows_needed(few[-1])} calibration origins that do not "
+                f"{few[-1]:g} % requires {windows_needed(few[-1])} calibration origins that do not "
                 f"overlap, got {part.effective_origins}{where}: coverage may be far off. Give more "
-                "windows, or a step of prediction_length.",
+                "windows, or a step of prediction_length."
             )
 
     @classmethod
     def from_dict(cls, config):
-        """The intervals of what `to_dict` returned, in this version or an earlier one."""
+        """Return the intervals that `to_dict` converted, in this version or an earlier one."""
         groups, sizes = config.get("groups", {}), config.get("sizes")
         return replace(
             super().from_dict(config),

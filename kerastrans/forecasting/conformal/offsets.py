@@ -1,24 +1,24 @@
-"""What a conformal interval adds to its base, learnt from scores: once, or outcome by outcome.
+"""Conformal offsets: split (fixed) and adaptive (online).
 
-Scores have windows and steps as their first two axes; what follows (channels, bounds) is treated
-apart.
+The first two axes of scores are windows and steps; further axes (channels, bounds) are treated
+separately.
 """
 
 import numpy as np
 
 
 def conformity_scores(targets, low, high, scale):
-    """How far targets are outside of each bound, in units of `scale`; NaN where none is known.
+    """Return the distances of targets outside of each bound, in units of `scale`.
 
     Args:
-        targets: `(windows, prediction_length, num_channels)`.
-        low: the lower bounds, of the same shape, or broadcast.
-        high: the upper bounds, likewise.
-        scale: likewise.
+        targets: `(windows, prediction_length, num_channels)`, NaN if unknown.
+        low: Lower bounds, which broadcast to the same shape.
+        high: Upper bounds, like `low`.
+        scale: Scales of the windows, like `low`.
 
     Returns:
-        `(windows, prediction_length, num_channels, 2)`: how far below the lower bound, and how far
-        above the upper one; negative on the bound's inner side.
+        `(windows, prediction_length, num_channels, 2)`: distances below the lower bound and above
+        the upper bound; negative inside, NaN if unknown.
 
     Source: Romano et al. (2019), equation 6, whose score is the larger of the two.
 
@@ -34,7 +34,7 @@ def conformity_scores(targets, low, high, scale):
 
 
 def windows_needed(level):
-    """The fewest calibration windows that an offset of `level` percent can be taken from.
+    """Return the smallest number of calibration windows for an offset of `level` percent.
 
     Example:
         >>> windows_needed(80), windows_needed(95), windows_needed(99.9)
@@ -44,27 +44,27 @@ def windows_needed(level):
 
 
 def check_windows(level, count):
-    """Raise ValueError where so few calibration windows tell no interval of `level` percent."""
+    """Raise ValueError if the calibration windows are too few for `level` percent."""
     needed = windows_needed(level)
     if count < needed:
         raise ValueError(
-            f"an interval of {level:g} % needs at least {needed} calibration windows at every "
+            f"an interval of {level:g} % requires at least {needed} calibration windows at every "
             f"step, got {count}."
         )
 
 
 def split_offsets(scores, level):
-    """What to add so that `level` percent of the scores to come are not above it.
+    """Return offsets that `level` percent of later scores do not exceed.
 
     Args:
-        scores: `(windows, prediction_length, ...)`, NaN where unknown.
-        level: percent.
+        scores: `(windows, prediction_length, ...)`, NaN if unknown.
+        level: Percent.
 
     Returns:
         `(prediction_length, ...)`, the score of rank `ceil((windows + 1) * level / 100)`.
 
     Raises:
-        ValueError: too few windows for this level.
+        ValueError: If there are too few windows for this level.
 
     Source: Lei et al. (2018), algorithm 2; Romano et al. (2019), equation 8.
 
@@ -74,79 +74,82 @@ def split_offsets(scores, level):
     """
     counts = np.isfinite(scores).sum(axis=0)
     check_windows(level, counts.min())
-    ranks = _ceil((counts + 1) * level / 100)  # the rank-th smallest score
+    ranks = _ceil((counts + 1) * level / 100)
+    # Unknown scores are sorted to the end; take the score of its rank at each step.
     ordered = np.sort(np.where(np.isfinite(scores), scores, np.inf), axis=0)
     return np.take_along_axis(ordered, ranks[None] - 1, axis=0)[0]
 
 
 def adaptive_offsets(scores, times, level, start, step_size):
-    """What to add to each window in turn, learnt from those whose truth is known by then.
+    """Return offsets for each window, learned online from the outcomes known by then.
 
-    All windows of one origin are given the same offset. Once their outcomes are known it grows by
-    `step_size * (share above it - (1 - level))`: one step for each origin, whether it has one
-    series or a thousand. So the share above tends to what is asked for, however the series drift.
-    A step whose outcome becomes known `delay` origins later learns at `step_size / sqrt(delay)`:
-    late news that is acted upon as quickly as early news makes the offsets swing.
+    All windows of an origin have the same offset. Once their outcomes are known, it is increased by
+    `step_size * (share of scores above it - (1 - level))`: one update per origin, for any number of
+    series. The share above the offset thus converges to `1 - level`, even if the series drift. The
+    step size of a forecast step whose outcome is known `delay` origins later is
+    `step_size / sqrt(delay)`: equal step sizes would make the offsets of later steps oscillate.
 
     Args:
-        scores: `(windows, prediction_length, ...)`, NaN where unknown.
-        times: `(windows,)`, in order, number of each window's first target step; the outcome of
-            step h is known h + 1 steps later.
-        level: percent of the scores that are not to be above their offset.
-        start: `(prediction_length, ...)`, the offset at first, see `split_offsets`.
-        step_size: the same shape, in units of the scores.
+        scores: `(windows, prediction_length, ...)`, NaN if unknown.
+        times: `(windows,)`, increasing numbers of the first target step of each window; the outcome
+            of step h is known h + 1 steps later.
+        level: Percent of the scores that should not exceed their offset.
+        start: `(prediction_length, ...)`, first offset, see `split_offsets`.
+        step_size: Array of the same shape, in units of the scores.
 
     Returns:
-        Offsets as `scores`, for each window made without its own outcome, and those after the
-        last outcome, as `start`.
+        Offsets with the shape of the scores, where no window uses its own outcome, and the offsets
+        after the last outcome, with the shape of `start`.
 
     Source: Angelopoulos, Candès, Tibshirani (2023), equation 4 (quantile tracking); Zinkevich,
     Smola, Langford (2009) for the rate under delay.
 
     Example:
-        >>> scores = np.array([[2.0], [0.0], [0.0], [0.0]])  # of two series from two origins
+        >>> scores = np.array([[2.0], [0.0], [0.0], [0.0]])  # two series, two origins
         >>> offsets, last = adaptive_offsets(
         ...     scores, np.array([5, 5, 6, 6]), 80, np.array([1.0]), np.array([1.0])
         ... )
-        >>> offsets[:, 0], last  # half are above for a fifth that may be, then none
+        >>> offsets[:, 0], last  # half are above instead of a fifth, then none
         (array([1. , 1. , 1.3, 1.3]), array([1.1]))
     """
     origins, first = np.unique(times, return_index=True)
     bounds = np.append(first, len(times))
     steps = np.arange(scores.shape[1])
+    # Number of origins until the outcome of a step is known.
     gap = np.median(np.diff(origins)) if len(origins) > 1 else len(steps)
     delay = np.maximum(1.0, (steps + 1) / gap).reshape(-1, *[1] * (start.ndim - 1))
     rates, alpha = step_size / np.sqrt(delay), 1 - level / 100
     offset, offsets = start.copy(), np.empty_like(scores)
-    changes = np.zeros((len(origins), *start.shape))
-    learnt = np.zeros(len(steps), int)  # of each step, how many origins it has learnt from
+    changes = np.zeros((len(origins), *start.shape))  # update by the outcome of each origin
+    num_applied = np.zeros(len(steps), int)  # number of origins whose update each step has had
 
-    def learn(last):
-        while (ready := learnt < last).any():
-            offset[ready] += changes[learnt[ready], steps[ready]]
-            learnt[ready] += 1
+    def update(num_known):
+        """Apply the updates of the first `num_known` origins, a number for each step."""
+        while (ready := num_applied < num_known).any():
+            offset[ready] += changes[num_applied[ready], steps[ready]]
+            num_applied[ready] += 1
 
     for i, now in enumerate(origins):
-        learn(np.searchsorted(origins[:i], now - steps))
+        update(np.searchsorted(origins[:i], now - steps))
         offsets[bounds[i] : bounds[i + 1]] = offset
-        chosen = scores[bounds[i] : bounds[i + 1]]
-        known = np.isfinite(chosen).sum(axis=0)
-        share = (chosen > offset).sum(axis=0) / np.maximum(known, 1)
+        outcomes = scores[bounds[i] : bounds[i + 1]]
+        known = np.isfinite(outcomes).sum(axis=0)
+        share = (outcomes > offset).sum(axis=0) / np.maximum(known, 1)
         changes[i] = np.where(known > 0, rates * (share - alpha), 0.0)
-    learn(np.full(len(steps), len(origins)))
+    update(np.full(len(steps), len(origins)))
     return offsets, offset
 
 
 def count_effective(times, prediction_length):
-    """How many origins there are whose forecasts do not overlap.
+    """Return the number of origins whose forecasts do not overlap.
 
-    Forecasts that overlap share outcomes, and the series of one origin share shocks; neither makes
-    another independent observation. So origins count only where they are at least
-    `prediction_length` steps apart, and series do not multiply them.
+    Overlapping forecasts share outcomes, and series of one origin share shocks, so that neither are
+    independent observations. Origins are counted if they are at least `prediction_length` steps
+    apart, each of them once for all series.
 
     Args:
-        times: `(windows,)`, in order, number of each window's first target step.
-        prediction_length: int, steps of a forecast.
+        times: `(windows,)`, increasing numbers of the first target step of each window.
+        prediction_length: int, number of steps of a forecast.
 
     Example:
         >>> count_effective(np.arange(19), 24), count_effective(24 * np.arange(19), 24)
@@ -160,15 +163,15 @@ def count_effective(times, prediction_length):
 
 
 def are_skewed(scores, level):
-    """Whether a symmetric interval would miss on one side more than on the other.
+    """Return whether a symmetric interval would miss more values on one side than on the other.
 
-    That is where, in any channel, more than 60 % of the values that it misses are on one side, and
-    by more than two standard errors of a fair coin. Below it each bound of an 80 % interval is a
-    quantile of 8 to 12 %.
+    The scores are skewed if, in any channel, more than 60 % of the missed values are on one side,
+    and the excess is more than two standard errors of a fair coin. Otherwise the tails of an 80 %
+    interval have 8 to 12 %.
 
     Args:
         scores: `(windows, prediction_length, num_channels, 2)`, see `conformity_scores`.
-        level: percent that the interval is to cover.
+        level: Percent that the interval should cover.
 
     Example:
         >>> errors = np.random.default_rng(0).exponential(size=(200, 1, 1)) - 1.0
@@ -183,5 +186,5 @@ def are_skewed(scores, level):
 
 
 def _ceil(values):
-    """Round up to integers, past what floats make of whole numbers."""
+    """Round up to integers, except for rounding errors of whole numbers."""
     return np.ceil(np.round(values, 9)).astype(int)

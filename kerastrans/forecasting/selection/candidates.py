@@ -1,4 +1,4 @@
-"""The forecasters that `kerastrans.select` tries, the cheap ones first."""
+"""Candidates of `kerastrans.select`, in the order in which they are trained."""
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from kerastrans.forecasting.presets.pretrained import from_pretrained
 from kerastrans.models import registry
 from kerastrans.models.parts.ensemble import at_levels, with_residuals
 
-LEVELS = heads.QuantileHead().levels
+QUANTILES = heads.QuantileHead().levels
 NAIVE = "seasonal_naive"
 PRETRAINED = "kerastrans_zero"
-# Architecture, whether it knows the calendar, and its seed; the rest is by default.
+# Architecture, whether it has calendar features, and seed; the other options are the defaults.
 CANDIDATES = (
     (PRETRAINED, False, 0),
     ("rlinear", False, 0),
@@ -27,99 +27,108 @@ CANDIDATES = (
     ("tide", True, 1),
     ("patchtst", True, 1),
 )
-WINDOWS = 1000  # that the residuals of a naive forecast are read off, at most
+MAX_RESIDUAL_WINDOWS = 1000  # windows to measure the residuals of the naive forecast on
 
 
-def made(candidate, frame, prediction_length, freq, time_limit, static, *, seed, **columns):
-    """A forecaster: naive, pretrained, or trained by default.
+def train_candidate(
+    candidate, frame, prediction_length, freq, time_limit, static, *, seed, **columns
+):
+    """Return the forecaster of a candidate: naive, pretrained, or trained by default.
 
     Args:
-        candidate: one of `CANDIDATES`, or that of `NAIVE`.
-        frame: long.
-        prediction_length: int.
+        candidate: One of `CANDIDATES`, or that of `NAIVE`.
+        frame: Long frame.
+        prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
-        time_limit: float, seconds of a training.
-        static: frame of static covariates, or None.
-        seed: int, to which the candidate's own is added.
+        time_limit: float, seconds for the training.
+        static: Frame of static covariates, or None.
+        seed: int, added to the seed of the candidate.
         **columns: "past" and "future", names of covariates.
     """
-    name, calendar, own_seed = candidate
+    name, calendar, candidate_seed = candidate
     if name == NAIVE:
-        return naive(frame, prediction_length, freq, seed=seed)
+        return fit_naive(frame, prediction_length, freq, seed=seed)
     if name == PRETRAINED:
-        return pretrained(frame, prediction_length, freq, seed)
-    options = {"calendar": calendar, "seed": seed + own_seed, **columns}
+        return load_pretrained(frame, prediction_length, freq, seed)
+    options = {"calendar": calendar, "seed": seed + candidate_seed, **columns}
     forecaster = Forecaster(name, prediction_length=prediction_length, **options)
     return forecaster.fit(frame, static=static, freq=freq, time_limit=time_limit, verbose=0)
 
 
-def pretrained(frame, prediction_length, freq, seed):
-    """Weights that come with the package, at the levels of the other candidates.
+def load_pretrained(frame, prediction_length, freq, seed):
+    """Return the pretrained model of the package, with the quantiles of the other candidates.
 
     Args:
-        frame: long, as `Forecaster.fit` takes it.
-        prediction_length: int.
+        frame: Long frame.
+        prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
-        seed: int.
+        seed: int, seed of the forecaster.
     """
     published = from_pretrained(PRETRAINED, prediction_length, verbose=False)
     size = published.config.context_length, prediction_length
-    model = at_levels(published.model, LEVELS)
+    model = at_levels(published.model, QUANTILES)
     forecaster = Forecaster(model, *size, scaler=None, alias=PRETRAINED, seed=seed)
     return forecaster.fit(frame, freq=freq, epochs=0)
 
 
-def naive(frame, prediction_length, freq, **options):
-    """The season before, with the quantiles of its own errors on this frame at each step.
+def fit_naive(frame, prediction_length, freq, **options):
+    """Return the seasonal naive forecaster, with the quantiles of its errors on this frame.
 
     Args:
-        frame: long, as `Forecaster.fit` takes it.
-        prediction_length: int.
+        frame: Long frame.
+        prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
-        **options: of `Forecaster`.
-
-    Returns:
-        A `Forecaster` that needs no training.
+        **options: Options of `Forecaster`; only "seed" and "short" are used, because covariates
+            would require weights.
     """
     longest = int(frame.groupby("unique_id").size().max())
     season = season_of(freq)
     season = season if 2 * season <= longest else 1
     context_length = max(2 * season, 3)
-    # Covariates would need weights.
     options = {key: options[key] for key in options.keys() & {"seed", "short"}}
     size = context_length, prediction_length
     points = Forecaster(NAIVE, *size, season=season, **options).fit(frame, freq=freq)
     panel = points.reader.panel(frame)
-    lengths = panel.cuts - panel.begins
     rows = [
         (series, cut)
-        for series, (begin, length) in enumerate(zip(panel.begins, lengths, strict=True))
+        for series, (begin, length) in enumerate(zip(panel.begins, panel.lengths, strict=True))
         for cut in range(begin + min(season, length - 1) + 1, begin + length)
     ]
-    rows = np.array(rows[:: -(-len(rows) // WINDOWS) or 1]).reshape(-1, 2)
+    rows = np.array(rows[:: -(-len(rows) // MAX_RESIDUAL_WINDOWS) or 1]).reshape(-1, 2)
     model = registry.build(NAIVE, *size, 1, season=season)
-    model = with_residuals(model, _residuals(points, panel, rows, prediction_length), LEVELS)
+    residuals = _residual_quantiles(points, panel, rows, prediction_length)
+    model = with_residuals(model, residuals, QUANTILES)
     return Forecaster(model, *size, alias=NAIVE, **options).fit(frame, freq=freq, epochs=0)
 
 
-def _residuals(points, panel, rows, prediction_length):
-    """Quantiles of the errors of each step, `(prediction_length, levels)`, in windows' scales."""
+def _residual_quantiles(points, panel, rows, prediction_length):
+    """Return the quantiles of the errors of each step, in units of the scales of the windows.
+
+    Args:
+        points: `Forecaster` of points.
+        panel: `Panel`.
+        rows: Ints `(windows, 2)`, series and cut of each window.
+        prediction_length: int, number of steps to forecast.
+
+    Returns:
+        Array `(prediction_length, quantiles)`.
+    """
     if not len(rows):
-        return np.zeros((prediction_length, len(LEVELS)))
+        return np.zeros((prediction_length, len(QUANTILES)))
     windows = windows_of(points.fitted, panel, *rows.T)
     forecasts = forecast_windows(points.fitted, windows)
-    ends = panel.cuts[windows.series][:, None, None]
-    steps = windows.cuts[:, None, None] + np.arange(prediction_length)[:, None]
-    inside = steps < ends
-    targets = panel.values[np.minimum(steps[..., 0], len(panel.values) - 1)]
-    errors = (np.where(inside, targets, np.nan) - forecasts.parameters) / forecasts.scale
-    errors = errors[..., 0]
-    # Of a step that is seldom known the errors of the steps before it count too.
-    found = np.zeros((prediction_length, len(LEVELS)))
+    # Targets `(windows, prediction_length, 1)`, NaN after the end of a series.
+    rows = windows.cuts[:, None] + np.arange(prediction_length)
+    is_known = rows < panel.cuts[windows.series][:, None]
+    targets = panel.values[np.minimum(rows, len(panel.values) - 1)]
+    targets = np.where(is_known[..., None], targets, np.nan)
+    errors = ((targets - forecasts.parameters) / forecasts.scale)[..., 0]
+    # A step with few known targets is given the quantiles of the step before it.
+    quantiles = np.zeros((prediction_length, len(QUANTILES)))
     for step in range(prediction_length):
         known = errors[:, step][np.isfinite(errors[:, step])]
         if len(known) < 20 and step:
-            found[step] = found[step - 1]
+            quantiles[step] = quantiles[step - 1]
         elif len(known):
-            found[step] = np.quantile(known, LEVELS)
-    return found
+            quantiles[step] = np.quantile(known, QUANTILES)
+    return quantiles

@@ -1,4 +1,4 @@
-"""From a frame to the best forecaster that a time limit allows: several models, averaged."""
+"""Selection of an ensemble of several models within a time limit."""
 
 import functools
 import time
@@ -13,18 +13,24 @@ from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.rolling_origins import rows_until
-from kerastrans.forecasting.selection.candidates import CANDIDATES, LEVELS, NAIVE, made
-from kerastrans.forecasting.selection.ensemble import ensemble_of
-from kerastrans.forecasting.selection.store import Kept
+from kerastrans.forecasting.selection.candidates import (
+    CANDIDATES,
+    NAIVE,
+    QUANTILES,
+    train_candidate,
+)
+from kerastrans.forecasting.selection.ensemble import build_selected
+from kerastrans.forecasting.selection.store import CandidateStore
 from kerastrans.forecasting.selection.weights import greedy_weights
 from kerastrans.forecasting.training.defaults import held_out_steps
 from kerastrans.forecasting.training.extra_steps import EXTRA_STEPS_SHARE
+from kerastrans.utils.pinball import pinball_loss
 from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 
-INTERVALS = (95, 80, 50)  # whose bounds, with the median, are the levels of every candidate
-LEAST = 0.05  # of the time limit: with less left no further candidate begins
+LEVELS = (95, 80, 50)  # their bounds, with the median, are the quantiles of the candidates
+MIN_TIME_SHARE = 0.05  # share of the time limit that must be left for another candidate
 
 
 def select(
@@ -40,36 +46,37 @@ def select(
     folder: PathLike | None = None,
     verbose: bool = True,
 ) -> Forecaster:
-    """Try several models on the end of each series, and average those that are best together.
+    """Backtest several models on the end of each series, and return the best ensemble of them.
 
-    The seasonal naive forecast comes first, and "kerastrans_zero", which needs no training; then
-    linear models, TiDE, N-HiTS and PatchTST, with and without the calendar, each as `Forecaster`
-    trains it by default. All of them forecast the end of
-    each series, which none has seen, from rolling origins; a mean of their quantiles is chosen
-    there greedily, which is never worse there than its best member. The widths of its intervals
-    are scaled by what was seen there; at last its members train on that end too, for a tenth of
-    the steps that they were trained for. Channels of a wide frame are series of their own.
+    The first candidates are the seasonal naive forecast and "kerastrans_zero", which need no
+    training; linear models, TiDE, N-HiTS and PatchTST follow, with and without calendar features,
+    each with the defaults of `Forecaster`. All candidates are backtested on the held-out end of
+    each series; an ensemble of quantile averages is then selected greedily, which is never worse
+    there than its best member. Its intervals are scaled by their errors on the held-out end.
+    Finally its members are trained on that end too, for a tenth of their training steps. The
+    channels of a wide frame are treated as separate series.
 
     Args:
-        frame: long or wide, as `Forecaster.fit` takes it.
-        prediction_length: int, steps to forecast.
-        time_limit: float, seconds after which no further model begins. Where it is too short for
-            any, the seasonal naive forecast is returned, with the quantiles of its own errors.
-        past: names of covariates that are known for the past.
-        future: names of covariates that are known for the steps to forecast too.
-        static: frame of static covariates, as `Forecaster.fit` takes it.
-        freq: str, pandas frequency, where the time stamps do not tell it.
-        seed: int.
-        folder: where each candidate is kept once it is trained: the same call goes on from there
-            after an interruption. None to keep none.
-        verbose: bool, whether a line a candidate is printed.
+        frame: Long or wide frame, see `Forecaster.fit`.
+        prediction_length: int, number of steps to forecast.
+        time_limit: float, seconds after which no candidate begins. If it is too short for any
+            model, the seasonal naive forecast is returned, with the quantiles of its errors.
+        past: Names of covariates that are known for the past.
+        future: Names of covariates that are also known for the steps to forecast.
+        static: Frame of static covariates, see `Forecaster.fit`.
+        freq: str, pandas frequency, if it cannot be inferred from the time stamps.
+        seed: int, seed of all candidates.
+        folder: Path of a folder to store trained candidates, so that the same call can be resumed
+            after an interruption. None to store nothing.
+        verbose: bool, whether to print one line per candidate.
 
     Returns:
-        A `kerastrans.selection.Selected`: a `Forecaster` of one functional Keras model, with a
+        A `kerastrans.selection.Selected`: a `Forecaster` with one functional Keras model and a
         `leaderboard`.
 
     Raises:
-        ValueError: Bad frames; no series longer than one forecast; a `folder` of another selection.
+        ValueError: If the frame is invalid, no series is longer than one forecast, or `folder`
+            belongs to another selection.
 
     Source: Caruana et al. (2004), for the greedy mean; Vincent (1912), for means of quantiles.
     """
@@ -85,32 +92,33 @@ def select(
     before = rows_until(frame, panel, panel.cuts - held_out)
     if before.empty:
         raise ValueError(
-            f"the longest series has {(panel.cuts - panel.begins).max()} steps, too few to hold "
+            f"the longest series has {panel.lengths.max()} steps, too few to hold "
             f"{prediction_length} of them out."
         )
     facts = {"prediction_length": prediction_length, "seed": seed, **columns}
     has_calendar = bool(panel.clock.calendar_names)
-    own = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
-    candidates = tuple(dict.fromkeys(own))
-    facts["candidates"] = candidates  # they are kept by their numbers
-    kept = Kept(folder, facts, frame, static)
-    judge = Judge(frame, static, held_out // prediction_length, season_of(freq), before)
+    possible = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
+    candidates = tuple(dict.fromkeys(possible))
+    facts["candidates"] = candidates  # the store numbers them
+    store = CandidateStore(folder, facts, frame, static)
+    scorer = HoldoutScorer(frame, static, held_out // prediction_length, season_of(freq), before)
 
-    def make(candidate, seconds):
+    def train(candidate, seconds):
         arguments = before, prediction_length, freq, seconds, static
-        return made(candidate, *arguments, seed=seed, **columns)
+        return train_candidate(candidate, *arguments, seed=seed, **columns)
 
-    say = print if verbose else lambda line: None
-    results = judge.on_common_rows(_tried(candidates, make, kept, judge, time_limit, say))
-    weights, loss = greedy_weights([result.forecasts for result in results], judge.loss)
+    report = print if verbose else lambda line: None
+    results = _run_candidates(candidates, train, store, scorer, time_limit, report)
+    results = scorer.on_common_rows(results)
+    weights, loss = greedy_weights([result.forecasts for result in results], scorer.loss)
     leaderboard = _leaderboard(results, weights, loss)
     chosen = [(x.forecaster, w) for x, w in zip(results, weights, strict=True) if w]
-    return ensemble_of(chosen, frame, static, held_out, leaderboard, seed)
+    return build_selected(chosen, frame, static, held_out, leaderboard, seed)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A candidate, its forecasts of the held-out end, their loss, and the seconds it took."""
+    """Candidate, its forecasts of the held-out end, their loss, and the seconds of its training."""
 
     name: str
     forecaster: Forecaster
@@ -119,47 +127,47 @@ class Result:
     seconds: float
 
 
-def _tried(candidates, make, kept, judge, time_limit, say):
-    """The `Result` of each candidate for which there was time."""
+def _run_candidates(candidates, train, store, scorer, time_limit, report):
+    """Return the `Result` of each candidate that was trained within the time limit."""
     results, left_out, deadline = [], [], time.monotonic() + (1 - EXTRA_STEPS_SHARE) * time_limit
     for number, candidate in enumerate(((NAIVE, False, 0), *candidates)):
         began = time.monotonic()
         left = deadline - began
-        if number and left < LEAST * time_limit and not kept.has(number):
+        if number and left < MIN_TIME_SHARE * time_limit and not store.has(number):
             break
         name, calendar, seed = candidate
         name += ("+calendar" if calendar else "") + (f" (seed {seed})" if seed else "")
-        # A third of what is left: the first ones are cheap, and end of themselves.
+        # A third of the time left: the first candidates are cheap and stop early.
         seconds = left / max(1, min(3, len(candidates) + 1 - number))
         try:
-            forecaster = kept.get(number, functools.partial(make, candidate, seconds))
-        except ValueError as error:  # it diverged, or is not for a context as short as this
+            forecaster = store.get(number, functools.partial(train, candidate, seconds))
+        except ValueError as error:  # it diverged, or the context is too short for it
             if not number:
                 raise
             left_out.append(f"{name}: left out, {error}")
-            say(left_out[-1])
+            report(left_out[-1])
             continue
-        forecasts, loss = judge(forecaster)
+        forecasts, loss = scorer(forecaster)
         taken = time.monotonic() - began
         results.append(Result(name, forecaster, forecasts, loss, taken))
         skill = _skill(loss, results[0].loss)
-        say(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {taken:.0f} s")
+        report(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {taken:.0f} s")
     if len(results) == 1 and left_out:
         warn_user(f"only the seasonal naive forecast is left: {left_out[0]}")
     elif len(results) == 1:
-        say(f"{time_limit} s are too few for a model: this is the seasonal naive forecast.")
+        report(f"{time_limit} s are too few to train a model: the seasonal naive forecast is used.")
     return results
 
 
-class Judge:
-    """Forecasts the held-out end of each series, and says how good a forecast of it is.
+class HoldoutScorer:
+    """Scores forecasters by their quantile loss on the held-out end of each series.
 
     Args:
-        frame: long.
-        static: frame of static covariates, or None.
-        windows: int, forecasts that do not overlap, the last at the end.
-        season: int, of the scale of each series.
-        before: frame, the rows that scale.
+        frame: Long frame.
+        static: Frame of static covariates, or None.
+        windows: int, number of non-overlapping forecasts in the held-out end.
+        season: int, season of the differences whose mean is the scale of a series.
+        before: Frame of the rows before the held-out end, which set the scales.
     """
 
     def __init__(self, frame, static, windows, season, before):
@@ -170,11 +178,11 @@ class Judge:
         self.scales = change.where(change > 0, size.where(size > 0, 1.0))
 
     def __call__(self, forecaster):
-        """The quantiles `(rows, levels)` of a forecaster, and their loss."""
+        """Return the quantiles `(rows, quantiles)` of a forecaster, and their loss."""
         rows = forecaster.backtest(
-            self.frame, windows=self.windows, static=self.static, levels=list(INTERVALS)
+            self.frame, windows=self.windows, static=self.static, levels=list(LEVELS)
         )
-        bounds = [interval_columns(forecaster.alias, level) for level in INTERVALS]
+        bounds = [interval_columns(forecaster.alias, level) for level in LEVELS]
         names = [low for low, _ in bounds], [high for _, high in reversed(bounds)]
         rows = rows.set_index([ID, CUTOFF, TIME])
         if self.index is None:
@@ -182,34 +190,35 @@ class Judge:
             self.targets = rows.loc[self.index, TARGET].to_numpy()[:, None]
             series = self.index.get_level_values(ID)
             self.series, scales = series, self.scales.reindex(series).to_numpy()
-            # A series of which nothing is known before the held-out end has no scale.
+            # A series without a known value before the held-out end has no scale.
             self.unit = np.where(np.isfinite(scales), scales, 1.0)
             if not len(self.index):
                 raise ValueError(
-                    f"the last {self.windows} forecasts of the series hold no known value: give "
-                    "a frame that ends with known ones."
+                    f"the last {self.windows} forecasts of the series have no known value: give "
+                    "a frame that ends with known values."
                 )
         rows = rows.reindex(self.index)
         quantiles = rows[[*names[0], forecaster.alias, *names[1]]].to_numpy()
         return quantiles, self.loss(quantiles)
 
     def loss(self, quantiles):
-        """Twice the quantile loss in scales of the series: the mean over levels, rows, series.
+        """Return twice the quantile loss in units of the scales of the series.
 
-        Rows without a forecast do not count; it is infinite if there is none.
+        It is the mean over quantiles, rows and series. Rows without a forecast are ignored; the
+        loss is infinite if there are no others.
         """
-        error, levels = self.targets - quantiles, np.array(LEVELS)
-        losses = 2 * np.maximum(levels * error, (levels - 1) * error).mean(axis=1) / self.unit
+        losses = pinball_loss(self.targets - quantiles, np.array(QUANTILES))
+        losses = 2 * losses.mean(axis=1) / self.unit
         by_series = pd.Series(losses).groupby(self.series).mean()
         return float(by_series.mean()) if by_series.notna().any() else np.inf
 
     def on_common_rows(self, results):
-        """The results judged by the rows that all of them forecast.
+        """Return the results scored on the rows that all of them forecast.
 
-        Candidates without a forecast of any row are left out; the first is the seasonal naive.
+        Candidates without any forecast are left out; the first one is the seasonal naive forecast.
 
         Raises:
-            ValueError: No row is left.
+            ValueError: If no row is left.
         """
         results = [results[0], *(x for x in results[1:] if np.isfinite(x.loss))]
         common = np.all([np.isfinite(x.forecasts).all(axis=1) for x in results], axis=0)
@@ -225,7 +234,7 @@ class Judge:
 
 
 def _skill(loss, naive_loss):
-    """The share of the naive forecast's loss that is saved; a perfect naive leaves nothing."""
+    """Return the relative reduction of the naive loss; 0 if both are 0."""
     if naive_loss > 0:
         return 1 - loss / naive_loss
     return 0.0 if loss == 0 else -np.inf

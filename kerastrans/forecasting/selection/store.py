@@ -1,4 +1,4 @@
-"""The candidates of a selection on disk, each once it is trained, so that it can be resumed."""
+"""Store of trained candidates, so that `select` can be resumed."""
 
 import json
 import zlib
@@ -13,16 +13,18 @@ from kerastrans.utils.files import new_file, read_json
 FACTS = "selection.json"
 
 
-class Kept:
-    """Candidates by their numbers, in a folder or nowhere.
+class CandidateStore:
+    """Store of candidates by their numbers, in a folder if one is given.
 
     Args:
-        folder: made where there is none; None to keep nothing.
-        facts: dict, ready for JSON, of what decides the selection.
-        frame, static: its data, whose checksum is one of the facts.
+        folder: Path of the folder, which is created if it does not exist; None to store nothing.
+        facts: Dict, ready for JSON, of everything that decides the selection.
+        frame: Frame of the selection, whose checksum is one of the facts.
+        static: Frame of static covariates, or None.
 
     Raises:
-        ValueError: a folder of another selection; the facts that differ are named.
+        ValueError: If the folder belongs to another selection. The message names the facts that
+            differ.
     """
 
     def __init__(self, folder, facts, frame, static):
@@ -46,20 +48,20 @@ class Kept:
             )
 
     def has(self, number):
-        """Whether a candidate is there."""
+        """Return whether a candidate is stored."""
         return self.folder is not None and (self.folder / str(number)).is_dir()
 
-    def get(self, number, make):
-        """A candidate from its folder, or made, and kept there."""
+    def get(self, number, train):
+        """Return a stored candidate, or train and store it."""
         if self.has(number):
             return Forecaster.load(self.folder / str(number))
-        forecaster = make()
+        forecaster = train()
         if self.folder is not None:
             forecaster.save(self.folder / str(number))
         return forecaster
 
 
 def checksum(frame):
-    """A number of a frame's columns, index and values."""
+    """Return a checksum of the columns, the index and the values of a frame."""
     hashes = pd.util.hash_pandas_object(frame).to_numpy()
     return zlib.crc32(np.ascontiguousarray(hashes), zlib.crc32(repr(list(frame)).encode()))

@@ -1,4 +1,4 @@
-"""Hyperparameters by search: Optuna over the space that each architecture declares."""
+"""Hyperparameter search by Optuna over the search space of an architecture."""
 
 import functools
 
@@ -32,43 +32,44 @@ def tune(
     storage=None,
     **options,
 ):
-    """Search an architecture's hyperparameters and the learning rate by the validation loss.
+    """Search the hyperparameters of an architecture and the learning rate by validation loss.
 
     Every trial is trained on all but the last `validation_size` steps of each series, with early
-    stopping on those; trials that fall behind the median are cut short. The test rows should not
-    be in `frame`.
+    stopping on these; trials that fall behind the median are pruned. `frame` should not contain
+    the test rows.
 
     Args:
-        name: of an architecture, see `kerastrans.zoo.names`.
-        frame: as `Forecaster.fit` takes it.
-        context_length: int, steps of history.
-        prediction_length: int, steps to forecast.
-        validation_size: int, last steps of each series that judge.
-        trials: int.
-        space: dict of hyperparameter -> tuple of values; `zoo.info(name).search_space` by default.
-        static: as `Forecaster.fit` takes it.
-        epochs: int, at most, of every trial.
-        patience: int, epochs without a better loss that end a trial.
-        batch_size: int, windows in a training step.
-        stride: int, steps from one training window to the next.
-        seed: int, of the search and the trials.
-        storage: where Optuna keeps the trials, such as "sqlite:///trials.db": the search goes on
-            there. None for memory.
-        **options: of `Forecaster`: head, scaler, covariates ...
+        name: Name of an architecture, see `kerastrans.zoo.names`.
+        frame: Long or wide frame, see `Forecaster.fit`.
+        context_length: int, number of steps of history.
+        prediction_length: int, number of steps to forecast.
+        validation_size: int, number of last steps of each series to validate on.
+        trials: int, number of trials.
+        space: Dict of hyperparameter -> tuple of values; by default
+            `zoo.info(name).search_space`.
+        static: Frame of static covariates, see `Forecaster.fit`.
+        epochs: int, largest number of epochs of a trial.
+        patience: int, number of epochs without improvement after which a trial stops.
+        batch_size: int, number of windows in a training step.
+        stride: int, number of steps from one training window to the next.
+        seed: int, seed of the search and of the trials.
+        storage: Database where Optuna stores the trials, such as "sqlite:///trials.db", from which
+            a search can be continued. None for memory.
+        **options: Options of `Forecaster`: head, scaler, covariates ...
 
     Returns:
-        `(study, forecaster)`: Optuna's study, whose `best_params` are the choice, as text, and a
-        forecaster with them, not yet trained.
+        `(study, forecaster)`: the study of Optuna, whose `best_params` are the best values as text,
+        and an untrained forecaster with these values.
 
     Raises:
-        ImportError: the extra `tune` is not installed.
-        ValueError: an unknown name or hyperparameter; what `Forecaster` refuses.
+        ImportError: If the extra `tune` is not installed.
+        ValueError: If a name or hyperparameter is unknown, or `Forecaster` refuses an option.
     """
     optuna = import_extra("optuna", "tune", "tune")
     check_positive_integers(trials=trials, validation_size=validation_size)
     space = registry.info(name).search_space if space is None else space
     registry.check_hyperparameters(name, space)
-    make = functools.partial(
+    build = functools.partial(
         Forecaster, name, context_length, prediction_length, seed=seed, **options
     )
     training = {
@@ -79,7 +80,7 @@ def tune(
         "stride": stride,
         "verbose": 0,
     }
-    search = _Search(optuna, make, space, patience, functools.partial(Forecaster.fit, **training))
+    search = _Search(optuna, build, space, patience, functools.partial(Forecaster.fit, **training))
     study = optuna.create_study(
         sampler=optuna.samplers.TPESampler(seed=seed),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=4, n_warmup_steps=2),
@@ -87,7 +88,7 @@ def tune(
         study_name=f"{name}-{context_length}-{prediction_length}",
         load_if_exists=True,
     )
-    study.optimize(functools.partial(search.judge, frame=frame), n_trials=trials)
+    study.optimize(functools.partial(search.run_trial, frame=frame), n_trials=trials)
     left_out = search.left_out
     if left_out and len(left_out) == len(study.trials):
         raise ValueError(f"all {len(left_out)} trials were left out, the last one: {left_out[-1]}")
@@ -95,32 +96,32 @@ def tune(
 
 
 class _Search:
-    """The trials of one search.
+    """Trials of a search.
 
     Args:
-        optuna: the module.
-        make: function of hyperparameters and `optimizer` that returns a forecaster.
-        space: dict of hyperparameter -> tuple of values.
-        patience: int, epochs without a better loss that end a trial.
-        fit: function of a forecaster, a frame and `callbacks`.
+        optuna: The module `optuna`.
+        build: Function from hyperparameters and `optimizer` to a forecaster.
+        space: Dict of hyperparameter -> tuple of values.
+        patience: int, number of epochs without improvement after which a trial stops.
+        fit: Function of a forecaster, a frame and `callbacks`.
     """
 
-    def __init__(self, optuna, make, space, patience, fit):
-        self.optuna, self.make, self.space = optuna, make, space
+    def __init__(self, optuna, build, space, patience, fit):
+        self.optuna, self.build, self.space = optuna, build, space
         self.patience, self.fit = patience, fit
         self.left_out = []
 
     def forecaster(self, chosen):
-        """The forecaster of some parameters, values by their text: Optuna stores no tuples."""
+        """Return the forecaster of these parameters; Optuna stores their values as text."""
         optimizer = keras.optimizers.Adam(chosen["learning_rate"], clipnorm=1.0)
         values = {
             name: next(value for value in values if repr(value) == chosen[name])
             for name, values in self.space.items()
         }
-        return self.make(optimizer=optimizer, **values)
+        return self.build(optimizer=optimizer, **values)
 
-    def judge(self, trial, frame):
-        """The least validation loss of a trial; it is pruned where the sizes do not go together."""
+    def run_trial(self, trial, frame):
+        """Return the smallest validation loss of a trial; prune it if the sizes are invalid."""
         chosen = {"learning_rate": trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)}
         for name, values in self.space.items():
             chosen[name] = trial.suggest_categorical(name, list(map(repr, values)))
@@ -129,7 +130,7 @@ class _Search:
         size = config.context_length, config.prediction_length, 1
         try:
             registry.build(config.architecture, *size, **config.hyperparameters)
-        except ValueError as error:  # such as heads that do not divide the width
+        except ValueError as error:  # for example if num_heads does not divide d_model
             self._leave_out(trial, error)
         stop = keras.callbacks.EarlyStopping(patience=self.patience)
         try:
@@ -145,7 +146,7 @@ class _Search:
 
 
 class _Prune(keras.callbacks.Callback):
-    """Reports each epoch's validation loss, and ends a trial that Optuna gives up."""
+    """Reports the validation loss of each epoch, and stops trials that Optuna prunes."""
 
     def __init__(self, trial, optuna):
         super().__init__()

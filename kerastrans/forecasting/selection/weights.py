@@ -1,4 +1,4 @@
-"""Which models to average: chosen one after the other, by what each adds on held-out forecasts."""
+"""Greedy weights of an ensemble, by its loss on held-out forecasts."""
 
 import numpy as np
 
@@ -6,19 +6,19 @@ ROUNDS = 25
 
 
 def greedy_weights(forecasts, loss, rounds=ROUNDS):
-    """Weights of the models whose mean has the least loss, found greedily.
+    """Return the weights of the mean of forecasts with the smallest loss, selected greedily.
 
-    One model after the other is added to the mean, with replacement: the one that makes its loss
-    least. The first is the best single model, and the best of all rounds is kept, so that the mean
-    is never worse than its best member on the forecasts that it was chosen by.
+    In each round, the forecast that reduces the loss of the mean most is added, with replacement.
+    The first one is the best single forecast, and the best of all rounds is returned, so that the
+    mean is never worse than its best member on these forecasts.
 
     Args:
-        forecasts: list of arrays of one shape.
-        loss: function of such an array, a float; NaN for a forecast that is not finite.
-        rounds: int, models that are added.
+        forecasts: List of arrays of the same shape.
+        loss: Function from such an array to a float, NaN if a forecast is not finite.
+        rounds: int, number of forecasts to add.
 
     Returns:
-        Array `(len(forecasts),)` of weights, whose sum is 1, and their loss.
+        Array `(len(forecasts),)` of weights that sum to 1, and their loss.
 
     Source: Caruana et al. (2004), "Ensemble selection from libraries of models".
 

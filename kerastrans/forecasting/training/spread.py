@@ -6,6 +6,7 @@ from scipy.optimize import minimize_scalar
 from kerastrans import heads
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.utils.keras_internals import forget_functions
+from kerastrans.utils.pinball import pinball_loss
 
 QUANTILES = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
 MAX_FACTOR = 5.0  # and 1 / MAX_FACTOR is the smallest factor
@@ -109,7 +110,7 @@ def best_factor(head, parameters, targets, scale):
 
     def loss(logarithm):
         rest = error - np.exp(logarithm) * distances
-        return np.mean(np.maximum(quantiles * rest, (quantiles - 1) * rest))
+        return np.mean(pinball_loss(rest, quantiles))
 
     bounds = -np.log(MAX_FACTOR), np.log(MAX_FACTOR)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

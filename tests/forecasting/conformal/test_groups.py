@@ -40,12 +40,12 @@ def test_series_of_other_groups_are_named():
 
 
 def test_a_column_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match=r"by='kind' needs static with the columns .* got \[\]"):
+    with pytest.raises(ValueError, match=r"by='kind' requires static with the columns .* got \[\]"):
         groups_of("kind", NAMES)
-    with pytest.raises(ValueError, match=r"by='zone' needs static .* got \['unique_id', 'kind'\]"):
+    with pytest.raises(ValueError, match=r"requires static .* got \['unique_id', 'kind'\]"):
         groups_of("zone", NAMES, statics(["x", "y"]))
     twice = pd.concat([statics(["x", "y"])] * 2)
-    with pytest.raises(ValueError, match="one row a series, 'a' has several"):
+    with pytest.raises(ValueError, match="one row per series, 'a' has several"):
         groups_of("kind", NAMES, twice)
 
 

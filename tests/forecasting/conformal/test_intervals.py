@@ -53,9 +53,9 @@ def test_symmetric_or_not_is_chosen_by_level_and_by_what_the_windows_allow():
     errors = np.random.default_rng(0).exponential(size=(38, 20, 1))
     intervals = ConformalIntervals.fit(of_errors(errors, (80, 95)), np.arange(38))
     assert intervals.symmetric == {80: False, 95: True}  # 95 asks for 39 windows, or 19
-    with pytest.raises(ValueError, match=r"asymmetric interval of 95 % needs .* 39 .* got 38"):
+    with pytest.raises(ValueError, match=r"asymmetric interval of 95 % requires .* 39 .* got 38"):
         ConformalIntervals.fit(of_errors(errors, (95,)), np.arange(38), symmetric=False)
-    with pytest.raises(ValueError, match=r"interval of 95 % needs at least 19 .* got 18"):
+    with pytest.raises(ValueError, match=r"interval of 95 % requires at least 19 .* got 18"):
         ConformalIntervals.fit(of_errors(errors[:18], (95,)), np.arange(18))
     fair = np.random.default_rng(0).normal(size=(100, 20, 1))
     assert ConformalIntervals.fit(of_errors(fair), np.arange(100)).symmetric == {80: True}
@@ -139,7 +139,7 @@ def test_origins_that_overlap_are_counted_once_and_too_few_are_told():
     errors = np.random.default_rng(0).normal(size=(76, 24, 1))  # four series, 19 origins
     times = np.arange(19).repeat(4)
     few = ConformalIntervals.fit(of_errors(errors, (80, 95)), times)
-    with pytest.warns(UserWarning, match=r"95 % needs 19 .* that do not overlap, got 1:"):
+    with pytest.warns(UserWarning, match=r"95 % requires 19 .* that do not overlap, got 1:"):
         few.warn_of_few()
     enough = ConformalIntervals.fit(of_errors(errors, (80, 95)), 24 * times)
     assert enough.effective_origins == 19

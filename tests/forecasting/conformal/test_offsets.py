@@ -42,7 +42,7 @@ def test_split_leaves_out_what_is_missing_and_refuses_too_few():
     scores = np.arange(40.0).reshape(40, 1, 1)
     scores[::2] = np.nan
     assert split_offsets(scores, 80).item() == np.arange(1, 40, 2)[16]  # rank 17 of 20
-    with pytest.raises(ValueError, match=r"95 % needs at least 19 calibration windows .* got 10"):
+    with pytest.raises(ValueError, match=r"requires at least 19 calibration windows .* got 10"):
         split_offsets(scores[:20], 95)
 
 

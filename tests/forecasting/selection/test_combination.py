@@ -101,7 +101,7 @@ def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
     alone = [x.predict(FRAME, future=future)["nlinear"] for x in members]
     found = combined.predict(FRAME, future=future)["nlinear"]
     np.testing.assert_allclose(found, np.mean(alone, axis=0), rtol=1e-4)
-    with pytest.raises(ValueError, match="that take future covariates must take the same ones"):
+    with pytest.raises(ValueError, match="with future covariates must have the same ones"):
         kerastrans.combine([members[0], trained(context_length=6, calendar=True)])
 
 
@@ -113,7 +113,7 @@ def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
             r"forecasters\[1\] \(nlinear\) has prediction_length 2, the fir",
         ),
         ({"head": "point"}, "has quantile levels None, the first one has"),
-        ({"head": "normal"}, "has a NormalHead: what is combined are points or quantiles"),
+        ({"head": "normal"}, "has a NormalHead: only points or quantiles are combined"),
         ({"name": "cyclenet", "cycle_length": 7}, r"its model takes \['position'\]"),
     ],
 )
@@ -126,7 +126,7 @@ def test_what_does_not_go_together_is_refused(quantiles, change, message):
 
 def test_nothing_and_what_is_not_trained_are_refused(quantiles):
     for none in ([], quantiles[0]):
-        with pytest.raises(ValueError, match="forecasters must be a list of trained ones, got"):
+        with pytest.raises(ValueError, match="must be a list of trained forecasters, got"):
             kerastrans.combine(none)
     with pytest.raises(ValueError, match=r"forecasters\[0\] must be a Forecaster, got 'nhits'"):
         kerastrans.combine(["nhits"])

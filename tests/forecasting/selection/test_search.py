@@ -123,7 +123,7 @@ def test_a_candidate_that_the_data_are_too_short_for_is_left_out(monkeypatch, ca
 def test_without_time_the_seasonal_naive_forecast_is_returned_with_intervals(capsys):
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e-6)
-    assert "this is the seasonal naive forecast" in capsys.readouterr().out
+    assert "the seasonal naive forecast is used" in capsys.readouterr().out
     assert set(selected.leaderboard["model"]) == {"seasonal_naive", "ensemble"}
     rows = selected.predict(frame)
     week_before = frame.groupby("unique_id")["y"].apply(lambda y: y.iloc[-7:-1]).to_numpy()
@@ -134,7 +134,7 @@ def test_without_time_the_seasonal_naive_forecast_is_returned_with_intervals(cap
 def test_the_naive_quantiles_cover(capsys):
     frame = weekly(400, "abcdef").drop(columns="price")
     train = frame[frame["ds"] < "2024-12-01"]
-    rows = candidates.naive(train, HORIZON, "D").backtest(frame, windows=10)
+    rows = candidates.fit_naive(train, HORIZON, "D").backtest(frame, windows=10)
     inside = rows["y"].between(rows["seasonal_naive-lo-80"], rows["seasonal_naive-hi-80"])
     assert inside.mean() == pytest.approx(0.8, abs=0.06)
 
