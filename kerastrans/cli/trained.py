@@ -30,14 +30,14 @@ def read_facts(options):
         ValueError: If nothing was trained there, or a file is damaged.
         ValueError: If a number of steps is given for a forecaster, which has a fixed one.
     """
-    from kerastrans.forecasting.presets.sources import opened
+    from kerastrans.forecasting.presets.sources import open_preset
 
     trained, steps = options.trained, given(options, HORIZON)
     check_positive_integers(**steps)
     if _is_published(trained):
         return {"covariates": [], "freq": None}
     folder = Path(trained)
-    with contextlib.nullcontext(folder) if folder.is_dir() else opened(trained) as folder:
+    with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
     if steps:
         raise ValueError(f"{trained} has a fixed number of steps: leave out --prediction-length.")

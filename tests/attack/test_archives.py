@@ -132,10 +132,10 @@ def test_an_existing_folder_is_not_touched(tmp_path):
         ("[" * 100_000, "is not JSON: maximum recursion"),
         ("{}", "has no 'format'"),
         ('{"format": "1"}', "'format' must be of type int, got str"),
-        ('{"format": 2, "versions": null}', "format 2 that kerastrans of another version made"),
+        ('{"format": 2, "versions": null}', "format 2, written by kerastrans of another version"),
         ('{"format": 1}', "has no 'sha256'"),
         ('{"format": 1, "sha256": []}', "'sha256' must be of type dict, got list"),
-        ('{"format": 1, "sha256": {}}', "sha256 no file, wanted None"),
+        ('{"format": 1, "sha256": {}}', "sha256 no file, expected None"),
     ],
 )
 def test_hostile_cards_end_in_one_line(card, message, tmp_path):
@@ -148,7 +148,7 @@ def test_hostile_cards_end_in_one_line(card, message, tmp_path):
 def test_a_model_file_and_a_forecaster_are_told_from_a_preset(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.keras", "w") as archive:
         archive.writestr("model.weights.h5", "")
-    with pytest.raises(ValueError, match=r"x\.keras is a Keras model alone: give a preset, or the"):
+    with pytest.raises(ValueError, match=r"x\.keras is only a Keras model: give a preset, or the"):
         presets.load(tmp_path / "x.keras")
     (tmp_path / "forecaster.json").write_text("{}")
     with pytest.raises(ValueError, match="is a forecaster, not a preset: read it by `Forecaster"):

@@ -1,4 +1,4 @@
-"""Trained forecasters as folders with a model card and checksums; some come with the package."""
+"""Presets: trained forecasters in folders with a model card and checksums."""
 
 from pathlib import Path
 
@@ -7,25 +7,23 @@ import pandas as pd
 from kerastrans import datasets
 from kerastrans.data import chronological_split
 from kerastrans.forecasting.inference.preset_files import CARD, CONTENT, FORMAT, sha256, write
-from kerastrans.forecasting.presets.sources import FOLDER, find, names, opened
+from kerastrans.forecasting.presets.sources import FOLDER, names, open_preset, resolve_preset
 from kerastrans.utils.files import read_json
 
 __all__ = ["FOLDER", "card", "check", "evaluate", "load", "load_trained", "names", "write"]
 
 
 def load(source, checksum=None, *, revision=None, verbose=True):
-    """A trained forecaster, see `kerastrans.zoo.from_preset`."""
-    from kerastrans.forecasting.forecaster import (
-        Forecaster,  # Keras is imported to load, not to list
-    )
+    """Return a trained forecaster, see `kerastrans.zoo.from_preset`."""
+    from kerastrans.forecasting.forecaster import Forecaster  # imports Keras
 
-    with opened(str(source), checksum, revision, verbose) as folder:
+    with open_preset(str(source), checksum, revision, verbose) as folder:
         check(folder)
         return Forecaster.load(folder)
 
 
 def load_trained(source):
-    """A forecaster: a preset's, or that of a folder which `Forecaster.save` wrote."""
+    """Return the forecaster of a preset, or of a folder that `Forecaster.save` wrote."""
     from kerastrans.forecasting.forecaster import Forecaster
 
     if (Path(source) / "forecaster.json").is_file() and not (Path(source) / CARD).is_file():
@@ -34,12 +32,12 @@ def load_trained(source):
 
 
 def card(source):
-    """The model card, a dict, of an installed preset by its name, or of a folder.
+    """Return the model card of an installed preset, or of a folder, as a dict.
 
     Raises:
-        ValueError: an unknown name, a folder that is no preset, or one of another format.
+        ValueError: If the name is unknown, or the folder is not a preset of this format.
     """
-    path = find(str(source)) / CARD
+    path = resolve_preset(str(source)) / CARD
     stored = read_json(path, {"format": int})
     if stored["format"] != FORMAT:
         versions = stored.get("versions")
@@ -47,35 +45,35 @@ def card(source):
         if isinstance(versions, dict):
             maker = versions.get("kerastrans", maker)
         raise ValueError(
-            f"{path.parent} is a preset of format {stored['format']} that kerastrans {maker} "
-            f"made, this one reads format {FORMAT}: install that version."
+            f"{path.parent} is a preset of format {stored['format']}, written by kerastrans "
+            f"{maker}; this version reads format {FORMAT}: install that version."
         )
     return stored
 
 
 def evaluate(forecaster, dataset):
-    """Errors of a forecaster on the test split of a named dataset, beside the baselines'.
+    """Return errors of a forecaster and of baselines on the test split of a dataset.
 
-    Every origin of the test part, one step apart; the values are standardised by each channel's
-    training rows, as the papers do.
+    The forecasts begin at every step of the test split; the values are standardised by the training
+    rows of each channel, as in the papers.
 
     Args:
-        forecaster: `Forecaster`, trained on the dataset's training part.
-        dataset: one of `kerastrans.datasets.names()`, wide.
-
-    Raises:
-        ValueError: a dataset of many series, which has no parts.
+        forecaster: `Forecaster` that was trained on the training split.
+        dataset: One of `kerastrans.datasets.names()` with wide frames.
 
     Returns:
-        DataFrame with a row for the forecaster, "seasonal_naive" and "last_value", and columns
-        "mse", "mae"; of the forecaster also "crps", "coverage-80" ..., if it has intervals.
+        DataFrame with one row for the forecaster, "seasonal_naive" and "last_value", and the
+        columns "mse" and "mae"; for a forecaster with intervals also "crps", "coverage-80" ...
+
+    Raises:
+        ValueError: If the dataset has many series, and no splits.
     """
     from kerastrans.evaluation import backtesting
     from kerastrans.forecasting.forecaster import Forecaster
 
     known = datasets.info(dataset)
     if not known.splits:
-        raise ValueError(f"{dataset} has no training, validation and test part.")
+        raise ValueError(f"{dataset} does not have training, validation and test splits.")
     frame = datasets.load(dataset)
     train, validation, test = chronological_split(frame, known.splits)
     until = len(train) + len(validation) + len(test)
@@ -101,14 +99,14 @@ def evaluate(forecaster, dataset):
 
 
 def check(folder):
-    """Raise ValueError unless a folder is a preset of this format whose files are its card's."""
+    """Raise ValueError unless a folder is a preset of this format with the files of its card."""
     folder = Path(folder)
     card(folder)
-    wanted = read_json(folder / CARD, {"sha256": dict})["sha256"]
+    expected = read_json(folder / CARD, {"sha256": dict})["sha256"]
     for name in CONTENT:
         found = sha256(folder / name) if (folder / name).is_file() else "no file"
-        if found != wanted.get(name):
+        if found != expected.get(name):
             raise ValueError(
-                f"{folder / name} is not the file that its card names: sha256 {found}, "
-                f"expected {wanted.get(name)}."
+                f"{folder / name} is not the file of its card: sha256 {found}, "
+                f"expected {expected.get(name)}."
             )

@@ -1,4 +1,4 @@
-"""Published weights as a forecaster that needs no training, and can be trained further."""
+"""Published weights as a forecaster that predicts without training, and can be fine-tuned."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.presets.sources import FOLDER
 from kerastrans.forecasting.training.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.models.pretrained import load
-from kerastrans.models.pretrained.hub import locate
+from kerastrans.models.pretrained.hub import resolve_hub_name
 from kerastrans.models.pretrained.licences import card_of, summary
 from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import (
@@ -23,9 +23,9 @@ from kerastrans.utils.validation import (
     check_positive_integers,
 )
 
-# What is in the package, by the name of its card.
+# Checkpoints in the package -> names of their cards.
 SHIPPED = {"fracast_0": "ztxtech/fracast-0", "kerastrans_zero": "kerastrans_zero"}
-FIXED = ("model", "head", "scaler", "fill", "calendar")  # what the published model decides
+FIXED = ("model", "head", "scaler", "fill", "calendar")  # options set by the published model
 
 
 def from_pretrained(
@@ -42,51 +42,53 @@ def from_pretrained(
     verbose: bool = True,
     **options: Any,
 ) -> Forecaster:
-    """A `Forecaster` with published weights: it forecasts at once, without `fit`.
+    """Return a `Forecaster` with published weights, which predicts without `fit`.
 
-    It reads frames of any frequency, long or wide, and forecasts each series, or each column of a
-    wide frame, by itself; of a series longer than the context it reads the last part. `fit` trains
-    the weights further, from then on at the frequency of these data.
+    It reads long and wide frames of any frequency, and forecasts each series, or each column of a
+    wide frame, separately, from its last `context_length` steps. `fit` fine-tunes the weights; the
+    forecaster then requires the frequency of these data.
 
     Args:
-        source: "kerastrans_zero" or "fracast_0", which come with the package; a folder with a
-            checkpoint as it was published, `config.json` and `model.safetensors`; or its name on
-            the Hugging Face hub, such as "amazon/chronos-bolt-small", which needs
-            `pip install "kerastrans[hub]"`, and is downloaded once.
-        prediction_length: int, steps to forecast.
-        context_length: int, steps of history; by default 512, or as many as the model reads, and
-            1,024 of "kerastrans_zero".
-        trainable: What `fit` trains: "all" weights; "lora", adapters of `lora_rank` beside each
-            dense layer, which are added to the weights in the end; or "head", the layers after the
+        source: "kerastrans_zero" or "fracast_0", which are part of the package; a folder with a
+            published checkpoint, `config.json` and `model.safetensors`; or its name on the Hugging
+            Face hub, such as "amazon/chronos-bolt-small", which requires
+            `pip install "kerastrans[hub]"` and is downloaded once.
+        prediction_length: int, number of steps to forecast.
+        context_length: int, number of steps of history; by default 512, or 1,024 for
+            "kerastrans_zero", but at most as many as the model reads.
+        trainable: Weights that `fit` trains: "all"; "lora", adapters of rank `lora_rank` for each
+            dense layer, which are finally added to the weights; or "head", the layers after the
             last attention.
-        lora_rank: int, of the adapters.
-        past: Names of columns of numbers that are known for the past, for a model that takes
-            covariates, as Chronos-2 and Toto do. They are read as they are, and normalised by the
-            model; a category is given as columns of 0 and 1. They take part in `fit` too.
+        lora_rank: int, rank of the adapters.
+        past: Names of numeric columns that are known for the past, for a model with covariates,
+            such as Chronos-2 and Toto. They are normalised by the model; encode a category as
+            columns of 0 and 1. They are also used in `fit`.
         future: Names of columns that are also known for the steps to forecast.
-        freq: str, pandas frequency of the frames, where their time stamps do not tell it.
-        revision: str, commit, branch or tag on the hub; the newest by default. The commit that was
-            read is in the forecaster's `card`, beside licence, source and checksum.
-        verbose: bool, whether the card is printed in one line.
-        **options: More arguments of `Forecaster`. The optimizer is by default Adam with a rate of
-            1e-4 and gradients clipped to a norm of 1; the alias is the name of the folder.
+        freq: str, pandas frequency of the frames, if it cannot be inferred from the time stamps.
+        revision: str, commit, branch or tag on the hub; by default the newest. The `card` of the
+            forecaster has the commit, the licence, the source and the checksum.
+        verbose: bool, whether to print the card in one line.
+        **options: Additional arguments of `Forecaster`. The optimizer is by default Adam with a
+            learning rate of 1e-4 and gradients clipped to a norm of 1; the alias is the name of the
+            folder.
 
     Raises:
-        FileNotFoundError: No such folder or file; no such name, or no network and no copy of it.
-        ImportError: A name, and no `huggingface_hub`.
-        ValueError: Weights whose licence forbids commercial use.
-        ValueError: A checkpoint that is damaged or of no known model, see
+        FileNotFoundError: If the folder or file does not exist, or the name is neither on the hub
+            nor in the cache.
+        ImportError: If a name on the hub is given without `huggingface_hub`.
+        ValueError: If the licence of the weights forbids commercial use.
+        ValueError: If the checkpoint is damaged, or the model is unknown, see
             `kerastrans.models.pretrained.load`.
-        ValueError: A size below 1, or a context longer than the model reads.
-        ValueError: Covariates for a model that takes none.
-        ValueError: Not a frequency. An option that the published model decides.
+        ValueError: If a size is below 1, or the context is longer than the model reads.
+        ValueError: If covariates are given for a model without covariates.
+        ValueError: If `freq` is not a frequency, or an option is set by the published model.
     """
     check_choice("trainable", trainable, TRAINABLE)
     check_columns(past=past, future=future)
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
     for name in sorted(set(FIXED) & set(options)):
-        raise ValueError(f"from_pretrained takes no {name!r}: the published model decides it.")
-    folder, card = find(source, revision)
+        raise ValueError(f"from_pretrained takes no {name!r}: the published model sets it.")
+    folder, card = resolve_checkpoint(source, revision)
     pretrained = load(folder)
     longest = pretrained.max_context
     if context_length is None:
@@ -112,9 +114,9 @@ def from_pretrained(
     return forecaster
 
 
-def find(source, revision=None):
-    """The folder of published weights and their card, see `from_pretrained`."""
+def resolve_checkpoint(source, revision=None):
+    """Return the folder of published weights and their card, see `from_pretrained`."""
     if source in SHIPPED and not Path(source).is_dir():
-        folder, card = locate(FOLDER / source, revision)
+        folder, card = resolve_hub_name(FOLDER / source, revision)
         return folder, card | card_of(SHIPPED[source])
-    return locate(source, revision)
+    return resolve_hub_name(source, revision)

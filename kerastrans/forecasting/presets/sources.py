@@ -1,4 +1,4 @@
-"""Where presets are: in the package, in a folder, in an archive, at a URL, on the hub."""
+"""Sources of presets: the package, folders, archives, URLs and the Hugging Face hub."""
 
 import contextlib
 import tempfile
@@ -17,9 +17,9 @@ from kerastrans.models.pretrained.checkpoint import WEIGHTS
 from kerastrans.utils.archives import unpack
 from kerastrans.utils.validation import suggest
 
-HUB = "hf://"  # before a name on the Hugging Face hub
+HUB = "hf://"  # prefix of names on the Hugging Face hub
 _HERE = Path(__file__).parents[2]
-# Installed, the presets lie in the package; in a checkout at the top level, where they are made.
+# An installed package contains the presets; a checkout has them at its top level.
 FOLDER = next(
     (path for path in (_HERE / "saved_models", _HERE.parent / "saved_models") if path.is_dir()),
     _HERE / "saved_models",
@@ -27,18 +27,18 @@ FOLDER = next(
 
 
 def names():
-    """Names of the presets that are installed."""
+    """Return the names of the installed presets."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
 
 
 def published():
-    """Names of the published weights that come with the package, see `from_pretrained`."""
+    """Return the names of the published weights in the package, see `from_pretrained`."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{WEIGHTS}"))
 
 
 @contextlib.contextmanager
-def opened(source, checksum=None, revision=None, verbose=False):
-    """The folder of a preset for as long as it is read, see `kerastrans.zoo.from_preset`."""
+def open_preset(source, checksum=None, revision=None, verbose=False):
+    """Context manager that yields the local folder of a preset, see `zoo.from_preset`."""
     if revision is not None and not source.startswith(HUB):
         raise ValueError(f"revision is for names on the hub ({HUB}user/name), got {source!r}.")
     if source.startswith(HUB):
@@ -46,10 +46,12 @@ def opened(source, checksum=None, revision=None, verbose=False):
         return
     if "://" in source:
         if checksum is None:
-            raise ValueError(f"give the sha256 of {source} as checksum: nothing else is loaded.")
+            raise ValueError(
+                f"give the sha256 of {source} as checksum, which is required for a URL."
+            )
         source = pooch.retrieve(source, f"sha256:{checksum}", path=pooch.os_cache("kerastrans"))
     if not Path(source).is_file():
-        yield find(source)
+        yield resolve_preset(source)
         return
     check_sha256(source, checksum)
     with tempfile.TemporaryDirectory() as parent:
@@ -57,20 +59,20 @@ def opened(source, checksum=None, revision=None, verbose=False):
         unpack(source, folder)
         if (folder / "model.weights.h5").is_file():
             raise ValueError(
-                f"{source} is a Keras model alone: give a preset, or the folder that "
-                "`Forecaster.save` wrote around it."
+                f"{source} is only a Keras model: give a preset, or the folder that "
+                "`Forecaster.save` wrote."
             )
         cards = sorted(folder.glob(f"**/{CARD}"))
         if len(cards) != 1:
-            raise ValueError(f"{source} must hold one preset, it holds {len(cards)} {CARD}.")
+            raise ValueError(f"{source} must contain one preset, it contains {len(cards)} {CARD}.")
         yield cards[0].parent
 
 
-def find(source):
-    """The folder of an installed preset, or a folder.
+def resolve_preset(source):
+    """Return the folder of an installed preset, or the given folder.
 
     Raises:
-        ValueError: An unknown name, or a folder that is no preset.
+        ValueError: If the name is unknown, or the folder is not a preset.
     """
     for folder in (FOLDER / source, Path(source)):
         if (folder / CARD).is_file():
@@ -78,19 +80,19 @@ def find(source):
     if Path(source, "forecaster.json").is_file():
         raise ValueError(f"{source} is a forecaster, not a preset: read it by `Forecaster.load`.")
     if source in published():
-        raise ValueError(f"{source} is no preset: read it by `kerastrans.from_pretrained`.")
+        raise ValueError(f"{source} is not a preset: read it by `kerastrans.from_pretrained`.")
     if Path(source).is_dir():
-        raise ValueError(f"{source} is no preset: it holds no {CARD}.")
+        raise ValueError(f"{source} is not a preset: it has no {CARD}.")
     raise ValueError(f"unknown preset {source!r}: {suggest(source, [*names(), *published()])}")
 
 
 def hub_name(source):
-    """The "user/name" of "hf://user/name".
+    """Return the "user/name" of "hf://user/name".
 
     Raises:
-        ValueError: It is not written like this.
+        ValueError: If the name has another form.
     """
-    from kerastrans.models.pretrained.hub import NAME  # Keras is imported to load, not to list
+    from kerastrans.models.pretrained.hub import NAME  # imports Keras
 
     name = str(source).removeprefix(HUB)
     if not str(source).startswith(HUB) or not NAME.fullmatch(name):
@@ -99,14 +101,14 @@ def hub_name(source):
 
 
 def _download(source, checksum, revision, verbose):
-    """The folder of one commit in the hub's cache; a line says what pins it."""
+    """Return the folder of a commit in the hub's cache; print its revision and checksum."""
     from kerastrans.models.pretrained.hub import download
     from kerastrans.models.pretrained.licences import read_licence
 
     name = hub_name(source)
     folder = download(name, revision, [CARD, README])
     if not (folder / CARD).is_file():
-        raise ValueError(f"{source} is no preset: it holds no {CARD}.")
+        raise ValueError(f"{source} is not a preset: it has no {CARD}.")
     check_sha256(folder / CARD, checksum)
     licence = read_licence(folder, name) or "not stated"
     commit = folder.name

@@ -1,4 +1,4 @@
-"""A preset is published on the Hugging Face hub."""
+"""Upload of presets to the Hugging Face hub."""
 
 import os
 from pathlib import Path
@@ -16,25 +16,25 @@ def upload_preset(
 ) -> str:
     """Publish the folder of a preset on the Hugging Face hub.
 
-    `from_preset(uri)` reads it from there. You must be logged in, `hf auth login`, or have a token
-    in `HF_TOKEN`; `pip install "kerastrans[hub]"`.
+    `from_preset(uri)` then loads it. This requires `pip install "kerastrans[hub]"`, and a login
+    (`hf auth login`) or a token in `HF_TOKEN`.
 
     Args:
         uri: str, "hf://user/name".
-        folder: Folder that `Forecaster.save_to_preset` wrote. Its files are checked before, its
-            README.md may have been edited; other files in it are not uploaded.
-        private: bool, whether only you see it; of a name that is new.
-        new_version: bool, whether the name may exist. Former versions stay under their revisions.
+        folder: Folder that `Forecaster.save_to_preset` wrote. Its files are checked first; its
+            README.md can be edited, and other files in it are not uploaded.
+        private: bool, whether only you can see it, if the name is new.
+        new_version: bool, whether the name may exist. Earlier versions keep their revisions.
 
     Returns:
-        str, the commit: `from_preset(uri, revision=commit)` reads these very files.
+        str, the commit: `from_preset(uri, revision=commit)` loads exactly these files.
 
     Raises:
-        FileExistsError: The name exists, and `new_version` is False; nothing is changed.
-        ImportError: No `huggingface_hub`.
-        RuntimeError: The hub refuses, or there is no network.
-        ValueError: Not a name on the hub; a folder that is no preset, or whose files are not those
-            of its card; a licence with which `from_preset` would refuse it.
+        FileExistsError: If the name exists and `new_version` is False; nothing is changed.
+        ImportError: If `huggingface_hub` is not installed.
+        RuntimeError: If the hub refuses the upload, or cannot be reached.
+        ValueError: If `uri` is not a name on the hub, the folder is not a preset with the files of
+            its card, or `from_preset` would refuse its licence.
     """
     name, folder = hub_name(uri), Path(folder)
     presets.check(folder)
@@ -59,6 +59,6 @@ def upload_preset(
         done = api.create_commit(name, operations, commit_message=f"{folder.name}, by kerastrans")
     except FileExistsError:
         raise
-    except Exception as error:  # of the network, the hub and its tokens: they have no base
+    except Exception as error:  # errors of the network, the hub and its tokens have no common base
         raise RuntimeError(f"{folder} is not uploaded to {uri}: {first_line(error)}.") from error
     return done.oid

@@ -15,7 +15,7 @@ NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 TEXTS = [CONFIG, "README.md"]  # downloaded and checked before the weights
 
 
-def locate(source, revision=None):
+def resolve_hub_name(source, revision=None):
     """Return the folder of published weights, and their card.
 
     The weights of a name are downloaded once and cached.

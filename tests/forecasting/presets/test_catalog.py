@@ -110,14 +110,14 @@ def test_a_url_wants_a_checksum():
 def test_bad_presets_are_refused_in_one_line(copied, tmp_path):
     with pytest.raises(ValueError, match="unknown preset 'patchtst_eth1_96': did you mean"):
         zoo.from_preset("patchtst_eth1_96")
-    with pytest.raises(ValueError, match=r"fracast_0 is no preset: read it by `kerastrans\.from_p"):
+    with pytest.raises(ValueError, match=r"is not a preset: read it by `kerastrans\.from_p"):
         zoo.from_preset("fracast_0")
-    with pytest.raises(ValueError, match=r"holds no card\.json"):
+    with pytest.raises(ValueError, match=r"has no card\.json"):
         zoo.from_preset(tmp_path)
     model = copied / "model.keras"
     content = model.read_bytes()
     model.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    with pytest.raises(ValueError, match=r"model\.keras is not the file that its card names"):
+    with pytest.raises(ValueError, match=r"model\.keras is not the file of its card"):
         zoo.from_preset(copied)
     model.unlink()
     with pytest.raises(ValueError, match="sha256 no file, expected"):
@@ -127,7 +127,7 @@ def test_bad_presets_are_refused_in_one_line(copied, tmp_path):
 def test_a_preset_of_another_format_says_which_version_reads_it(copied):
     card = json.loads((copied / "card.json").read_text())
     (copied / "card.json").write_text(json.dumps({**card, "format": 2}))
-    message = "is a preset of format 2 that kerastrans 0.1.0 made, this one reads format 1"
+    message = "is a preset of format 2, written by kerastrans 0.1.0; this version reads format 1"
     with pytest.raises(ValueError, match=message):
         zoo.from_preset(copied)
 
@@ -146,5 +146,5 @@ def test_an_archive_of_two_presets_is_refused(copied, tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         for name in ("a", "b"):
             archive.write(copied / "card.json", f"{name}/card.json")
-    with pytest.raises(ValueError, match=r"must hold one preset, it holds 2 card\.json"):
+    with pytest.raises(ValueError, match=r"must contain one preset, it contains 2 card\.json"):
         zoo.from_preset(tmp_path / "two.zip")

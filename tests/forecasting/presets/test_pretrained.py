@@ -296,8 +296,8 @@ def test_the_guide_runs(folder, tmp_path, monkeypatch):
         ({"context_length": 0}, "context_length"),
         ({"trainable": "some"}, "trainable must be one of 'all', 'lora', 'head', got 'some'"),
         ({"lora_rank": 0}, "lora_rank"),
-        ({"scaler": "mase"}, "takes no 'scaler': the published model decides it"),
-        ({"calendar": True}, "takes no 'calendar': the published model decides it"),
+        ({"scaler": "mase"}, "takes no 'scaler': the published model sets it"),
+        ({"calendar": True}, "takes no 'calendar': the published model sets it"),
     ],
 )
 def test_what_cannot_be_is_refused(folder, kwargs, message):

@@ -90,7 +90,7 @@ def test_without_a_network_the_cache_is_read_or_one_line_says_so(published, fram
 def test_a_changed_file_is_refused(published):
     content = (published.folder / "model.keras").read_bytes()
     (published.folder / "model.keras").write_bytes(content[:-1] + b"x")
-    with pytest.raises(ValueError, match=r"model\.keras is not the file that its card names"):
+    with pytest.raises(ValueError, match=r"model\.keras is not the file of its card"):
         zoo.from_preset(URI)
 
 
@@ -100,7 +100,7 @@ def test_what_is_no_preset_or_forbids_use_is_not_downloaded(published):
     with pytest.raises(ValueError, match="forbids commercial use"):
         zoo.from_preset(URI)
     (published.folder / "card.json").unlink()
-    with pytest.raises(ValueError, match=rf"{URI} is no preset: it holds no card\.json"):
+    with pytest.raises(ValueError, match=rf"{URI} is not a preset: it has no card\.json"):
         zoo.from_preset(URI, revision="v1")
     assert not any("/model.keras" in path for path in published.paths)
 
@@ -118,7 +118,7 @@ def test_uploads_that_fail_are_one_line(server, preset, tmp_path, monkeypatch):
         kerastrans.upload_preset("passengers", preset)
     changed = shutil.copytree(preset, tmp_path / "changed")
     (changed / "forecaster.json").write_text("{}")
-    with pytest.raises(ValueError, match="is not the file that its card names"):
+    with pytest.raises(ValueError, match="is not the file of its card"):
         kerastrans.upload_preset(URI, changed)
     assert not server.paths
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")

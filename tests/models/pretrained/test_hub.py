@@ -35,7 +35,7 @@ def server(checkpoint, tmp_path, monkeypatch):
 
 
 def test_a_name_is_downloaded_with_its_commit_and_checksum(server, checkpoint):
-    folder, card = hub.locate(NAME)
+    folder, card = hub.resolve_hub_name(NAME)
     weights = (checkpoint / "model.safetensors").read_bytes()
     assert (folder / "model.safetensors").read_bytes() == weights
     assert card["sha256"] == hashlib.sha256(weights).hexdigest()
@@ -58,42 +58,42 @@ def test_a_name_becomes_a_forecaster_whose_card_is_shown(server, capsys, tmp_pat
 
 
 def test_a_revision_is_obeyed(server):
-    assert hub.locate(NAME, "v1")[1]["revision"] == OLDER
-    assert hub.locate(NAME, OLDER)[1]["revision"] == OLDER
+    assert hub.resolve_hub_name(NAME, "v1")[1]["revision"] == OLDER
+    assert hub.resolve_hub_name(NAME, OLDER)[1]["revision"] == OLDER
     with pytest.raises(FileNotFoundError, match=r"cannot be read from the hub.*404"):
-        hub.locate(NAME, "v2")
+        hub.resolve_hub_name(NAME, "v2")
 
 
 def test_without_a_network_the_cache_is_read(server, monkeypatch):
-    downloaded, card = hub.locate(NAME)
+    downloaded, card = hub.resolve_hub_name(NAME)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    folder, again = hub.locate(NAME)
+    folder, again = hub.resolve_hub_name(NAME)
     assert (folder, again) == (downloaded, card)
 
 
 def test_no_network_and_no_cache_is_one_line(server, monkeypatch):
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(FileNotFoundError, match="cannot be read from the hub or its") as error:
-        hub.locate(NAME)
+        hub.resolve_hub_name(NAME)
     assert "\n" not in str(error.value)
 
 
 def test_an_unknown_name_is_one_line(server):
     with pytest.raises(FileNotFoundError, match=r"nobody/nothing is not a folder, and it cannot"):
-        hub.locate("nobody/nothing")
+        hub.resolve_hub_name("nobody/nothing")
 
 
 def test_a_licence_that_forbids_is_seen_before_the_weights_are_fetched(server):
     (server.folder / "README.md").write_text("---\nlicense: cc-by-nc-sa-4.0\n---\n")
     with pytest.raises(ValueError, match=r"states the licence cc-by-nc-sa-4\.0, which forbids"):
-        hub.locate(NAME)
+        hub.resolve_hub_name(NAME)
     assert not any("model.safetensors" in path for path in server.paths)
 
 
 def test_the_extra_is_named_where_it_is_missing(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
     with pytest.raises(ImportError, match=r'pip install "kerastrans\[hub\]"'):
-        hub.locate(NAME)
+        hub.resolve_hub_name(NAME)
 
 
 @pytest.mark.parametrize(
@@ -107,15 +107,15 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
 )
 def test_weights_that_may_not_be_used_are_refused_by_name(name, reason):
     with pytest.raises(ValueError, match=f"{name} is not loaded: it is under .*{reason}"):
-        hub.locate(name)
+        hub.resolve_hub_name(name)
 
 
 def test_a_folder_needs_no_hub(checkpoint, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "huggingface_hub", None)
-    folder, card = hub.locate(checkpoint)
+    folder, card = hub.resolve_hub_name(checkpoint)
     assert (folder, card["name"], card["licence"]) == (checkpoint, checkpoint.name, "not published")
     with pytest.raises(ValueError, match="a folder has no revision, got revision='v1'"):
-        hub.locate(checkpoint, "v1")
+        hub.resolve_hub_name(checkpoint, "v1")
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_a_folder_needs_no_hub(checkpoint, monkeypatch):
 def test_a_folder_with_a_licence_that_forbids_is_refused(head, tmp_path):
     (tmp_path / "README.md").write_text(f"---\n{head}\n---\n")
     with pytest.raises(ValueError, match="forbids commercial use"):
-        hub.locate(tmp_path)
+        hub.resolve_hub_name(tmp_path)
 
 
 @pytest.mark.parametrize("licence", ["apache-2.0", "mit", "cdla-permissive-2.0", "bsd-3-clause"])
 def test_other_licences_are_told(licence, tmp_path):
     (tmp_path / "README.md").write_text(f"---\nlicense: {licence}\n---\n")
-    assert hub.locate(tmp_path)[1]["licence"] == licence
+    assert hub.resolve_hub_name(tmp_path)[1]["licence"] == licence
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_other_licences_are_told(licence, tmp_path):
 )
 def test_a_name_without_its_owner_is_completed(source, message):
     with pytest.raises(FileNotFoundError, match=message):
-        hub.locate(source)
+        hub.resolve_hub_name(source)
 
 
 def test_every_card_is_whole():
