@@ -64,6 +64,8 @@ class Bounded:
         """Return the point of the bounded distribution."""
         if isinstance(self.head, Samples):
             return self.head.point(self.clip(parameters, has_last_axis=True))
+        if isinstance(self.head, QuantileHead) and not self.head.point_is_median:
+            return self.head.point(self.clip(parameters, has_last_axis=True))
         point = self.head.point(parameters)
         if not self._is_distribution:
             return self.clip(point)

@@ -105,6 +105,8 @@ class TimesFM(PretrainedModel):
     in version 2.5 of the authors' package (2025).
     """
 
+    option_names = tuple(field.name for field in dataclasses.fields(Options))
+
     def __init__(self, network, sizes, options):
         check_positive_integers(max_context=options.max_context)
         patches = math.ceil(options.max_context / sizes.patch_length)
@@ -112,13 +114,7 @@ class TimesFM(PretrainedModel):
         self.sizes = sizes
         self.options = options
 
-    def with_options(self, **options):
-        """Return a model that shares the weights, with other `Options`.
-
-        Raises:
-            TypeError: If an option is unknown.
-            ValueError: If `max_context` is below 1.
-        """
+    def _with(self, **options):
         return TimesFM(self.network, self.sizes, dataclasses.replace(self.options, **options))
 
     def quantiles(self, history, prediction_length):
@@ -141,7 +137,7 @@ class TimesFM(PretrainedModel):
             raise ValueError(
                 f"the quantile head forecasts up to {sizes.spread_length} steps, got "
                 f"prediction_length={prediction_length}: "
-                "with_options(use_continuous_quantile_head=False) forecasts without it."
+                "the option use_continuous_quantile_head=False forecasts without it."
             )
         values, observed = self._window(history)
         location, scale = self._location_and_scale(values)
@@ -165,9 +161,6 @@ class TimesFM(PretrainedModel):
             is_positive = ops.all(values >= 0, axis=-1)[:, None, None]
             x = ops.where(is_positive, ops.maximum(x, 0), x)
         return x
-
-    def point(self, quantiles):
-        return quantiles[..., self.sizes.median - 1]
 
     def last_part(self, row):
         """Return the last `max_context` steps, and more if they begin with a gap.
