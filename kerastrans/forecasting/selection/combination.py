@@ -19,7 +19,8 @@ def combine(
     The ensemble is a `Forecaster` with one Keras model, whose members scale and forecast as they
     do separately; it is saved, exported and served as one file. N-BEATS is such an ensemble, of
     different contexts, losses and seeds. The members keep their weights; another `fit` trains all
-    of them together.
+    of them together. `clone` and `backtest(refit=True)` are refused, because they would train new
+    members as one model.
 
     Args:
         forecasters: List of trained `Forecaster`, either all with points or all with the same
@@ -81,6 +82,7 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
         fitted[0].channels,
         _latest(x.trained for x in fitted),
         chosen_by=_latest(x.chosen_by for x in fitted),
+        made_by="kerastrans.combine",
     )
     return ensemble
 
