@@ -63,6 +63,8 @@ class FlowState(PretrainedModel):
     """
 
     option_names = ("scale_factor",)
+    # The forecast is not equivariant: the first steps of a window often vary by less than the root
+    # of `MIN_VARIANCE`, an absolute limit. In other units, some forecasts differ by a hundredth.
     padding = np.inf  # padding, unlike a missing step (NaN), does not affect the state
 
     def __init__(self, stack, config, scale_factor):

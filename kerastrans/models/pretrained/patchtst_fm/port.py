@@ -84,6 +84,7 @@ class PatchTSTFM(PretrainedModel):
     """
 
     padding = np.inf
+    equivariance = "affine"  # of windows that deviate by more than `MIN_DEVIATION`
 
     def __init__(self, network, config):
         self.config = config

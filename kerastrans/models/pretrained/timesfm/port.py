@@ -10,7 +10,7 @@ from kerastrans.layers import LinearInterpolation
 from kerastrans.models.pretrained.arrays import few_sizes
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
-from kerastrans.models.pretrained.scaling import rescaled
+from kerastrans.models.pretrained.scaling import first_observed, rescaled
 from kerastrans.models.pretrained.timesfm import network as timesfm_network
 from kerastrans.models.pretrained.timesfm.config import FIELDS, read_original, read_transformers
 from kerastrans.models.pretrained.timesfm.decoding import (
@@ -106,6 +106,7 @@ class TimesFM(PretrainedModel):
     """
 
     option_names = tuple(field.name for field in dataclasses.fields(Options))
+    equivariance = "scale"  # of deviations above `decoding.MIN_DEVIATION`; zeros pad the history
 
     def __init__(self, network, sizes, options):
         check_positive_integers(max_context=options.max_context)
@@ -140,8 +141,8 @@ class TimesFM(PretrainedModel):
                 "the option use_continuous_quantile_head=False forecasts without it."
             )
         values, observed = self._window(history)
-        location, scale = self._location_and_scale(values)
-        x = (values - location) / divisor(scale)
+        location, scale = self._location_and_scale(values, observed)
+        x = (values - location) / divisor(scale) * observed
         if options.force_flip_invariance:
             x, observed = beside(x, -x), beside(observed, observed)
         x, spread = decode(self.network, sizes, x, observed, prediction_length)
@@ -183,16 +184,17 @@ class TimesFM(PretrainedModel):
         widths = [(0, 0), (padding, 0)]
         return ops.pad(values * observed, widths), ops.pad(observed, widths)
 
-    def _location_and_scale(self, values):
-        """Return mean and deviation `(batch, 1)` of the history, as if zero-padded on the left.
+    def _location_and_scale(self, values, observed):
+        """Return the first value and the deviation of the history, each `(batch, 1)`.
 
-        The padded length is `max_context` steps.
+        The deviation is that of the history padded with zeros on the left to `max_context` steps.
+        The location can be any value, since each patch is normalised again.
         """
+        first = first_observed(values, observed)
         if not self.options.normalize_inputs:
-            zero = ops.zeros_like(values[:, :1])
-            return zero, zero + 1
+            return first, ops.ones_like(first)
         num_zeros = self.max_context - values.shape[-1]
         mean = ops.sum(values, axis=-1, keepdims=True) / self.max_context
         squares = ops.sum(ops.square(values - mean), axis=-1, keepdims=True)
         squares = squares + num_zeros * ops.square(mean)
-        return mean, ops.sqrt(squares / max(self.max_context - 1, 1))
+        return first, ops.sqrt(squares / max(self.max_context - 1, 1))

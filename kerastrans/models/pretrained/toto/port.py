@@ -82,6 +82,7 @@ class Toto(GroupedModel):
     """
 
     option_names = ("block_length", "min_observed", "limit")
+    equivariance = "affine"  # of patches that deviate by more than `scaling.MIN_SCALE`
 
     def __init__(self, stack, config, block_length=None, min_observed=8, limit=1e4):
         self.patch_length = config["patch_size"]
