@@ -50,23 +50,23 @@ class GroupIntervals:
         rate = 2 / len(np.unique(times)) ** 0.5 if rate is None else rate
         check_non_negative(rate=rate)
         is_symmetric = {level: _is_symmetric(x, level, symmetric) for level, x in scores.items()}
-        any_level = next(iter(scores.values()))
-        is_known = np.isfinite(any_level).any(axis=(1, 2, 3))
-        num_origins = count_effective(times[is_known], any_level.shape[1])
+        any_scores = next(iter(scores.values()))
+        is_known = np.isfinite(any_scores).any(axis=(1, 2, 3))
+        num_origins = count_effective(times[is_known], any_scores.shape[1])
         fitted = cls(method, {}, {}, is_symmetric, num_origins)
-        sided = {level: fitted._sided(level, score) for level, score in scores.items()}
-        offsets = {x: split_offsets(y, fitted._share(x)) for x, y in sided.items()}
+        sided = {level: fitted._scores_of_bounds(level, score) for level, score in scores.items()}
+        offsets = {x: split_offsets(y, fitted._percent(x)) for x, y in sided.items()}
         steps = {x: rate * np.nanquantile(np.abs(y), 0.9, axis=0) for x, y in sided.items()}
         fitted = replace(fitted, offsets=offsets, step_size=steps)
         return fitted.follow(scores, times)[1]
 
-    def _sided(self, level, scores):
+    def _scores_of_bounds(self, level, scores):
         """Return the scores that set the offset of each bound: its own, or the larger of both."""
         if not self.symmetric[level]:
             return scores
         return np.broadcast_to(scores.max(axis=-1, keepdims=True), scores.shape)
 
-    def _share(self, level):
+    def _percent(self, level):
         """Return the percentage of the scores of a bound that its offset must not be below."""
         return level if self.symmetric[level] else 50 + level / 2
 
@@ -84,12 +84,12 @@ class GroupIntervals:
         if self.method == "split":
             widths = {k: np.broadcast_to(self.offsets[k], v.shape) for k, v in scores.items()}
             return widths, self
-        widths, ends = {}, dict(self.offsets)
+        widths, last_offsets = {}, dict(self.offsets)
         for level, score in scores.items():
-            sided, share = self._sided(level, score), self._share(level)
+            sided, share = self._scores_of_bounds(level, score), self._percent(level)
             state = self.offsets[level], self.step_size[level]
-            widths[level], ends[level] = adaptive_offsets(sided, times, share, *state)
-        return widths, replace(self, offsets=ends)
+            widths[level], last_offsets[level] = adaptive_offsets(sided, times, share, *state)
+        return widths, replace(self, offsets=last_offsets)
 
     def to_dict(self):
         """Return the intervals as a dict for JSON, which `from_dict` reads."""
@@ -99,11 +99,11 @@ class GroupIntervals:
     def from_dict(cls, config):
         """Return the intervals that `to_dict` converted, in this version or an earlier one."""
         offsets, step_size = (
-            {_number(level): _of_bounds(values) for level, values in config[name].items()}
+            {_read_level(level): _read_offsets(values) for level, values in config[name].items()}
             for name in ("offsets", "step_size")
         )
         symmetric = config.get("symmetric", dict.fromkeys(config["offsets"], True))
-        symmetric = {_number(level): value for level, value in symmetric.items()}
+        symmetric = {_read_level(level): value for level, value in symmetric.items()}
         number = config.get("effective_origins")
         return cls(config["method"], offsets, step_size, symmetric, number)
 
@@ -128,7 +128,7 @@ def _as_json(value):
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _of_bounds(values):
+def _read_offsets(values):
     """Return the offsets of both bounds `(prediction_length, num_channels, 2)`.
 
     In files of earlier versions, both bounds have the same offset and no axis.
@@ -137,5 +137,5 @@ def _of_bounds(values):
     return np.stack([values, values], axis=-1) if values.ndim == 2 else values
 
 
-def _number(text):
+def _read_level(text):
     return float(text) if "." in text else int(text)

@@ -11,7 +11,7 @@ from kerastrans.utils.user_warnings import warn_user
 MIN_RELATIVE_SIZE = 1e-3  # relative to the mean size, so that no size is 0
 
 
-def names_of(panel, series):
+def read_series_names(panel, series):
     """Return the names of series `(windows,)`, str, as in the state of a forecaster."""
     return panel.names[series, 0].astype(str).astype(object)
 
@@ -38,11 +38,11 @@ def groups_of(by, names, static=None, *, calibrated=None):
     """
     if by is None:
         return np.full(len(names), None)
-    column = dict(zip(names, names, strict=True)) if by == ID else _read_groups(by, static)
-    groups = np.array([column.get(name) for name in names], dtype=object)
+    group_of = dict(zip(names, names, strict=True)) if by == ID else _read_groups(by, static)
+    groups = np.array([group_of.get(name) for name in names], dtype=object)
     if calibrated is not None:
-        others = names[[group not in calibrated for group in groups]]
-        _warn_of_others(others, names, f"no intervals by {by!r}")
+        uncalibrated = names[[group not in calibrated for group in groups]]
+        _warn_missing(uncalibrated, names, f"no intervals by {by!r}")
     return groups
 
 
@@ -51,15 +51,15 @@ def _read_groups(by, static):
     columns = [] if static is None else list(static.columns)
     if by not in columns or ID not in columns:
         raise ValueError(f"by={by!r} requires static with the columns {[ID, by]}, got {columns}.")
-    twice = static[ID].duplicated()
-    if twice.any():
-        name = static[ID][twice].iloc[0]
+    is_repeated = static[ID].duplicated()
+    if is_repeated.any():
+        name = static[ID][is_repeated].iloc[0]
         raise ValueError(f"static must have one row per series, {name!r} has several.")
-    values = [None if pd.isna(value) else _text(value) for value in static[by]]
+    values = [None if pd.isna(value) else _group_key(value) for value in static[by]]
     return dict(zip(static[ID].astype(str), values, strict=True))
 
 
-def _text(value):
+def _group_key(value):
     """Return the key of a group; whole numbers have the same key for all data types."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     return str(int(value)) if is_number and float(value).is_integer() else str(value)
@@ -94,9 +94,9 @@ def residual_sizes(names, residuals):
     totals, counts = np.where(known, residuals, 0.0).sum(axis=1), known.sum(axis=1)
     series, codes = np.unique(names, return_inverse=True)
     # Sums and counts of the residuals of each series, `(2, series, num_channels)`.
-    of_series = np.zeros((2, len(series), residuals.shape[-1]))
-    np.add.at(of_series, (slice(None), codes), np.stack([totals, counts]))
-    means = _means(*of_series)
+    by_series = np.zeros((2, len(series), residuals.shape[-1]))
+    np.add.at(by_series, (slice(None), codes), np.stack([totals, counts]))
+    means = _means(*by_series)
     usable = np.isfinite(means).all(axis=-1)
     if not usable.any():
         raise ValueError(
@@ -106,9 +106,9 @@ def residual_sizes(names, residuals):
     smallest = np.where(mean > 0, MIN_RELATIVE_SIZE * mean, 1.0)
     sizes = dict(zip(series[usable], np.maximum(means, smallest)[usable], strict=True))
     # The same without the window itself, for each window.
-    others = _means(*(of_series[:, codes] - np.stack([totals, counts])))
-    others = np.maximum(np.where(np.isfinite(others), others, mean), smallest)
-    return sizes, others[:, None]
+    sizes_of_others = _means(*(by_series[:, codes] - np.stack([totals, counts])))
+    sizes_of_others = np.where(np.isfinite(sizes_of_others), sizes_of_others, mean)
+    return sizes, np.maximum(sizes_of_others, smallest)[:, None]
 
 
 def _means(totals, counts):
@@ -117,16 +117,16 @@ def _means(totals, counts):
 
 def sizes_of(names, sizes):
     """Return the sizes `(windows, 1, num_channels)`; unknown series are given the mean."""
-    others = names[[name not in sizes for name in names]]
-    _warn_of_others(others, names, "no residuals")
+    missing = names[[name not in sizes for name in names]]
+    _warn_missing(missing, names, "no residuals")
     mean = np.mean(list(sizes.values()), axis=0)
     return np.stack([sizes.get(name, mean) for name in names])[:, None]
 
 
-def _warn_of_others(others, names, lack):
+def _warn_missing(missing, names, lack):
     """Warn about series whose intervals are those of all series."""
-    if len(others):
+    if len(missing):
         warn_user(
-            f"{len(set(others))} of {len(set(names))} series have {lack}, {others[0]!r} is the "
+            f"{len(set(missing))} of {len(set(names))} series have {lack}, {missing[0]!r} is the "
             "first: their intervals are those of all series."
         )

@@ -109,14 +109,15 @@ class ConformalIntervals(GroupIntervals):
                     widths[level][rows] = width
         return widths, replace(later, groups=members)
 
-    def warn_of_few(self):
+    def warn_if_few_origins(self):
         """Warn if there are fewer independent origins than a level requires."""
         parts = {"": self} | {f" in group {x!r}": part for x, part in self.groups.items()}
         where, part = min(parts.items(), key=lambda item: item[1].effective_origins)
-        few = [x for x in self.offsets if part.effective_origins < windows_needed(x)]
-        if few:
+        unsupported = [x for x in self.offsets if part.effective_origins < windows_needed(x)]
+        if unsupported:
+            level = unsupported[-1]
             warn_user(
-                f"{few[-1]:g} % requires {windows_needed(few[-1])} calibration origins that do not "
+                f"{level:g} % requires {windows_needed(level)} calibration origins that do not "
                 f"overlap, got {part.effective_origins}{where}: coverage may be far off. Give more "
                 "windows, or a step of prediction_length."
             )

@@ -155,10 +155,10 @@ def count_effective(times, prediction_length):
         >>> count_effective(np.arange(19), 24), count_effective(24 * np.arange(19), 24)
         (1, 19)
     """
-    count, free = 0, -np.inf
+    count, next_start = 0, -np.inf
     for time in np.unique(times):
-        if time >= free:
-            count, free = count + 1, time + prediction_length
+        if time >= next_start:
+            count, next_start = count + 1, time + prediction_length
     return count
 
 

@@ -31,7 +31,7 @@ def names():
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
 
 
-def published():
+def published_names():
     """Return the names of the published weights in the package, see `from_pretrained`."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{WEIGHTS}"))
 
@@ -79,11 +79,13 @@ def resolve_preset(source):
             return folder
     if Path(source, "forecaster.json").is_file():
         raise ValueError(f"{source} is a forecaster, not a preset: read it by `Forecaster.load`.")
-    if source in published():
+    if source in published_names():
         raise ValueError(f"{source} is not a preset: read it by `kerastrans.from_pretrained`.")
     if Path(source).is_dir():
         raise ValueError(f"{source} is not a preset: it has no {CARD}.")
-    raise ValueError(f"unknown preset {source!r}: {suggest(source, [*names(), *published()])}")
+    raise ValueError(
+        f"unknown preset {source!r}: {suggest(source, [*names(), *published_names()])}"
+    )
 
 
 def hub_name(source):

@@ -49,7 +49,7 @@ def combine(
     if not isinstance(forecasters, list | tuple) or not forecasters:
         raise ValueError(f"forecasters must be a list of trained forecasters, got {forecasters!r}.")
     for number, forecaster in enumerate(forecasters):
-        _check(forecaster, forecasters[0], number)
+        _check_combinable(forecaster, forecasters[0], number)
     _check_columns(forecasters)
     share = 1 / len(forecasters) if how == "mean" else None
     return build_combined(Forecaster, forecasters, [share] * len(forecasters), alias=alias)
@@ -80,8 +80,8 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
         fitted[0].clock,
         Covariates(**columns),
         fitted[0].channels,
-        _latest(x.trained for x in fitted),
-        chosen_by=_latest(x.chosen_by for x in fitted),
+        _latest_times(x.trained for x in fitted),
+        chosen_by=_latest_times(x.chosen_by for x in fitted),
         made_by="kerastrans.combine",
     )
     return ensemble
@@ -92,7 +92,7 @@ def _quantiles(forecaster):
     return getattr(heads.of(forecaster.model), "levels", None)
 
 
-def _latest(parts):
+def _latest_times(parts):
     """Return the dict of series -> largest number on the clock in any of these dicts."""
     latest = {}
     for part in parts:
@@ -101,23 +101,25 @@ def _latest(parts):
     return latest
 
 
-def _check(forecaster, first, number):
+def _check_combinable(forecaster, first, number):
     """Raise ValueError for a forecaster that cannot be combined with the first one."""
     if not isinstance(forecaster, Forecaster):
         raise ValueError(f"forecasters[{number}] must be a Forecaster, got {forecaster!r}.")
     fitted = forecaster._trained()
     where = f"forecasters[{number}] ({forecaster.alias})"
-    others = {tensor.name for tensor in inputs_of(fitted.model)[1:]}
-    unknown = sorted(others - {"past_covariates", "future_covariates", "static_covariates"})
-    if unknown or fitted.clock is None:
-        why = f"its model takes {unknown}" if unknown else "it has published weights"
+    additional_inputs = {tensor.name for tensor in inputs_of(fitted.model)[1:]}
+    refused = sorted(
+        additional_inputs - {"past_covariates", "future_covariates", "static_covariates"}
+    )
+    if refused or fitted.clock is None:
+        why = f"its model takes {refused}" if refused else "it has published weights"
         raise ValueError(f"{where} cannot be combined: {why}.")
     quantiles, head = _quantiles(forecaster), heads.of(fitted.model)
     if quantiles is None and not isinstance(head, heads.PointHead):
         raise ValueError(
             f"{where} has a {type(head).__name__}: only points or quantiles are combined."
         )
-    facts = {
+    settings = {
         "prediction_length": lambda x: x.prediction_length,
         "frequency": lambda x: x.fitted.freq,
         "time stamps": lambda x: x.fitted.clock,
@@ -125,10 +127,10 @@ def _check(forecaster, first, number):
         "quantile levels": _quantiles,
         "bounds": lambda x: x.config.bounds,
     }
-    for name, fact in facts.items():
-        if fact(forecaster) != fact(first):
+    for name, get in settings.items():
+        if get(forecaster) != get(first):
             raise ValueError(
-                f"{where} has {name} {fact(forecaster)}, the first one has {fact(first)}: combine "
+                f"{where} has {name} {get(forecaster)}, the first one has {get(first)}: combine "
                 "forecasters of the same settings."
             )
 
@@ -139,7 +141,7 @@ def _check_columns(forecasters):
         name = f"{kind}_covariates"
         members = [x for x in forecasters if name in {tensor.name for tensor in x.model.inputs}]
         columns = [getattr(x.fitted.covariates, kind) for x in members]
-        if any(other != columns[0] for other in columns):
+        if any(x != columns[0] for x in columns):
             raise ValueError(
                 f"the forecasters with {kind} covariates must have the same ones, fitted to the "
                 "same training data."

@@ -89,22 +89,24 @@ def select(
     panel = read_panel(frame, freq=freq)
     freq = panel.clock.freq
     held_out = held_out_steps(panel.lengths, prediction_length) or prediction_length
-    before = rows_until(frame, panel, panel.cuts - held_out)
-    if before.empty:
+    training_frame = rows_until(frame, panel, panel.cuts - held_out)
+    if training_frame.empty:
         raise ValueError(
             f"the longest series has {panel.lengths.max()} steps, too few to hold "
             f"{prediction_length} of them out."
         )
-    facts = {"prediction_length": prediction_length, "seed": seed, **columns}
+    settings = {"prediction_length": prediction_length, "seed": seed, **columns}
     has_calendar = bool(panel.clock.calendar_names)
-    possible = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
-    candidates = tuple(dict.fromkeys(possible))
-    facts["candidates"] = candidates  # the store numbers them
-    store = CandidateStore(folder, facts, frame, static)
-    scorer = HoldoutScorer(frame, static, held_out // prediction_length, season_of(freq), before)
+    variants = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
+    candidates = tuple(dict.fromkeys(variants))
+    settings["candidates"] = candidates  # the store numbers them
+    store = CandidateStore(folder, settings, frame, static)
+    scorer = HoldoutScorer(
+        frame, static, held_out // prediction_length, season_of(freq), training_frame
+    )
 
-    def train(candidate, seconds):
-        arguments = before, prediction_length, freq, seconds, static
+    def train(candidate, budget):
+        arguments = training_frame, prediction_length, freq, budget, static
         return train_candidate(candidate, *arguments, seed=seed, **columns)
 
     report = print if verbose else lambda line: None
@@ -131,16 +133,16 @@ def _run_candidates(candidates, train, store, scorer, time_limit, report):
     """Return the `Result` of each candidate that was trained within the time limit."""
     results, left_out, deadline = [], [], time.monotonic() + (1 - EXTRA_STEPS_SHARE) * time_limit
     for number, candidate in enumerate(((NAIVE, False, 0), *candidates)):
-        began = time.monotonic()
-        left = deadline - began
-        if number and left < MIN_TIME_SHARE * time_limit and not store.has(number):
+        start = time.monotonic()
+        seconds_left = deadline - start
+        if number and seconds_left < MIN_TIME_SHARE * time_limit and not store.has(number):
             break
         name, calendar, seed = candidate
         name += ("+calendar" if calendar else "") + (f" (seed {seed})" if seed else "")
         # A third of the time left: the first candidates are cheap and stop early.
-        seconds = left / max(1, min(3, len(candidates) + 1 - number))
+        budget = seconds_left / max(1, min(3, len(candidates) + 1 - number))
         try:
-            forecaster = store.get(number, functools.partial(train, candidate, seconds))
+            forecaster = store.get(number, functools.partial(train, candidate, budget))
         except ValueError as error:  # it diverged, or the context is too short for it
             if not number:
                 raise
@@ -148,10 +150,10 @@ def _run_candidates(candidates, train, store, scorer, time_limit, report):
             report(left_out[-1])
             continue
         forecasts, loss = scorer(forecaster)
-        taken = time.monotonic() - began
-        results.append(Result(name, forecaster, forecasts, loss, taken))
+        duration = time.monotonic() - start
+        results.append(Result(name, forecaster, forecasts, loss, duration))
         skill = _skill(loss, results[0].loss)
-        report(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {taken:.0f} s")
+        report(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {duration:.0f} s")
     if len(results) == 1 and left_out:
         warn_user(f"only the seasonal naive forecast is left: {left_out[0]}")
     elif len(results) == 1:
@@ -167,14 +169,16 @@ class HoldoutScorer:
         static: Frame of static covariates, or None.
         windows: int, number of non-overlapping forecasts in the held-out end.
         season: int, season of the differences whose mean is the scale of a series.
-        before: Frame of the rows before the held-out end, which set the scales.
+        training_frame: Frame of the rows before the held-out end, which set the scales.
     """
 
-    def __init__(self, frame, static, windows, season, before):
+    def __init__(self, frame, static, windows, season, training_frame):
         self.frame, self.static, self.windows = frame, static, windows
         self.index = None
-        change = before.groupby(ID)[TARGET].diff(season).abs().groupby(before[ID]).mean()
-        size = before[TARGET].abs().groupby(before[ID]).mean()
+        change = (
+            training_frame.groupby(ID)[TARGET].diff(season).abs().groupby(training_frame[ID]).mean()
+        )
+        size = training_frame[TARGET].abs().groupby(training_frame[ID]).mean()
         self.scales = change.where(change > 0, size.where(size > 0, 1.0))
 
     def __call__(self, forecaster):

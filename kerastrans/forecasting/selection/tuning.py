@@ -89,10 +89,10 @@ def tune(
         load_if_exists=True,
     )
     study.optimize(functools.partial(search.run_trial, frame=frame), n_trials=trials)
-    left_out = search.left_out
-    if left_out and len(left_out) == len(study.trials):
-        raise ValueError(f"all {len(left_out)} trials were left out, the last one: {left_out[-1]}")
-    return study, search.forecaster(study.best_params)
+    errors = search.errors
+    if errors and len(errors) == len(study.trials):
+        raise ValueError(f"all {len(errors)} trials were left out, the last one: {errors[-1]}")
+    return study, search.build_forecaster(study.best_params)
 
 
 class _Search:
@@ -109,43 +109,43 @@ class _Search:
     def __init__(self, optuna, build, space, patience, fit):
         self.optuna, self.build, self.space = optuna, build, space
         self.patience, self.fit = patience, fit
-        self.left_out = []
+        self.errors = []
 
-    def forecaster(self, chosen):
+    def build_forecaster(self, params):
         """Return the forecaster of these parameters; Optuna stores their values as text."""
-        optimizer = keras.optimizers.Adam(chosen["learning_rate"], clipnorm=1.0)
+        optimizer = keras.optimizers.Adam(params["learning_rate"], clipnorm=1.0)
         values = {
-            name: next(value for value in values if repr(value) == chosen[name])
+            name: next(value for value in values if repr(value) == params[name])
             for name, values in self.space.items()
         }
         return self.build(optimizer=optimizer, **values)
 
     def run_trial(self, trial, frame):
         """Return the smallest validation loss of a trial; prune it if the sizes are invalid."""
-        chosen = {"learning_rate": trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)}
+        params = {"learning_rate": trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)}
         for name, values in self.space.items():
-            chosen[name] = trial.suggest_categorical(name, list(map(repr, values)))
-        candidate = self.forecaster(chosen)
+            params[name] = trial.suggest_categorical(name, list(map(repr, values)))
+        candidate = self.build_forecaster(params)
         config = candidate.config
         size = config.context_length, config.prediction_length, 1
         try:
             registry.build(config.architecture, *size, **config.hyperparameters)
         except ValueError as error:  # for example if num_heads does not divide d_model
-            self._leave_out(trial, error)
+            self._prune(trial, error)
         stop = keras.callbacks.EarlyStopping(patience=self.patience)
         try:
-            self.fit(candidate, frame, callbacks=[stop, _Prune(trial, self.optuna)])
+            self.fit(candidate, frame, callbacks=[stop, _PruningCallback(trial, self.optuna)])
         except DivergedError as error:
-            self._leave_out(trial, error)
+            self._prune(trial, error)
         return min(candidate.history.history["val_loss"])
 
-    def _leave_out(self, trial, error):
+    def _prune(self, trial, error):
         warn_user(f"trial {trial.number} is left out: {error}")
-        self.left_out.append(error)
+        self.errors.append(error)
         raise self.optuna.TrialPruned from None
 
 
-class _Prune(keras.callbacks.Callback):
+class _PruningCallback(keras.callbacks.Callback):
     """Reports the validation loss of each epoch, and stops trials that Optuna prunes."""
 
     def __init__(self, trial, optuna):

@@ -140,10 +140,10 @@ def test_origins_that_overlap_are_counted_once_and_too_few_are_told():
     times = np.arange(19).repeat(4)
     few = ConformalIntervals.fit(of_errors(errors, (80, 95)), times)
     with pytest.warns(UserWarning, match=r"95 % requires 19 .* that do not overlap, got 1:"):
-        few.warn_of_few()
+        few.warn_if_few_origins()
     enough = ConformalIntervals.fit(of_errors(errors, (80, 95)), 24 * times)
     assert enough.effective_origins == 19
-    enough.warn_of_few()
+    enough.warn_if_few_origins()
     groups = np.tile(np.array(["a", "b", "b", "b"], object), 19)
     errors[(groups == "a") & (times > 9)] = np.nan  # its outcomes are not known
     parts = ConformalIntervals.fit(of_errors(errors), 12 * times, by="x", groups=groups)

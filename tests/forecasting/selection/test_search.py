@@ -143,20 +143,20 @@ def test_the_naive_quantiles_cover(capsys):
 def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     frame = weekly().drop(columns="price")
     whole = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
-    make, count = candidates.made, []
+    train, tried = candidates.train_candidate, []
 
     def interrupted(*args, **kwargs):
-        count.append(args[0][0])
-        if len(count) == 3:
+        tried.append(args[0][0])
+        if len(tried) == 3:
             raise KeyboardInterrupt
-        return make(*args, **kwargs)
+        return train(*args, **kwargs)
 
-    monkeypatch.setattr(search, "made", interrupted)
-    options = {"time_limit": 1e6, "verbose": False, "folder": tmp_path / "kept"}
+    monkeypatch.setattr(search, "train_candidate", interrupted)
+    options = {"time_limit": 1e6, "verbose": False, "folder": tmp_path / "candidates"}
     with pytest.raises(KeyboardInterrupt):
         kerastrans.select(frame, HORIZON, **options)
     resumed = kerastrans.select(frame, HORIZON, **options)
-    assert count == ["seasonal_naive", "nlinear", "nlinear", "nlinear"]
+    assert tried == ["seasonal_naive", "nlinear", "nlinear", "nlinear"]
     pd.testing.assert_frame_equal(
         resumed.leaderboard.drop(columns="seconds"), whole.leaderboard.drop(columns="seconds")
     )
@@ -206,7 +206,7 @@ def test_pretrained_weights_take_part_at_the_levels_of_the_others(monkeypatch, t
     selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
     table = selected.leaderboard.set_index("model")
     assert table.loc["kerastrans_zero", "loss"] < table.loc["seasonal_naive", "loss"]
-    member = candidates.pretrained(frame, HORIZON, "D", 0).predict(frame, levels=[80, 50])
+    member = candidates.load_pretrained(frame, HORIZON, "D", 0).predict(frame, levels=[80, 50])
     alone = kerastrans.from_pretrained("kerastrans_zero", HORIZON, verbose=False)
     expected = alone.predict(frame, levels=[80, 50])
     for column in ("kerastrans_zero", "kerastrans_zero-lo-80"):
