@@ -37,7 +37,7 @@ def export_litert(
             the large matrices. Inputs, outputs and all between them stay float32.
         batch_size: int, windows in a call; None for any. Networks with a recurrent sequence
             (`tft`, `lstm_seq2seq`, `deepar`) need one.
-        **options: scaler, fill, bounds, prediction_length and metadata, see `export_savedmodel`.
+        **options: Other arguments of `export_savedmodel`.
 
     Returns:
         The path.

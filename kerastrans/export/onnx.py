@@ -5,7 +5,6 @@ The converter's handlers are its inside: `make_const`, `make_node`, `insert_new_
 They are used in this file alone; tests/export/test_files.py has their canary.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,7 @@ INT64 = 7  # as onnx.TensorProto numbers it
 def export_onnx(
     model: keras.Model,
     path: PathLike,
-    *,
-    scaler: Any = None,
-    fill: str | None = None,
-    bounds: Sequence[float | None] | None = None,
-    prediction_length: int | None = None,
-    metadata: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Path:
     """Export a model as an ONNX file, which runs without TensorFlow, Keras and kerastrans.
 
@@ -39,11 +33,7 @@ def export_onnx(
     Args:
         model: see `export_savedmodel`.
         path: file to write, which must not exist.
-        scaler: see `export_savedmodel`.
-        fill: see `export_savedmodel`.
-        bounds: see `export_savedmodel`.
-        prediction_length: int, see `export_savedmodel`.
-        metadata: dict, see `export_savedmodel`.
+        **options: Other arguments of `export_savedmodel`.
 
     Returns:
         The path.
@@ -66,8 +56,7 @@ def export_onnx(
     tf2onnx = import_extra("tf2onnx", "an ONNX file", "onnx")
     path = Path(path)
     check_new(path)
-    options = {"prediction_length": prediction_length, "metadata": metadata}
-    forecast = forecast_of(model, scaler=scaler, fill=fill, bounds=bounds, **options)
+    forecast = forecast_of(model, **options)
     import tensorflow as tf
 
     function = tf.function(forecast.function, input_signature=forecast.signature)

@@ -22,6 +22,7 @@ def export_savedmodel(
     scaler: Any = None,
     fill: str | None = None,
     bounds: Sequence[float | None] | None = None,
+    short: str = "refuse",
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> Path:
@@ -42,10 +43,10 @@ def export_savedmodel(
         scaler: `StandardScaler` or `WindowScaler` that the model was trained with; None for none.
         fill: What the model was trained to see of a missing value: None, "last" for the last value
             before it in the context, "zero".
-        bounds: Pair of the least and the greatest value that the series can have, or None, which
-            no point and no quantile leaves.
-            A `WindowScaler` takes NaN in the history for a missing value, and histories of any
-            magnitude that float32 holds.
+        bounds: Pair of the smallest and the largest value that the series can have, or None; no
+            point, quantile or interval leaves them.
+        short: What the file does with fewer steps than the context: "refuse", or "pad" to put
+            missing values before them. Of more steps, the last ones are read.
         prediction_length: int, steps to forecast. A direct model's is its own, and may be left
             out.
         metadata: dict of further facts that the exported model says of itself, such as channels
@@ -79,6 +80,7 @@ def export_savedmodel(
             scaler=scaler,
             fill=fill,
             bounds=bounds,
+            short=short,
             prediction_length=prediction_length,
             metadata=metadata,
         )

@@ -1,4 +1,4 @@
-"""A model's scaling inside an exported file, in float32."""
+"""Scaling and bounds inside of an exported file, in float32."""
 
 import keras
 import numpy as np
@@ -8,12 +8,7 @@ from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.heads.bounded import check_bounds
 from kerastrans.heads.quantile import QuantileHead
-from kerastrans.models.parts.forecast_graph import (
-    TYPICAL,
-    WindowScaling,
-    equivariance_of,
-    typical_inputs,
-)
+from kerastrans.models.parts.forecast_graph import WindowScaling, equivariance_of
 
 
 def check_scaler(model, head, scaler, num_channels):
@@ -29,20 +24,24 @@ def check_scaler(model, head, scaler, num_channels):
 
 
 def unscaled(predict, model, head, scaler, takes_missing, fill=None):
-    """Return the function from raw history, and further inputs, to the head's outputs.
+    """Return the function from a raw history, and other inputs, to the head's parameters.
 
     It does what `kerastrans.forecasting.inference.forecast.forecast_arrays` does, by the same
     layers, but finds the pivot and the unit of each window in float32.
 
     Args:
-        predict: Function from scaled history `(batch, context_length, num_channels)`, and the
-            further inputs, to the head's parameters `(batch, prediction_length, num_channels[,
-            head.size])`.
+        predict: Function from a dict of inputs, whose "history" `(batch, context_length,
+            num_channels)` is scaled, to the head's parameters `(batch, prediction_length,
+            num_channels[, head.size])`.
         model: Keras model that forecasts.
         head: Head of the model.
         scaler: `StandardScaler`, `WindowScaler` or None.
         takes_missing: Whether `predict` takes NaN for a missing value; otherwise it gets 0.
         fill: What the model sees of a missing value: None, "last" or "zero".
+
+    Returns:
+        Function from a dict of inputs with a raw history to the parameters and the scale of each
+        window `(batch, 1, num_channels)`, in the units of the series.
     """
     if isinstance(scaler, StandardScaler):
         equivariance, scale_windows = "", _by_constants(scaler, takes_missing)
@@ -51,15 +50,15 @@ def unscaled(predict, model, head, scaler, takes_missing, fill=None):
         equivariance = equivariance_of(model, scaler, fill)
         scale_windows = WindowScaling(scaler.kind, scaler.season, not takes_missing, fill)
 
-    def function(history, *further):
-        history, pivot, unit = pivot_windows(history, equivariance, ops)
+    def function(inputs):
+        history, pivot, unit = pivot_windows(inputs["history"], equivariance, ops)
         x, center, scale = scale_windows(history)
-        parameters = predict(x, *further)
+        parameters = predict({**inputs, "history": x})
         if not scaler.is_identity:
             parameters = head.rescale(parameters, center, scale)
         if equivariance:
             parameters = head.rescale(parameters, pivot, unit)
-        return head.outputs(parameters)
+        return parameters, scale if scaler.is_identity else scale * unit
 
     return function
 
@@ -77,45 +76,32 @@ def _by_constants(scaler, takes_missing):
     return scale_windows
 
 
-def without_typical(model, predict):
-    """Return `predict` without the model's inputs for typical scales, and the inputs that remain.
-
-    An exported file sees windows, but no series: the typical scales are 0, which stands for not
-    known.
-
-    Args:
-        model: Functional Keras model.
-        predict: Function of the model's inputs by name.
-    """
-    typical = typical_inputs(model)
-    names = [x.name for x in model.inputs if not x.name.startswith(TYPICAL)]
-
-    def call(inputs):
-        history = next(iter(inputs.values()))
-        unknown = ops.zeros_like(history[:, :1])
-        return predict({**inputs, **dict.fromkeys(typical, unknown)})
-
-    return call, names
-
-
-def within(function, head, bounds):
-    """Return a function whose forecasts never leave their bounds, see `kerastrans.heads.bounded`.
-
-    Raises:
-        ValueError: A head of a distribution, whose bounded mean a file cannot compute.
-    """
-    low, high = check_bounds(bounds)
-    if head.has_parameter_axis and not isinstance(head, QuantileHead):
+def check_bounded(head, bounds):
+    """Raise ValueError for invalid bounds, or a distribution whose bounded mean a file lacks."""
+    if check_bounds(bounds) and head.has_parameter_axis and not isinstance(head, QuantileHead):
         raise ValueError(
             f"bounds and a {type(head).__name__} cannot be exported together: train with "
             "head='quantiles', or forecast in Python."
         )
 
-    def bounded(*tensors):
-        outputs = function(*tensors)
-        for name, x in outputs.items():
-            x = x if low is None else ops.maximum(x, low)
-            outputs[name] = x if high is None else ops.minimum(x, high)
-        return outputs
 
-    return bounded
+def within(outputs, bounds):
+    """Return a dict of outputs that never leave the bounds, see `kerastrans.heads.bounded`."""
+    low, high = check_bounds(bounds) or (None, None)
+
+    def clip(x):
+        x = x if low is None else ops.maximum(x, low)
+        return x if high is None else ops.minimum(x, high)
+
+    return {name: clip(x) for name, x in outputs.items()}
+
+
+def without_silent(outputs, history):
+    """Return a dict of outputs, NaN for channels without a value in their history."""
+    known = ops.any(ops.logical_not(ops.isnan(history)), axis=1, keepdims=True)
+
+    def cover(x):
+        mask = known if len(x.shape) == 3 else known[..., None]
+        return ops.where(mask, x, ops.full_like(x, np.nan))
+
+    return {name: cover(x) for name, x in outputs.items()}

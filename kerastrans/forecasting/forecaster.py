@@ -611,6 +611,7 @@ class Forecaster:
             scaler=state.config.scaler,
             fill=state.config.fill,
             bounds=state.config.bounds,
+            short=state.config.short,
             metadata=self.metadata,
             **kwargs,
         )

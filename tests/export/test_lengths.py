@@ -1,0 +1,82 @@
+"""Histories of other lengths than the context, and channels without a value, in every format."""
+
+import numpy as np
+import pytest
+
+import kerastrans
+from kerastrans.data import WindowScaler
+from kerastrans.export import export
+from tests.helpers.architectures import CHANNELS, CONTEXT, NAMES, build_shallow, walks
+from tests.helpers.runtimes import RUNTIMES
+
+pytestmark = pytest.mark.tensorflow
+SLOW = pytest.mark.slow
+QUICK = "rlinear", "cyclenet"
+LENGTHS = 1, CONTEXT - 1, CONTEXT + 1, 2 * CONTEXT
+RECURRENT = "tft", "lstm_seq2seq", "deepar"
+
+
+def inputs_of(history, model):
+    others = {x.name for x in model.inputs} - {"history"}
+    return {"history": history, **{name: np.arange(2, dtype="int32") for name in others}}
+
+
+def build_or_loop(name):
+    if name == "encoder-decoder":
+        return kerastrans.build_transformer_model(
+            (CONTEXT, CHANNELS), 4, 2, 16, 1, 1, d_model=12
+        ), {"prediction_length": 4}
+    return build_shallow(name), {}
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize(
+    "name", [x if x in QUICK else pytest.param(x, marks=SLOW) for x in (*NAMES, "encoder-decoder")]
+)
+def test_the_last_steps_are_read_and_fewer_are_refused(name, runtime, tmp_path):
+    model, options = build_or_loop(name)
+    if runtime == "LiteRT" and name in RECURRENT:
+        options["batch_size"] = 2
+    suffix, run = RUNTIMES[runtime]
+    path = export(model, tmp_path / f"m{suffix}", scaler=WindowScaler(), **options)
+    history = walks(2, 2 * CONTEXT).astype("float32")
+    inputs = {x: y for x, y in inputs_of(history, model).items() if x != "decoder_inputs"}
+    wanted = run(path, **{**inputs, "history": history[:, -CONTEXT:]})["forecast"]
+    for length in LENGTHS:
+        given = {**inputs, "history": history[:, -length:]}
+        if length < CONTEXT:
+            with pytest.raises(Exception, match=r"(?i)dimension|concat|prepare|reshape"):
+                run(path, **given)
+        else:
+            np.testing.assert_array_equal(run(path, **given)["forecast"], wanted)
+    with pytest.raises(Exception, match=r"(?i)dimension|concat|prepare|reshape|shape|signature"):
+        run(path, **{**inputs, "history": history[:, :, :1]})
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_short_history_is_padded_as_in_python(runtime, tmp_path):
+    suffix, run = RUNTIMES[runtime]
+    model = build_shallow("rlinear")
+    path = export(model, tmp_path / f"m{suffix}", scaler=WindowScaler(), short="pad")
+    history = walks(2, 2 * CONTEXT).astype("float32")
+    for length in LENGTHS:
+        last = history[:, -min(length, CONTEXT) :]
+        before = np.full((2, CONTEXT - last.shape[1], CHANNELS), np.nan, "float32")
+        wanted = run(path, np.concatenate([before, last], axis=1))["forecast"]
+        found = run(path, history[:, -length:])["forecast"]
+        assert np.isfinite(wanted).all()
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_a_channel_without_a_value_has_no_forecast(runtime, tmp_path):
+    suffix, run = RUNTIMES[runtime]
+    model = build_shallow("rlinear")
+    path = export(model, tmp_path / f"m{suffix}", scaler=WindowScaler(), bounds=(-1000, None))
+    history = walks(2).astype("float32")
+    wanted = run(path, history)["forecast"]
+    history[1, :, 0] = np.nan
+    found = run(path, history)["forecast"]
+    assert np.isnan(found[1, :, 0]).all()
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_array_equal(found[1, :, 1:], wanted[1, :, 1:])
