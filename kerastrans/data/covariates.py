@@ -165,26 +165,28 @@ class Covariates:
                 )
         return np.stack(codes, axis=-1)
 
-    def encode_static(self, static, names):
-        """Encode the static covariates of some series.
+    def find_static(self, static, names):
+        """Return the row of each series in the frame of static covariates, -1 if it has none.
 
         Args:
             static: DataFrame with "unique_id" and these columns, one row per series, or None.
             names: `(series,)`, ids of the series.
-
-        Returns:
-            The encoded columns `(series, columns)`, and the places of the series without a row.
         """
         if not self.static:
-            return np.zeros((len(names), 0), "float32"), []
+            return np.zeros(len(names), int)
         if static is None or ID not in static.columns:
             columns = [c.name for c in self.static]
             raise ValueError(f"static covariates {columns} are missing: give static, with {ID!r}.")
         if static[ID].duplicated().any():
             twice = static[ID][static[ID].duplicated()].iloc[0]
             raise ValueError(f"static must have one row per series, {twice!r} has several.")
-        place = pd.Index(static[ID]).get_indexer(names)
-        return self.encode(static, "static")[place], np.flatnonzero(place < 0).tolist()
+        return pd.Index(static[ID]).get_indexer(names)
+
+    def encode_static(self, static, rows):
+        """Return the encoded static covariates `(series, columns)` in these rows of the frame."""
+        if not self.static:
+            return np.zeros((len(rows), 0), "float32")
+        return self.encode(static, "static")[rows]
 
     def sizes(self, num_calendar=0):
         """Return `{kind: sizes of its columns}` for a model.

@@ -144,6 +144,20 @@ def read_columns(frame, covariates, future=None):
     return times, codes.astype("int64"), np.asarray(names, object)[:, None], values, frame
 
 
+def read_limits(frame, names):
+    """Return the values of the columns that bound the series, `(rows, columns)`, float64.
+
+    Raises:
+        ValueError: If a column is missing or not numeric.
+    """
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(f"bounds {missing} are not columns of the frame: {list(frame.columns)}.")
+    check_real(frame, names)
+    columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in names]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
+
+
 def is_wide(frame):
     """Return whether a frame has dates as its index and one column per channel."""
     if not isinstance(frame, pd.DataFrame) or ID in frame.columns:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.frames import read_columns
+from kerastrans.data.frames import read_columns, read_limits
 from kerastrans.data.series_faults import series_faults
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import check_countable, countable
@@ -30,6 +30,7 @@ class Panel:
         values: `(1 + rows, num_channels)`, float64, NaN where missing.
         past, future: `(1 + rows, columns)`, float32, covariates.
         static: `(series, columns)`, float32, static covariates.
+        limits: `(1 + rows, columns)`, float64, values of the columns that bound the series.
         faults: Dict of name -> reason why a series was left out.
         covariates: `Covariates`, the encoding of the columns of `past`, `future` and `static`.
 
@@ -51,6 +52,7 @@ class Panel:
     past: np.ndarray
     future: np.ndarray
     static: np.ndarray
+    limits: np.ndarray
     faults: dict = field(default_factory=dict)
     covariates: Covariates = field(default_factory=Covariates)
 
@@ -61,6 +63,11 @@ class Panel:
 
     def __len__(self):
         return len(self.begins)
+
+    @property
+    def lengths(self):
+        """Number of observed steps of each series, gaps included, `(series,)`."""
+        return self.cuts - self.begins
 
     @functools.cached_property
     def num_known(self):
@@ -79,6 +86,33 @@ class Panel:
         kept = {part: getattr(self, part)[keep] for part in parts}
         return replace(self, **kept, faults={**self.faults, **reasons})
 
+    def after(self, earlier):
+        """Return the series, each preceded by the series of its name in an earlier panel.
+
+        Args:
+            earlier: `Panel` of the same clock and columns. Its series end before those of the same
+                names begin here; the steps in between are missing.
+        """
+        places = {name: i for i, name in enumerate(earlier.names[:, 0])}
+        # Rows of the arrays of both panels, one after the other; row 0 is NaN.
+        rows, first = [np.zeros(1, int)], self.first.copy()
+        for i, name in enumerate(self.names[:, 0]):
+            rows.append(len(earlier.values) + np.arange(self.begins[i], self.cuts[i]))
+            if name in places:
+                j = places[name]
+                gap = np.zeros(self.first[i] - earlier.numbers(j, earlier.cuts[j]), int)
+                before = np.arange(earlier.begins[j], earlier.cuts[j])
+                rows[-1] = np.concatenate([before, gap, rows[-1]])
+                first[i] = earlier.first[j]
+        ends = np.cumsum([len(part) for part in rows])
+        rows = np.concatenate(rows)
+        arrays = {
+            name: np.concatenate([getattr(earlier, name), getattr(self, name)])[rows]
+            for name in ("values", "past", "future", "limits")
+        }
+        layout = {"begins": ends[:-1], "ends": ends[1:], "cuts": ends[1:], "first": first}
+        return replace(self, **layout, **arrays)
+
     def until(self, cuts, rows=None):
         """Return the series up to these cuts, without a copy; at most `rows` rows if given."""
         begins = self.begins if rows is None else np.maximum(self.begins, cuts - rows)
@@ -87,7 +121,15 @@ class Panel:
 
 
 def read_panel(
-    frame, *, clock=None, freq=None, covariates=None, static=None, future=None, held_out=None
+    frame,
+    *,
+    clock=None,
+    freq=None,
+    covariates=None,
+    static=None,
+    future=None,
+    limits=(),
+    held_out=None,
 ):
     """Read and check the series of a frame; missing time steps become missing values.
 
@@ -99,9 +141,11 @@ def read_panel(
         covariates: `Covariates`, or None.
         static: DataFrame with "unique_id" and the static covariates, one row per series.
         future: DataFrame like `frame`, without values, of the covariates of the following steps.
-        held_out: int, number of last steps of each series that are not used for training. The
-            encodings of the covariates are then fitted to all rows before these steps. None to use
-            the encodings of `covariates`.
+        limits: Names of numeric columns that bound the series, also in `future`.
+        held_out: int, number of last steps of each series that are not used for training, or a
+            function from the numbers of steps of the valid series to it. The encodings of the
+            covariates are then fitted to all rows before these steps. None to use the encodings of
+            `covariates`.
 
     Returns:
         `Panel`. A series is left out, with the reason in `faults`, if it has a duplicate or missing
@@ -121,7 +165,7 @@ def read_panel(
     covariates = covariates or Covariates()
     num_past = len(frame)
     used = [c.name for c in (*covariates.past, *covariates.future)]
-    times, codes, names, values, frame = read_columns(frame, used, future)
+    times, codes, names, values, frame = read_columns(frame, [*used, *limits], future)
     is_past = np.arange(len(frame)) < num_past  # `frame` now includes the rows of `future`
     stamped = countable(times)
     if not stamped.any():
@@ -129,33 +173,42 @@ def read_panel(
     if clock is None:
         clock = _read_clock(times[stamped], codes[stamped], names, freq)
     numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
-    if held_out is not None:
-        covariates = covariates.read(frame, static, _is_training_row(codes, numbers, held_out))
-    past, known = (covariates.encode(frame, kind) for kind in ("past", "future"))
 
     # Sort by series and time, and find the first row and the end of each series.
-    codes, numbers, times, values, past, known, is_past, stamped, on_grid = _sort_rows(
-        codes, numbers, times, values, past, known, is_past, stamped, on_grid
-    )
+    order = _sorting(codes, numbers)
+    sorted_rows = (column[order] for column in (codes, numbers, times, values, stamped, on_grid))
+    codes, numbers, times, values, stamped, on_grid = sorted_rows
+    is_past = is_past[order]
     begins = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(begins[1:], len(codes))
 
     # Leave out invalid series.
     reasons = series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
-    encoded, unknown = covariates.encode_static(static, names[:, 0])
+    places = covariates.find_static(static, names[:, 0])
+    unknown = np.flatnonzero(places < 0).tolist()
     reasons = dict.fromkeys(unknown, "no row in the frame of static covariates") | reasons
     keep = ~np.isin(codes[begins], list(reasons))
     faults = {str(names[code][0]): reason for code, reason in sorted(reasons.items())}
     if not keep.any():
         name, why = next(iter(faults.items()))
         raise NoSeriesError(f"no usable series of {len(faults)}: {name!r} has {why}.", faults)
+
     # Last observed step of each series: rows of the future count as its first step here.
     past_numbers = np.where(is_past, numbers, numbers[begins].repeat(ends - begins))
     last = np.maximum.reduceat(past_numbers, begins)
-    arrays, starts, ends, first = _lay_out((values, past, known), numbers, begins, ends, keep)
+    if held_out is not None:
+        steps = last[keep] - numbers[begins][keep] + 1
+        held_out = held_out(steps) if callable(held_out) else held_out
+        is_training_row = np.empty(len(frame), bool)  # the frame is not sorted
+        is_training_row[order] = _is_training_row(codes, numbers, held_out)
+        covariates = covariates.read(frame, static, is_training_row)
+    past, known = (covariates.encode(frame, kind)[order] for kind in ("past", "future"))
+    encoded = covariates.encode_static(static, places)
+    columns = values, past, known, read_limits(frame, limits)[order]
+    (*arrays, limits), starts, ends, first = _lay_out(columns, numbers, begins, ends, keep)
     cuts = starts + last[keep] - first + 1
     layout = starts, ends, cuts, first
-    return Panel(clock, names[keep], *layout, *arrays, encoded[keep], faults, covariates)
+    return Panel(clock, names[keep], *layout, *arrays, encoded[keep], limits, faults, covariates)
 
 
 def _is_training_row(codes, numbers, held_out):
@@ -169,12 +222,10 @@ def _is_training_row(codes, numbers, held_out):
     return is_before | ~is_before.any()
 
 
-def _sort_rows(codes, numbers, *columns):
-    """Return codes, numbers and other columns of the rows, sorted by series and time."""
-    # Sorting is skipped for rows that are in order already, the common case.
+def _sorting(codes, numbers):
+    """Return the order of the rows by series and time, as a slice if they are sorted already."""
     is_sorted = np.where(codes[1:] == codes[:-1], np.diff(numbers) >= 0, np.diff(codes) > 0)
-    order = slice(None) if is_sorted.all() else np.lexsort((numbers, codes))
-    return tuple(column[order] for column in (codes, numbers, *columns))
+    return slice(None) if is_sorted.all() else np.lexsort((numbers, codes))
 
 
 def _read_clock(times, codes, names, freq):

@@ -50,13 +50,6 @@ def read_partition(path):
         raise ValueError(f"cannot read {path}: {str(error).splitlines()[0]}") from None
 
 
-def first_frame(frame):
-    """Return the frame itself, or the first one of a folder of Parquet files."""
-    if isinstance(frame, str | Path):
-        return read_partition(list_partitions(frame)[0])
-    return frame
-
-
 def stream_batches(files, windows, batch_size, shuffle, seed, epoch=0):
     """Yield batches for `fit` without end, with the windows of only one file in memory at a time.
 

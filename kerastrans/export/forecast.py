@@ -12,6 +12,7 @@ from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.decoding.samplers import FeedBack
 from kerastrans.export.last_steps import last_steps
 from kerastrans.export.scaling import check_bounded, check_scaler, unscaled, within, without_silent
+from kerastrans.heads.bounded import bound_inputs, check_bounds
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
 from kerastrans.utils.validation import (
     check_choice,
@@ -58,7 +59,13 @@ def forecast_of(
     """Return the `Forecast` of a model, after checks of everything that cannot be exported.
 
     Args:
-        model: Keras model, see `export_savedmodel`, which describes the other arguments too.
+        model: Keras model, see `export_savedmodel`.
+        scaler: See `export_savedmodel`.
+        fill: See `export_savedmodel`.
+        bounds: See `export_savedmodel`.
+        short: See `export_savedmodel`.
+        prediction_length: See `export_savedmodel`.
+        metadata: See `export_savedmodel`.
         batch_size: int, number of windows in a call; None for any number.
 
     Raises:
@@ -95,18 +102,23 @@ def forecast_of(
         tf.TensorSpec((batch_size, *_free(x.shape[1:], name in lengths)), x.dtype, name=name)
         for name, x in symbols.items()
     ]
+    signature += [
+        tf.TensorSpec((batch_size, prediction_length, 1), "float32", name=name)
+        for name in bound_inputs(bounds)
+    ]
     specs = {spec.name: spec for spec in signature}
     facts = {**describe(model, specs, prediction_length), "short": short}
+    bounds = check_bounds(bounds)
     if bounds is not None:
+        check_bounded(head)
         facts["bounds"] = list(bounds)
-
-    check_bounded(head, bounds)
 
     def function(*tensors):
         inputs = dict(zip(specs, tensors, strict=True))
         for name, length in lengths.items():
             inputs[name] = last_steps(inputs[name], length, short)
-        outputs = within(head.outputs(predict(inputs)[0]), bounds)
+        parameters, _ = predict({name: inputs[name] for name in symbols})
+        outputs = within(head.outputs(parameters), bounds, inputs)
         return without_silent(outputs, inputs["history"])
 
     return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)

@@ -6,7 +6,6 @@ from keras import ops
 
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
-from kerastrans.heads.bounded import check_bounds
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.models.parts.forecast_graph import WindowScaling, equivariance_of
 
@@ -76,24 +75,39 @@ def _by_constants(scaler, takes_missing):
     return scale_windows
 
 
-def check_bounded(head, bounds):
-    """Raise ValueError for invalid bounds, or a distribution whose bounded mean a file lacks."""
-    if check_bounds(bounds) and head.has_parameter_axis and not isinstance(head, QuantileHead):
+def check_bounded(head):
+    """Raise ValueError for a distribution, whose bounded mean a file cannot compute."""
+    if head.has_parameter_axis and not isinstance(head, QuantileHead):
         raise ValueError(
             f"bounds and a {type(head).__name__} cannot be exported together: train with "
             "head='quantiles', or forecast in Python."
         )
 
 
-def within(outputs, bounds):
-    """Return a dict of outputs that never leave the bounds, see `kerastrans.heads.bounded`."""
-    low, high = check_bounds(bounds) or (None, None)
+def within(outputs, bounds, inputs):
+    """Return outputs that never leave their bounds, see `kerastrans.heads.bounded`.
 
-    def clip(x):
-        x = x if low is None else ops.maximum(x, low)
-        return x if high is None else ops.minimum(x, high)
-
-    return {name: clip(x) for name, x in outputs.items()}
+    Args:
+        outputs: Dict of tensors `(batch, prediction_length, num_channels, ...)`.
+        bounds: Pair of numbers, names of columns or None; None for no bounds.
+        inputs: Dict of tensors with the values of the columns, see `bound_inputs`, NaN for a bound
+            that is not known.
+    """
+    sides = zip(
+        ("lower_bound", "upper_bound"), bounds or (), (ops.maximum, ops.minimum), strict=False
+    )
+    for name, bound, limit in sides:
+        if bound is None:
+            continue
+        for key, x in outputs.items():
+            if isinstance(bound, str):
+                values = inputs[name]
+                values = ops.reshape(values, (*ops.shape(values), *[1] * (len(x.shape) - 3)))
+                known = ops.logical_not(ops.isnan(values))
+                outputs[key] = ops.where(known, limit(x, values), x)
+            else:
+                outputs[key] = limit(x, bound)
+    return outputs
 
 
 def without_silent(outputs, history):

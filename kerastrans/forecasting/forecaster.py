@@ -14,7 +14,7 @@ from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.config import Config
 from kerastrans.forecasting.inference.contamination import warn_if_seen
-from kerastrans.forecasting.inference.forecast import forecast_arrays, predict_frame
+from kerastrans.forecasting.inference.forecast import forecast_outputs, predict_frame
 from kerastrans.forecasting.inference.importances import importances_frame
 from kerastrans.forecasting.inference.model import build_for, reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
@@ -29,8 +29,7 @@ from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
 from kerastrans.forecasting.training import fine_tuning
 from kerastrans.forecasting.training import fit as training
-from kerastrans.forecasting.training.data import open_training
-from kerastrans.forecasting.training.validation import read_validation, what_is_held_out
+from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
@@ -38,54 +37,60 @@ from kerastrans.utils.validation import check_percents
 
 
 class Forecaster:
-    """One model over many series: `fit`, `predict` and `backtest` take and return data frames.
+    """One model for many series, fitted on data frames and predicting data frames.
 
-    Frames are long, with columns "unique_id", "ds" and "y", one series after the other; or wide,
-    with a DatetimeIndex and one column a channel, for one series of several channels. Each window
-    is scaled by its own context, so that series of all sizes train one model, and a new series
-    needs no training.
+    Frames are long, with the columns "unique_id", "ds" and "y"; or wide, with a DatetimeIndex and
+    one column per channel of a single series. Each window is scaled by its own context, so that
+    one model is trained on series of all sizes, and forecasts new series without training.
 
     Args:
-        model: Name of an architecture, see `kerastrans.zoo.names`; by default "auto", with which
-            `fit` chooses one, and the calendar, see `training.defaults.resolved`. Or a functional
-            Keras model of the same inputs and outputs, or a function `(context_length,
-            prediction_length, num_channels, **hyperparameters)` that builds one.
-        context_length: int, steps of history. By default `fit` chooses it by the frequency and the
-            lengths of the series, see `training.defaults.resolved`; a built model has its own.
-        prediction_length: int, steps to forecast; a built model has its own.
-        head: What is forecast, see `kerastrans.heads.get`. By default quantiles; Student's t for
-            DeepAR, which draws, points without weights, and the head that a built model has.
-        loss: In place of the head's own: a Keras loss, or of points a name of `heads.PointError`.
-        optimizer: Name or Keras optimizer. A model that is compiled keeps its own loss and
-            optimizer where neither is given.
+        model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
+            an architecture and the calendar, see `training.defaults.resolve_config`. Or a
+            functional Keras model with the same inputs and outputs, or a function
+            `(context_length, prediction_length, num_channels, **hyperparameters)` that builds one.
+        context_length: int, number of steps of history. By default `fit` chooses it from the
+            frequency and the lengths of the series, see `training.defaults.resolve_config`; taken
+            from the model if a Keras model is given.
+        prediction_length: int, number of steps to forecast; taken from the model if a Keras model
+            is given.
+        head: Output head, see `kerastrans.heads.get`. By default quantiles; Student's t for
+            DeepAR, which draws samples; points for models without weights.
+        loss: Loss that replaces that of the head: a Keras loss, or, for points, a name of
+            `heads.PointError`.
+        optimizer: Name or Keras optimizer. A compiled model keeps its loss and its optimizer if
+            neither is given.
         scaler: How a window is scaled by its context: a `kerastrans.data.WindowScaler` or its
             kind: "standard", "mean_abs", "mase" (a mean absolute error is then a MASE), or None,
-            as counts need it.
-        fill: What the model sees of a missing value: None for the mean of the context, "last" for
-            the last value before it in the context, "zero". The loss leaves missing targets out.
+            which is required for count data.
+        fill: Value that replaces a missing value in the model's input: None for the mean of the
+            context, "last" for the last value before it in the context, or "zero". The loss
+            ignores missing targets.
         past: Names of columns that are known for the past.
         future: Names of columns that are also known for the steps to forecast. The effect of a
-            covariate is in units of each window's scale; in those of the series, and the same for
-            all, where `scaler` is None, see `kerastrans.models.parts.regression.regress`.
-        calendar: bool, whether hour, weekday ... are covariates; by default for "auto" alone.
+            covariate is measured in the scale of each window; if `scaler` is None, in units of
+            the series, and the same for all, see `kerastrans.models.parts.regression.regress`.
+        calendar: bool, whether calendar features (hour, weekday ...) are covariates; by default
+            only for "auto".
         short: "pad" to forecast series shorter than the context, "refuse" to leave them out.
-        num_samples: int, draws of each forecast of an autoregressive model (DeepAR).
-        seed: int, of the weights, the order of windows and the samples.
-        alias: Name of the forecast's columns; the architecture's by default.
-        bounds: Pair of the least and the greatest value that the series can have, such as (0, None)
-            for what cannot be negative. No point, quantile, sample or interval leaves them, in an
-            exported file neither; a mean is the mean of the bounded distribution.
-        **hyperparameters: Of the architecture.
+        num_samples: int, number of samples per forecast of an autoregressive model (DeepAR).
+        seed: int, seed of the weights, the order of windows and the samples.
+        alias: Name of the forecast column; by default that of the architecture.
+        bounds: Pair of the smallest and the largest value that the series can have, such as
+            (0, None) for series that cannot be negative, or (0, "capacity") for a column of the
+            frames that is also known for the steps to forecast. Points, quantiles, samples and
+            intervals stay within the bounds, in exported files too; a mean is the mean of the
+            bounded distribution.
+        **hyperparameters: Hyperparameters of the architecture.
 
     Attributes:
         config: `Config`, the given arguments, which never change.
-        fitted: `FittedState`, which holds all that a forecast is made from, with the `config` that
+        fitted: `FittedState`, everything that a forecast is made from, with the `config` that
             `fit` resolved; None before `fit`.
-        faults: Dict of the series that the last call left out -> the reason.
+        faults: Dict of series that the last call left out -> reason.
 
     Raises:
-        ValueError: An unknown name, hyperparameter or option, a size below 1.
-        ValueError: Options that exclude each other; both are named.
+        ValueError: If a name, hyperparameter or option is unknown, or a size is below 1.
+        ValueError: If options cannot be combined; the message names both.
 
     Example:
         >>> import kerastrans
@@ -114,7 +119,7 @@ class Forecaster:
         num_samples: int = 100,
         seed: int = 0,
         alias: str | None = None,
-        bounds: Sequence[float | None] | None = None,
+        bounds: Sequence[float | str | None] | None = None,
         **hyperparameters: Any,
     ) -> None:
         self.config = Config(
@@ -158,74 +163,84 @@ class Forecaster:
         checkpoint: PathLike | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Train the model; called again, go on training it: fine-tune it on other series.
+        """Train the model; if called again, continue to train it, for example on other series.
 
         A fit that fails changes nothing. Conformal intervals of an earlier fit are dropped.
 
         Args:
-            frame: Long or wide, in any order of rows; or the folder of Parquet files, each with a
-                long frame of whole series, of which one at a time is in memory. Covariates are
-                scaled, and their categories known, by the rows that train, of the first file.
-            static: Frame with "unique_id" and static covariates, one row a series.
-            freq: str, pandas frequency, where the time stamps do not tell it.
-            validation: Frame whose rows do not train, but are held out, for `val_loss`: those that
-                follow the rows of the same series, which are their context, or other series.
-            validation_size: int, last steps of each series that are held out instead.
-            stride: int, steps from one training window to the next.
-            batch_size: int, windows in a training step.
-            epochs: int. By default the end of each series is held out, or some of many short ones,
-                see `training.defaults.held_out`. Where the loss there has not
-                improved for 3 to 10 epochs, of at most 250 steps each, training goes back to the
-                best epoch with a lower rate, and the third time ends with it; after 100 epochs at
-                the latest. The forecast's spread is then scaled by the one number that suits the
-                held-out part best, so that its intervals cover. At last that part trains too, for
-                a tenth of the steps, at most 500, at the last rate, and the forecast stays as wide
-                there; `validation` and `validation_size` never train. A given optimizer keeps its
-                rate: training ends the first time, and what was held out does not train.
-            time_limit: float, seconds after which no further epoch begins where `epochs` is not
-                given, before the last steps on what was held out; None for none.
-            sampling: "windows" to train on each window once an epoch; "series" to draw as many, so
-                that every series is as likely as every other; "scale" so that a window is the more
-                likely the larger its series' mean size, see `kerastrans.data.sampling`.
-            window_sampling_limit: int, last steps of each series in which the forecasts begin that
-                train, up to the very last; steps not known yet do not count. None for all.
-            distribute: None for one device; "data" or "model" for all there are, see
+            frame: Long or wide frame, with rows in any order; or path of a folder of Parquet files,
+                each with a long frame of whole series, one of which is in memory at a time.
+                Covariate scales and categories are computed from the training rows of the first
+                file.
+            static: Frame with "unique_id" and static covariates, one row per series.
+            freq: str, pandas frequency, if it cannot be inferred from the time stamps.
+            validation: Frame of validation rows, for `val_loss`: rows that follow those of the same
+                series, which serve as their context, or other series.
+            validation_size: int, number of last steps of each series that are held out instead.
+            stride: int, number of steps from one training window to the next.
+            batch_size: int, number of windows in a training step.
+            epochs: int, number of epochs; by default training stops early. The end of each series
+                is held out, or some of many short series, see `training.defaults.choose_hold_out`.
+                If the loss there has not improved for 3 to 10 epochs of at most 250 steps, the
+                best weights are restored and the learning rate is reduced. After the third time,
+                or 100 epochs, training stops, and the spread of the forecast is scaled by the
+                factor that minimises the quantile loss of the hold-out set. Finally the model is
+                trained on the hold-out set too, for a tenth of the steps, at most 500, at the last
+                learning rate; its forecasts there keep their spread. Rows of `validation` and
+                `validation_size` are never trained on. With a given optimizer, the learning rate
+                is not changed: training stops the first time, and not on the hold-out set.
+            time_limit: float, seconds after which no epoch begins if `epochs` is not given, not
+                counting the final steps on the hold-out set; None for no limit.
+            sampling: "windows" to train on each window once per epoch; "series" to draw windows so
+                that all series are equally likely; "scale" to draw them with probability
+                proportional to the mean absolute value of their series, see
+                `kerastrans.data.sampling`.
+            window_sampling_limit: int, number of last steps of each series in which the forecasts
+                of training windows begin; they may reach beyond the end, where steps do not count
+                in the loss. None for all steps.
+            distribute: None for one device; "data" or "model" for all devices, see
                 `kerastrans.distribution.distribute`.
-            checkpoint: Folder where the state of the training is saved after every epoch. A fit
-                that was interrupted is resumed by the same call, and ends with the same weights,
-                bit for bit, as an uninterrupted one.
-            **kwargs: Of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
+            checkpoint: Path of a folder where the state of the training is saved after every
+                epoch. If a fit was interrupted, the same call resumes it, and results in exactly
+                the weights of an uninterrupted one.
+            **kwargs: Arguments of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:
-            The forecaster; `history` is Keras's.
+            The forecaster, with the history of Keras as `history`.
 
         Raises:
-            ValueError: Bad frames, see `kerastrans.data.panel.read_panel`; no window to train on;
-                weights that are no longer finite.
-            ValueError: A checkpoint of a training with other arguments; they are named.
-            ValueError: A folder of several files, of which windows are to be drawn by series.
-            RuntimeError: A backend that cannot distribute.
+            ValueError: If frames are invalid, see `kerastrans.data.panel.read_panel`, there is no
+                window to train on, or weights are no longer finite.
+            ValueError: If the checkpoint belongs to a training with other arguments, which the
+                message names.
+            ValueError: If windows are to be drawn by series from a folder of several files.
+            RuntimeError: If the backend cannot distribute.
         """
         sampling = Sampling(stride, sampling, window_sampling_limit)
         options = {"validation_size": validation_size, "epochs": epochs, "time_limit": time_limit}
         training.check_options(self.config, **options, batch_size=batch_size, kwargs=kwargs)
         before = self.fitted
-        config = before.config if before else self.config
-        held_out = what_is_held_out(config, frame, validation, validation_size, epochs)
-        reader, panels = open_training(config, before, frame, static, freq, held_out.of_all)
-        validation = read_validation(reader, frame, panels, validation, static)
+        data = TrainingData.read(
+            before.config if before else self.config,
+            frame,
+            state=before,
+            static=static,
+            freq=freq,
+            validation=validation,
+            validation_size=validation_size,
+            epochs=epochs,
+        )
+        reader = data.reader
         with distributed(distribute) if distribute else contextlib.nullcontext():
             if before:
                 model = fine_tuning.prepare_for_fine_tuning(before)
             else:
                 model = build_for(reader.config, reader)
             options |= {"batch_size": batch_size, "checkpoint": checkpoint, **kwargs}
-            options |= {"validation": validation}
-            found = training.train(reader, model, panels, held_out, sampling, **options)
-        examples, trained, history = found
-        self._report(examples)
+            windows, trained, history = training.train(model, data, sampling, **options)
+        self._report(windows)
         model = fine_tuning.merge_adapters(before, model)
-        chosen_by = examples.chosen_by if epochs is None or kwargs.get("callbacks") else {}
+        chosen_by = windows.chosen_by if epochs is None or kwargs.get("callbacks") else {}
         facts = training.rows_seen(before, trained, chosen_by, history)
         facts |= fine_tuning.facts_that_stay(before) | {"history": history}
         parts = reader.clock, reader.covariates, reader.channels
@@ -248,39 +263,39 @@ class Forecaster:
 
     @property
     def context_length(self) -> int | None:
-        """Steps of history; before `fit` None if it is to choose them."""
+        """Number of steps of history; None before `fit` if it was not given."""
         return self._resolved.context_length
 
     @property
     def prediction_length(self) -> int:
-        """Steps of a forecast."""
+        """Number of steps to forecast."""
         return self.config.prediction_length
 
     @property
     def alias(self) -> str:
-        """Name of the forecast's columns; after `fit` that of the architecture it chose."""
+        """Name of the forecast column; after `fit` that of the chosen architecture."""
         return self._resolved.name
 
     @property
     def model(self) -> Any:
-        """The Keras model; None before `fit`, unless it was given."""
+        """The Keras model; None before `fit` unless it was given."""
         if self.fitted is not None:
             return self.fitted.model
         return self.config.model if self.config.is_built else None
 
     @property
     def history(self) -> Any:
-        """History of `keras.Model.fit`, None for a forecaster that was loaded."""
+        """History of `keras.Model.fit`; None for a loaded forecaster."""
         return self.fitted and self.fitted.history
 
     @property
     def card(self) -> Any:
-        """Dict of the origin of published weights; None for a model without."""
+        """Dict that describes the origin of published weights; None for other models."""
         return self.fitted and self.fitted.card
 
     @property
     def reader(self) -> Any:
-        """`Reader` of frames as the training data were read."""
+        """`Reader` that reads frames as the training data were read."""
         return Reader.like(self._trained())
 
     def predict(
@@ -291,30 +306,31 @@ class Forecaster:
         static: pd.DataFrame | None = None,
         levels: Levels | None = None,
     ) -> pd.DataFrame:
-        """Forecast what comes after each series.
+        """Forecast the steps after the end of each series.
 
-        A model that treats channels apart also takes frames of other columns than those it was
-        trained on, and long ones: each series is then forecast by itself.
+        A model that does not mix channels also takes long frames, and wide frames with other
+        columns than those it was trained on: each series is then forecast by itself.
 
         Args:
-            frame: As `fit` takes it; series may be new.
+            frame: As in `fit`; it may hold new series.
             future: Frame of the same kind, without values, with the future covariates of the
                 `prediction_length` steps after each series.
-            static: As in `fit`; with the column that `calibrate` was given as `by`, if any.
-            levels: Percents of the intervals; 80 and 95 by default, as far as the head has them or
-                `calibrate` was called. Those that a head of quantiles was not trained on are read
-                between its quantiles, or extrapolated beyond them, see `QuantileHead`.
+            static: As in `fit`; with the column that was given to `calibrate` as `by`, if any.
+            levels: Percents of the intervals; by default 80 and 95, if the head provides them or
+                `calibrate` was called. Levels that a quantile head was not trained on are
+                interpolated between its quantiles, or extrapolated beyond them, see
+                `QuantileHead`.
 
         Returns:
-            DataFrame "unique_id", "ds", the forecast, named by `alias`, and for each level its
-            interval "<alias>-lo-80", "<alias>-hi-80"; `prediction_length` rows a series and
-            channel. The forecast is the head's point: the median of quantiles, the mean of
-            distributions; "<alias>-median" accompanies a mean that is not the median. A series
-            with a fault is left out, and named in a warning and in `faults`.
+            DataFrame with the columns "unique_id", "ds", the forecast, named by `alias`, and for
+            each level its interval "<alias>-lo-80", "<alias>-hi-80"; it has `prediction_length`
+            rows per series and channel. The forecast is the point of the head: the median of
+            quantiles, the mean of distributions; if a mean is not the median, there is a column
+            "<alias>-median". Invalid series are left out, and named in a warning and in `faults`.
 
         Raises:
-            RuntimeError: Not trained.
-            ValueError: Bad frames; levels that there are none of.
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If frames are invalid, or levels are not available.
         """
         state = adapt_to_frame(self._trained(), frame)
         levels = state.levels(levels)
@@ -329,18 +345,19 @@ class Forecaster:
         Args:
             inputs: Dict of arrays by the names of the model's inputs: "history"
                 `(batch, context_length, num_channels)` in the units of the series, NaN for a
-                missing value, and what else the model asks for, as `Windows.arrays` makes it.
+                missing value; the other inputs as `Windows.arrays` encodes them; and
+                "lower_bound" or "upper_bound" `(batch, prediction_length, 1)` if that bound is a
+                column.
 
         Returns:
             Dict of float64 arrays: "forecast" `(batch, prediction_length, num_channels)` in the
-            same units, and the head's "quantiles" or "parameters", or an autoregressive model's
-            "samples", with a last axis.
+            same units, and, with a last axis, the "quantiles" or "parameters" of the head, or the
+            "samples" of an autoregressive model.
 
         Raises:
-            RuntimeError: Not trained.
+            RuntimeError: If the forecaster is not trained.
         """
-        state = self._trained()
-        return state.output.outputs(forecast_arrays(state, inputs)[0])
+        return forecast_outputs(self._trained(), inputs)
 
     def backtest(
         self,
@@ -354,29 +371,31 @@ class Forecaster:
         train_size: int | None = None,
         **kwargs: Any,
     ) -> pd.DataFrame:
-        """Forecast the end of each series from several origins, each from what lies before it.
+        """Forecast the end of each series from several origins, each with the rows before it.
 
         Args:
             frame: As in `fit`.
-            windows: int, origins; the last leaves `prediction_length` steps to forecast.
-            step: int, steps from one origin to the next; `prediction_length` by default.
+            windows: int, number of origins; the last one is `prediction_length` steps before the
+                end of each series.
+            step: int, number of steps from one origin to the next; by default `prediction_length`.
             static: As in `fit`.
             levels: Percents of the intervals, as in `predict`.
-            refit: bool, whether a new model is trained at each origin on what lies before it; the
-                forecaster itself stays as it is. Otherwise the trained one forecasts all, and
-                `frame` should end after its training data; a warning says where it does not.
-            train_size: int, for `refit`: steps that each is trained on (a sliding window); None
-                for all that lies before (an expanding window).
-            **kwargs: For `refit`, arguments of `fit`.
+            refit: bool, whether to train a new model at each origin, on the rows before it; the
+                forecaster itself does not change. If False, the trained model makes all forecasts,
+                and a warning says if it was trained on rows that it forecasts.
+            train_size: int, for `refit`: number of steps to train each model on (a sliding
+                window); None for all rows before the origin (an expanding window).
+            **kwargs: Arguments of `fit`, for `refit`.
 
         Returns:
-            DataFrame "unique_id", "ds", "cutoff" (the last step known), "y", the forecast and its
-            intervals. Adaptive intervals learn from each origin's outcomes once they are known.
+            DataFrame with the columns "unique_id", "ds", "cutoff" (the last known step), "y", the
+            forecast and its intervals. Adaptive intervals are updated at each origin with the
+            outcomes known by then.
 
         Raises:
-            RuntimeError: Neither trained nor `refit`.
-            ValueError: Bad frames; a series is too short for the first origin.
-            ValueError: Arguments of `refit` without it; `validation` with it.
+            RuntimeError: If the forecaster is not trained, unless `refit` is True.
+            ValueError: If frames are invalid, or a series is too short for the first origin.
+            ValueError: If arguments of `fit` are given without `refit`, or `validation` with it.
         """
         levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
@@ -405,40 +424,44 @@ class Forecaster:
         by: str | None = None,
         scale: str = "window",
     ) -> Self:
-        """Measure on data that were not trained on how wide the intervals have to be.
+        """Calibrate conformal intervals on data that the model was not trained on.
 
-        What is promised is a mean over the series that calibrate, or over those of a group, and
-        over their origins; see `kerastrans.conformal`. An interval of 80 % needs 4 windows, one of
-        95 % 19, and as many origins that do not overlap for the promise to be worth something: a
-        warning says where there are fewer.
+        Coverage is guaranteed on average over the calibration series (or a group of them) and
+        their origins, see `kerastrans.conformal`. An interval of 80 % requires 4 windows, one of
+        95 % 19 windows, and the same number of non-overlapping origins for the guarantee to be
+        meaningful; a warning says if there are fewer.
 
         Args:
-            frame: As in `backtest`; the last `windows` origins, `step` apart, calibrate.
-            windows: int, origins.
-            step: int, steps from one origin to the next. By default the largest, up to
-                `prediction_length`, at which all origins have a whole context and forecast rows
-                that the model has not seen, in every series that has room for them; or else 1.
+            frame: As in `backtest`; the last `windows` origins, `step` apart, are used.
+            windows: int, number of origins.
+            step: int, number of steps from one origin to the next. By default the largest number,
+                up to `prediction_length`, for which all origins have a complete context and
+                forecast rows that the model was not trained on, in every series that is long
+                enough for them; otherwise 1.
             static: As in `fit`.
-            levels: Percents that the intervals are to cover.
-            method: "split", for one width from now on, or "adaptive", which `backtest` goes on
-                adapting to outcomes as they become known; `predict` has the width that the last of
-                the calibration's outcomes left, and promises what "split" does.
-            symmetric: bool, whether both bounds move alike. Otherwise each has its own offset, and
-                is a quantile itself; that takes twice as many windows. By default it is False where
-                the errors are skewed and the windows suffice; `fitted.intervals.symmetric` tells.
-            by: "unique_id", or a column of `static`, for offsets of each series, or each group of
-                them; others are given those of all series, and named in a warning.
-            scale: "window", for offsets in units of each window's scale, or "residuals", for
+            levels: Percents of the intervals to calibrate.
+            method: "split", for fixed offsets, or "adaptive", for offsets that `backtest` continues
+                to update as outcomes become known. `predict` uses the offsets after the last
+                calibration outcome, with the guarantee of "split".
+            symmetric: bool, whether both bounds of an interval have the same offset. If False, each
+                bound has its own offset and is a valid quantile, which requires twice as many
+                windows. By default False if the errors are skewed and there are enough windows;
+                `fitted.intervals.symmetric` has the choice.
+            by: "unique_id", or a column of `static`, to calibrate each series, or each group of
+                series, separately. Unknown series and groups are given the offsets of all series,
+                with a warning.
+            scale: "window", for offsets in units of the scale of each window, or "residuals", for
                 offsets that are also proportional to the mean absolute residual of each series:
-                a noisy series is given wider intervals, of fewer windows than `by` asks for.
+                noisy series are given wider intervals, from fewer windows than `by` requires.
 
         Returns:
             The forecaster; `predict` and `backtest` now return these intervals.
 
         Raises:
-            RuntimeError: Not trained.
-            ValueError: Too few windows for a level, in all or in a group, which is named.
-            ValueError: No such column in `static`; as `backtest`.
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If there are too few windows for a level, in all or in a group, which the
+                message names.
+            ValueError: If `static` does not have the column; as for `backtest`.
         """
         state = adapt_to_frame(self._trained().with_intervals(None), frame)
         found = calibration.calibrate(
@@ -461,10 +484,10 @@ class Forecaster:
     def variable_importances(
         self, frame: pd.DataFrame, *, static: pd.DataFrame | None = None
     ) -> Any:
-        """How much a "tft" looks at each variable in the last windows of these series.
+        """Return how much a "tft" uses each variable in the last windows of these series.
 
         Args:
-            frame: As in `fit`; the windows end where the series do.
+            frame: As in `fit`; the last window of each series is used.
             static: As in `fit`.
 
         Returns:
@@ -472,8 +495,8 @@ class Forecaster:
             `kerastrans.variable_importances`.
 
         Raises:
-            RuntimeError: Not trained.
-            ValueError: Bad frames, another architecture.
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If frames are invalid, or the architecture is not "tft".
         """
         state = self._trained()
         panel = self.reader.panel(frame, static)
@@ -481,27 +504,29 @@ class Forecaster:
         return importances_frame(state, panel)
 
     def get_config(self) -> dict[str, Any]:
-        """The constructor's arguments as a dict of what JSON holds; `from_config` reads it.
+        """Return the constructor arguments as a dict ready for JSON, which `from_config` reads.
 
         Raises:
-            ValueError: A loss or a builder that Keras cannot write: register it with
+            ValueError: If Keras cannot serialize a loss or a builder: register it with
                 `keras.saving.register_keras_serializable`.
         """
         return write_arguments(self.config.arguments())
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """A forecaster, not trained, of what `get_config` returned."""
+        """Return an untrained forecaster with the arguments that `get_config` returned."""
         return cls(**read_arguments(config))
 
     def clone(self) -> Self:
-        """A forecaster with the same arguments that is not trained.
+        """Return an untrained forecaster with the same arguments.
 
-        A given Keras model is re-initialised. Published weights are kept, and forecast at once.
+        If a Keras model was passed, it is re-initialised. Published weights are kept, so that the
+        clone can predict without training.
 
         Raises:
-            ValueError: The published weights are gone, since `fit` has trained them.
-            ValueError: `kerastrans.select` made it: its members cannot be trained again together.
+            ValueError: If `fit` has changed the published weights.
+            ValueError: If `kerastrans.select` made the forecaster, whose members cannot be trained
+                again as one model.
         """
         arguments = self.config.arguments()
         if self.card is not None:
@@ -522,14 +547,15 @@ class Forecaster:
         """Write the forecaster to a new folder: model.keras and forecaster.json.
 
         Args:
-            path: Folder to write, which must not exist.
-            optimizer: bool, whether the optimizer's state is kept, to go on training where it
-                stopped; without it the file is a third of the size.
+            path: Path of the folder, which must not exist.
+            optimizer: bool, whether to write the state of the optimizer, which is needed to
+                continue the training as if it had not stopped; without it, the file is a third of
+                the size.
 
         Raises:
-            FileExistsError: `path` exists.
-            RuntimeError: Not trained.
-            ValueError: A loss that Keras cannot write.
+            FileExistsError: If `path` exists.
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If Keras cannot serialize a loss.
         """
         state = self._trained()
         with new_folder(path) as folder:
@@ -543,24 +569,24 @@ class Forecaster:
         metrics: Any = None,
         dataset: str | None = None,
     ) -> None:
-        """Write a preset: what `save` writes without the optimizer, checksums, and a model card.
+        """Write a preset: the files of `save` without the optimizer, checksums and a model card.
 
-        `kerastrans.zoo.from_preset` reads it back, `kerastrans.upload_preset` publishes it. The
+        `kerastrans.zoo.from_preset` reads a preset, `kerastrans.upload_preset` publishes it. The
         card is a README.md with the metadata that the Hugging Face hub reads, to be completed.
 
         Args:
-            folder: Folder to write, which must not exist; its name is the preset's.
-            licence: str, the hub's name of a licence, such as "apache-2.0"; by default that of the
-                published weights, if the forecaster began with such, or else none is stated.
+            folder: Path of the folder, which must not exist; its name is that of the preset.
+            licence: str, name of a licence on the hub, such as "apache-2.0"; by default that of the
+                published weights the forecaster began with, if any.
             metrics: Mapping from names of scores to numbers, such as a row of
-                `kerastrans.backtesting.score`; those that are not finite are left out.
-            dataset: str, name of the data that `metrics` are of.
+                `kerastrans.backtesting.score`; scores that are not finite are left out.
+            dataset: str, name of the data of `metrics`.
 
         Raises:
-            FileExistsError: `folder` exists.
-            RuntimeError: Not trained.
-            ValueError: Not the name of a licence.
-            ValueError: Scores that are no numbers; one of `metrics` and `dataset` alone.
+            FileExistsError: If `folder` exists.
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If `licence` is not the name of a licence.
+            ValueError: If scores are not numbers, or only one of `metrics` and `dataset` is given.
 
         Example:
             >>> import tempfile
@@ -576,11 +602,11 @@ class Forecaster:
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
-        """Read a forecaster back: every method gives what it gave before.
+        """Read a forecaster that `save` wrote; all of its methods give the same results.
 
         Raises:
-            FileNotFoundError: No forecaster at `path`.
-            ValueError: A damaged file, a newer format, or a model that holds code.
+            FileNotFoundError: If there is no forecaster at `path`.
+            ValueError: If a file is damaged or of a newer format, or the model contains code.
         """
         arguments, restore = read_files(Path(path))
         loaded = cls(**arguments)
@@ -628,13 +654,15 @@ class Forecaster:
         }
         if any(covariates.values()):
             facts["covariates"] = covariates
+        if fitted.config.bounds:
+            facts["bounds"] = list(fitted.config.bounds)
         if fitted.config.calendar:
             facts["calendar"] = list(fitted.clock.calendar_names)
         return facts
 
     @property
     def _resolved(self):
-        """The config that `fit` resolved, or the given one before."""
+        """The config that `fit` resolved; before `fit` the given one."""
         return self.config if self.fitted is None else self.fitted.config
 
     def _trained(self):
@@ -643,6 +671,6 @@ class Forecaster:
         return self.fitted
 
     def _report(self, panel):
-        """Keep the faults of series that are left out, and warn of them."""
+        """Store the faults of series that are left out, and warn about them."""
         self.faults = dict(panel.faults)
         report_faults(self.faults, len(panel))

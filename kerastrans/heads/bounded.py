@@ -1,4 +1,6 @@
-"""A forecast that never leaves the bounds of its series, read like a head's."""
+"""Head of a forecast that never leaves the bounds of its series."""
+
+import functools
 
 import numpy as np
 
@@ -9,20 +11,21 @@ from kerastrans.heads.samples import Samples
 _STEPS = np.arange(-30, 31) / 10
 _NODES = (1 + np.tanh(np.pi / 2 * np.sinh(_STEPS))) / 2
 _WEIGHTS = np.pi / 4 * np.cosh(_STEPS) / np.cosh(np.pi / 2 * np.sinh(_STEPS)) ** 2 / 10
-MOST_COUNTS = 10_000  # that are added up one by one
+MAX_COUNTS = 10_000  # largest bound up to which the probabilities of all counts are summed
 _OPEN = np.finfo("float64").tiny, np.nextafter(1.0, 0.0)  # probabilities with a finite quantile
 
 
 class Bounded:
-    """Reads parameters as a head does, of a series that cannot leave its bounds.
+    """Head of a series that cannot leave its bounds.
 
-    What is beyond a bound lies at the bound: a quantile inside is as it was, one outside is the
-    bound, and a mean is the mean of the bounded distribution.
+    The distribution is cut at the bounds: a quantile inside does not change, one outside becomes
+    the bound, and a mean is the mean of the bounded distribution.
 
     Args:
-        head: `Head` or `Samples` that reads the parameters, in the units of the series.
-        low: Least value of the series; None for no bound.
-        high: Greatest value of the series; None for no bound.
+        head: `Head` or `Samples` of parameters in the units of the series.
+        low: Smallest value of the series: a number, an array that broadcasts to the forecast
+            `(batch, prediction_length, num_channels)`, NaN if not known, or None for no bound.
+        high: Largest value of the series, like `low`.
 
     Example:
         >>> from kerastrans import heads
@@ -40,23 +43,28 @@ class Bounded:
 
     @property
     def lower_bound(self):
-        """The least value that the series can have; None for any number."""
-        return max((x for x in (self.head.lower_bound, self.low) if x is not None), default=None)
+        """Smallest value that the series can have; None for any number."""
+        bounds = [x for x in (self.head.lower_bound, self.low) if x is not None]
+        return functools.reduce(np.fmax, bounds) if bounds else None
 
     @property
     def upper_bound(self):
-        """The greatest value that the series can have; None for any number."""
+        """Largest value that the series can have; None for any number."""
         return self.high
 
-    def clip(self, values):
-        """Values no smaller and no greater than the bounds."""
-        values = values if self.low is None else np.maximum(values, self.low)
-        return values if self.high is None else np.minimum(values, self.high)
+    def clip(self, values, has_last_axis=False):
+        """Return the values within the bounds, of forecasts or with another axis after theirs."""
+        low, high = self.low, self.high
+        if has_last_axis:
+            low, high = (None if x is None else np.asarray(x)[..., None] for x in (low, high))
+        clipped = values if low is None else np.fmax(values, low)
+        clipped = clipped if high is None else np.fmin(clipped, high)
+        return np.where(np.isnan(values), values, clipped)  # no forecast, rather than the bound
 
     def point(self, parameters):
-        """The head's point, of the bounded distribution."""
+        """Return the point of the bounded distribution."""
         if isinstance(self.head, Samples):
-            return self.head.point(self.clip(parameters))
+            return self.head.point(self.clip(parameters, has_last_axis=True))
         point = self.head.point(parameters)
         if not self._is_distribution:
             return self.clip(point)
@@ -74,25 +82,25 @@ class Bounded:
 
     @property
     def _is_distribution(self):
-        """Whether the head's point is the mean of a distribution."""
+        """Whether the point of the head is the mean of a distribution."""
         return self.head.has_parameter_axis and not isinstance(self.head, QuantileHead | Samples)
 
     def _counts_beyond(self, parameters, bound, side):
-        """As `_beyond`, of counts: the sum of their cdf at every count up to a bound."""
-        if bound > MOST_COUNTS:
+        """Return the same as `_beyond` for counts: the sum of their cdf up to the bound."""
+        if np.nanmax(bound) > MAX_COUNTS:
             return self._beyond(parameters, bound, side)
         below = np.zeros(parameters.shape[:-1])  # the mean distance below the bound
-        for count in range(int(np.ceil(bound))):
+        for count in range(int(np.ceil(np.nanmax(bound)))):
             share = self.head.cdf(parameters, np.full(below.shape, float(count)))
-            below += share * min(1.0, bound - count)
+            below += share * np.clip(bound - count, 0, 1)
         return below if side == 1 else self.head.point(parameters) - bound + below
 
     def _beyond(self, parameters, bound, side):
-        """The mean distance beyond a bound, below it (1) or above it (-1).
+        """Return the mean distance beyond a bound, below it (1) or above it (-1).
 
-        The integral of `bound - quantile(p)` over the probabilities p beyond the bound.
+        It is the integral of `bound - quantile(p)` over the probabilities p beyond the bound.
         """
-        share = self.head.cdf(parameters, np.full(parameters.shape[:-1], float(bound)))
+        share = self.head.cdf(parameters, np.broadcast_to(bound, parameters.shape[:-1]))
         share = np.clip(share if side == 1 else 1 - share, 0, 1)
         distance = np.zeros(share.shape)
         for node, weight in zip(_NODES, _WEIGHTS, strict=True):
@@ -102,15 +110,15 @@ class Bounded:
         return np.where(share > 0, distance, 0)
 
     def median(self, parameters):
-        """The medians of the bounded distributions."""
+        """Return the medians of the bounded distributions."""
         return self.clip(self.head.median(parameters))
 
     def quantile(self, parameters, levels):
-        """Quantiles of the bounded distributions."""
-        return self.clip(self.head.quantile(parameters, levels))
+        """Return quantiles of the bounded distributions."""
+        return self.clip(self.head.quantile(parameters, levels), has_last_axis=True)
 
     def cdf(self, parameters, values):
-        """Probability of at most `values`: none below the lower bound, all from the upper on."""
+        """Return the probability of at most `values`: 0 below the bounds, 1 at the upper bound."""
         values = np.asarray(values, "float64")
         found = self.head.cdf(parameters, values)
         if self.low is not None:
@@ -118,30 +126,48 @@ class Bounded:
         return found if self.high is None else np.where(values >= self.high, 1.0, found)
 
     def sample(self, parameters, num_samples, seed=None):
-        """Draws within the bounds."""
+        """Return samples within the bounds."""
         return self.clip(self.head.sample(parameters, num_samples, seed))
 
     def outputs(self, parameters):
-        """Dict of the point, and of quantiles or samples, within the bounds."""
+        """Return a dict of the point and the quantiles or samples within the bounds."""
         found = {**self.head.outputs(parameters), "forecast": self.point(parameters)}
         for name in ("quantiles", "samples"):
             if name in found:
-                found[name] = self.clip(found[name])
+                found[name] = self.clip(found[name], has_last_axis=True)
         return found
 
 
+def bound_inputs(bounds):
+    """Return a dict of input name -> column, for the bounds that are columns of a frame.
+
+    Array calls, exported files and services take the values of these columns in the steps to
+    forecast as inputs `(batch, prediction_length, 1)`.
+    """
+    pairs = zip(("lower_bound", "upper_bound"), bounds or (), strict=False)
+    return {name: bound for name, bound in pairs if isinstance(bound, str)}
+
+
 def check_bounds(bounds):
-    """Return bounds as a tuple of two floats or None; raise ValueError for anything else."""
+    """Return bounds as a tuple of floats, names of columns or None.
+
+    Raises:
+        ValueError: If they are not a pair of these, not finite, or not in order.
+    """
     if bounds is None:
         return None
-    kinds = int, float, np.number, type(None)
+    kinds = int, float, np.number, str, type(None)
     is_pair = isinstance(bounds, list | tuple) and len(bounds) == 2
-    if not is_pair or not all(isinstance(x, kinds) and x is not True for x in bounds):
+    if not is_pair or not all(isinstance(x, kinds) and x is not True and x != "" for x in bounds):
         raise ValueError(
-            f"bounds must be a pair of numbers or None, such as (0, None), got {bounds!r}."
+            "bounds must be a pair of numbers, names of columns or None, such as (0, None), got "
+            f"{bounds!r}."
         )
-    low, high = (None if x is None else float(x) for x in bounds)
-    finite = [x for x in (low, high) if x is not None]
-    if not np.isfinite(finite).all() or (len(finite) == 2 and low >= high):
+    low, high = (x if isinstance(x, str | None) else float(x) for x in bounds)
+    if low is high is None:
+        return None
+    numbers = [x for x in (low, high) if isinstance(x, float)]
+    is_ordered = low < high if len(numbers) == 2 else low != high
+    if not np.isfinite(numbers).all() or not is_ordered:
         raise ValueError(f"bounds must be finite, the lower below the upper one, got {bounds!r}.")
-    return (low, high) if finite else None
+    return low, high

@@ -7,8 +7,11 @@ import logging
 import threading
 from pathlib import Path
 
+import keras
+
 from kerastrans.decoding.graph import inputs_of, missing_inputs
 from kerastrans.export.forecast import describe
+from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import typical_inputs
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.hosts import HostCheck
@@ -77,6 +80,9 @@ def create_app(
     symbols = {"history": history}
     internal = {"decoder_inputs", *typical_inputs(forecaster.model)}
     symbols |= {x.name: x for x in other_inputs if x.name not in internal}
+    shape = None, forecaster.prediction_length, 1
+    limits = bound_inputs(forecaster.config.bounds)
+    symbols |= {name: keras.KerasTensor(shape, "float64") for name in limits}
     missing = missing_inputs(forecaster.model) | {"history"}
     facts = describe(forecaster.model, symbols, forecaster.prediction_length)
     lock = threading.Lock()  # only one thread at a time compiles and runs the model

@@ -26,7 +26,9 @@ def forecast_csv(forecaster, body):
     Raises:
         RequestError: If the CSV cannot be read, or the forecaster refuses it.
     """
-    covariates = [*forecaster.config.past, *forecaster.config.future]
+    config = forecaster.config
+    known_ahead = [*config.future, *config.limits]
+    covariates = [*dict.fromkeys((*config.past, *known_ahead))]
     try:
         with io.TextIOWrapper(io.BytesIO(body), encoding="utf-8") as file:
             frame = read_csv(file, covariates=covariates)
@@ -37,7 +39,7 @@ def forecast_csv(forecaster, body):
         if forecaster.fitted.channels is None and len(targets) > 1:
             raise ValueError("a model of single series requires a single column of values.")
         future = None
-        if forecaster.config.future:
+        if known_ahead:
             frame, future = _split(frame, targets)
         forecast = forecaster.predict(frame, future=future)
     except (TypeError, ValueError, OverflowError) as error:

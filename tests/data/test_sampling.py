@@ -6,18 +6,25 @@ import pytest
 from kerastrans import Forecaster, zoo
 from kerastrans.data.panel import read_panel
 from kerastrans.data.sampling import Sampling, window_weights
+from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.forecasting.training.defaults import HeldOut
-from kerastrans.forecasting.training.windows import Examples
+from kerastrans.forecasting.training.windows import TrainingWindows
 from tests.conftest import to_numpy
 from tests.helpers.frames import long_frame
 
 
+def windows_of(panel, sampling):
+    """Training windows of 6 steps and forecasts of 3, with 3 steps held out."""
+    config = Forecaster("nlinear", 6, 3, head="point", scaler=None).config
+    reader = Reader(config, panel.clock, panel.covariates, None, 1)
+    data = TrainingData(reader, [panel], HeldOut(3))
+    return TrainingWindows(zoo.build("nlinear", 6, 3, 1), data, sampling)
+
+
 def drawn(sampling, frame, steps=300):
     """The share of each series, told by its level, in the windows of a training."""
-    config = Forecaster("nlinear", 6, 3, head="point", scaler=None).config
-    model = zoo.build("nlinear", 6, 3, 1)
-    examples = Examples(config, model, [read_panel(frame)], HeldOut(3), Sampling(kind=sampling))
-    batches = iter(examples.batches(0, 32))
+    batches = iter(windows_of(read_panel(frame), Sampling(kind=sampling)).batches(0, 32))
     levels = np.concatenate(
         [to_numpy(next(batches)[1]).mean(axis=(1, 2)).round(-2) for _ in range(steps)]
     )
@@ -34,10 +41,8 @@ def test_series_are_drawn_with_the_frequency_of_the_sampling():
 
 
 def test_limit_restricts_training_to_the_end_of_each_series():
-    config = Forecaster("nlinear", 6, 3, head="point", scaler=None).config
     panel = read_panel(long_frame([60, 40]))
-    parts = [config, zoo.build("nlinear", 6, 3, 1), [panel], HeldOut(3)]
-    training, validating = Examples(*parts, Sampling(limit=2)).windows(0)
+    training, validating = windows_of(panel, Sampling(limit=2)).windows(0)
     np.testing.assert_array_equal(training.series, [0, 0, 1, 1])
     np.testing.assert_array_equal(panel.cuts[training.series] - training.cuts, [5, 4, 5, 4])
     _, targets = next(iter(training.batches(4)))
@@ -77,6 +82,6 @@ def test_invalid_samplings_are_refused(tmp_path):
     for number in range(2):
         frame = long_frame([30], seed=number)
         frame.to_parquet(tmp_path / f"{number}.parquet")
-    with pytest.raises(ValueError, match="sampling='series' and a folder of 2 files exclude"):
+    with pytest.raises(ValueError, match="sampling='series' and a folder of 2 files cannot"):
         forecaster.fit(tmp_path, sampling="series", verbose=0)
     assert forecaster.fitted is None

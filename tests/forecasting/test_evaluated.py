@@ -175,7 +175,7 @@ def test_origins_that_overlap_are_not_enough_and_are_told(frame):
 
 @pytest.mark.slow
 def test_rows_that_ended_the_training_do_not_calibrate_without_a_word(frame, tmp_path):
-    message = "28 of 40 windows calibrate by rows that fit held out to stop the training"
+    message = "28 of 40 windows calibrate by rows that early stopping monitored"
     past, stop = head_of(frame, 300), keras.callbacks.EarlyStopping(patience=1)
     options = {"validation_size": 50, "epochs": 1, "verbose": 0}
     forecaster = Forecaster("nlinear", CONTEXT, HORIZON).fit(past, callbacks=[stop], **options)
@@ -201,6 +201,6 @@ def test_rows_of_the_default_hold_out_end_the_training(frame):
     first = forecaster.reader.panel(frame).first[0]
     assert set(forecaster.fitted.trained.values()) == {first + 60 - HORIZON}
     assert set(forecaster.fitted.chosen_by.values()) == {first + 60}
-    with pytest.warns(UserWarning, match="4 of 16 windows calibrate by rows that fit held out"):
+    with pytest.warns(UserWarning, match="4 of 16 windows calibrate by rows that early stopping"):
         forecaster.calibrate(head_of(frame, 81), windows=4, step=7, levels=(80,))
     assert baseline(frame).fitted.chosen_by == {}

@@ -399,11 +399,11 @@ def test_importances_name_the_variables(frame):
         (lambda: Forecaster("nlinear", 8, 4, scaler="minmax"), "scaler must be one of"),
         (
             lambda: Forecaster("nlinear", 8, 4, head="negative_binomial"),
-            "NegativeBinomialHead and scaler='standard' exclude each other",
+            "NegativeBinomialHead and scaler='standard' cannot be combined",
         ),
         (
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 8, 4, individual=True),
-            "a model that is built takes no hyperparameters",
+            "a Keras model takes no hyperparameters",
         ),
         (
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 8, 5),
@@ -419,7 +419,7 @@ def test_importances_name_the_variables(frame):
         ),
         (
             lambda: Forecaster("last_value", 8, 4, head=NormalHead()).fit(series("a", 40)),
-            "has no weights to learn a head",
+            "cannot be trained: use head=",
         ),
     ],
 )

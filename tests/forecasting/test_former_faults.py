@@ -10,7 +10,7 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster
 from kerastrans.forecasting.selection import search
-from kerastrans.forecasting.training.extra_steps import further_steps
+from kerastrans.forecasting.training.extra_steps import num_extra_steps
 from kerastrans.models.pretrained.licences import read_licence
 
 SIZE = 14, 7
@@ -104,7 +104,7 @@ def test_auto_stays_auto_after_a_round_trip(tmp_path):
 @pytest.fixture
 def quick_selection(monkeypatch):
     monkeypatch.setattr(search, "CANDIDATES", (("nlinear", False, 0),))
-    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 2)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 2)
 
 
 @pytest.mark.parametrize("kind", ["constant", "zeros", "seasonal"])
@@ -173,7 +173,7 @@ def test_a_finished_checkpoint_is_not_taken_for_another_training(tmp_path):
     again = Forecaster("nlinear", *SIZE).fit(frame, **options)  # the same training is resumed
     for before, after in zip(weights, again.model.get_weights(), strict=True):
         np.testing.assert_array_equal(before, after)
-    assert further_steps(-300) == 0
+    assert num_extra_steps(-300) == 0
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,8 @@ def test_what_is_inside_stays_and_what_is_outside_lies_at_the_bound():
 
 
 @pytest.mark.parametrize(
-    "bounds", [0, (0,), (1, 0), (0, 0), (0, np.inf), ("0", None), (True, None), (np.nan, 1)]
+    "bounds",
+    [0, (0,), (1, 0), (0, 0), (0, np.inf), ("", None), ("low", "low"), (True, None), (np.nan, 1)],
 )
 def test_other_bounds_are_refused(bounds):
     with pytest.raises(ValueError, match="bounds must be"):

@@ -1,4 +1,4 @@
-"""What a forecaster is told: a frozen record that is checked when it is made."""
+"""Validated, immutable constructor arguments of a Forecaster."""
 
 import inspect
 import math
@@ -31,14 +31,15 @@ _PASSED_TO_FIT = {
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """The arguments of a `kerastrans.Forecaster`, see there.
+    """Arguments of a `kerastrans.Forecaster`, see there.
 
     Attributes:
-        model: name of an architecture, a Keras model, or a function that builds one.
-        hyperparameters: dict, of the architecture.
+        model: Name of an architecture, a Keras model, or a function that builds one.
+        hyperparameters: Dict of hyperparameters of the architecture.
 
     Raises:
-        ValueError: an unknown name or option, a size below 1, or options that cannot work together.
+        ValueError: If a name or option is unknown, a size is below 1, or options cannot be
+            combined.
     """
 
     model: object
@@ -86,25 +87,45 @@ class Config:
         check_loss(self)
 
     @property
+    def limits(self):
+        """Names of the columns that bound the series."""
+        return tuple(bound for bound in self.bounds or () if isinstance(bound, str))
+
+    def bounds_in(self, panel, rows):
+        """Return the lower and the upper bound in these rows of a panel.
+
+        Args:
+            panel: `Panel` of frames with the columns of the bounds.
+            rows: Ints `(...)`.
+
+        Returns:
+            For each bound None, a number, or an array `(..., 1)` of the values of its column.
+        """
+        return tuple(
+            panel.limits[rows][..., [self.limits.index(bound)]] if isinstance(bound, str) else bound
+            for bound in self.bounds or (None, None)
+        )
+
+    @property
     def is_built(self):
-        """Whether the model came as a Keras model."""
+        """Whether the model was given as a Keras model."""
         return isinstance(self.model, keras.Model)
 
     @property
     def architecture(self):
-        """Name of the architecture, None where the model is the user's own."""
+        """Name of the architecture; None for a custom model."""
         return self.model if isinstance(self.model, str) else None
 
     @property
     def name(self):
-        """What the columns of forecasts are called."""
+        """Name of the forecast column."""
         if self.alias is not None:
             return self.alias
         return self.architecture or getattr(self.model, "name", None) or self.model.__name__
 
     @property
     def builder_arguments(self):
-        """Names of what the function that builds the model takes."""
+        """Names of the arguments of the function that builds the model."""
         if self.model == AUTO:
             return (*SIZES, "head")
         builder = registry.info(self.model).builder if self.architecture else self.model
@@ -112,7 +133,7 @@ class Config:
 
     @property
     def resolved_head(self):
-        """The head of the model, or the one to build it with."""
+        """Head of the model, or the head to build it with."""
         if self.is_built:
             return heads.of(self.model)
         if self.head is None:
@@ -123,9 +144,11 @@ class Config:
         return heads.get(self.head)
 
     def _check_columns(self):
-        reserved = {ID, TIME, TARGET} & {*self.past, *self.future}
+        reserved = {ID, TIME, TARGET} & {*self.past, *self.future, *self.limits}
         if reserved:
-            raise ValueError(f"{sorted(reserved)} cannot be covariates: they hold the series.")
+            raise ValueError(
+                f"{sorted(reserved)} cannot be covariates or bounds: they hold the series."
+            )
         both = sorted(set(self.past) & set(self.future))
         if both:
             raise ValueError(f"{both} cannot be both past and future covariates.")
@@ -140,23 +163,23 @@ class Config:
         head = self.resolved_head if self.is_built or self.head is not None else None
         if head is not None and not head.takes_scaled_windows and not self.scaler.is_identity:
             raise ValueError(
-                f"{type(head).__name__} and scaler={self.scaler.kind!r} exclude each other: counts "
-                "are forecast as they are, give scaler=None."
+                f"{type(head).__name__} and scaler={self.scaler.kind!r} cannot be combined: counts "
+                "are forecast without scaling, give scaler=None."
             )
 
     def _check_model(self):
         moved = sorted(set(self.hyperparameters) & set(_PASSED_TO_FIT))
         if moved:
             raise ValueError(
-                f"{moved[0]!r} is no argument of Forecaster: use {_PASSED_TO_FIT[moved[0]]}."
+                f"{moved[0]!r} is not an argument of Forecaster: use {_PASSED_TO_FIT[moved[0]]}."
             )
         if self.is_built:
             if self.head is not None:
-                raise ValueError("head and a model that is built exclude each other: it has one.")
+                raise ValueError("head and a Keras model cannot be combined: the model has a head.")
             if self.hyperparameters:
                 names = sorted(self.hyperparameters)
-                raise ValueError(f"a model that is built takes no hyperparameters, got {names}.")
-            # Static covariates come with `fit`: an input for them will be filled.
+                raise ValueError(f"a Keras model takes no hyperparameters, got {names}.")
+            # Static covariates are given to `fit`, which fills an input for them.
             names = [tensor.name for tensor in getattr(self.model, "inputs", None) or ()]
             kinds = {"past": self.past, "future": self.future or self.calendar}
             kinds["static"] = "static_covariates" in names
@@ -165,14 +188,14 @@ class Config:
             check_contract(self.model, *sizes, covariates=kinds)
         elif self.model == AUTO:
             if self.hyperparameters:
-                raise ValueError(f"model='auto' takes no {sorted(self.hyperparameters)}: name one.")
+                raise ValueError(
+                    f"model='auto' takes no {sorted(self.hyperparameters)}: name a model."
+                )
         elif isinstance(self.model, str):
             registry.check_hyperparameters(self.model, self.hyperparameters)
             points = isinstance(self.resolved_head, heads.PointHead)
             if "head" not in self.builder_arguments and not points:
-                raise ValueError(
-                    f"{self.model} has no weights to learn a head: use head='point' and calibrate."
-                )
+                raise ValueError(f"{self.model} cannot be trained: use head='point' and calibrate.")
         elif callable(self.model) and not isinstance(self.model, type):
             first = self.builder_arguments[:3]
             if first != SIZES:
@@ -188,11 +211,11 @@ class Config:
             )
 
     def arguments(self):
-        """Dict of the constructor's arguments, hyperparameters among them."""
+        """Return the constructor arguments as a dict, including the hyperparameters."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         return named | named.pop("hyperparameters")
 
 
 def _frozen(value):
-    """Lists as tuples, which is how they come back from a file."""
+    """Return lists as tuples, as they are read from a file."""
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value

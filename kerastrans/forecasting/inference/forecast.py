@@ -7,6 +7,7 @@ from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import BATCH
 from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_finite_output
@@ -20,7 +21,7 @@ def predict_frame(state, frame, future, static, report):
         frame: See `Forecaster.predict`.
         future: See `Forecaster.predict`.
         static: See `Forecaster.predict`.
-        report: Function of the panel, which is given the series that are left out.
+        report: Function that is called with the panel, whose faults name the series left out.
     """
     reader = Reader.like(state)
     panel = reader.with_future(reader.panel(frame, static, future))
@@ -39,8 +40,10 @@ def _warn_of_silent_channels(windows):
     """Warn of channels without a value in their context, whose forecasts are NaN."""
     panel = windows.panel
     if panel.num_channels > 1:
-        contexts = (panel.values[max(end - windows.context_length, begin) : end]
-                    for begin, end in zip(panel.begins, windows.cuts, strict=True))
+        contexts = (
+            panel.values[max(end - windows.context_length, begin) : end]
+            for begin, end in zip(panel.begins, windows.cuts, strict=True)
+        )
         names = [
             str(name)
             for channels, context in zip(panel.names, contexts, strict=True)
@@ -54,10 +57,10 @@ def _warn_of_silent_channels(windows):
 
 
 def forecast_windows(state, windows):
-    """Return the `Forecasts` of some windows, at least one.
+    """Return the `Forecasts` of at least one window.
 
     Raises:
-        ValueError: A history that float32, or a forecast that float64 cannot hold.
+        ValueError: If float32 cannot hold a history, or float64 a forecast.
     """
     parts = []
     for start in range(0, len(windows), BATCH):
@@ -65,19 +68,45 @@ def forecast_windows(state, windows):
         parts.append(forecast_arrays(state, windows.histories(chosen, state.typical)))
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
-    return Forecasts(windows, state.output, parameters, scales)
+    return forecasts_of(state, windows, parameters, scales)
+
+
+def forecast_outputs(state, inputs):
+    """Return the forecast of raw histories, see `Forecaster.forecast_histories`.
+
+    Raises:
+        ValueError: If a bound is missing that is a column of frames.
+    """
+    columns = bound_inputs(state.config.bounds)
+    missing = [name for name in columns if name not in inputs]
+    if missing:
+        raise ValueError(
+            f"bounds={state.config.bounds} are columns: the inputs {missing} are missing, arrays "
+            "(batch, prediction_length, 1)."
+        )
+    names = zip(("lower_bound", "upper_bound"), state.config.bounds or (None, None), strict=True)
+    bounds = [np.asarray(inputs[x], "float64") if x in columns else bound for x, bound in names]
+    inputs = {name: array for name, array in inputs.items() if name not in columns}
+    return state.output(*bounds).outputs(forecast_arrays(state, inputs)[0])
+
+
+def forecasts_of(state, windows, parameters, scale):
+    """Return `Forecasts` of these parameters, within the bounds of the series."""
+    rows = windows.cuts[:, None] + np.arange(windows.prediction_length)
+    output = state.output(*state.config.bounds_in(windows.panel, rows))
+    return Forecasts(windows, output, parameters, scale)
 
 
 def forecast_arrays(state, inputs):
     """Forecast raw histories: every forecast in Python is made here.
 
-    The graph computes in float32. It sees each window less a pivot in a unit of its own, which
-    are found, and undone in the forecast, in float64.
+    The graph computes in float32. A pivot is subtracted from each window, which is then divided by
+    a unit; both are computed, and undone in the forecast, in float64.
 
     Args:
         state: `FittedState`.
         inputs: Dict of arrays by the names of the model's inputs, see
-            `Forecaster.forecast_histories`, perhaps with the typical scales of the series.
+            `Forecaster.forecast_histories`, with or without the typical scales of the series.
 
     Returns:
         Parameters `(batch, prediction_length, num_channels[, size])`, NaN for channels without a
@@ -87,7 +116,7 @@ def forecast_arrays(state, inputs):
     history = np.asarray(inputs["history"], "float64")
     with np.errstate(over="ignore", invalid="ignore"):
         relative, pivot, unit = pivot_windows(history, state.equivariance)
-        # Draws are seeded by what a window holds: those of a series stay when its unit changes.
+        # The values of a window seed its samples: these must not depend on the unit.
         dtype = "float64" if state.decodes else "float32"
         relative = relative.astype(dtype)
     if np.isinf(relative).any():

@@ -1,4 +1,4 @@
-"""Forecasts of many windows: their intervals, their conformity scores, the rows of a frame."""
+"""Forecasts of many windows: their intervals, conformity scores and frames."""
 
 from dataclasses import dataclass, replace
 
@@ -18,10 +18,10 @@ class Forecasts:
 
     Attributes:
         windows: `Windows`.
-        output: the head, or `heads.Samples`, that reads the parameters.
+        output: Head, or `heads.Samples`, that the parameters belong to.
         parameters: `(windows, prediction_length, num_channels, size)`, without the last axis for
             points.
-        scale: `(windows, 1, num_channels)`, the windows' scales, in units of the series.
+        scale: `(windows, 1, num_channels)`, scales of the windows in units of the series.
     """
 
     windows: Windows
@@ -36,7 +36,7 @@ class Forecasts:
         return self.windows.panel.values[rows]
 
     def bounds(self, level):
-        """Bounds of the model's own interval of `level` percent; of a point the point, twice."""
+        """Return the bounds of the head's interval of `level` percent, or the point twice."""
         if not self.output.has_parameter_axis:
             point = self.output.point(self.parameters)
             return point, point
@@ -45,15 +45,15 @@ class Forecasts:
         return both[..., 0], both[..., 1]
 
     def scores(self, levels):
-        """Conformity scores of the windows in the order of time.
+        """Return the conformity scores of the windows in temporal order.
 
         Args:
-            levels: percents of the intervals.
+            levels: Percents of the intervals.
 
         Returns:
-            `(scores, order, times)`: a dict of level -> `(windows, prediction_length,
-            num_channels, 2)`; the windows' places in the order of time; and the clock's number of
-            each one's first target step.
+            `(scores, order, times)`: dict of level -> `(windows, prediction_length, num_channels,
+            2)`; indices of the windows in temporal order; and the number on the clock of the first
+            target step of each.
         """
         times = self.windows.panel.numbers(self.windows.series, self.windows.cuts)
         order = np.argsort(times, kind="stable")
@@ -65,29 +65,29 @@ class Forecasts:
         return scores, order, times[order]
 
     def in_residuals(self):
-        """The same forecasts, `scale` times the residuals of each series, and these.
+        """Return the forecasts with scales multiplied by the residuals of each series.
 
         Returns:
-            `Forecasts`, and a dict of series -> `(num_channels,)`, its mean absolute residual in
-            units of a window's scale; see `residual_sizes`.
+            `Forecasts`, and a dict of series -> `(num_channels,)`, mean absolute residuals in units
+            of the scales of the windows; see `residual_sizes`.
 
-        Source: Lei et al. (2018), section 5.2, with one size for a series.
+        Source: Lei et al. (2018), section 5.2, with one size per series.
         """
         residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.scale
         sizes, others = residual_sizes(self._names, residuals)
         return replace(self, scale=self.scale * others), sizes
 
     def conformal(self, intervals, levels, static=None, *, follow=False):
-        """The same forecasts in the units of conformal intervals, and what these add to them.
+        """Return the forecasts in the units of conformal intervals, and the offsets of these.
 
         Args:
             intervals: `ConformalIntervals`, or None.
-            levels: percents of the intervals.
-            static: frame of static covariates, for intervals by one of its columns.
-            follow: bool, whether adaptive intervals learn from outcomes once they are known.
+            levels: Percents of the intervals.
+            static: Frame of static covariates, for intervals by one of its columns.
+            follow: bool, whether adaptive intervals are updated with outcomes once they are known.
 
         Returns:
-            `Forecasts`, and a dict of level -> `(windows, prediction_length, num_channels, 2)`;
+            `Forecasts`, and a dict of level -> `(windows, prediction_length, num_channels, 2)`, or
             None without intervals.
         """
         if intervals is None:
@@ -104,28 +104,30 @@ class Forecasts:
 
     @property
     def _names(self):
-        """The series of each window, `(windows,)`, str."""
+        """Series of each window, `(windows,)`, str."""
         return names_of(self.windows.panel, self.windows.series)
 
     def frame(self, levels, widths=None, *, alias, is_backtest=False):
-        """Rows by window, channel and step, in the columns of `kerastrans.evaluation.columns`.
+        """Return a frame with one row per window, channel and step, see `evaluation.columns`.
 
-        The medians have a column of their own where there are intervals and the head's point is
-        not its median. The bounds of a wider interval are never inside those of a narrower one:
-        where offsets have brought them out of order, they are put in order.
+        If there are intervals and the point of the head is not its median, the medians are a column
+        too. The bounds of a wider interval are never inside those of a narrower one: offsets may
+        change their order, so they are sorted.
 
         Args:
-            levels: percents of the intervals.
-            widths: dict of level -> `(windows, prediction_length, num_channels, 2)`, by how much a
-                conformal interval's lower and upper bound move outwards, in units of the scale.
-            alias: str, what the columns of the forecasts are named after.
-            is_backtest: bool, whether "cutoff" and "y" are columns too.
+            levels: Percents of the intervals.
+            widths: Dict of level -> `(windows, prediction_length, num_channels, 2)`, distances by
+                which the lower and the upper bound of conformal intervals are moved outwards, in
+                units of the scale.
+            alias: str, name of the forecast column.
+            is_backtest: bool, whether to include the columns "cutoff" and "y".
 
         Returns:
-            DataFrame "unique_id", "ds", "cutoff" and "y" of a backtest, and the forecasts.
+            DataFrame with the columns "unique_id", "ds", "cutoff" and "y" of a backtest, and the
+            forecasts.
 
         Raises:
-            ValueError: an alias that names another column.
+            ValueError: If the alias is the name of another column.
 
         Source: Chernozhukov, Fernández-Val, Galichon (2010) for the order of the bounds.
         """
@@ -145,7 +147,7 @@ class Forecasts:
         return pd.DataFrame(columns, copy=False)
 
     def _keys(self, is_backtest):
-        """The columns that say which value a row forecasts."""
+        """Return the columns that identify the value that a row forecasts."""
         panel, series, cuts = self.windows.panel, self.windows.series, self.windows.cuts
         steps = np.arange(self.windows.prediction_length)
 
@@ -163,15 +165,15 @@ class Forecasts:
         return columns
 
     def _column(self, values):
-        """Values `(windows, prediction_length, num_channels)`, or broadcast, as rows."""
+        """Return values that broadcast to `(windows, prediction_length, num_channels)` as rows."""
         windows = self.windows
         shape = len(windows), windows.prediction_length, windows.panel.num_channels
         return np.broadcast_to(values, shape).transpose(0, 2, 1).ravel()
 
     def _widened(self, level, widths):
-        """Bounds of the interval that is reported: the model's own, or the conformal one.
+        """Return the bounds of the reported interval: the model's, or the conformal one.
 
-        Where offsets have moved them past each other, the interval is the point between them.
+        If offsets have moved the bounds past each other, both are the point between them.
         """
         low, high = self.bounds(level)
         if widths is None:

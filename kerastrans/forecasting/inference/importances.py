@@ -1,4 +1,4 @@
-"""Which variables a Temporal Fusion Transformer looks at, by their names."""
+"""Variable importances of a Temporal Fusion Transformer, by the names of the columns."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from kerastrans.forecasting.inference.windows import windows_of
 
 
 def importances_frame(state, panel):
-    """Rows "kind", "variable", "share"; the windows end where the series of the panel do."""
+    """Return a frame "kind", "variable", "share" of the last window of each series."""
     config = state.config
     cuts = panel.cuts - config.prediction_length
     windows = windows_of(state, panel, np.arange(len(panel)), cuts)

@@ -1,4 +1,4 @@
-"""The loss that trains a forecaster, and what it asks of the scaler."""
+"""Training loss of a forecaster, and the scalers that it requires."""
 
 from kerastrans import heads
 from kerastrans.data.scaling import SHIFTING
@@ -7,14 +7,14 @@ from kerastrans.utils.user_warnings import warn_user
 
 
 def loss_of(config, head):
-    """The loss of a config, or else of a head, as Keras trains with it.
+    """Return the training loss of a config, by default that of the head, for Keras.
 
     Args:
         config: `Config`.
-        head: of the model.
+        head: Head of the model.
 
     Raises:
-        ValueError: a name that is neither one of `heads.PointError` nor of Keras.
+        ValueError: If the name is neither one of `heads.PointError` nor of Keras.
     """
     loss = config.loss or head.loss()
     if isinstance(loss, str) and loss in POINT_ERRORS:
@@ -25,15 +25,15 @@ def loss_of(config, head):
 
 
 def check_loss(config):
-    """Refuse a loss that does not read the forecast, or errs in the units of the config's scaler.
+    """Raise ValueError for a loss that does not suit the head or the scaler of a config.
 
     Args:
         config: `Config`.
 
     Raises:
-        ValueError: a loss for another head.
-        ValueError: "smape" or "mape", and a scaler that shifts a series.
-        ValueError: "mase", and another scaler than that.
+        ValueError: If the loss belongs to another head.
+        ValueError: If the loss is "smape" or "mape" and the scaler shifts the series.
+        ValueError: If the loss is "mase" and the scaler is not.
     """
     head = config.resolved_head
     if config.loss is not None:
@@ -45,24 +45,24 @@ def check_loss(config):
     kind, error = config.scaler.kind, getattr(loss, "error", None)
     if error in RELATIVE and kind in SHIFTING:
         raise ValueError(
-            f"loss {error!r} and scaler={kind!r} exclude each other: it is relative to a size that "
-            "this scaler shifts, give scaler='mean_abs' or None."
+            f"loss {error!r} and scaler={kind!r} cannot be combined: the loss is relative to a "
+            "value that this scaler shifts, give scaler='mean_abs' or None."
         )
     if error == "mase" and kind != "mase":
         raise ValueError(
-            f"loss 'mase' and scaler={kind!r} exclude each other: it is the absolute error of "
-            "what scaler=kerastrans.data.WindowScaler('mase', season) has scaled."
+            f"loss 'mase' and scaler={kind!r} cannot be combined: the loss is the absolute "
+            "error after scaling, give scaler=kerastrans.data.WindowScaler('mase', season)."
         )
 
 
 def report_zeros(loss, zeros):
-    """Warn of values that a loss leaves out.
+    """Warn about values that a loss leaves out.
 
     Args:
-        loss: of the model.
-        zeros: int, values of the training data that are 0.
+        loss: Loss of the model.
+        zeros: int, number of values of the training data that are 0.
     """
     if zeros and getattr(loss, "error", None) == "mape":
         warn_user(
-            f"loss 'mape' leaves out {zeros} values that are 0: no error is relative to them.",
+            f"loss 'mape' leaves out {zeros} values that are 0, whose relative error is undefined.",
         )

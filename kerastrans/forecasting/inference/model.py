@@ -1,4 +1,4 @@
-"""From a config to a compiled Keras model."""
+"""Build and compile the Keras model of a config."""
 
 import keras
 
@@ -11,13 +11,14 @@ from kerastrans.utils.random import seeded
 
 
 def build(config, num_channels, sizes, sees_missing=True):
-    """A new model, compiled: the same for the same seed.
+    """Return a new, compiled model, which is the same for the same seed.
 
     Args:
         config: `Config`.
-        num_channels: int.
-        sizes: dict of the covariates' sizes by kind, see `Covariates.sizes`.
-        sees_missing: bool, whether the model is told what is missing, see `kerastrans.heads.Head`.
+        num_channels: int, number of channels.
+        sizes: Dict of kind -> sizes of its covariates, see `Covariates.sizes`.
+        sees_missing: bool, whether the model has an input for what is missing, see
+            `kerastrans.heads.Head`.
     """
     with seeded(config.seed):
         model = config.model
@@ -37,15 +38,15 @@ def build(config, num_channels, sizes, sees_missing=True):
 
 
 def build_for(config, reader, **kwargs):
-    """A new model for the data that a `Reader` reads; see `build` for more arguments."""
+    """Return a new model for the data of a `Reader`; see `build` for more arguments."""
     calendar = 2 * len(reader.clock.calendar_names) if config.calendar else 0
     return build(config, reader.num_channels, reader.covariates.sizes(calendar), **kwargs)
 
 
 def compile_model(config, model):
-    """Compile a model with an optimizer of its own and the loss given, or its head's."""
+    """Compile a model with a new optimizer and the given loss, or that of its head."""
     optimizer = keras.optimizers.get(config.optimizer)
-    # An optimizer belongs to the weights that it has seen.
+    # The state of an optimizer belongs to the weights that it has trained.
     optimizer = type(optimizer).from_config(optimizer.get_config())
     model.compile(optimizer, loss_of(config, heads.of(model)))
 

@@ -1,4 +1,4 @@
-"""The card of a preset: its facts, and the README.md that the Hugging Face hub reads."""
+"""Card of a preset: its facts, and the README.md that the Hugging Face hub reads."""
 
 import json
 import math
@@ -10,11 +10,13 @@ SETTINGS = ("context_length", "prediction_length", "past", "future", "calendar",
 
 
 def facts_of(forecaster, licence=None, metrics=None, dataset=None):
-    """Facts for the card of a forecaster, see `Forecaster.save_to_preset`."""
+    """Return the facts for the card, see `Forecaster.save_to_preset`."""
     from kerastrans.utils.environment import environment
 
     if (metrics is None) != (dataset is None):
-        raise ValueError("metrics and dataset belong together: say which data were scored.")
+        raise ValueError(
+            "metrics and dataset must be given together: name the data that were scored."
+        )
     fitted = forecaster._trained()
     config = fitted.config
     if licence is None and fitted.card is not None:
@@ -40,7 +42,7 @@ def facts_of(forecaster, licence=None, metrics=None, dataset=None):
 
 
 def _numbers(metrics):
-    """The finite scores as a dict."""
+    """Return the finite scores as a dict."""
     try:
         scores = {
             name: float(score) for name, score in dict(() if metrics is None else metrics).items()
@@ -53,13 +55,13 @@ def _numbers(metrics):
 
 
 def readme(card):
-    """README.md of a preset: the hub's metadata, how to load it, what is known of it.
+    """Return the README.md of a preset: metadata for the hub, its facts, and how to load it.
 
     Args:
-        card: dict, what card.json holds.
+        card: Dict, the content of card.json.
 
     Returns:
-        str. The values of the metadata are JSON, which YAML holds.
+        str. The values of the metadata are JSON, which is valid YAML.
     """
     metadata = {"library_name": LIBRARY, "pipeline_tag": TASK, **_metadata(card)}
     head = "\n".join(f"{key}: {json.dumps(value)}" for key, value in metadata.items())
@@ -80,7 +82,7 @@ def readme(card):
 
 
 def _metadata(card):
-    """What the hub knows by name, as far as the card has it."""
+    """Return the metadata that the hub defines, if the card has them."""
     metadata = {"tags": ["keras", "time-series", "forecasting"]}
     if card.get("licence"):
         metadata["license"] = card["licence"]
@@ -100,7 +102,7 @@ def _metadata(card):
 
 
 def _scores(card):
-    """A table of every model's scores, or nothing."""
+    """Return a table of the scores of all models, or an empty string."""
     metrics = {name: scores for name, scores in card.get("metrics", {}).items() if scores}
     if not metrics:
         return ""

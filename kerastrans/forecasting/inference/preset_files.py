@@ -1,4 +1,4 @@
-"""The files of a preset: its names, checksums, and how a trained forecaster becomes one."""
+"""Files of a preset: names, checksums, and writing a trained forecaster as a preset."""
 
 import json
 from pathlib import Path
@@ -11,20 +11,20 @@ from kerastrans.utils.files import new_folder
 CARD = "card.json"
 README = "README.md"
 CONTENT = ("model.keras", "forecaster.json")
-FORMAT = 1  # of a preset's folder; a card of another one is refused
+FORMAT = 1  # format of the folder of a preset; cards of another format are refused
 
 
 def write(forecaster, folder, **facts):
     """Write a trained forecaster as a preset: a new folder with its files and their card.
 
     Args:
-        forecaster: `Forecaster`; its weights are written, the optimizer's state is not.
-        folder: to write, which must not exist; its name is the preset's.
-        **facts: of the card: data, split, settings, metrics, command, versions ...
+        forecaster: `Forecaster`; its weights are written, but not the state of its optimizer.
+        folder: Path of the folder, which must not exist; its name is that of the preset.
+        **facts: Facts for the card: data, split, settings, metrics, command, versions ...
 
     Raises:
-        FileExistsError: `folder` exists.
-        RuntimeError: not trained.
+        FileExistsError: If `folder` exists.
+        RuntimeError: If the forecaster is not trained.
     """
     from kerastrans.forecasting.inference.serialization import write_files  # imports Keras
 
@@ -37,11 +37,11 @@ def write(forecaster, folder, **facts):
 
 
 def sha256(path):
-    """The checksum of a file."""
+    """Return the sha256 checksum of a file."""
     return pooch.file_hash(str(path), alg="sha256")
 
 
 def check_sha256(path, checksum):
-    """Raise ValueError unless a file has this checksum; None is any."""
+    """Raise ValueError unless a file has this checksum, or the checksum is None."""
     if checksum is not None and checksum != sha256(path):
-        raise ValueError(f"{path} has sha256 {sha256(path)}, wanted {checksum}.")
+        raise ValueError(f"{path} has sha256 {sha256(path)}, expected {checksum}.")

@@ -1,4 +1,4 @@
-"""Backtests from rolling origins: each forecast is made from what lies before its origin."""
+"""Backtests from rolling origins: each forecast uses only the rows before its origin."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.panel import Panel
-from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.inference.forecast import forecast_windows, forecasts_of
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import FittedState
@@ -17,16 +17,16 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 def origins(panel, prediction_length, windows, step):
-    """Cuts `(windows, series)`, the last of which leaves a whole forecast to compare with."""
+    """Return cuts `(windows, series)`; the last one leaves the rows of one forecast."""
     back = prediction_length + step * np.arange(windows)[::-1]
     return panel.cuts - back[:, None]
 
 
 def long_enough(config, panel, windows, step):
-    """The panel without the series that are too short for the first origin."""
+    """Return the panel without series that are too short for the first origin."""
     before = origins(panel, config.prediction_length, windows, step)[0] - panel.begins
     needed = 1 + (config.context_length or 0 if config.short == "refuse" else 0)
-    lengths = panel.cuts - panel.begins
+    lengths = panel.lengths
     return panel.without(
         {
             i: f"{lengths[i]} steps, too few for {windows} origins"
@@ -41,8 +41,8 @@ class Backtest:
 
     Attributes:
         panel: `Panel` of the series that are long enough; its faults name the others.
-        forecasts: `Forecasts` of every series from every origin, the origins in order.
-        state: `FittedState` that made them, the last one of a refit.
+        forecasts: `Forecasts` of every series from every origin, in the order of the origins.
+        state: `FittedState` that made the forecasts; the last one of a refit.
     """
 
     panel: Panel
@@ -58,7 +58,7 @@ class Backtest:
 
 
 def check_not_refitted(train_size, fit_options):
-    """Raise ValueError for arguments of a refit without one."""
+    """Raise ValueError for arguments of `refit=True` without it."""
     names = sorted({*fit_options, *(["train_size"] if train_size is not None else [])})
     if names:
         raise ValueError(f"{names} are arguments of refit=True, which was not given.")
@@ -88,25 +88,26 @@ def forecast_origins(state, frame, *, windows, step, static):
 
 
 def _ends(panel, of_series):
-    """Numbers of the clock by series, as an array `(series,)`; -inf where there is none."""
+    """Return numbers on the clock as an array `(series,)`, -inf for series without one."""
     return np.array([of_series.get(str(name), -np.inf) for name in panel.names[:, 0]])
 
 
 def calibration_step(state, panel, windows):
-    """The largest step, up to `prediction_length`, that leaves all origins on rows not seen.
+    """Return the largest step, up to `prediction_length`, for which all origins are valid.
 
-    All, that is, have a whole context, and rows to forecast that neither trained the model nor
-    chose when it stopped. A series that has no room for them even at a step of 1 does not count;
-    the step is 1 where no series has.
+    An origin is valid if it has a complete context, and forecasts rows that were neither used for
+    training nor monitored by early stopping. Series that are too short even for a step of 1 are
+    ignored; if all are, the step is 1.
 
     Args:
         state: `FittedState`.
-        panel: `Panel`, at least one series.
-        windows: int, origins.
+        panel: `Panel` of at least one series.
+        windows: int, number of origins.
     """
     config = state.config
     seen = np.maximum(_ends(panel, state.trained), _ends(panel, state.chosen_by))
-    first = np.maximum(panel.first + config.context_length, seen)  # number of the earliest origin
+    # Numbers on the clock of the earliest and the latest valid origin.
+    first = np.maximum(panel.first + config.context_length, seen)
     last = panel.numbers(np.arange(len(panel)), panel.cuts) - config.prediction_length
     rooms, intervals = last - first, max(windows - 1, 1)
     step = rooms.min(where=rooms >= intervals, initial=config.prediction_length * intervals)
@@ -114,35 +115,35 @@ def calibration_step(state, panel, windows):
 
 
 def warn_of_choice(state, panel, series, cuts):
-    """Warn where rows calibrate that chose when the training stopped."""
+    """Warn if the calibration rows were monitored by early stopping."""
     numbers = panel.numbers(series, cuts)
     inside = numbers < _ends(panel, state.chosen_by)[series]
-    inside &= numbers >= _ends(panel, state.trained)[series]  # of others there is a warning
+    inside &= numbers >= _ends(panel, state.trained)[series]  # training rows have their own warning
     if inside.any():
         warn_user(
-            f"{inside.sum()} of {len(cuts)} windows calibrate by rows that fit held out to stop "
-            "the training: their errors are small by choice. Calibrate by rows after them.",
+            f"{inside.sum()} of {len(cuts)} windows calibrate by rows that early stopping "
+            "monitored: their errors are too small. Calibrate by rows after them."
         )
 
 
 def warn_in_sample(state, panel, series, cuts, verb):
-    """Warn where rows that trained the model are scored, or calibrate it."""
+    """Warn if training rows are scored, or used for calibration."""
     inside = panel.numbers(series, cuts) < _ends(panel, state.trained)[series]
     if inside.any():
         warn_user(
             f"{inside.sum()} of {len(cuts)} windows {verb} rows that the model was trained on: "
-            "hold the last rows of each series back from fit, or use refit=True.",
+            "hold the last rows of each series back from fit, or use refit=True."
         )
 
 
 def rows_until(frame, panel, cuts, rows=None):
-    """The rows of a frame that lie before the cut of their series, at most `rows` steps of them.
+    """Return the rows of a frame before the cuts of their series, at most `rows` steps.
 
     Args:
-        frame: long or wide.
+        frame: Long or wide frame.
         panel: `Panel` of this frame.
-        cuts: `(series,)`.
-        rows: int, steps of a sliding window; None for all.
+        cuts: `(series,)`, row after the last one of each series.
+        rows: int, number of steps of a sliding window; None for all.
     """
     series = np.arange(len(panel))
     first = panel.begins if rows is None else np.maximum(panel.begins, cuts - rows)
@@ -156,10 +157,10 @@ def rows_until(frame, panel, cuts, rows=None):
 
 
 def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_options):
-    """Return the `Backtest` of new forecasters, each trained on what lies before its origin.
+    """Return the `Backtest` of new forecasters, each trained on the rows before its origin.
 
     Args:
-        forecaster: `Forecaster`; it is cloned, and stays as it is.
+        forecaster: `Forecaster`, which is cloned and does not change.
         frame: See `Forecaster.backtest`.
         windows: See `Forecaster.backtest`.
         step: See `Forecaster.backtest`.
@@ -172,10 +173,11 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     check_positive_integers(windows=windows, step=step)
     if options.get("validation") is not None:
         raise ValueError(
-            "validation and refit=True cannot be combined: its rows may lie after an origin. Use "
-            "validation_size."
+            "validation and refit=True cannot be combined: its rows may come after an origin. "
+            "Use validation_size."
         )
-    _, panel = Reader.first(forecaster.config, frame, static, options.pop("freq", None))
+    reader, panel = Reader.first(forecaster.config, frame, static, options.pop("freq", None))
+    panel = reader.without_short(panel)
     panel = long_enough(forecaster.config, panel, windows, step)
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)
@@ -192,4 +194,4 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     cuts = origins(panel, steps, windows, step).ravel()
     merged = [np.concatenate([getattr(part, x) for part in parts]) for x in ("parameters", "scale")]
     whole = windows_of(state, panel, series, cuts)
-    return Backtest(panel, Forecasts(whole, state.output, *merged), state)
+    return Backtest(panel, forecasts_of(state, whole, *merged), state)

@@ -1,4 +1,4 @@
-"""The files of a forecaster: model.keras and forecaster.json."""
+"""Files of a forecaster: model.keras and forecaster.json."""
 
 import functools
 import json
@@ -13,22 +13,22 @@ from kerastrans.utils.files import load_model, read_json
 from kerastrans.utils.model_files import without_optimizer
 
 MODEL, FORECASTER = "model.keras", "forecaster.json"
-# Of forecaster.json. Format 1 had no number; 2 held the arguments that `fit` resolved in place of
-# the given ones.
+# Format of forecaster.json. Format 1 had no number; format 2 had the arguments that `fit` resolved
+# instead of those that were given.
 FORMAT = 3
 
 
 def write_files(config, state, folder, optimizer):
-    """Write model.keras and forecaster.json into a folder that exists.
+    """Write model.keras and forecaster.json into an existing folder.
 
     Args:
         config: `Config` that was given.
         state: `FittedState`.
         folder: Path.
-        optimizer: Whether the optimizer's state is kept.
+        optimizer: bool, whether to write the state of the optimizer.
     """
     arguments = config.arguments()
-    if config.architecture is None:  # model.keras holds all that built it
+    if config.architecture is None:  # model.keras is enough to build it
         arguments |= {"model": None, "head": None, "alias": state.config.name}
         for name in config.hyperparameters:
             del arguments[name]
@@ -50,8 +50,8 @@ def read_files(path):
         Arguments of the constructor, and a function from their `Config` to the `FittedState`.
 
     Raises:
-        FileNotFoundError: No forecaster at `path`.
-        ValueError: A damaged file, a newer format, or a model that holds code.
+        FileNotFoundError: If there is no forecaster at `path`.
+        ValueError: If a file is damaged or of a newer format, or the model contains code.
     """
     file = path / FORECASTER
     if not file.is_file():
@@ -83,7 +83,7 @@ def _restore(file, model, stored, config):
 
 
 def write_arguments(arguments):
-    """Return arguments of the constructor as JSON holds them."""
+    """Return constructor arguments, ready for JSON."""
     written = {**arguments, "scaler": asdict(arguments["scaler"])}
     written = json.loads(json.dumps(keras.saving.serialize_keras_object(written)))
     for name in ("head", "loss", "optimizer"):
@@ -104,7 +104,7 @@ def read_arguments(written):
 
 
 def read_format_1(content, model):
-    """Arguments and state out of a forecaster.json of kerastrans 0.1."""
+    """Return arguments and state from a forecaster.json of kerastrans 0.1."""
     config = dict(content["config"])
     arguments = {
         **config.pop("hyperparameters"),

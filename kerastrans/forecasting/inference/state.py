@@ -1,4 +1,4 @@
-"""The fitted state of a Forecaster: all that a forecast is made from."""
+"""Fitted state of a Forecaster: everything that a forecast is made from."""
 
 import functools
 from dataclasses import asdict, dataclass, field, replace
@@ -34,13 +34,13 @@ RESOLVED = ("model", "context_length", "calendar")
 
 @dataclass(frozen=True)
 class FittedState:
-    """A trained model, and what it needs to read the next frame as it read its training data.
+    """Trained model, and the settings and encodings that its training data were read with.
 
     Attributes:
         config: `Config` with the architecture, context and calendar that `fit` chose.
         model: Keras model of scaled windows.
         clock: `Clock` of the training data; None for a model that reads series of any frequency.
-        covariates: `Covariates`, how their columns become numbers.
+        covariates: `Covariates`, the encodings of the columns.
         channels: Tuple of the columns of a wide frame, None for long ones.
         trained: Dict of series -> the clock's number of the step after its last training row.
         intervals: `ConformalIntervals`, or None.
@@ -48,11 +48,11 @@ class FittedState:
             stopping monitored.
         history: History of `keras.Model.fit`, or None; it is not saved.
         given_freq: Frequency to read frames by if there is no clock; None to infer it.
-        trainable: What training changes: "all" weights, "lora" or "head", see
+        trainable: Weights that training changes: "all", "lora" or "head", see
             `kerastrans.from_pretrained`.
         lora_rank: Rank of the adapters of "lora".
-        card: Dict of the origin of published weights; None for other models.
-        made_by: Name of the function that made an ensemble which cannot be trained again as one
+        card: Dict that describes the origin of published weights; None for other models.
+        made_by: Name of the function that made an ensemble, which cannot be trained again as one
             model; None for other models.
     """
 
@@ -78,30 +78,33 @@ class FittedState:
 
     @property
     def decodes(self):
-        """Whether the model forecasts step by step."""
+        """Whether the model is autoregressive."""
         return is_autoregressive(self.model)
 
     @functools.cached_property
     def head(self):
-        """What reads the forecast: the model's head, or samples that were drawn from it."""
+        """Head of the forecast: that of the model, or samples that are drawn from it."""
         head = heads.of(self.model)
         return heads.Samples(head) if self.decodes and hasattr(head, "draw") else head
 
-    @functools.cached_property
-    def output(self):
-        """What reads parameters in the units of the series: the head, within the bounds."""
-        bounds = self.config.bounds
-        return self.head if bounds is None else Bounded(self.head, *bounds)
+    def output(self, low=None, high=None):
+        """Return the head of parameters in the units of the series, within their bounds.
+
+        Args:
+            low: Lower bound, see `kerastrans.heads.bounded`; None for no bound.
+            high: Upper bound, like `low`.
+        """
+        return self.head if low is None and high is None else Bounded(self.head, low, high)
 
     def with_intervals(self, intervals):
-        """The same state with these conformal intervals."""
+        """Return the state with these conformal intervals."""
         return replace(self, intervals=intervals)
 
     def levels(self, levels):
-        """The percents asked for, checked, or those that there are by default.
+        """Return the given percents after checks, or the default levels.
 
         Raises:
-            ValueError: levels that are no percents, that were not calibrated, or of points.
+            ValueError: If levels are not percents, were not calibrated, or the forecast is a point.
         """
         levels = None if levels is None else check_percents(levels)
         if self.intervals is not None:
@@ -123,32 +126,32 @@ class FittedState:
 
     @property
     def equivariance(self):
-        """What may be done to a history so that the same is done to its forecast."""
+        """Equivariance of the forecast to shifting and scaling the history."""
         return equivariance_of(self.model, self.config.scaler, self.config.fill)
 
     @property
     def typical(self):
-        """Dict of the graph's input for the typical scale of series -> the scaler that measures.
+        """Dict of the graph's input for the typical scale of a series -> scaler that measures it.
 
-        Members of an ensemble have further ones, which are inputs of the model itself.
+        The inputs for the members of an ensemble are inputs of the model itself.
         """
         scaler = self.config.scaler
         return {} if scaler.is_identity else {typical_name(scaler): scaler}
 
     @functools.cached_property
     def _graph(self):
-        """The compiled forecast graph, and the names of its inputs."""
+        """Compiled forecast graph, and the names of its inputs."""
         if self.decodes:
             return None
         graph = build_forecast_graph(self.model, self.config.scaler, self.config.fill)
         return compile_inference(graph), [tensor.name for tensor in graph.inputs]
 
     def run(self, inputs):
-        """Parameters of the forecasts of some histories, and the scale of each window.
+        """Return the parameters of the forecasts of some histories, and the scales of the windows.
 
         Args:
             inputs: Dict of float arrays: "history" `(windows, context_length, num_channels)`, NaN
-                where missing; typical scales by their names; the further inputs of the model.
+                if missing; typical scales by their names; the other inputs of the model.
 
         Returns:
             NumPy arrays `(windows, prediction_length, num_channels[, size])`, of samples if the
@@ -163,7 +166,7 @@ class FittedState:
         return _padded(function, [inputs[name] for name in names])
 
     def _decode(self, inputs):
-        """As `run`, of a model that forecasts step by step: scaled and unscaled in NumPy."""
+        """Return the same as `run` for an autoregressive model; scaling is done in NumPy."""
         scaler, history = self.config.scaler, inputs["history"]
         typical = inputs.get(typical_name(scaler), 0.0)
         center, scale = scaler.statistics(history, typical=typical)
@@ -183,7 +186,7 @@ class FittedState:
         return outputs, scale
 
     def to_dict(self):
-        """JSON-ready, except for the model; `from_dict` reads it."""
+        """Return the state as a dict for JSON, without the model, which `from_dict` reads."""
         return {
             "settings": {name: getattr(self.config, name) for name in RESOLVED[1:]}
             | {"model": self.config.architecture},
@@ -202,12 +205,12 @@ class FittedState:
 
     @classmethod
     def from_dict(cls, config, model, stored):
-        """The state of this model from what `to_dict` returned.
+        """Return the state that `to_dict` converted.
 
         Args:
             config: `Config` that was given.
             model: Keras model.
-            stored: Dict; those of earlier versions have no "settings", their config is resolved.
+            stored: Dict; in earlier versions, it has no "settings" and the config is resolved.
         """
         settings = dict(stored.get("settings", {}))
         if settings and settings["model"] is None:
@@ -225,8 +228,8 @@ class FittedState:
 
 
 def _padded(function, arrays):
-    """Outputs of `function(*arrays)` on batches filled up to a few sizes, each compiled once."""
+    """Return `function(*arrays)` of batches padded to a few sizes, each compiled once."""
     count = len(arrays[0])
     size = next(size for size in (1, 8, 64, BATCH, count) if size >= count)
-    filled = [np.concatenate([x, np.repeat(x[-1:], size - count, axis=0)]) for x in arrays]
-    return [np.asarray(x)[:count] for x in function(*filled)]
+    padded = [np.concatenate([x, np.repeat(x[-1:], size - count, axis=0)]) for x in arrays]
+    return [np.asarray(x)[:count] for x in function(*padded)]

@@ -1,4 +1,4 @@
-"""A model trained on the channels of a wide frame, applied to each series by itself."""
+"""Univariate forecasts of a model that was trained on the channels of a wide frame."""
 
 from dataclasses import replace
 
@@ -9,18 +9,18 @@ from kerastrans.models import registry
 
 
 def adapt_to_frame(state, frame):
-    """Return the state with which to forecast a frame that may have other columns.
+    """Return the state that forecasts a frame, which may have other columns.
 
-    A long frame, or a wide one that has none of the columns of the training data, is forecast
-    series by series.
+    A long frame, or a wide one with none of the columns of the training data, is forecast series by
+    series.
 
     Args:
         state: `FittedState`.
         frame: Long or wide frame.
 
     Raises:
-        ValueError: The model mixes channels, or has weights for each of them.
-        ValueError: Conformal intervals that were measured for each channel.
+        ValueError: If the model mixes channels, or has separate weights for each of them.
+        ValueError: If there are conformal intervals, which were calibrated for each channel.
     """
     if state.channels is None or set(state.channels) & set(frame.columns):
         return state
@@ -44,7 +44,7 @@ def _build_univariate(state):
         )
     if state.intervals is not None:
         raise ValueError(
-            f"calibrated on the columns {channels}, each with intervals of its own: give these "
+            f"calibrated on the columns {channels}, each of which has its intervals: give these "
             "columns, or calibrate on this frame."
         )
     reader = Reader(config, state.clock, state.covariates, None, num_channels=1)
@@ -53,8 +53,8 @@ def _build_univariate(state):
     weights = state.model.get_weights()
     if [w.shape for w in weights] != [w.shape for w in model.get_weights()]:
         raise ValueError(
-            f"trained on the columns {channels}, each with weights of its own: give these columns."
+            f"trained on the columns {channels}, each of which has its weights: give these columns."
         )
     model.set_weights(weights)
-    heads.of(model).spread = head.spread  # measured by `fit`, and not a weight
+    heads.of(model).spread = head.spread  # `fit` measured it; it is not a weight
     return replace(state, model=model, channels=None, trained={}, chosen_by={})

@@ -1,4 +1,4 @@
-"""Windows of a panel as a model takes them."""
+"""Windows of a panel with the inputs of a model."""
 
 from kerastrans.data.panel_windows import Windows
 from kerastrans.decoding.graph import history_input, missing_inputs
@@ -14,8 +14,8 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         series: Array `(windows,)`, see `Windows`, as the following.
         cuts: Row of each first target.
         ends: Rows before which values set the typical scale.
-        weights: Probabilities of shuffled windows.
-        limits: Rows from which targets are not known.
+        weights: Probabilities of the windows when they are shuffled.
+        limits: Rows after the last known target.
     """
     config, model = owner.config, owner.model
     names = {tensor.name for tensor in model.inputs}

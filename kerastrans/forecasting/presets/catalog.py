@@ -110,5 +110,5 @@ def check(folder):
         if found != wanted.get(name):
             raise ValueError(
                 f"{folder / name} is not the file that its card names: sha256 {found}, "
-                f"wanted {wanted.get(name)}."
+                f"expected {wanted.get(name)}."
             )

@@ -10,11 +10,12 @@ from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.selection.combination import combined
-from kerastrans.forecasting.training.defaults import HeldOut, thinned
-from kerastrans.forecasting.training.extra_steps import further_steps, train_further
+from kerastrans.forecasting.training.data import TrainingData
+from kerastrans.forecasting.training.defaults import thin_windows
+from kerastrans.forecasting.training.extra_steps import num_extra_steps, train_further
 from kerastrans.forecasting.training.loop import steps_taken
-from kerastrans.forecasting.training.spread import Width
-from kerastrans.forecasting.training.windows import Examples
+from kerastrans.forecasting.training.spread import SpreadCorrection
+from kerastrans.forecasting.training.windows import TrainingWindows
 
 LEADERBOARD = "leaderboard.csv"
 
@@ -65,11 +66,11 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
     panel = selected.reader.panel(frame, static)
     size = selected.fitted.config.context_length, selected.prediction_length
     _, cuts = training_cuts(panel, *size, held_out=held_out)
-    windows = windows_of(selected.fitted, panel, *thinned(*cuts))
-    width = Width(selected.fitted, windows)
+    windows = windows_of(selected.fitted, panel, *thin_windows(*cuts))
+    correction = SpreadCorrection(selected.fitted, windows)
     trained = [_trained_further(forecaster, frame, static) for forecaster in forecasters]
     selected = combined(Selected, forecasters, weights, seed=seed)
-    width.give(selected.fitted, has_seen=any(trained))
+    correction.apply(selected.fitted, is_trained_on=any(trained))
     numbers = panel.numbers(range(len(panel)), panel.cuts).tolist()
     chosen_by = dict(zip(map(str, panel.names[:, 0]), numbers, strict=True))
     selected.fitted = replace(selected.fitted, chosen_by=chosen_by, made_by="kerastrans.select")
@@ -80,12 +81,12 @@ def ensemble_of(chosen, frame, static, held_out, leaderboard, seed):
 def _trained_further(forecaster, frame, static):
     """Train a forecaster a little on all rows; whether it was trained."""
     fitted = forecaster.fitted
-    steps = further_steps(steps_taken(forecaster.model.optimizer))
+    steps = num_extra_steps(steps_taken(forecaster.model.optimizer))
     if not steps:
         return False
-    panel = forecaster.reader.panel(frame, static)
-    examples = Examples(fitted.config, fitted.model, [panel], HeldOut(), Sampling())
-    if not train_further(examples, steps):
+    data = TrainingData(forecaster.reader, [forecaster.reader.panel(frame, static)])
+    windows = TrainingWindows(fitted.model, data, Sampling())
+    if not train_further(windows, steps):
         return False
-    forecaster.fitted = replace(fitted, trained=examples.trained)
+    forecaster.fitted = replace(fitted, trained=windows.trained)
     return True

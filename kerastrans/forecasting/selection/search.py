@@ -18,7 +18,7 @@ from kerastrans.forecasting.selection.ensemble import ensemble_of
 from kerastrans.forecasting.selection.store import Kept
 from kerastrans.forecasting.selection.weights import greedy_weights
 from kerastrans.forecasting.training.defaults import held_out_steps
-from kerastrans.forecasting.training.extra_steps import MORE
+from kerastrans.forecasting.training.extra_steps import EXTRA_STEPS_SHARE
 from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
@@ -81,7 +81,7 @@ def select(
         frame = to_long(frame, [*past, *future])
     panel = read_panel(frame, freq=freq)
     freq = panel.clock.freq
-    held_out = held_out_steps(frame, prediction_length) or prediction_length
+    held_out = held_out_steps(panel.lengths, prediction_length) or prediction_length
     before = rows_until(frame, panel, panel.cuts - held_out)
     if before.empty:
         raise ValueError(
@@ -121,7 +121,7 @@ class Result:
 
 def _tried(candidates, make, kept, judge, time_limit, say):
     """The `Result` of each candidate for which there was time."""
-    results, left_out, deadline = [], [], time.monotonic() + (1 - MORE) * time_limit
+    results, left_out, deadline = [], [], time.monotonic() + (1 - EXTRA_STEPS_SHARE) * time_limit
     for number, candidate in enumerate(((NAIVE, False, 0), *candidates)):
         began = time.monotonic()
         left = deadline - began

@@ -1,4 +1,4 @@
-"""The state of a training in one file, replaced after every epoch, from which it resumes."""
+"""Checkpoint of a training: one file, replaced after every epoch, to resume from."""
 
 import functools
 import json
@@ -18,13 +18,13 @@ FILE = "training.npz"
 class Checkpoint(keras.callbacks.Callback):
     """Writes weights, the optimizer's state, random seeds and losses after every epoch.
 
-    The file is written under another name and then takes the place of the one before, so that
-    there is a whole one at any time.
+    The file is written under another name, which then replaces the previous file, so that there
+    is a complete one at any time.
 
     Args:
-        folder: Where the file is kept; made with the first epoch.
-        settings: Dict, ready for JSON, of all that decides the training: only one with
-            the same settings is resumed.
+        folder: Folder of the file, created after the first epoch.
+        settings: Dict, ready for JSON, of everything that decides the training. Only a training
+            with the same settings is resumed.
     """
 
     def __init__(self, folder, settings):
@@ -32,28 +32,28 @@ class Checkpoint(keras.callbacks.Callback):
         self.path = Path(folder) / FILE
         self.settings = json.loads(json.dumps(settings))
         self.logs = {}
-        self.patience = None
+        self.early_stopping = None
 
     @property
     def epochs(self):
         """Number of finished epochs."""
         return len(self.logs.get("loss", ()))
 
-    def restore(self, model, patience=None):
-        """Bring a model to the saved state; it stays as it is if there is none.
+    def restore(self, model, early_stopping=None):
+        """Restore a model to the saved state, if there is one.
 
         Args:
             model: Keras model, compiled.
-            patience: `Patience` of the training, or None.
+            early_stopping: `EarlyStopping` of the training, or None.
 
         Returns:
             int: the number of finished epochs.
 
         Raises:
-            ValueError: A damaged file, or one of another training; the settings that differ are
-                named.
+            ValueError: If the file is damaged or belongs to another training. The message names
+                the settings that differ.
         """
-        self.patience = patience
+        self.early_stopping = early_stopping
         model.optimizer.build(model.trainable_variables)
         if not self.path.exists():
             return 0
@@ -75,15 +75,15 @@ class Checkpoint(keras.callbacks.Callback):
         for variable, value in zip(variables, state, strict=True):
             variable.assign(value)
         self.logs = facts["logs"]
-        if patience is not None:
-            patience.resume(self.logs.get("val_loss", self.logs["loss"]), best)
+        if early_stopping is not None:
+            early_stopping.resume(self.logs.get("val_loss", self.logs["loss"]), best)
         return self.epochs
 
     def on_epoch_end(self, epoch, logs=None):
         """Write the state after this epoch."""
         for name, value in (logs or {}).items():
             self.logs.setdefault(name, []).append(float(value))
-        best = (self.patience and self.patience.best_weights) or ()
+        best = (self.early_stopping and self.early_stopping.best_weights) or ()
         arrays = {f"state_{i}": _value(x) for i, x in enumerate(_variables(self.model))}
         arrays |= {f"best_{i}": value for i, value in enumerate(best)}
         facts = {"settings": self.settings, "logs": self.logs}
@@ -100,7 +100,7 @@ class Checkpoint(keras.callbacks.Callback):
             unfinished.unlink(missing_ok=True)
 
     def complete(self, history):
-        """Put the epochs before an interruption into Keras's history."""
+        """Add the epochs before an interruption to the history of Keras."""
         history.history = {name: list(values) for name, values in self.logs.items()}
         history.epoch = list(range(self.epochs))
 
@@ -123,7 +123,7 @@ def checksum_of(model):
 
 
 def _variables(model):
-    """Weights, the states of random generators, and what the optimizer keeps."""
+    """Return the weights, the states of random generators, and the variables of the optimizer."""
     return [*model.variables, *model.optimizer.variables]
 
 

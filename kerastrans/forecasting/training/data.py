@@ -1,27 +1,109 @@
-"""The door of training data: a frame, or a folder of Parquet files, becomes panels."""
+"""The one door of training data: a frame, or a folder of Parquet files, becomes panels."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from kerastrans.data.parquet import first_frame, list_partitions
-from kerastrans.forecasting.inference.reader import Partitions, Reader
-from kerastrans.forecasting.training.defaults import resolved
+from kerastrans.data.panel import Panel
+from kerastrans.data.parquet import list_partitions, read_partition
+from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.forecasting.training.defaults import HeldOut, choose_hold_out, resolve_config
+from kerastrans.forecasting.training.validation import (
+    Validation,
+    check_validation,
+    read_validation,
+)
 
 
-def open_training(config, state, frame, static, freq, held_out):
-    """Return the `Reader` of training data, and their panels.
+@dataclass(frozen=True)
+class TrainingData:
+    """Panels to train on, what is held out of them, and the reader that read them.
+
+    Attributes:
+        reader: `Reader`, whose config has the architecture, context and calendar for these data.
+        panels: Sequence of `Panel`, each read when it is asked for.
+        held_out: `HeldOut`, the part of the panels that early stopping monitors.
+        validation: `Validation`, series that early stopping monitors instead, or None.
+    """
+
+    reader: Reader
+    panels: Sequence[Panel]
+    held_out: HeldOut = field(default_factory=HeldOut)
+    validation: Validation | None = None
+
+    @classmethod
+    def read(
+        cls,
+        config,
+        source,
+        *,
+        state=None,
+        static=None,
+        freq=None,
+        validation=None,
+        validation_size=None,
+        epochs=None,
+    ):
+        """Read a frame, or the first file of a folder, and choose what is held out of it.
+
+        Args:
+            config: `Config` that was given.
+            source: Frame, or path of a folder of Parquet files.
+            state: `FittedState` that is trained further, whose settings and encodings are used;
+                None to choose and fit them.
+            static: See `Forecaster.fit`, as the following.
+            freq: Frequency of the frame; None to infer it.
+            validation: Frame, or None.
+            validation_size: int, or None.
+            epochs: int, or None.
+
+        Raises:
+            TypeError: If `validation` is not a frame.
+            ValueError: If the frames are invalid, or options cannot be combined.
+            FileNotFoundError: If a folder has no Parquet file.
+        """
+        check_validation(validation, validation_size, source)
+        files = list_partitions(source) if isinstance(source, str | Path) else None
+        frame = read_partition(files[0]) if files else source
+        chooses = validation is None and validation_size is None and epochs is None
+
+        def hold_out(lengths):
+            if not chooses:
+                return HeldOut(validation_size or 0)
+            return choose_hold_out(lengths, config.prediction_length)
+
+        if state is None:
+            reader, panel = Reader.first(config, frame, static, freq, lambda x: hold_out(x).of_all)
+            held_out = hold_out(panel.lengths)
+            reader = reader.with_config(resolve_config(config, panel, held_out.of_all))
+        else:
+            reader, panel = Reader.like(state).read_further(frame, static, freq)
+            held_out = hold_out(panel.lengths)
+        panel = reader.without_short(panel)
+        panels = Partitions(files, reader, static, panel) if files else [panel]
+        return cls(reader, panels, held_out, read_validation(reader, panel, validation, static))
+
+
+class Partitions(Sequence):
+    """Panels of a folder of Parquet files, one of which is in memory at a time.
 
     Args:
-        config: `Config`; the reader's has the architecture, context and calendar for these data.
-        state: `FittedState` that is trained further, whose reader is used; None for a new one.
-        frame: Frame, or folder of Parquet files.
+        files: List of paths.
+        reader: `Reader`.
         static: Frame of static covariates, or None.
-        freq: Frequency of the frame; None to infer it.
-        held_out: Number of last steps of each series that are not training rows.
+        first: `Panel` of the first file.
     """
-    if state is not None:
-        reader = Reader.like(state).timed(frame, static, freq)
-        return reader, reader.open(frame, static)
-    reader, panel = Reader.first(config, first_frame(frame), static, freq, held_out)
-    reader = reader.with_config(resolved(config, panel, held_out))
-    is_folder = isinstance(frame, str | Path)
-    return reader, Partitions(list_partitions(frame), reader, static) if is_folder else [panel]
+
+    def __init__(self, files, reader, static, first):
+        self.files, self.reader, self.static = files, reader, static
+        self._latest = 0, first
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, number):
+        if self._latest is None or self._latest[0] != number:
+            self._latest = None  # freed before the next file is read
+            panel = self.reader.panel(read_partition(self.files[number]), self.static)
+            self._latest = number, panel
+        return self._latest[1]

@@ -1,54 +1,29 @@
-"""What a forecaster chooses where it is not told: the context, and what is held out."""
+"""Default architecture, context length, calendar and hold-out set."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from kerastrans.data.frames import ID
 from kerastrans.data.time.seasons import seasons_of
 from kerastrans.forecasting.inference.config import AUTO
 
-LONG = 2000  # rows that train a model of many weights
-LONGEST = 512  # steps of a context that is chosen
-HELD_OUT = 64  # forecasts that do not overlap, of all series together, end the training
-VALIDATING = 1000  # windows, about, that the held-out loss is the mean of
-SHORT = 5  # forecasts that a series has at least: three of context, one trains, one ends
-MANY = 50  # series, of which some can be held out
-SHARE = 0.1  # of a series, at most, is held out; a whole forecast at least
-
-
-def held_out_steps(frame, prediction_length):
-    """How many last steps of each series are held out to end the training.
-
-    As many as make 64 forecasts that do not overlap, of all series together, but at most a tenth
-    of the median series; at least one forecast.
-
-    Args:
-        frame: long or wide.
-        prediction_length: int.
-
-    Example:
-        >>> import pandas as pd
-        >>> dates = pd.date_range("2024-01-01", periods=2400, freq="h")
-        >>> held_out_steps(pd.DataFrame({"load": range(2400)}, dates), 24)
-        240
-    """
-    lengths = _lengths(frame)
-    typical = np.median(lengths) if len(lengths) else 0
-    if typical <= 2 * prediction_length:
-        return 0
-    forecasts = -(-HELD_OUT // len(lengths))
-    return prediction_length * max(1, min(forecasts, int(SHARE * typical / prediction_length)))
+MIN_ROWS_FOR_PATCHTST = 2000  # training rows of the median series
+MAX_CONTEXT_LENGTH = 512
+NUM_HELD_OUT_FORECASTS = 64  # non-overlapping forecasts over all series
+MAX_HELD_OUT_SHARE = 0.1  # of a series, unless a single forecast is longer
+MIN_FORECASTS_PER_SERIES = 5  # three for the context, one to train on, one to hold out
+MIN_SERIES_TO_HOLD_OUT = 50  # of which whole series can be held out
+MAX_VALIDATION_WINDOWS = 1000
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What ends the training, and does not train.
+    """Hold-out set that early stopping monitors.
 
     Attributes:
-        steps: int, the last steps of series, which end the training; 0 for none.
-        share: float, of how many series: of all, or of some, whose other steps do not train
-            either, while the rest train up to their ends.
+        steps: int, number of last steps that are held out of a series; 0 for none.
+        share: float, share of the series that they are held out of. If it is below 1, these series
+            are not used for training at all, and the other series up to their ends.
     """
 
     steps: int = 0
@@ -56,64 +31,82 @@ class HeldOut:
 
     @property
     def of_all(self):
-        """Last steps of each series that do not train."""
+        """Number of last steps that are held out of every series."""
         return self.steps if self.share == 1 else 0
 
 
-def held_out(frame, prediction_length):
-    """What is held out to end the training, a `HeldOut`.
+def held_out_steps(lengths, prediction_length):
+    """Return the number of last steps to hold out of each series.
 
-    The end of each series, see `held_out_steps`. Of at least 50 series of which the median has too
-    few steps for a context of three forecasts beside one that trains and one that is held out, some
-    series are held out instead: a fifth, at most 64. The others then train with contexts as long
-    as those that will be forecast from.
+    Over all series these are 64 non-overlapping forecasts, but at most a tenth of the median
+    series, and at least one forecast. 0 if the median series has no more than two forecasts.
 
     Args:
-        frame: long or wide.
-        prediction_length: int.
+        lengths: Numbers of steps of the series.
+        prediction_length: int, number of steps of a forecast.
+
+    Example:
+        >>> held_out_steps([2400], 24)
+        240
     """
-    lengths = _lengths(frame)
-    is_short = len(lengths) and np.median(lengths) < SHORT * prediction_length
-    if len(lengths) < MANY or not is_short:
-        return HeldOut(held_out_steps(frame, prediction_length))
-    return HeldOut(prediction_length, min(HELD_OUT, len(lengths) // 5) / len(lengths))
+    typical = np.median(lengths) if len(lengths) else 0
+    if typical <= 2 * prediction_length:
+        return 0
+    num_forecasts = -(-NUM_HELD_OUT_FORECASTS // len(lengths))
+    longest = int(MAX_HELD_OUT_SHARE * typical / prediction_length)
+    return prediction_length * max(1, min(num_forecasts, longest))
 
 
-def _lengths(frame):
-    return frame.groupby(ID).size() if ID in frame.columns else [len(frame)]
+def choose_hold_out(lengths, prediction_length):
+    """Return the default `HeldOut` set of these series.
+
+    It is the end of each series, see `held_out_steps`. Whole series are held out instead, a fifth
+    of them and at most 64, if there are at least 50 series and the median series is shorter than
+    five forecasts: three for the context, one to train on and one to hold out. The model then
+    trains with contexts as long as those it will forecast from.
+
+    Args:
+        lengths: Numbers of steps of the series.
+        prediction_length: int, number of steps of a forecast.
+    """
+    count = len(lengths)
+    is_short = count and np.median(lengths) < MIN_FORECASTS_PER_SERIES * prediction_length
+    if count < MIN_SERIES_TO_HOLD_OUT or not is_short:
+        return HeldOut(held_out_steps(lengths, prediction_length))
+    return HeldOut(prediction_length, min(NUM_HELD_OUT_FORECASTS, count // 5) / count)
 
 
-def thinned(series, cuts, most=VALIDATING):
-    """About `most` windows, every second, third ... of them; all where they are fewer."""
+def thin_windows(series, cuts, most=MAX_VALIDATION_WINDOWS):
+    """Return every second, third ... window, so that about `most` are left; all if fewer."""
     each = -(-len(cuts) // most) or 1
     return series[::each], cuts[::each]
 
 
-def resolved(config, panel, held_out):
-    """The config with an architecture, a context and a calendar for the series of a panel.
+def resolve_config(config, panel, held_out):
+    """Return the config with an architecture, a context length and a calendar for these series.
 
-    The model "auto" is PatchTST for series whose median has 2,000 rows that train, or else TiDE,
-    with the calendar where the frequency has one. The context is two of the longest season that is
-    found four times in these rows, at least three forecasts and at most 512 steps, and no more than
-    these rows have beside one forecast. Yearly series have no calendar.
+    The model "auto" becomes PatchTST if the median series has 2,000 training rows, otherwise TiDE,
+    with the calendar if the frequency has one. The context is twice the longest season that the
+    training rows hold four times, at least three forecasts, at most 512 steps, and leaves room for
+    one forecast in the training rows. Yearly series have no calendar.
 
     Args:
         config: `Config`.
         panel: `Panel`.
-        held_out: int, last steps of each series that do not train.
+        held_out: int, number of last steps of each series that are not training rows.
     """
-    if not len(panel):  # every series has a fault, which is told elsewhere
+    if not len(panel):  # every series is invalid; the caller reports it
         return config
-    rows = int(np.median(panel.cuts - panel.begins)) - held_out
+    rows = int(np.median(panel.lengths)) - held_out
     if config.model == AUTO:
-        name = "patchtst" if rows >= LONG else "tide"
-        knows = True if config.calendar is None else config.calendar
-        config = replace(config, model=name, calendar=knows)
+        name = "patchtst" if rows >= MIN_ROWS_FOR_PATCHTST else "tide"
+        has_calendar = True if config.calendar is None else config.calendar
+        config = replace(config, model=name, calendar=has_calendar)
     if config.calendar and not panel.clock.calendar_names:
         config = replace(config, calendar=False)
     if config.context_length is not None:
         return config
     seasons = [season for season in seasons_of(panel.clock.freq) if 4 * season <= rows]
-    wanted = max([2 * season for season in seasons] + [3 * config.prediction_length])
-    context_length = max(1, min(wanted, LONGEST, rows - config.prediction_length))
-    return replace(config, context_length=context_length)
+    preferred = max([2 * season for season in seasons] + [3 * config.prediction_length])
+    longest = min(MAX_CONTEXT_LENGTH, rows - config.prediction_length)
+    return replace(config, context_length=max(1, min(preferred, longest)))

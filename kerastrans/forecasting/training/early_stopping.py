@@ -1,25 +1,26 @@
-"""When training ends by itself: the held-out part stops improving, and the best epoch stays."""
+"""Early stopping with learning-rate decay that restores the best weights."""
 
 import time
 
 import keras
 import numpy as np
 
-DECAY = 0.3  # of the learning rate, where it goes on from the best epoch
+DECAY = 0.3  # factor of the learning rate after each return to the best epoch
 
 
-class Patience(keras.callbacks.Callback):
-    """Goes back to the best weights where the monitored loss stops improving, and ends in time.
+class EarlyStopping(keras.callbacks.Callback):
+    """Early stopping with learning-rate decay that restores the best weights.
 
-    At first with a lower learning rate, `decays` times; then the training ends, with the weights
-    of the best epoch. Unlike `keras.callbacks.EarlyStopping` and `ReduceLROnPlateau` it can be
-    resumed: all that it knows is the history of the loss, and the weights of the best epoch.
+    If the monitored loss does not improve for `patience` epochs, training continues from the best
+    weights with a lower learning rate, `decays` times, and then stops with the best weights. Unlike
+    `keras.callbacks.EarlyStopping` and `ReduceLROnPlateau`, it can be resumed: its state is the
+    history of the loss and the weights of the best epoch.
 
     Args:
-        patience: int, epochs without a better loss after which it goes back.
-        decays: int, how often the rate is lowered before the training ends.
-        seconds: float, after which the training ends with the epoch that is running; None for as
-            long as it takes. What was before an interruption does not count.
+        patience: int, number of epochs without improvement before it returns to the best weights.
+        decays: int, number of times that the learning rate is lowered.
+        seconds: float, time limit; training stops at the end of the running epoch. None for no
+            limit. The time before an interruption does not count.
     """
 
     def __init__(self, patience=5, decays=0, seconds=None):
@@ -34,14 +35,14 @@ class Patience(keras.callbacks.Callback):
         """Continue a training that was interrupted.
 
         Args:
-            losses: list of the losses of its epochs.
-            best_weights: list of arrays, of the best of them.
+            losses: List of the losses of its epochs.
+            best_weights: List of arrays, the weights after the best epoch.
         """
         self.losses, self.best_weights = list(losses), best_weights
 
     @property
     def is_over(self):
-        """Whether the training has to end."""
+        """Whether training has to stop."""
         is_broken = bool(self.losses) and not np.isfinite(self.losses[-1])
         return is_broken or len(self._returns()) > self.decays or self.is_late
 
@@ -51,7 +52,7 @@ class Patience(keras.callbacks.Callback):
         return int(np.argmin(self.losses))
 
     def _returns(self):
-        """Epochs after which the loss had not improved for as long as `patience` says."""
+        """Return the epochs after which the loss had not improved for `patience` epochs."""
         best, last, returns = np.inf, 0, []
         for epoch, loss in enumerate(self.losses):
             if loss < best:
@@ -62,11 +63,11 @@ class Patience(keras.callbacks.Callback):
         return returns
 
     def on_train_begin(self, logs=None):
-        """Remember when the training began."""
+        """Start the clock."""
         self.began, self.first_epoch = time.monotonic(), len(self.losses)
 
     def on_epoch_end(self, epoch, logs=None):
-        """Compare the epoch's loss with the best."""
+        """Compare the loss of the epoch with the best."""
         logs = logs or {}
         loss = logs.get("val_loss", logs.get("loss", np.inf))
         self.losses.append(float(loss) if np.isfinite(loss) else np.inf)
@@ -82,7 +83,7 @@ class Patience(keras.callbacks.Callback):
             optimizer.learning_rate = float(optimizer.learning_rate) * DECAY
 
     def on_train_end(self, logs=None):
-        """Go back to the best epoch, and to the rate that the training began with."""
+        """Restore the best weights and the initial learning rate."""
         if self.best_weights is not None:
             self.model.set_weights(self.best_weights)
         lowered = min(len(self._returns()), self.decays)

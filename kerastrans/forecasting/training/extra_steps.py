@@ -1,75 +1,77 @@
-"""What follows where a training ended by itself: the spread, and the rows that were held out."""
+"""Steps after early stopping: correct the spread, then train briefly on the hold-out set."""
+
+from dataclasses import replace
 
 from kerastrans import heads
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import HeldOut
 from kerastrans.forecasting.training.early_stopping import DECAY
 from kerastrans.forecasting.training.loop import (
-    STEPS,
+    MAX_STEPS_PER_EPOCH,
     DivergedError,
     fit_model,
     unchanged_on_failure,
 )
-from kerastrans.forecasting.training.spread import Width
-from kerastrans.forecasting.training.windows import Examples
+from kerastrans.forecasting.training.spread import SpreadCorrection
+from kerastrans.forecasting.training.windows import TrainingWindows
 
-MORE = 0.1  # of the steps that a model was trained for: as many follow, on all rows
-MOST = 2 * STEPS  # of them
+EXTRA_STEPS_SHARE = 0.1  # of the training steps before
+MAX_EXTRA_STEPS = 2 * MAX_STEPS_PER_EPOCH
 
 
-def finish(reader, examples, steps, batch_size, is_told=False):
-    """Fit the spread of the model's head to the held-out part, and train on that part too.
+def finish(windows, steps, batch_size, is_verbose=False):
+    """Correct the spread of the model's head on the hold-out set, then train on that set too.
 
     Args:
-        reader: `Reader`.
-        examples: `Examples` of the training.
-        steps: int, that the model was trained for; 0 where the held-out part is not to train.
-        batch_size: int.
-        is_told: bool, whether a line says how many steps follow.
+        windows: `TrainingWindows` of the training.
+        steps: int, number of training steps before; 0 if the hold-out set is not to be trained on.
+        batch_size: int, number of windows in a batch.
+        is_verbose: bool, whether to print the number of extra steps.
 
     Returns:
-        `Examples` of all that has trained the model.
+        `TrainingWindows` of all rows that the model was trained on.
     """
-    config, model = examples.config, examples.model
-    head = heads.of(model)
-    state = FittedState(config, model, reader.clock, reader.covariates, reader.channels)
-    width = None
-    if examples.validates_any and head.num_spreads and not state.decodes:
-        windows = examples.windows(0)[1]  # of a folder: the first file's
-        width = Width(state, windows) if len(windows) else None
-    everything, steps = None, further_steps(steps) if examples.validates_any else 0
+    model, reader = windows.model, windows.data.reader
+    parts = reader.clock, reader.covariates, reader.channels
+    state = FittedState(windows.config, model, *parts)
+    correction, all_rows = None, None
+    if windows.has_validation and heads.of(model).num_spreads and not state.decodes:
+        validation = windows.windows(0)[1]  # of a folder: the first file's
+        correction = SpreadCorrection(state, validation) if len(validation) else None
+    steps = num_extra_steps(steps) if windows.has_validation else 0
     if steps:
-        if is_told:
-            print(f"further steps, on all rows: {steps}")
-        everything = Examples(config, model, examples.panels, HeldOut(), examples.sampling)
-        everything = everything if train_further(everything, steps, batch_size) else None
-    if width is not None:
-        width.give(state, has_seen=everything is not None)
-    return everything or examples
+        if is_verbose:
+            print(f"{steps} extra steps on all rows")
+        data = replace(windows.data, held_out=HeldOut(), validation=None)
+        all_rows = TrainingWindows(model, data, windows.sampling)
+        all_rows = all_rows if train_further(all_rows, steps, batch_size) else None
+    if correction is not None:
+        correction.apply(state, is_trained_on=all_rows is not None)
+    return all_rows or windows
 
 
-def further_steps(steps):
-    """How many follow, on all rows, after this many steps: a tenth, at most 500."""
-    return max(0, min(MOST, int(MORE * steps)))
+def num_extra_steps(steps):
+    """Return the number of extra steps after these training steps: a tenth, at most 500."""
+    return max(0, min(MAX_EXTRA_STEPS, int(EXTRA_STEPS_SHARE * steps)))
 
 
-def train_further(examples, steps, batch_size=32):
-    """Train a model for some steps at the rate that a training ends with.
+def train_further(windows, steps, batch_size=32):
+    """Train a model for some steps at the learning rate that early stopping ends with.
 
     Args:
-        examples: `Examples`, with nothing held out.
+        windows: `TrainingWindows` of data without a hold-out set.
         steps: int, at least 1.
-        batch_size: int.
+        batch_size: int, number of windows in a batch.
 
     Returns:
-        bool: False where the weights diverged, and are as before.
+        bool: False if the training diverged; the weights are then unchanged.
     """
-    optimizer = examples.model.optimizer
+    optimizer = windows.model.optimizer
     rate = float(optimizer.learning_rate)
     optimizer.learning_rate = rate * DECAY**2
     try:
-        with unchanged_on_failure(examples.model):
-            fit_model(examples, batch_size, 1, None, steps_per_epoch=steps, verbose=0)
+        with unchanged_on_failure(windows.model):
+            fit_model(windows, batch_size, 1, None, steps_per_epoch=steps, verbose=0)
     except DivergedError:
         return False
     finally:

@@ -1,4 +1,4 @@
-"""What a fine-tuning of published weights trains: all of them, adapters, or what comes last."""
+"""Fine-tuning of published weights: all of them, LoRA adapters, or the last block."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from kerastrans.utils.model_files import without_optimizer
 from kerastrans.utils.random import seeded
 
 TRAINABLE = ("all", "lora", "head")
-LAST = (
+LAST_LAYERS = (
     layers.Dense,
     layers.RMSNormalization,
     layers.LayerNormalization,
@@ -22,15 +22,15 @@ LAST = (
 
 
 def count_trainable(model, trainable, lora_rank):
-    """How many numbers a fine-tuning trains, int.
+    """Return the number of parameters that a fine-tuning trains.
 
     Args:
         model: Keras model.
-        trainable: one of `TRAINABLE`.
-        lora_rank: int.
+        trainable: One of `TRAINABLE`.
+        lora_rank: int, rank of the adapters.
 
     Raises:
-        ValueError: A model without a last block, see `head_layers`.
+        ValueError: If the model has no last block, see `head_layers`.
     """
     if trainable == "lora":
         return sum(lora_rank * sum(layer.kernel.shape) for layer in _dense_layers(model))
@@ -39,26 +39,28 @@ def count_trainable(model, trainable, lora_rank):
 
 
 def head_layers(model):
-    """The dense layers and normalizations in which a network ends, a list.
+    """Return the list of dense layers and normalizations at the end of a network.
 
     In a Transformer these come after the last attention: a feed-forward network and the layers
     that make the forecast.
 
     Raises:
-        ValueError: The network ends in other layers, or has no others.
+        ValueError: If the network ends in other layers, or has no others.
     """
     weighted = list(_weighted(model))
-    head = list(itertools.takewhile(lambda layer: isinstance(layer, LAST), reversed(weighted)))
+    head = list(
+        itertools.takewhile(lambda layer: isinstance(layer, LAST_LAYERS), reversed(weighted))
+    )
     if not head or len(head) == len(weighted):
         raise ValueError(f"{model.name} has no last block: use trainable='all' or 'lora'.")
     return list(dict.fromkeys(head))
 
 
 def prepare_for_fine_tuning(state):
-    """The model that is trained: the fitted one, or a copy of it with most weights frozen.
+    """Return the model to train: the fitted one, or a copy of it with most weights frozen.
 
-    The adapters of `keras.layers.Dense.enable_lora` begin at zero, so that the copy forecasts as
-    the model does.
+    The adapters of `keras.layers.Dense.enable_lora` are zero at first, so that the copy makes the
+    same forecasts as the model.
 
     Args:
         state: `FittedState`.
@@ -81,14 +83,14 @@ def prepare_for_fine_tuning(state):
 
 
 def merge_adapters(state, model):
-    """The trained model with no weight frozen and no adapter: these are added to the weights.
+    """Return the trained model with the adapters added to the weights, and no weight frozen.
 
-    Keras adds them when it writes a file and sets them to zero when it reads one, so that they
-    could not be trained any further. A later fine-tuning begins with new ones.
+    Keras adds adapters to the weights when it writes a file, and sets them to zero when it reads
+    one, after which they cannot be trained. A later fine-tuning begins with new adapters.
 
     Args:
         state: `FittedState` before the training, or None.
-        model: what `prepare_for_fine_tuning` returned, trained.
+        model: Model that `prepare_for_fine_tuning` returned, after training.
     """
     if state is None or state.trainable == "all":
         return model
@@ -102,10 +104,10 @@ def merge_adapters(state, model):
 
 
 def copy_published_state(state):
-    """The state with a copy of its model, whose weights are still the published ones.
+    """Return the state with a copy of its model, which has the published weights.
 
     Raises:
-        ValueError: They are not, since `fit` has trained them.
+        ValueError: If `fit` has trained these weights.
     """
     if state.trained:
         raise ValueError(
@@ -116,13 +118,13 @@ def copy_published_state(state):
 
 
 def facts_that_stay(state):
-    """Return what training leaves as it was, a dict of arguments of `FittedState`."""
+    """Return the arguments of `FittedState` that training does not change, a dict."""
     names = ("trainable", "lora_rank", "card", "made_by") if state else ()
     return {name: getattr(state, name) for name in names}
 
 
 def _weighted(model):
-    """The layers with weights in the order of their calls, those of models within it too."""
+    """Yield the layers with weights in the order of their calls, those of nested models too."""
     for node in calls(model):
         if isinstance(node.operation, keras.Model):
             yield from _weighted(node.operation)
@@ -131,5 +133,5 @@ def _weighted(model):
 
 
 def _dense_layers(model):
-    """The dense layers of a model at every depth, in its order."""
+    """Return the dense layers of a model and of the models nested in it, in their order."""
     return [layer for layer in all_layers(model) if isinstance(layer, layers.Dense)]

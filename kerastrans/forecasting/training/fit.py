@@ -1,9 +1,11 @@
-"""From panels to a trained model: build, compile, fit; a fit that fails changes nothing."""
+"""Train a model on some training data; if that fails, the model is unchanged."""
+
+from dataclasses import replace
 
 from kerastrans.forecasting.inference.losses import report_zeros
 from kerastrans.forecasting.inference.model import compile_model
 from kerastrans.forecasting.training.checkpoint import Checkpoint, checksum_of
-from kerastrans.forecasting.training.defaults import VALIDATING, HeldOut
+from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut
 from kerastrans.forecasting.training.extra_steps import finish
 from kerastrans.forecasting.training.loop import (
     fit_model,
@@ -11,7 +13,7 @@ from kerastrans.forecasting.training.loop import (
     steps_taken,
     unchanged_on_failure,
 )
-from kerastrans.forecasting.training.windows import Examples
+from kerastrans.forecasting.training.windows import TrainingWindows
 from kerastrans.utils.validation import check_positive_integers
 
 _REPLACED = {
@@ -27,7 +29,7 @@ _REPLACED = {
 
 
 def check_options(config, validation_size, batch_size, epochs, time_limit, kwargs):
-    """Raise ValueError for arguments of `fit` that it does not take, or that cannot be."""
+    """Raise ValueError for invalid arguments of `fit`, and those it does not take."""
     for name in sorted(set(kwargs) & set(_REPLACED)):
         raise ValueError(f"fit takes no {name!r}: use {_REPLACED[name]}.")
     check_positive_integers(batch_size=batch_size)
@@ -50,10 +52,8 @@ def check_options(config, validation_size, batch_size, epochs, time_limit, kwarg
 
 
 def train(
-    reader,
     model,
-    panels,
-    held_out,
+    data,
     sampling,
     *,
     validation_size,
@@ -61,60 +61,72 @@ def train(
     epochs,
     time_limit,
     checkpoint=None,
-    validation=None,
     **kwargs,
 ):
-    """Train a model on some panels, but for what is `held_out`, or with a `Validation` of its own.
+    """Train a model on the windows of some data.
 
-    Where the training ends by itself, what was held out by default trains at last, see `finish`.
+    If training stopped early, the default hold-out set is finally used for a few training steps,
+    see `finish`.
+
+    Args:
+        model: Keras model.
+        data: `TrainingData`.
+        sampling: `Sampling`.
+        validation_size: See `Forecaster.fit`, as the following.
+        batch_size: int, number of windows in a batch.
+        epochs: int, or None.
+        time_limit: float, seconds, or None.
+        checkpoint: Path of a folder, or None.
+        **kwargs: Arguments of `keras.Model.fit`.
 
     Returns:
-        `Examples`; dict of the rows that trained, as in `FittedState`; Keras's history, None for a
-        model without weights.
+        `TrainingWindows`; dict of the training rows, as in `FittedState`; the history of Keras,
+        None if nothing was trained.
     """
-    config, most = reader.config, VALIDATING if epochs is None else None
-    examples = Examples(config, model, panels, held_out, sampling, most, validation)
+    config = data.reader.config
+    most = MAX_VALIDATION_WINDOWS if epochs is None else None
+    windows = TrainingWindows(model, data, sampling, most)
     if not model.trainable_weights or epochs == 0:
-        return examples, {}, None
-    parts = [examples.steps(part, batch_size) for part in (0, 1)]
-    if validation_size is None and held_out.steps and not all(parts):
-        # No known step can be held out.
-        examples = Examples(config, model, panels, HeldOut(), sampling)
-    report_zeros(model.loss, examples.zeros)
+        return windows, {}, None
+    parts = [windows.steps(part, batch_size) for part in (0, 1)]
+    if validation_size is None and data.held_out.steps and not all(parts):
+        # The steps that would be held out are too few or unknown.
+        windows = TrainingWindows(model, replace(data, held_out=HeldOut()), sampling)
+    report_zeros(model.loss, windows.zeros)
     if checkpoint is not None:
         steps = kwargs.get("steps_per_epoch")
         settings = {"batch_size": batch_size, "epochs": epochs, "steps_per_epoch": steps}
         settings["weights at the start"] = checksum_of(model)
-        checkpoint = Checkpoint(checkpoint, examples.facts() | settings)
+        checkpoint = Checkpoint(checkpoint, windows.facts() | settings)
     if not model.compiled:
         compile_model(config, model)
     with unchanged_on_failure(model):
         before = steps_taken(model.optimizer)
-        history = fit_model(examples, batch_size, epochs, time_limit, checkpoint, **kwargs)
+        history = fit_model(windows, batch_size, epochs, time_limit, checkpoint, **kwargs)
         if epochs is not None:
-            return examples, examples.trained, history
-        is_given = validation is not None or validation_size is not None
-        can_go_on = sets_rate(config) and not is_given
-        steps = steps_taken(model.optimizer) - before if can_go_on else 0
-        is_told = kwargs.get("verbose", 1) != 0
-        return examples, finish(reader, examples, steps, batch_size, is_told).trained, history
+            return windows, windows.trained, history
+        is_given = data.validation is not None or validation_size is not None
+        trains_on = sets_rate(config) and not is_given
+        steps = steps_taken(model.optimizer) - before if trains_on else 0
+        is_verbose = kwargs.get("verbose", 1) != 0
+        return windows, finish(windows, steps, batch_size, is_verbose).trained, history
 
 
 def rows_seen(state, trained, chosen_by, history):
-    """Up to where the rows of each series have trained a model, or chosen its weights.
+    """Return up to which row of each series a model was trained, or its weights were chosen.
 
     Args:
         state: `FittedState` before this training, or None.
-        trained: dict, as in `FittedState`, of this training.
-        chosen_by: dict, as in `FittedState`, of this training.
-        history: Keras's, None where nothing was trained.
+        trained: Dict of this training, as in `FittedState`.
+        chosen_by: Dict of this training, as in `FittedState`.
+        history: History of Keras, None if nothing was trained.
 
     Returns:
         Dict of "trained" and "chosen_by", as in `FittedState`.
     """
     seen = {"trained": trained, "chosen_by": chosen_by}
     for part, ends in seen.items():
-        ends = {} if history is None else ends  # a baseline, or no epoch, trains on nothing
+        ends = {} if history is None else ends  # baselines and epochs=0 use no training rows
         before = getattr(state, part, {})
         later = {name: max(end, before.get(name, end)) for name, end in ends.items()}
         seen[part] = before | later

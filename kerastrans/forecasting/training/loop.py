@@ -1,4 +1,4 @@
-"""One training of a model: Keras's `fit`, which ends by itself where no epochs are given."""
+"""Training loop: `fit` of Keras, with early stopping if the number of epochs is not given."""
 
 import contextlib
 
@@ -6,13 +6,12 @@ import keras
 import numpy as np
 
 from kerastrans.forecasting.inference.state import BATCH
-from kerastrans.forecasting.training.early_stopping import Patience
+from kerastrans.forecasting.training.early_stopping import EarlyStopping
 from kerastrans.forecasting.training.progress import Progress
 
-# Where the held-out part of each series ends the training:
-EPOCHS = 100  # at most
-STEPS = 250  # of an epoch, at most: also of much data the loss is looked at often
-PATIENT = 100  # steps without a better loss, at least, but 3 to 10 epochs
+MAX_EPOCHS = 100  # with early stopping, as the following
+MAX_STEPS_PER_EPOCH = 250  # so that the loss of large data is monitored often, too
+MIN_PATIENCE_STEPS = 100  # training steps without improvement; 3 to 10 epochs
 
 
 class DivergedError(ValueError):
@@ -20,56 +19,67 @@ class DivergedError(ValueError):
 
 
 def sets_rate(config):
-    """Whether training lowers the learning rate: an optimizer that was given is left alone."""
+    """Return whether early stopping sets the learning rate: not that of a given optimizer."""
     return config.optimizer == "adam" and not config.is_built
 
 
 def steps_taken(optimizer):
-    """Training steps of an optimizer so far; 0 without one."""
+    """Return the number of training steps of an optimizer so far; 0 if it is None."""
     return int(keras.ops.convert_to_numpy(optimizer.iterations)) if optimizer else 0
 
 
-def fit_model(examples, batch_size, epochs, time_limit, checkpoint=None, **kwargs):
-    """Train the model of some examples; returns Keras's history.
+def fit_model(windows, batch_size, epochs, time_limit, checkpoint=None, **kwargs):
+    """Train the model of some windows, and return the history of Keras.
+
+    Args:
+        windows: `TrainingWindows`.
+        batch_size: int, number of windows in a batch.
+        epochs: int; None for early stopping.
+        time_limit: float, seconds for early stopping, or None.
+        checkpoint: `Checkpoint`, or None.
+        **kwargs: Arguments of `keras.Model.fit`.
 
     Raises:
-        ValueError: no window to train on or to validate on.
-        DivergedError: weights that are no longer finite.
-        ValueError: a checkpoint of another training.
+        ValueError: If there is no window to train on or to validate on.
+        DivergedError: If weights are no longer finite.
+        ValueError: If the checkpoint belongs to another training.
     """
-    config, model, held_out = examples.config, examples.model, examples.held_out.steps
-    source = "validation" if examples.validation else f"validation_size={held_out}"
-    if not examples.steps(0, batch_size):
+    config, model, held_out = windows.config, windows.model, windows.data.held_out.steps
+    source = "validation" if windows.data.validation else f"validation_size={held_out}"
+    if not windows.steps(0, batch_size):
         raise ValueError(
-            f"no window to train on: the longest series has {examples.longest} steps, {held_out} "
+            f"no window to train on: the longest series has {windows.longest} steps, {held_out} "
             f"of them held out, and prediction_length is {config.prediction_length}."
         )
-    if examples.validates_any:
-        kwargs["validation_steps"] = examples.steps(1, BATCH)
+    if windows.has_validation:
+        kwargs["validation_steps"] = windows.steps(1, BATCH)
         if not kwargs["validation_steps"]:
             raise ValueError(
                 f"no window to validate on: {source} holds no {config.prediction_length} steps of "
                 "a series with a known value."
             )
-        kwargs["validation_data"] = examples.batches(1, BATCH)
-    patience = progress = None
+        kwargs["validation_data"] = windows.batches(1, BATCH)
+    early_stopping = progress = None
     if epochs is None:
-        steps = kwargs.setdefault("steps_per_epoch", min(STEPS, examples.steps(0, batch_size)))
+        steps = kwargs.setdefault(
+            "steps_per_epoch", min(MAX_STEPS_PER_EPOCH, windows.steps(0, batch_size))
+        )
         decays = 2 if sets_rate(config) else 0
-        patience = Patience(int(np.clip(-(-PATIENT // steps), 3, 10)), decays, time_limit)
+        patience = int(np.clip(-(-MIN_PATIENCE_STEPS // steps), 3, 10))
+        early_stopping = EarlyStopping(patience, decays, time_limit)
         if "verbose" not in kwargs:
-            kwargs["verbose"], progress = 0, Progress(patience, EPOCHS)
-    callbacks = [*(kwargs.pop("callbacks", None) or ()), patience, progress, checkpoint]
+            kwargs["verbose"], progress = 0, Progress(early_stopping, MAX_EPOCHS)
+    callbacks = [*(kwargs.pop("callbacks", None) or ()), early_stopping, progress, checkpoint]
     kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
-    kwargs.setdefault("steps_per_epoch", examples.steps(0, batch_size))
-    epochs_before = checkpoint.restore(model, patience) if checkpoint is not None else 0
-    if patience is not None and patience.is_over:
+    kwargs.setdefault("steps_per_epoch", windows.steps(0, batch_size))
+    epochs_before = checkpoint.restore(model, early_stopping) if checkpoint is not None else 0
+    if early_stopping is not None and early_stopping.is_over:
         epochs = epochs_before
     history = model.fit(
-        examples.batches(0, batch_size, epochs_before * kwargs["steps_per_epoch"]),
+        windows.batches(0, batch_size, epochs_before * kwargs["steps_per_epoch"]),
         shuffle=False,
         initial_epoch=epochs_before,
-        epochs=EPOCHS if epochs is None else epochs,
+        epochs=MAX_EPOCHS if epochs is None else epochs,
         **kwargs,
     )
     if checkpoint is not None:
@@ -86,7 +96,7 @@ def fit_model(examples, batch_size, epochs, time_limit, checkpoint=None, **kwarg
 
 @contextlib.contextmanager
 def unchanged_on_failure(model):
-    """Weights and the optimizer's state are as before if what is done inside fails."""
+    """Context manager that restores weights and the optimizer's state after an error inside."""
     variables = [*model.variables, *model.optimizer.variables]
     values = [keras.ops.convert_to_numpy(variable) for variable in variables]
     was_built = model.optimizer.built

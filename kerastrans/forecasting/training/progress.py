@@ -1,4 +1,4 @@
-"""A line an epoch that says how far a training is."""
+"""Progress of a training: one line per epoch."""
 
 import time
 
@@ -6,31 +6,31 @@ import keras
 
 
 class Progress(keras.callbacks.Callback):
-    """Prints the losses of each epoch, the best so far, and how long it can still take.
+    """Prints the losses of each epoch, the best epoch so far, and the longest remaining time.
 
     Args:
-        patience: `Patience` of the training.
-        epochs: int, after which it ends at the latest.
+        early_stopping: `EarlyStopping` of the training.
+        epochs: int, largest number of epochs.
     """
 
-    def __init__(self, patience, epochs):
+    def __init__(self, early_stopping, epochs):
         super().__init__()
-        self.patience, self.epochs = patience, epochs
+        self.early_stopping, self.epochs = early_stopping, epochs
 
     def on_epoch_end(self, epoch, logs=None):
         """Print the line of this epoch."""
         now = time.monotonic()
-        seconds, done = now - self.patience.began, epoch - self.patience.first_epoch
+        seconds, done = now - self.early_stopping.began, epoch - self.early_stopping.first_epoch
         if not done:
             self.second_epoch = now  # the first one compiled
         pace = (now - self.second_epoch) / done if done else seconds
         left = (self.epochs - epoch - 1) * pace
-        if self.patience.seconds is not None:
-            left = min(left, max(self.patience.seconds - seconds, 0))
+        if self.early_stopping.seconds is not None:
+            left = min(left, max(self.early_stopping.seconds - seconds, 0))
         losses = ", ".join(
             f"{_NAMES[name]} {value:.4g}" for name, value in (logs or {}).items() if name in _NAMES
         )
-        best = self.patience.best_epoch + 1
+        best = self.early_stopping.best_epoch + 1
         end = "the end" if self.model.stop_training else f"at most {_duration(left)} left"
         print(f"epoch {epoch + 1}: {losses}; best epoch {best}; {_duration(seconds)}, {end}")
 
@@ -39,7 +39,7 @@ _NAMES = {"loss": "loss", "val_loss": "held-out loss"}
 
 
 def _duration(seconds):
-    """Seconds as a person reads them."""
+    """Return seconds in a readable unit."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"

@@ -1,4 +1,4 @@
-"""The spread of a forecast, measured where the training did not look."""
+"""Post-hoc scaling of the forecast spread on the hold-out set (temperature scaling)."""
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -7,24 +7,27 @@ from kerastrans import heads
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.utils.keras_internals import forget_functions
 
-LEVELS = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
-WIDEST = 5.0  # the largest factor, and 1 over the smallest
-FEW = {"wider": 1, "narrower": 10}  # forecasts, or dates: of as many a factor counts half
+QUANTILES = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
+MAX_FACTOR = 5.0  # and 1 / MAX_FACTOR is the smallest factor
+# Numbers of forecasts (wider) or dates (narrower) at which a factor is shrunk halfway to 1.
+SHRINKAGE = {"wider": 1, "narrower": 10}
 
 
-class Width:
-    """How wide a model's forecast of some windows has to be: measured before these train it too.
+class SpreadCorrection:
+    """Factor by which the spread of a forecast has to be scaled, measured on hold-out windows.
 
-    A network that has seen its training windows often is surer of them than of others, so that its
-    intervals are too narrow. One number, by which all distances from the median are multiplied,
-    makes the quantile loss of windows that did not train least. It is a part of the head, and so of
-    the file, of an export and of the service. It is drawn towards 1 where there are few forecasts
-    that do not overlap. A number below 1 more so, and then those of one date count once, as series
-    err together: that a network is too sure is the rule.
+    A network is overconfident on windows it was trained on, so that its intervals are too narrow on
+    other windows. The factor multiplies all distances from the median, and minimises the quantile
+    loss of windows that the model was not trained on. It is an attribute of the head, so that it is
+    part of files, exports and the service.
+
+    The factor is shrunk toward 1 if few non-overlapping forecasts are available. Factors below 1
+    are shrunk more, and forecasts made on the same date count once, because errors are correlated
+    across series; overconfidence is the common case.
 
     Args:
         state: `FittedState`.
-        windows: `Windows` that did not train, at least one.
+        windows: `Windows` that the model was not trained on, at least one.
 
     Source: temperature scaling, Guo et al. (2017), for the spread in place of the logits.
     """
@@ -35,76 +38,78 @@ class Width:
         factor = best_factor(head, forecasts.parameters, forecasts.targets, forecasts.scale)
         numbers = windows.panel.numbers(windows.series, windows.cuts)
         dates = numbers // state.config.prediction_length
-        self.factor = towards_one(factor, windows.series, dates)
+        self.factor = shrink_factor(factor, windows.series, dates)
         self.distance = mean_distance(head, forecasts)
 
-    def give(self, state, has_seen=False):
-        """Give it to a model; where it `has_seen` the windows since, its forecast is no narrower.
+    def apply(self, state, is_trained_on=False):
+        """Scale the spread of the model's head.
 
         Args:
-            state: `FittedState`, whose model's head is changed.
-            has_seen: bool, whether they have trained it after they were measured.
+            state: `FittedState` whose model is changed.
+            is_trained_on: bool, whether the model has since been trained on these windows. Their
+                forecast is then no narrower than it was before that training.
         """
         head, narrowed = heads.of(state.model), 1.0
-        if has_seen and self.distance > 0:
+        if is_trained_on and self.distance > 0:
             forecasts = forecast_windows(state, self.windows)
-            narrowed = np.clip(mean_distance(head, forecasts) / self.distance, 1 / WIDEST, 1)
+            narrowed = np.clip(mean_distance(head, forecasts) / self.distance, 1 / MAX_FACTOR, 1)
         head.spread = float(head.spread * self.factor / narrowed)
         forget_functions(state.model)
-        state.__dict__.pop("_graph", None)  # it was compiled with the spread before
+        state.__dict__.pop("_graph", None)  # it was compiled with the previous spread
 
 
-def towards_one(factor, series, dates):
-    """The factor, the nearer to 1 the fewer forecasts it was found by.
+def shrink_factor(factor, series, dates):
+    """Return the factor shrunk toward 1, the more the fewer forecasts it was measured on.
 
     Args:
         factor: float.
-        series: `(windows,)`, whose each window is.
-        dates: `(windows,)`, ints; windows of one series and date are one forecast.
+        series: `(windows,)`, series of each window.
+        dates: `(windows,)`, ints; windows of one series and date count as one forecast.
 
     Example:
         >>> series, dates = np.arange(40), np.zeros(40)
-        >>> [round(float(towards_one(factor, series, dates)), 2) for factor in (2, 0.5)]
+        >>> [round(float(shrink_factor(factor, series, dates)), 2) for factor in (2, 0.5)]
         [1.97, 0.94]
     """
     if factor > 1:
-        count, few = np.unique(np.stack([series, dates]), axis=1).shape[1], FEW["wider"]
+        count = np.unique(np.stack([series, dates]), axis=1).shape[1]
+        half = SHRINKAGE["wider"]
     else:
-        count, few = len(np.unique(dates)), FEW["narrower"]
-    return factor ** (count / (count + few))
+        count, half = len(np.unique(dates)), SHRINKAGE["narrower"]
+    return factor ** (count / (count + half))
 
 
 def mean_distance(head, forecasts):
-    """The mean distance of a forecast's quantiles from its median, in scales of the windows."""
+    """Return the mean distance of the quantiles from the median, in scales of the windows."""
     median = head.median(forecasts.parameters)[..., None]
-    distances = head.quantile(forecasts.parameters, LEVELS) - median
+    distances = head.quantile(forecasts.parameters, QUANTILES) - median
     return float(np.abs(distances / forecasts.scale[..., None]).mean())
 
 
 def best_factor(head, parameters, targets, scale):
-    """The factor of all distances from the median with the least quantile loss, at six levels.
+    """Return the factor of the distances from the median with the least mean quantile loss.
 
     Args:
-        head: that reads the parameters.
+        head: Head of the model.
         parameters: `(windows, prediction_length, num_channels, size)`.
         targets: `(windows, prediction_length, num_channels)`, NaN where missing.
-        scale: `(windows, 1, num_channels)`, so that each window counts alike.
+        scale: `(windows, 1, num_channels)`, scales of the windows, which weigh the same.
 
     Returns:
-        float; 1 without a known target.
+        float; 1 if no target is known.
     """
     median = head.median(parameters)
     error = (targets - median) / scale
     known = np.isfinite(error)
     if not known.any():
         return 1.0
-    distances = (head.quantile(parameters, LEVELS) - median[..., None]) / scale[..., None]
+    distances = (head.quantile(parameters, QUANTILES) - median[..., None]) / scale[..., None]
     error, distances = error[known][:, None], distances[known]
-    levels = np.array(LEVELS)
+    quantiles = np.array(QUANTILES)
 
     def loss(logarithm):
         rest = error - np.exp(logarithm) * distances
-        return np.mean(np.maximum(levels * rest, (levels - 1) * rest))
+        return np.mean(np.maximum(quantiles * rest, (quantiles - 1) * rest))
 
-    bounds = -np.log(WIDEST), np.log(WIDEST)
+    bounds = -np.log(MAX_FACTOR), np.log(MAX_FACTOR)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))

@@ -1,4 +1,4 @@
-"""The windows that train a model, and those that validate it, in batches."""
+"""Training windows and validation windows, in batches."""
 
 import functools
 import itertools
@@ -15,95 +15,93 @@ from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.inference.reader import report_faults
 from kerastrans.forecasting.inference.serialization import write_arguments
 from kerastrans.forecasting.inference.windows import windows_of
-from kerastrans.forecasting.training.defaults import thinned
+from kerastrans.forecasting.training.defaults import thin_windows
 
 
-def check_targets(head, panel):
-    """Refuse series with values that the head cannot forecast, such as fractions of counts."""
-    for names, begin, end in zip(panel.names, panel.begins, panel.cuts, strict=True):
-        head.check_targets(panel.values[begin:end], names)
+class TrainingWindows:
+    """Windows of some training data to train on, and those that early stopping monitors.
 
-
-class Examples:
-    """The windows of some panels that train, or that validate.
+    Attributes:
+        trained: Dict of series -> the clock's number of the step after its last training row.
+        chosen_by: Dict of series -> that of the step after the last row that is monitored.
+        faults: Dict of series that were left out -> reason.
+        longest: int, number of steps of the longest series.
+        zeros: int, number of values that are 0.
+        checksum: int, checksum of the data.
 
     Args:
-        config: `Config`.
         model: Keras model.
-        panels: sequence of `Panel`, each read when it is asked for.
-        held_out: `HeldOut`.
-        sampling: `Sampling`. Where series are held out, which are short, forecasts begin up to the
-            last step of the others.
-        most_validating: int, of more validation windows every second, third ... is taken, so that
-            they are at most as many; None for all.
-        validation: `Validation` in place of what is held out; None for none.
+        data: `TrainingData`.
+        sampling: `Sampling`. If whole series are held out, the forecasts of the other, short
+            series begin up to their last step.
+        max_validation_windows: int, see `thin_windows`; None for all windows.
 
     Raises:
-        ValueError: a value that the model's head cannot forecast.
-        ValueError: a sampling that would need several files at once.
+        ValueError: If a value cannot be forecast by the model's head.
+        ValueError: If windows are to be drawn from several files at once.
     """
 
-    def __init__(
-        self, config, model, panels, held_out, sampling, most_validating=None, validation=None
-    ):
-        if sampling.kind != "windows" and len(panels) > 1:
+    def __init__(self, model, data, sampling, max_validation_windows=None):
+        if sampling.kind != "windows" and len(data.panels) > 1:
             raise ValueError(
-                f"sampling={sampling.kind!r} and a folder of {len(panels)} files exclude each "
-                "other: windows are drawn from one file at a time."
+                f"sampling={sampling.kind!r} and a folder of {len(data.panels)} files cannot be "
+                "combined: windows are drawn from one file at a time."
             )
-        self.config, self.model, self.panels = config, model, panels
-        self.held_out, self.sampling, self.most_validating = held_out, sampling, most_validating
-        self.validation = validation
+        self.config, self.model = data.reader.config, model
+        self.data, self.sampling = data, sampling
+        self.max_validation_windows = max_validation_windows
         self.trained, self.chosen_by, self.faults, self.counts = {}, {}, {}, []
         self.num_series = self.longest = self.zeros = self.checksum = 0
-        for number in range(len(panels)):
-            panel = panels[number]
-            check_targets(heads.of(model), panel)
-            self.faults |= panel.faults
-            self.longest = max([self.longest, *(panel.cuts - panel.begins).tolist()])
-            ends = panel.numbers(np.arange(len(panel)), panel.cuts)
-            names, validates = map(str, panel.names[:, 0]), self.validates(number, len(panel))
-            for name, end, chooses in zip(names, ends.tolist(), validates, strict=True):
-                if chooses:
-                    self.chosen_by[name] = end
-                if held_out.share == 1 or not chooses:
-                    self.trained[name] = end - held_out.of_all
-            self.num_series += len(panel)
-            self.zeros += int((panel.values == 0).sum())
-            self.counts.append([len(part) for part in self.windows(number, panel)])
-            self._add_to_checksum(panel)
-        if validation is not None:
-            panel = validation.panel
-            check_targets(heads.of(model), panel)
-            self.faults |= panel.faults
-            ends = panel.numbers(np.arange(len(panel)), panel.cuts)
-            self.chosen_by = dict(zip(map(str, panel.names[:, 0]), ends.tolist(), strict=True))
-            self._add_to_checksum(panel)
+        for number in range(len(data.panels)):
+            self._add_panel(number, data.panels[number])
+        if data.validation is not None:
+            panel = data.validation.panel
+            self._check(panel)
+            self.chosen_by = dict(_ends(panel))
         if not self.num_series:
             report_faults(self.faults, 0)
+
+    def _add_panel(self, number, panel):
+        """Count what a panel holds, of which only one is in memory."""
+        self._check(panel)
+        held_out, is_held_out = self.data.held_out, self.is_held_out(number, len(panel))
+        for (name, end), is_monitored in zip(_ends(panel), is_held_out, strict=True):
+            if is_monitored:
+                self.chosen_by[name] = end
+            if held_out.share == 1 or not is_monitored:
+                self.trained[name] = end - held_out.of_all
+        self.longest = max([self.longest, *panel.lengths.tolist()])
+        self.num_series += len(panel)
+        self.zeros += int((panel.values == 0).sum())
+        self.counts.append([len(part) for part in self.windows(number, panel)])
+
+    def _check(self, panel):
+        """Refuse values that the head cannot forecast, such as fractions of counts."""
+        for names, begin, end in zip(panel.names, panel.begins, panel.cuts, strict=True):
+            heads.of(self.model).check_targets(panel.values[begin:end], names)
+        self.faults |= panel.faults
+        for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
+            self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
 
     def __len__(self):
         return self.num_series
 
     @property
-    def validates_any(self):
-        """Whether anything is to validate."""
-        return self.held_out.steps > 0 or self.validation is not None
+    def has_validation(self):
+        """Whether there is a part that early stopping monitors."""
+        return self.data.held_out.steps > 0 or self.data.validation is not None
 
-    def _add_to_checksum(self, panel):
-        for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
-            self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
-
-    def validates(self, number, count):
-        """Which of the series of a panel validate, bool `(count,)`."""
-        if self.held_out.share == 1:
-            return np.full(count, self.held_out.steps > 0)
+    def is_held_out(self, number, count):
+        """Return which of the `count` series of a panel are monitored, bools `(count,)`."""
+        held_out = self.data.held_out
+        if held_out.share == 1:
+            return np.full(count, held_out.steps > 0)
         order = np.random.default_rng([self.config.seed, number]).permutation(count)
-        return order < round(self.held_out.share * count)
+        return order < round(held_out.share * count)
 
     def windows(self, number, panel=None):
-        """Training windows and validation windows of one panel."""
-        panel = self.panels[number] if panel is None else panel
+        """Return the training windows and the validation windows of one panel."""
+        panel = self.data.panels[number] if panel is None else panel
         cut = functools.partial(
             training_cuts,
             panel,
@@ -112,49 +110,50 @@ class Examples:
             self.sampling.stride,
             pad=self.config.short == "pad",
         )
-        steps, limit = self.held_out.steps, self.sampling.limit
-        if self.held_out.share == 1:
-            training, validating = cut(held_out=steps, limit=limit)
+        steps, limit = self.data.held_out.steps, self.sampling.limit
+        if self.data.held_out.share == 1:
+            training, validation = cut(held_out=steps, limit=limit)
         else:
-            chosen = self.validates(number, len(panel))
+            # Some series are held out as a whole; the others train up to their ends.
+            is_held_out = self.is_held_out(number, len(panel))
             (series, cuts), _ = cut(limit=limit or len(panel.values))
-            training = series[~chosen[series]], cuts[~chosen[series]]
+            training = series[~is_held_out[series]], cuts[~is_held_out[series]]
             _, (series, cuts) = cut(held_out=steps)
-            validating = series[chosen[series]], cuts[chosen[series]]
-        if self.validation is not None:
-            validating = self.validation.cuts(self.config)
-        if self.most_validating is not None:
-            validating = thinned(*validating, self.most_validating)
-        return self._training(panel, *training), self._validating(panel, *validating)
+            validation = series[is_held_out[series]], cuts[is_held_out[series]]
+        if self.data.validation is not None:
+            validation = self.data.validation.cuts(self.config)
+        if self.max_validation_windows is not None:
+            validation = thin_windows(*validation, self.max_validation_windows)
+        return self._training(panel, *training), self._validation(panel, *validation)
 
     def _training(self, panel, series, cuts):
-        ends = panel.cuts[series] - self.held_out.of_all
+        ends = panel.cuts[series] - self.data.held_out.of_all
         weights = window_weights(self.sampling.kind, panel, series, ends)
         is_whole = (cuts + self.config.prediction_length <= ends).all()
         limits = None if is_whole else ends
         return windows_of(self, panel, series, cuts, ends, weights, limits)
 
-    def _validating(self, panel, series, cuts):
-        if self.validation is not None:
-            return windows_of(self, self.validation.panel, series, cuts)
-        ends = panel.cuts[series] - self.held_out.steps
+    def _validation(self, panel, series, cuts):
+        if self.data.validation is not None:
+            return windows_of(self, self.data.validation.panel, series, cuts)
+        ends = panel.cuts[series] - self.data.held_out.steps
         return windows_of(self, panel, series, cuts, ends)
 
     def steps(self, part, batch_size):
-        """How many batches an epoch of the training (0) or the validation part (1) has."""
+        """Return the number of batches in an epoch of the training (0) or validation (1) part."""
         sizes = [counts[part] for counts in self.counts]
         return sum(-(-size // min(batch_size, size)) for size in sizes if size)
 
     def batches(self, part, batch_size, first=0):
-        """Batches of the training (0) or the validation part (1), epoch after epoch.
+        """Return the batches of the training (0) or validation (1) part, epoch after epoch.
 
         Args:
             part: 0 or 1.
-            batch_size: int.
-            first: int, number of the first batch; above 0 where a training is resumed.
+            batch_size: int, number of windows in a batch.
+            first: int, number of the first batch; above 0 if a training is resumed.
         """
         is_training, seed = part == 0, self.config.seed
-        if len(self.panels) == 1:
+        if len(self.data.panels) == 1:
             windows = self.windows(0)[part]
             return windows.batches(
                 batch_size, shuffle=is_training, seed=seed, first=first if is_training else None
@@ -172,14 +171,20 @@ class Examples:
         return Endless(stream, first)
 
     def facts(self):
-        """What makes these examples what they are, as JSON holds it, see `Checkpoint`."""
+        """Return all that decides these windows, ready for JSON, see `Checkpoint`."""
         return {
             **write_arguments(self.config.arguments() | {"model": self.config.name}),
             "stride": self.sampling.stride,
-            "validation_size": self.held_out.steps,
-            "validation_share": self.held_out.share,
+            "validation_size": self.data.held_out.steps,
+            "validation_share": self.data.held_out.share,
             "sampling": self.sampling.kind,
             "window_sampling_limit": self.sampling.limit,
             "precision": keras.config.dtype_policy().name,
             "data": self.checksum,
         }
+
+
+def _ends(panel):
+    """Return pairs of a series and the clock's number of the step after its last one."""
+    ends = panel.numbers(np.arange(len(panel)), panel.cuts).tolist()
+    return list(zip(map(str, panel.names[:, 0]), ends, strict=True))

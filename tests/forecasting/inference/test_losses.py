@@ -15,12 +15,12 @@ OF_SEVEN = WindowScaler("mase", 7)
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"loss": "smape"}, "loss 'smape' and scaler='standard' exclude each other: it is relat"),
-        ({"loss": "mape", "scaler": OF_SEVEN}, "loss 'mape' and scaler='mase' exclude each other"),
-        ({"loss": heads.PointError("mape")}, "loss 'mape' and scaler='standard' exclude"),
-        ({"head": heads.PointHead("smape")}, "loss 'smape' and scaler='standard' exclude"),
-        ({"loss": "mase"}, "loss 'mase' and scaler='standard' exclude each other: it is the abs"),
-        ({"loss": "mase", "scaler": None}, "loss 'mase' and scaler=None exclude each other"),
+        ({"loss": "smape"}, "loss 'smape' and scaler='standard' cannot be combined: the loss is"),
+        ({"loss": "mape", "scaler": OF_SEVEN}, "loss 'mape' and scaler='mase' cannot be combined"),
+        ({"loss": heads.PointError("mape")}, "loss 'mape' and scaler='standard' cannot"),
+        ({"head": heads.PointHead("smape")}, "loss 'smape' and scaler='standard' cannot"),
+        ({"loss": "mase"}, "loss 'mase' and scaler='standard' cannot be combined: the loss is"),
+        ({"loss": "mase", "scaler": None}, "loss 'mase' and scaler=None cannot be combined"),
         (
             {"loss": "smape", "head": "quantiles", "scaler": "mean_abs"},
             "loss 'smape' does not fit a QuantileHead",
@@ -37,7 +37,7 @@ def test_a_loss_that_a_scaler_would_change_is_refused(options, message):
 def test_a_compiled_model_is_asked_for_its_loss():
     model = zoo.build("nlinear", 12, 3, 1)
     model.compile("adam", heads.PointError("mape"))
-    with pytest.raises(ValueError, match="loss 'mape' and scaler='standard' exclude"):
+    with pytest.raises(ValueError, match="loss 'mape' and scaler='standard' cannot"):
         Forecaster(model, prediction_length=3)
     assert Forecaster(model, prediction_length=3, scaler=None).model is model
 

@@ -352,11 +352,11 @@ def test_where_nothing_can_be_held_out_all_of_it_trains(length):
         ),
         (
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 8, 4, head="normal"),
-            "head and a model that is built exclude each other",
+            "head and a Keras model cannot be combined",
         ),
         (
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1, head="negative_binomial"), 8, 4),
-            "NegativeBinomialHead and scaler='standard' exclude each other",
+            "NegativeBinomialHead and scaler='standard' cannot be combined",
         ),
         (
             lambda: Forecaster(zoo.build("nlinear", 8, 4, 1), 9, 4),
@@ -370,7 +370,7 @@ def test_where_nothing_can_be_held_out_all_of_it_trains(length):
         (lambda: Forecaster("nlinear", 8, 4, epochs=3), r"use fit\(frame, epochs=...\)"),
         (
             lambda: Forecaster("seasonal_naive", 8, 4, head="normal"),
-            "has no weights to learn a head",
+            "cannot be trained: use head=",
         ),
         (lambda: Forecaster(print, 8, 4), "a builder takes context_length, prediction_length"),
         (

@@ -84,7 +84,7 @@ def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
     archive = shutil.make_archive(tmp_path / "preset", kind, preset.parent, preset.name)
     checksum = sources.sha256(archive)
     assert zoo.from_preset(archive, checksum=checksum).config.architecture == "nlinear"
-    with pytest.raises(ValueError, match=f"has sha256 {checksum}, wanted 00"):
+    with pytest.raises(ValueError, match=f"has sha256 {checksum}, expected 00"):
         zoo.from_preset(archive, checksum="00")
 
 
@@ -120,7 +120,7 @@ def test_bad_presets_are_refused_in_one_line(copied, tmp_path):
     with pytest.raises(ValueError, match=r"model\.keras is not the file that its card names"):
         zoo.from_preset(copied)
     model.unlink()
-    with pytest.raises(ValueError, match="sha256 no file, wanted"):
+    with pytest.raises(ValueError, match="sha256 no file, expected"):
         zoo.from_preset(copied)
 
 

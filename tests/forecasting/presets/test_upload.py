@@ -72,7 +72,7 @@ def test_revision_and_checksum_pin_it(published, preset, capsys):
     assert not capsys.readouterr().out
     assert any(f"/resolve/{OLDER}/model.keras" in path for path in published.paths)
     assert not any("model.pkl" in path for path in published.paths)
-    with pytest.raises(ValueError, match=rf"card\.json has sha256 {checksum}, wanted 00"):
+    with pytest.raises(ValueError, match=rf"card\.json has sha256 {checksum}, expected 00"):
         zoo.from_preset(URI, "00")
     with pytest.raises(FileNotFoundError, match=r"cannot be read from the hub.*404"):
         zoo.from_preset(URI, revision="v2")
@@ -152,7 +152,7 @@ def test_a_card_of_published_weights_keeps_their_licence(tmp_path):
 
 def test_bad_presets_are_not_written(forecaster, tmp_path, preset):
     folder = tmp_path / "preset"
-    with pytest.raises(ValueError, match="metrics and dataset belong together"):
+    with pytest.raises(ValueError, match="metrics and dataset must be given together"):
         forecaster.save_to_preset(folder, metrics={"mae": 1.0})
     with pytest.raises(
         ValueError, match=r"licence must be a name such as 'apache-2\.0', got 'my l"

@@ -31,7 +31,7 @@ def weekly(length=150, names="ab"):
 def two(monkeypatch):
     """Two trained candidates alone, each for a few epochs."""
     monkeypatch.setattr(search, "CANDIDATES", (("nlinear", False, 0), ("nlinear", True, 1)))
-    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 12)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 12)
 
 
 @given(

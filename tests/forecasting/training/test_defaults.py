@@ -8,7 +8,7 @@ import pytest
 from kerastrans import Forecaster
 from kerastrans.data.panel import read_panel
 from kerastrans.forecasting.training import defaults
-from kerastrans.forecasting.training.early_stopping import DECAY, Patience
+from kerastrans.forecasting.training.early_stopping import DECAY, EarlyStopping
 
 
 def wave(length=400, name="w", freq="D"):
@@ -30,8 +30,7 @@ def wave(length=400, name="w", freq="D"):
     ],
 )
 def test_the_end_of_each_series_is_held_out(series, length, steps):
-    frame = pd.concat([wave(length, name) for name in range(series)])
-    assert defaults.held_out_steps(frame, 12) == steps
+    assert defaults.held_out_steps([length] * series, 12) == steps
 
 
 @pytest.mark.parametrize(
@@ -46,8 +45,7 @@ def test_the_end_of_each_series_is_held_out(series, length, steps):
     ],
 )
 def test_of_many_short_series_some_are_held_out(series, length, expected):
-    frame = pd.DataFrame({"unique_id": np.repeat(np.arange(series), length)})
-    assert defaults.held_out(frame, 12) == expected
+    assert defaults.choose_hold_out([length] * series, 12) == expected
 
 
 def many_short():
@@ -124,14 +122,12 @@ def test_a_failed_fit_chooses_no_context():
 
 @pytest.mark.slow
 def test_training_ends_where_the_held_out_steps_stop_improving(monkeypatch):
-    monkeypatch.setattr(
-        "kerastrans.forecasting.training.fit.finish", lambda _, examples, *__: examples
-    )
+    monkeypatch.setattr("kerastrans.forecasting.training.fit.finish", lambda windows, *_: windows)
     frame = wave(400)
     forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
     losses = forecaster.history.history["val_loss"]
     assert 9 < len(losses) <= 100
-    steps = defaults.held_out_steps(frame[:300], 7)
+    steps = defaults.held_out_steps([300], 7)
     y = frame["y"].to_numpy()
     cuts = range(300 - steps, 300 - 7 + 1)
     histories = np.stack([y[cut - 14 : cut] for cut in cuts])[..., None]
@@ -181,7 +177,7 @@ def run(patience, losses, rate=0.1):
 
 
 def test_patience_goes_back_with_a_lower_rate_and_then_ends():
-    model, states = run(Patience(2, decays=1), [5, 4, 6, 6, 3, 7, 7, 1])
+    model, states = run(EarlyStopping(2, decays=1), [5, 4, 6, 6, 3, 7, 7, 1])
     rates, weights = zip(*states, strict=True)
     assert rates == pytest.approx([0.1] * 3 + [0.1 * DECAY] * 4)
     assert weights == (0, 1, 2, 1, 4, 5, 6)  # the fourth epoch goes back to the second
@@ -190,7 +186,7 @@ def test_patience_goes_back_with_a_lower_rate_and_then_ends():
 
 
 def test_patience_without_decays_leaves_the_rate_alone():
-    model, states = run(Patience(2), [5, 4, 6, 6, 3])
+    model, states = run(EarlyStopping(2), [5, 4, 6, 6, 3])
     assert [weight for _, weight in states] == [0, 1, 2, 3]
     assert model.get_weights()[0] == 1
 
@@ -200,7 +196,7 @@ def test_patience_ends_in_time(monkeypatch):
     monkeypatch.setattr(
         "kerastrans.forecasting.training.early_stopping.time.monotonic", lambda: next(clock)
     )
-    _, states = run(Patience(5, seconds=15), [5, 4, 3, 2])
+    _, states = run(EarlyStopping(5, seconds=15), [5, 4, 3, 2])
     assert len(states) == 2
 
 
@@ -212,7 +208,7 @@ def test_a_time_limit_is_seconds():
 def test_progress_is_a_line_an_epoch(capsys):
     Forecaster("nlinear", 14, 7).fit(wave(), time_limit=1e-6)
     line, last = capsys.readouterr().out.splitlines()
-    assert last == "further steps, on all rows: 1"
+    assert last == "1 extra steps on all rows"
     assert line.startswith("epoch 1: loss ")
     assert "held-out loss" in line
     assert line.endswith("the end")
@@ -228,7 +224,7 @@ def test_the_model_is_chosen_by_the_length_and_the_calendar_by_the_frequency(
     freq, length, name, calendar
 ):
     panel = read_panel(wave(length, freq=freq))
-    found = defaults.resolved(Forecaster(prediction_length=4).config, panel, 4)
+    found = defaults.resolve_config(Forecaster(prediction_length=4).config, panel, 4)
     assert (found.model, found.calendar) == (name, calendar)
 
 
@@ -243,5 +239,5 @@ def test_what_was_chosen_forecasts_and_a_clone_chooses_anew():
 
 
 def test_auto_takes_no_hyperparameters():
-    with pytest.raises(ValueError, match=r"model='auto' takes no \['d_model'\]: name one"):
+    with pytest.raises(ValueError, match=r"model='auto' takes no \['d_model'\]: name a model"):
         Forecaster(prediction_length=4, d_model=8)

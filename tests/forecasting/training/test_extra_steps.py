@@ -29,7 +29,7 @@ def frame():
 
 @pytest.fixture(autouse=True)
 def few_epochs(monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 3)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 3)
 
 
 def weights_of(forecaster):
@@ -51,7 +51,7 @@ def number_of_last(forecaster, frame):
 
 
 def test_the_held_out_end_trains_at_last_and_all_rows_are_told(frame):
-    assert held_out_steps(frame, SIZE[1]) == END
+    assert held_out_steps([len(frame)], SIZE[1]) == END
     one = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)
     other = one.clone().fit(changed(frame), verbose=0)
     assert one.history.history["loss"] == other.history.history["loss"]
@@ -83,19 +83,19 @@ def test_what_was_given_to_validate_and_a_given_optimizer_keep_it_out(frame, kin
 
 def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
     monkeypatch.setattr(
-        "kerastrans.forecasting.training.extra_steps.MORE", 10.0
+        "kerastrans.forecasting.training.extra_steps.EXTRA_STEPS_SHARE", 10.0
     )  # it remembers all of it
     monkeypatch.setattr("kerastrans.forecasting.training.extra_steps.DECAY", 1.0)
     wanted = []
 
-    class Width(extra_steps.Width):
-        def give(self, fitted, has_seen=False):
+    class Recorded(extra_steps.SpreadCorrection):
+        def apply(self, fitted, is_trained_on=False):
             wanted.append(self.distance * self.factor)
             narrow = mean_distance(heads.of(fitted.model), forecast_windows(fitted, self.windows))
             assert narrow < 0.9 * self.distance
-            super().give(fitted, has_seen)
+            super().apply(fitted, is_trained_on)
 
-    monkeypatch.setattr(extra_steps, "Width", Width)
+    monkeypatch.setattr(extra_steps, "SpreadCorrection", Recorded)
     forecaster = Forecaster("nhits", *SIZE, hidden_dim=64).fit(frame, verbose=0)
     panel = forecaster.reader.panel(frame)
     _, cuts = training_cuts(panel, *SIZE, held_out=END)
@@ -168,7 +168,7 @@ def test_the_extra_steps_train_at_the_rate_that_the_training_ends_with(frame, mo
         return fit(examples, *args, **kwargs)
 
     monkeypatch.setattr(extra_steps, "fit_model", recorded)
-    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 2)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 2)
     forecaster = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)
     assert rates == [pytest.approx(0.001 * 0.3**2)]
     assert float(forecaster.model.optimizer.learning_rate) == pytest.approx(0.001)

@@ -8,7 +8,7 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.forecasting.training import spread
-from kerastrans.forecasting.training.spread import best_factor, towards_one
+from kerastrans.forecasting.training.spread import best_factor, shrink_factor
 
 
 def normal_parameters(head, std, shape=(2000, 3, 1)):
@@ -77,8 +77,8 @@ def trained():
     ],
 )
 def test_few_forecasts_count_less_and_narrow_by_their_dates_alone(series, dates, wider, narrower):
-    assert towards_one(2.0, np.array(series), np.array(dates)) == pytest.approx(wider)
-    assert towards_one(0.5, np.array(series), np.array(dates)) == pytest.approx(narrower)
+    assert shrink_factor(2.0, np.array(series), np.array(dates)) == pytest.approx(wider)
+    assert shrink_factor(0.5, np.array(series), np.array(dates)) == pytest.approx(narrower)
 
 
 def test_fit_measures_the_spread_and_every_way_out_has_it(trained, tmp_path):
@@ -115,10 +115,10 @@ def test_points_and_counts_have_no_spread():
 @pytest.mark.parametrize(("later", "expected"), [(4.0, 1.5), (2.0, 1.5), (1.0, 3.0), (0.1, 7.5)])
 def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expected, monkeypatch):
     """The spread is 1.5 by the measurement, and more by as much as the forecast has narrowed."""
-    width = object.__new__(spread.Width)
+    width = object.__new__(spread.SpreadCorrection)
     width.factor, width.distance, width.windows = 1.5, 2.0, None
     monkeypatch.setattr(spread, "forecast_windows", lambda *_: None)
     monkeypatch.setattr(spread, "mean_distance", lambda *_: later)
     model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
-    width.give(types.SimpleNamespace(model=model), has_seen=True)
+    width.apply(types.SimpleNamespace(model=model), is_trained_on=True)
     assert heads.of(model).spread == pytest.approx(expected)

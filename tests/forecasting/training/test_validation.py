@@ -18,7 +18,7 @@ def frame():
 
 @pytest.fixture
 def few_epochs(monkeypatch):
-    monkeypatch.setattr("kerastrans.forecasting.training.loop.EPOCHS", 2)
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 2)
 
 
 def split(frame, steps):
@@ -110,7 +110,7 @@ def test_it_reads_covariates_by_the_rows_that_train(frame):
     ("options", "error", "message"),
     [
         ({"validation": 14}, TypeError, "validation must be a DataFrame, got int"),
-        ({"validation_size": 14}, ValueError, "validation and validation_size=14 exclude"),
+        ({"validation_size": 14}, ValueError, "validation and validation_size=14 cannot"),
         ({"rows": slice(-20, None)}, ValueError, "validation of 'b' begins at .*not after"),
         ({"rows": slice(-3, None)}, ValueError, "validation holds no 7 steps of a series"),
     ],
