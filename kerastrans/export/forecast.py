@@ -1,5 +1,6 @@
 """The function of every exported file: from raw history to the forecast in its units."""
 
+import functools
 import json
 from dataclasses import dataclass
 
@@ -8,10 +9,12 @@ from keras import ops
 
 from kerastrans import __version__, heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
-from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
+from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs, takes_missing
 from kerastrans.decoding.samplers import FeedBack
+from kerastrans.export.encodings import Encoder, Encodings, Input
 from kerastrans.export.last_steps import last_steps
-from kerastrans.export.scaling import check_bounded, check_scaler, unscaled, within, without_silent
+from kerastrans.export.scaling import check_bounded, check_scaler, masked, unscaled, within
+from kerastrans.export.widths import check_head
 from kerastrans.heads.bounded import bound_inputs, check_bounds
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
 from kerastrans.utils.validation import (
@@ -32,17 +35,22 @@ class Forecast:
         signature: List of named `tf.TensorSpec`, one per argument.
         metadata: Dict that JSON can hold.
         loops: bool, whether the model decodes step by step.
+        texts: Dict of the inputs that are codes of texts -> tuple of the texts; the code of a text
+            is its place plus 1, that of any other text 0.
     """
 
     function: callable
     signature: list
     metadata: dict
     loops: bool
+    texts: dict
 
-    @property
-    def description(self):
-        """The metadata as JSON."""
-        return json.dumps(self.metadata, default=str)
+    def description(self, takes_texts=True):
+        """Return the metadata of a file that takes texts, or their codes, as JSON."""
+        inputs = dict(self.metadata["inputs"])
+        for name in self.texts if takes_texts else ():
+            inputs[name] = ["string", *inputs[name][1:]]
+        return json.dumps({**self.metadata, "inputs": inputs}, default=str)
 
 
 def forecast_of(
@@ -54,6 +62,7 @@ def forecast_of(
     short="refuse",
     prediction_length=None,
     metadata=None,
+    encodings=None,
     batch_size=None,
 ):
     """Return the `Forecast` of a model, after checks of everything that cannot be exported.
@@ -66,6 +75,7 @@ def forecast_of(
         short: See `export_savedmodel`.
         prediction_length: See `export_savedmodel`.
         metadata: See `export_savedmodel`.
+        encodings: See `export_savedmodel`.
         batch_size: int, number of windows in a call; None for any number.
 
     Raises:
@@ -92,52 +102,45 @@ def forecast_of(
     head = heads.of(model)
     if scaler is not None:
         check_scaler(model, head, scaler, history.shape[-1])
+    bounds = check_bounds(bounds)
+    if bounds is not None:
+        check_bounded(head)
+    encodings = encodings or Encodings()
+    widths = encodings.widths
+    if widths is not None:
+        check_head(head)
     predict = (_decoding if decodes else _direct)(model, prediction_length)
     predict = unscaled(predict, model, head, scaler, takes_missing(model), fill)
     symbols = {"history": history}
     if not decodes:
         symbols |= {x.name: x for x in further if not x.name.startswith(TYPICAL)}
-    lengths = _lengths(symbols, prediction_length)
-    signature = [
-        tf.TensorSpec((batch_size, *_free(x.shape[1:], name in lengths)), x.dtype, name=name)
-        for name, x in symbols.items()
-    ]
-    signature += [
-        tf.TensorSpec((batch_size, prediction_length, 1), "float32", name=name)
-        for name in bound_inputs(bounds)
-    ]
-    specs = {spec.name: spec for spec in signature}
-    facts = {**describe(model, specs, prediction_length), "short": short}
-    bounds = check_bounds(bounds)
-    if bounds is not None:
-        check_bounded(head)
-        facts["bounds"] = list(bounds)
+    encoder = Encoder(
+        encodings, symbols, history.shape[1], prediction_length, missing_inputs(model)
+    )
+    columns = dict.fromkeys(bound_inputs(bounds), Input((prediction_length, 1)))
+    inputs = {**encoder.inputs, **columns}
+    facts = {**describe(model, inputs, prediction_length), "short": short}
+    facts |= {} if bounds is None else {"bounds": list(bounds)}
 
     def function(*tensors):
-        inputs = dict(zip(specs, tensors, strict=True))
-        for name, length in lengths.items():
-            inputs[name] = last_steps(inputs[name], length, short)
-        parameters, _ = predict({name: inputs[name] for name in symbols})
-        outputs = within(head.outputs(parameters), bounds, inputs)
-        return without_silent(outputs, inputs["history"])
+        given = dict(zip(inputs, tensors, strict=True))
+        for name, x in inputs.items():
+            if x.length is not None:
+                given[name] = last_steps(given[name], x.length, short)
+        encoded, fits = encoder(given)
+        parameters, scale = predict(encoded)
+        limit = functools.partial(within, bounds=bounds, inputs=given)
+        outputs = limit(head.outputs(parameters))
+        if widths is not None:
+            outputs |= widths.bounds(head, parameters, scale, given, limit)
+        return masked(outputs, given["history"], fits)
 
-    return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
-
-
-def _lengths(symbols, prediction_length):
-    """Return the number of steps that are read of each input with a time axis."""
-    context_length = symbols["history"].shape[1]
-    lengths = {
-        "history": context_length,
-        "past_covariates": context_length,
-        "future_covariates": context_length + prediction_length,
-    }
-    return {name: length for name, length in lengths.items() if name in symbols}
-
-
-def _free(shape, has_time):
-    """Return a shape without a batch axis, whose time axis, if it has one, has any length."""
-    return (None, *shape[1:]) if has_time else shape
+    signature = [
+        tf.TensorSpec((batch_size, *x.shape), x.dtype, name=name) for name, x in inputs.items()
+    ]
+    texts = {name: x.texts for name, x in inputs.items() if x.texts is not None}
+    facts |= {**encoder.describe(), **(metadata or {})}
+    return Forecast(function, signature, facts, decodes, texts)
 
 
 def _check_history(model, history):
@@ -156,7 +159,8 @@ def describe(model, inputs, prediction_length):
 
     Args:
         model: Keras model.
-        inputs: Dict of the names of its inputs to their tensors or specs; "history" is one of them.
+        inputs: Dict of the names of its inputs to objects with a shape without the batch axis and
+            a data type.
         prediction_length: int.
 
     Returns:
@@ -170,15 +174,10 @@ def describe(model, inputs, prediction_length):
         "context_length": context_length,
         "prediction_length": prediction_length,
         "num_channels": num_channels,
-        "inputs": {name: [_dtype(x), *x.shape] for name, x in inputs.items()},
+        "inputs": {name: [x.dtype, None, *x.shape] for name, x in inputs.items()},
         "kerastrans": __version__,
         **({"quantiles": head.levels} if isinstance(head, heads.QuantileHead) else {}),
     }
-
-
-def _dtype(x):
-    """Return the name of the data type of a Keras tensor or a `tf.TensorSpec`."""
-    return getattr(x.dtype, "name", x.dtype)
 
 
 def _decoding(model, prediction_length):

@@ -27,4 +27,4 @@ def last_steps(x, length, short):
     if short == "refuse":
         # Lengths must agree here. Without this, an exported graph would answer a shorter input.
         padded = ops.concatenate([x[:, -length:], padded[..., :1]], axis=-1)[..., :-1]
-    return ops.reshape(padded, (-1, length, size))
+    return ops.reshape(padded, (x.shape[0] or -1, length, size))

@@ -65,12 +65,14 @@ def export_litert(
     _check_recurrent(model, batch_size)
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent, "savedmodel")
-        forecast = write_savedmodel(model, folder, batch_size=batch_size, **options)
+        forecast = write_savedmodel(
+            model, folder, takes_texts=False, batch_size=batch_size, **options
+        )
         content = _convert(model.name, folder, quantize)
     with new_file(path) as unfinished:
         unfinished.write_bytes(content)
         with zipfile.ZipFile(unfinished, "a") as archive:  # after the model, as its format allows
-            archive.writestr("metadata.json", forecast.description)
+            archive.writestr("metadata.json", forecast.description(takes_texts=False))
     return path
 
 

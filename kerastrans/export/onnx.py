@@ -70,10 +70,37 @@ def export_onnx(
     except Exception as error:  # of any kind, from an operator that it has no rule for
         message = f"ONNX cannot express {model.name!r}: {first_line(error)}."
         raise RuntimeError(message) from error
-    proto.metadata_props.add(key="kerastrans", value=forecast.description)
+    for name, texts in forecast.texts.items():
+        _take_texts(proto, name, texts)
+    proto.metadata_props.add(key="kerastrans", value=forecast.description())
     with new_file(path) as unfinished:
         unfinished.write_bytes(proto.SerializeToString())
     return path
+
+
+def _take_texts(proto, name, texts):
+    """Give a graph an input of strings in place of their codes, int32."""
+    from onnx import TensorProto, helper
+
+    graph, codes = proto.graph, f"{name}_codes"
+    for node in graph.node:
+        node.input[:] = [codes if x == name else x for x in node.input]
+    number = next(x for x in graph.input if x.name == name)
+    number.type.tensor_type.elem_type = TensorProto.STRING
+    look_up = helper.make_node(
+        "LabelEncoder",
+        [name],
+        [f"{name}_places"],
+        domain="ai.onnx.ml",
+        keys_strings=[*texts, ""],
+        values_int64s=[*range(1, len(texts) + 1), 0],
+        default_int64=0,
+    )
+    cast = helper.make_node("Cast", [f"{name}_places"], [codes], to=TensorProto.INT32)
+    for node in (cast, look_up):  # before the nodes that read them
+        graph.node.insert(0, node)
+    if "ai.onnx.ml" not in {x.domain for x in proto.opset_import}:
+        proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 2))
 
 
 def _make_name(stem):

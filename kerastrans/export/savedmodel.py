@@ -25,6 +25,7 @@ def export_savedmodel(
     short: str = "refuse",
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
+    encodings: Any = None,
 ) -> Path:
     """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
 
@@ -51,6 +52,9 @@ def export_savedmodel(
             out.
         metadata: dict of further facts that the exported model says of itself, such as channels
             and frequency.
+        encodings: `kerastrans.export.encodings.Encodings` of time stamps, covariates and conformal
+            intervals, which `Forecaster.export` fills in; by default the inputs are those of the
+            model.
 
     Returns:
         The path.
@@ -83,25 +87,27 @@ def export_savedmodel(
             short=short,
             prediction_length=prediction_length,
             metadata=metadata,
+            encodings=encodings,
         )
     return path
 
 
-def write_savedmodel(model, folder, **options):
+def write_savedmodel(model, folder, *, takes_texts=True, **options):
     """Write a SavedModel into a folder.
 
     Args:
-        model: see `export_savedmodel`.
-        folder: to write into.
-        **options: of `forecast_of`.
+        model: See `export_savedmodel`.
+        folder: Path of the folder to write into.
+        takes_texts: bool, whether inputs of texts are strings, or their codes.
+        **options: Other arguments of `forecast_of`.
 
     Returns:
         The `Forecast`.
 
     Raises:
-        OSError: TensorFlow could not write.
-        RuntimeError: see `export_savedmodel`.
-        ValueError: see `export_savedmodel`.
+        OSError: If TensorFlow cannot write.
+        RuntimeError: See `export_savedmodel`.
+        ValueError: See `export_savedmodel`.
     """
     import tensorflow as tf
 
@@ -109,11 +115,16 @@ def write_savedmodel(model, folder, **options):
     serve = forecast.function
     if forecast.loops:
         serve = tf.function(serve, jit_compile=True)
+    signature = forecast.signature
+    if takes_texts and forecast.texts:
+        serve, signature = _from_texts(serve, forecast)
     archive = keras.export.ExportArchive()
     archive.track(model)
-    archive.add_endpoint("serve", serve, input_signature=forecast.signature)
+    archive.add_endpoint("serve", serve, input_signature=signature)
     archive.add_endpoint(
-        "metadata", lambda: {"json": tf.constant(forecast.description)}, input_signature=[]
+        "metadata",
+        lambda: {"json": tf.constant(forecast.description(takes_texts))},
+        input_signature=[],
     )
     try:
         archive.write_out(folder, verbose=False)
@@ -121,6 +132,29 @@ def write_savedmodel(model, folder, **options):
         why = first_line(error).rpartition("}} ")[2]
         raise OSError(f"cannot write the SavedModel: {why}.") from None
     return forecast
+
+
+def _from_texts(serve, forecast):
+    """Return a function that takes texts in place of their codes, and its signature."""
+    import tensorflow as tf
+
+    def code(spec, x):
+        if spec.name not in forecast.texts:
+            return x
+        texts = tf.constant([*forecast.texts[spec.name], ""])[:-1]  # a list may be empty
+        codes = tf.range(1, len(forecast.texts[spec.name]) + 1)
+        return tf.reduce_max(
+            tf.where(x[..., None] == texts, codes, 0), axis=-1, name=f"{spec.name}_codes"
+        )
+
+    def serve_texts(*tensors):
+        return serve(*map(code, forecast.signature, tensors))
+
+    signature = [
+        tf.TensorSpec(x.shape, tf.string, x.name) if x.name in forecast.texts else x
+        for x in forecast.signature
+    ]
+    return serve_texts, signature
 
 
 _RELOAD = """

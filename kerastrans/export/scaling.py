@@ -110,9 +110,17 @@ def within(outputs, bounds, inputs):
     return outputs
 
 
-def without_silent(outputs, history):
-    """Return a dict of outputs, NaN for channels without a value in their history."""
+def masked(outputs, history, fits=None):
+    """Return outputs that are NaN when there is nothing to forecast from.
+
+    Args:
+        outputs: Dict of tensors `(batch, prediction_length, num_channels, ...)`.
+        history: `(batch, context_length, num_channels)`; a channel without a value has no forecast.
+        fits: bools `(batch,)`, false for windows whose time stamps do not fit the clock.
+    """
     known = ops.any(ops.logical_not(ops.isnan(history)), axis=1, keepdims=True)
+    if fits is not None:
+        known = ops.logical_and(known, fits[:, None, None])
 
     def cover(x):
         mask = known if len(x.shape) == 3 else known[..., None]

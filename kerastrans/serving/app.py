@@ -10,6 +10,7 @@ from pathlib import Path
 import keras
 
 from kerastrans.decoding.graph import inputs_of, missing_inputs
+from kerastrans.export.encodings import Input
 from kerastrans.export.forecast import describe
 from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import typical_inputs
@@ -84,7 +85,8 @@ def create_app(
     limits = bound_inputs(forecaster.config.bounds)
     symbols |= {name: keras.KerasTensor(shape, "float64") for name in limits}
     missing = missing_inputs(forecaster.model) | {"history"}
-    facts = describe(forecaster.model, symbols, forecaster.prediction_length)
+    inputs = {name: Input(tuple(x.shape[1:]), x.dtype) for name, x in symbols.items()}
+    facts = describe(forecaster.model, inputs, forecaster.prediction_length)
     lock = threading.Lock()  # only one thread at a time compiles and runs the model
 
     def run(function, *arguments):
