@@ -169,7 +169,7 @@ class Calendar:
 def _split(last_time):
     """Return days since the first of `YEARS` and seconds of the day, int32, of int64 seconds."""
     seconds = last_time % DAY_SECONDS
-    # A whole number of days below 2**24 is exact in float32; `round` undoes the error of the division.
+    # Days below 2**24 are exact in float32; `round` removes the error of the division.
     days = ops.round(ops.cast(last_time - seconds, "float32") / DAY_SECONDS)
     days = ops.clip(days, FIRST_DAY - 1.0, END_DAY + 1.0)
     return ops.cast(days, "int32") - FIRST_DAY, ops.cast(seconds, "int32")

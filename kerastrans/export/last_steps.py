@@ -1,4 +1,4 @@
-"""The last steps of an input of any length, in operators of which every format has a kernel."""
+"""The last steps of an input of any length, in operators that every format has."""
 
 import numpy as np
 from keras import ops

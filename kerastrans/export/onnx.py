@@ -1,8 +1,8 @@
-"""An ONNX file, for onnxruntime and whatever else reads the format.
+"""An ONNX file, for onnxruntime and other runtimes of the format.
 
-The converter's handlers are its inside: `make_const`, `make_node`, `insert_new_node_on_input`,
+Handlers of the converter use undocumented parts of it: `make_const`, `make_node`, `insert_new_node_on_input`,
 `replace_inputs`, `remove_node`, `get_shape` and `get_dtype` of its graph, and `utils.make_name`.
-They are used in this file alone; tests/export/test_files.py has their canary.
+Only this file uses them; tests/export/test_files.py has their canary.
 """
 
 from pathlib import Path
@@ -31,19 +31,19 @@ def export_onnx(
     hold the metadata, under "kerastrans". Needs the extra `onnx`.
 
     Args:
-        model: see `export_savedmodel`.
-        path: file to write, which must not exist.
+        model: See `export_savedmodel`.
+        path: Path of the file to write, which must not exist.
         **options: Other arguments of `export_savedmodel`.
 
     Returns:
         The path.
 
     Raises:
-        ImportError: the extra is missing.
-        FileExistsError: `path` exists.
-        OSError: the disk is full; nothing is left at `path`.
-        RuntimeError: Keras does not run on TensorFlow, or the converter refuses the model.
-        ValueError: as `export_savedmodel`.
+        ImportError: If the extra is missing.
+        FileExistsError: If `path` exists.
+        OSError: If the disk is full; nothing is left at `path`.
+        RuntimeError: If Keras does not run on TensorFlow, or the converter refuses the model.
+        ValueError: As `export_savedmodel`.
 
     Example:
         >>> import tempfile
@@ -110,7 +110,7 @@ def _make_name(stem):
 
 
 def _erfc(context, node, name, args):
-    """TensorFlow's GELU asks for 1 - erf, which ONNX has no operator for."""
+    """Convert 1 - erf, which TensorFlow's GELU uses; ONNX has only erf."""
     erf = context.insert_new_node_on_input(node, "Erf", node.input[0])
     one = context.make_const(_make_name("one"), np.ones((), "float32"))
     node.type = "Sub"
@@ -118,12 +118,12 @@ def _erfc(context, node, name, args):
 
 
 def _where(context, node, name, args):
-    """As it is: the converter multiplies by the condition, but NaN times 0 is NaN."""
+    """Keep the operator: the converter multiplies by the condition, but NaN times 0 is NaN."""
     node.type = "Where"
 
 
 def _update_slice(context, node, name, args):
-    """A cache with its newest step in place: the part before it, the step, the part after it."""
+    """Convert the update of a cache to the part before the step, the step and the part after it."""
     cache, update, starts = node.input
     shapes = context.get_shape(cache), context.get_shape(update)
     axis = next(i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if old != new)

@@ -29,43 +29,42 @@ def export_savedmodel(
 ) -> Path:
     """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
 
-    Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in
-    the units of the series, for any batch size, and returns `forecast`
+    Its signature `serving_default` takes `history` `(batch, steps, num_channels)` in the units of
+    the series, NaN for a missing value, for any batch size, and returns `forecast`
     `(batch, prediction_length, num_channels)` in the same units; scaling is inside. A head adds
-    `quantiles`, or the `parameters` of its distribution, with a last axis. An autoregressive
-    model's cached decoding loop is inside too, compiled by XLA at the first call of each batch
-    size. A direct model's further inputs keep their names. The signature `metadata` takes nothing
-    and returns what the model is, as JSON.
+    `quantiles`, or the `parameters` of its distribution, with a last axis. A channel without a
+    value has the forecast NaN. The cached decoding loop of an autoregressive model is inside too,
+    compiled by XLA at the first call of each size. Other inputs of a direct model keep their names.
+    The signature `metadata` has no input and returns the metadata as JSON.
 
     Args:
-        model: an autoregressive model as in `kerastrans.generate`, its decoder as wide as the
-            encoder's input, or a direct one as `kerastrans.zoo` builds them.
-        path: folder to write, which must not exist.
-        scaler: `StandardScaler` or `WindowScaler` that the model was trained with; None for none.
-        fill: What the model was trained to see of a missing value: None, "last" for the last value
-            before it in the context, "zero".
-        bounds: Pair of the smallest and the largest value that the series can have, or None; no
-            point, quantile or interval leaves them.
-        short: What the file does with fewer steps than the context: "refuse", or "pad" to put
-            missing values before them. Of more steps, the last ones are read.
-        prediction_length: int, steps to forecast. A direct model's is its own, and may be left
-            out.
-        metadata: dict of further facts that the exported model says of itself, such as channels
-            and frequency.
+        model: Autoregressive model as in `kerastrans.generate`, with a decoder as wide as the
+            encoder's input, or a direct model as `kerastrans.zoo` builds them.
+        path: Path of the folder to write, which must not exist.
+        scaler: `StandardScaler` or `WindowScaler` that the model was trained with, or None.
+        fill: Value that the model was trained to see for a missing value: None for the mean of the
+            context, "last" for the last value before it in the context, or "zero".
+        bounds: Pair of the smallest and the largest value that the series can have, or None. Points,
+            quantiles and intervals stay within them.
+        short: str, rule for fewer steps than the context: "refuse", or "pad" to put missing values
+            before them. If there are more steps, the last ones are read.
+        prediction_length: int, number of steps to forecast; by default that of a direct model.
+        metadata: Dict of additional metadata, such as channels and frequency.
         encodings: `kerastrans.export.encodings.Encodings` of time stamps, covariates and conformal
-            intervals, which `Forecaster.export` fills in; by default the inputs are those of the
+            intervals, which `Forecaster.export` passes; by default the inputs are those of the
             model.
 
     Returns:
         The path.
 
     Raises:
-        FileExistsError: `path` exists; nothing in it is touched.
-        OSError: the disk is full; nothing is left at `path`.
-        RuntimeError: Keras does not run on TensorFlow.
-        ValueError: a model of tokens, or without a context length; a scaler or a decoder of another
-            width than the model's input; a scaler with a head of counts; `prediction_length` below
-            1, or not a direct model's own.
+        FileExistsError: If `path` exists; nothing in it is touched.
+        OSError: If the disk is full; nothing is left at `path`.
+        RuntimeError: If Keras does not run on TensorFlow.
+        ValueError: If the model has tokens or no context length.
+        ValueError: If the scaler or the decoder has another width than the model's input, or the
+            head has counts, which cannot be scaled.
+        ValueError: If `prediction_length` is below 1, or not that of a direct model.
 
     Example:
         >>> import tempfile
@@ -173,14 +172,14 @@ def run_savedmodel(path, history):
     """Forecast with an exported SavedModel in a fresh process that does not import kerastrans.
 
     Args:
-        path: folder that `export_savedmodel` wrote.
+        path: Path of the folder that `export_savedmodel` wrote.
         history: `(batch, context_length, num_channels)`, in the units of the series.
 
     Returns:
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        RuntimeError: the process failed, or imported kerastrans.
+        RuntimeError: If the process fails, or imports kerastrans.
 
     Example:
         See `export_savedmodel`.
