@@ -1,8 +1,8 @@
 """An ONNX file, for onnxruntime and other runtimes of the format.
 
-Handlers of the converter use undocumented parts of it: `make_const`, `make_node`, `insert_new_node_on_input`,
-`replace_inputs`, `remove_node`, `get_shape` and `get_dtype` of its graph, and `utils.make_name`.
-Only this file uses them; tests/export/test_files.py has their canary.
+Handlers of the converter use undocumented parts of it: `make_const`, `make_node`,
+`insert_new_node_on_input`, `replace_inputs`, `remove_node`, `get_shape` and `get_dtype` of its
+graph, and `utils.make_name`. Only this file uses them; tests/export/test_files.py has their canary.
 """
 
 from pathlib import Path

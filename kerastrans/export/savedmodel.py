@@ -44,8 +44,8 @@ def export_savedmodel(
         scaler: `StandardScaler` or `WindowScaler` that the model was trained with, or None.
         fill: Value that the model was trained to see for a missing value: None for the mean of the
             context, "last" for the last value before it in the context, or "zero".
-        bounds: Pair of the smallest and the largest value that the series can have, or None. Points,
-            quantiles and intervals stay within them.
+        bounds: Pair of the smallest and the largest value that the series can have, or None;
+            points, quantiles and intervals stay within them.
         short: str, rule for fewer steps than the context: "refuse", or "pad" to put missing values
             before them. If there are more steps, the last ones are read.
         prediction_length: int, number of steps to forecast; by default that of a direct model.

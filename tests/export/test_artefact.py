@@ -8,12 +8,15 @@ import pandas as pd
 import pytest
 
 import kerastrans
+from tests.helpers.browser import needs_browser, run_browser
 from tests.helpers.runtimes import RUNTIMES
 
 pytestmark = pytest.mark.tensorflow
 CONTEXT, HORIZON = 14, 3
-EACH_RUNTIME = pytest.mark.parametrize("runtime", RUNTIMES)
 SLOW = pytest.mark.slow
+RUN = {**RUNTIMES, "browser": (".onnx", run_browser)}
+EACH = [*RUNTIMES, pytest.param("browser", marks=needs_browser)]
+EACH_RUNTIME = pytest.mark.parametrize("runtime", EACH)
 
 
 def seconds(times):
@@ -49,7 +52,7 @@ def stacked(frame, columns, last):
 
 
 def export_and_run(forecaster, runtime, folder, **inputs):
-    suffix, run = RUNTIMES[runtime]
+    suffix, run = RUN[runtime]
     path = forecaster.export(folder / f"file{suffix}")
     if runtime == "LiteRT":
         for name, texts in read_metadata(path).get("codes", {}).items():
@@ -90,7 +93,7 @@ def test_a_calendar_is_computed_from_the_last_time(runtime, calendar_forecaster,
     given = {"history": history, "last_time": seconds(last)}
     found = export_and_run(calendar_forecaster, runtime, tmp_path, **given)
     assert_equals_predict(found, calendar_forecaster.predict(frame), "tide")
-    _, run = RUNTIMES[runtime]
+    _, run = RUN[runtime]
     path = next(tmp_path.glob("file*"))
     given["last_time"] = given["last_time"] + np.array([3600, 0])  # not at midnight
     off = run(path, **given)
@@ -131,8 +134,11 @@ def test_covariates_are_taken_as_they_are(runtime, tmp_path):
     ("runtime", "by", "scale", "head"),
     [
         ("ONNX", "region", "window", "quantiles"),
+        pytest.param("browser", "region", "window", "quantiles", marks=[SLOW, needs_browser]),
         *(
-            pytest.param(runtime, *options, marks=SLOW)
+            pytest.param(
+                runtime, *options, marks=[SLOW, *([needs_browser] if runtime == "browser" else [])]
+            )
             for runtime in RUNTIMES
             for options in (
                 (None, "window", "point"),
