@@ -16,7 +16,8 @@ SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models
 
-.PHONY: demo test test-all test-tensorflow test-jax test-torch parity presets runtimes lattice mutations notebooks docs \
+.PHONY: browser demo test test-all test-tensorflow test-jax test-torch parity presets runtimes lattice \
+	mutations notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
@@ -73,6 +74,10 @@ lattice: $(INSTALLED)
 
 mutations: $(INSTALLED)
 	KERAS_BACKEND=jax $(BIN)/python -m tools.checks.mutations
+
+# The runtime of exported files in a web page, of the locked version, for the tests in a Chromium.
+browser:
+	npm ci --prefix tools/browser --ignore-scripts --no-fund --no-audit
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)
