@@ -526,7 +526,7 @@ class Forecaster:
 
         Raises:
             ValueError: If `fit` has changed the published weights.
-            ValueError: If `select` or `combine` made the forecaster, whose members cannot be trained
+            ValueError: If `select` or `combine` made the forecaster: its members cannot be trained
                 again as one model.
         """
         arguments = self.config.arguments()

@@ -131,6 +131,15 @@ def model_inputs(forecaster):
     return windows_of(forecaster.fitted, panel, np.arange(len(panel)), panel.cuts).histories()
 
 
+def file_inputs(forecaster):
+    """Return the last windows of the series, as an exported file takes them."""
+    inputs = {"history": model_inputs(forecaster)["history"].astype("float32")}
+    if forecaster.fitted.config.calendar:
+        last = WIDE.index[-1:].as_unit("s").asi8
+        inputs["last_time"] = np.repeat(last, len(inputs["history"]))
+    return inputs
+
+
 def by_predict(forecaster, folder):
     """Forecast each series by itself."""
     return read_rows(
@@ -176,7 +185,7 @@ def by_file(suffix, run):
     def door(forecaster, folder):
         path = folder / f"exported{suffix}"
         forecaster.export(path)
-        return read_outputs(forecaster, run(path, model_inputs(forecaster)))
+        return read_outputs(forecaster, run(path, file_inputs(forecaster)))
 
     return door
 
@@ -186,7 +195,7 @@ def run_savedmodel(path, inputs):
     import tensorflow as tf
 
     serve = tf.saved_model.load(str(path)).signatures["serving_default"]
-    inputs = {name: tf.constant(x) for name, x in _as_float32(inputs).items()}
+    inputs = {name: tf.constant(x) for name, x in inputs.items()}
     return {name: x.numpy() for name, x in serve(**inputs).items()}
 
 
@@ -196,18 +205,14 @@ def run_onnx(path, inputs):
 
     session = onnxruntime.InferenceSession(str(path))
     names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, _as_float32(inputs)), strict=True))
+    return dict(zip(names, session.run(names, inputs), strict=True))
 
 
 def run_litert(path, inputs):
     """Run a LiteRT file."""
     from ai_edge_litert.interpreter import Interpreter
 
-    return Interpreter(model_path=str(path)).get_signature_runner()(**_as_float32(inputs))
-
-
-def _as_float32(inputs):
-    return {name: x.astype("float32") for name, x in inputs.items()}
+    return Interpreter(model_path=str(path)).get_signature_runner()(**inputs)
 
 
 def by_reloading(forecaster, folder):
