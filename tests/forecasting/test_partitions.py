@@ -133,7 +133,7 @@ def test_a_file_without_a_usable_series_is_done_once(cluster, trained, source, t
 
 
 def test_a_target_inside_the_source_is_refused(trained, source):
-    with pytest.raises(ValueError, match="is inside the source, whose files it would join"):
+    with pytest.raises(ValueError, match="target must be outside of source, got"):
         forecast_partitions(trained, source, source / "forecasts")
 
 

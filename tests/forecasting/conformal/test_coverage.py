@@ -22,5 +22,5 @@ def test_the_worst_series_come_first():
     assert list(found.index) == ["bad", "fair", "good"]
     assert list(found.columns) == ["coverage-50", "width-50", "coverage-95", "width-95"]
     assert found.loc["bad"].tolist() == [0.2, 2.0, 0.4, 6.0]
-    with pytest.raises(ValueError, match="this backtest has no intervals"):
+    with pytest.raises(ValueError, match="this backtest has no intervals: pass levels"):
         coverage_by_series(frame[["unique_id", "ds", "cutoff", "y", "x"]])

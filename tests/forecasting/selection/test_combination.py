@@ -112,8 +112,8 @@ def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
             {"prediction_length": 2},
             r"forecasters\[1\] \(nlinear\) has prediction_length 2, the fir",
         ),
-        ({"head": "point"}, "has quantile levels None, the first one has"),
-        ({"head": "normal"}, "has a NormalHead: only points or quantiles are combined"),
+        ({"head": "point"}, "has quantiles None, the first one has"),
+        ({"head": "normal"}, "has a NormalHead: only points or quantiles can be combined"),
         ({"name": "cyclenet", "cycle_length": 7}, r"its model takes \['position'\]"),
     ],
 )

@@ -191,7 +191,7 @@ def test_channels_of_a_wide_frame_are_series(two):
     [
         ({"time_limit": 0}, "time_limit must be seconds above 0, got 0"),
         ({"prediction_length": 0}, "prediction_length must be an integer of at least 1"),
-        ({"prediction_length": 200}, "the longest series has 150 steps, too few to hold 200"),
+        ({"prediction_length": 200}, "the longest series has 150 steps, too few to hold out 200"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):

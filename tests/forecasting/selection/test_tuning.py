@@ -72,7 +72,7 @@ def test_what_is_wrong_with_the_data_ends_the_search():
 def test_sizes_that_do_not_go_together_are_left_out_and_named():
     space = {"num_heads": (3,), "d_model": (16,)}
     with (
-        pytest.warns(UserWarning, match=r"trial 0 is left out: num_heads must divide d_model"),
-        pytest.raises(ValueError, match="all 1 trials were left out, the last one: num_heads must"),
+        pytest.warns(UserWarning, match=r"trial 0 failed: num_heads must divide d_model"),
+        pytest.raises(ValueError, match="all 1 trials failed, the last one with: num_heads must"),
     ):
         tuning.tune("patchtst", series("a", 120), 16, 7, validation_size=7, trials=1, space=space)
