@@ -1,5 +1,7 @@
 """`kerastrans verify`."""
 
+import numpy as np
+
 from kerastrans.cli.options import DOOR, FORECASTER, add_options, given, positive
 from kerastrans.cli.reading import read_series
 from kerastrans.cli.startup import start_keras
@@ -15,6 +17,11 @@ OPTIONS = {
         "metavar": "SHARE",
         "help": "allowed difference, relative to a series' largest forecast (default: 1e-4)",
     },
+    "--context-length": {
+        **FORECASTER["--context-length"],
+        "help": "steps of history, or max for all that the model reads (default: as in forecast)",
+        "type": lambda text: text if text == "max" else int(text),
+    },
     "--revision": {"metavar": "COMMIT", "help": "commit, branch or tag of a name on the hub"},
 }
 
@@ -28,7 +35,9 @@ def add_commands(add):
 
 
 def run_verify(options):
-    """Forecast with published weights here and in their own package, and print the differences.
+    """Compare what `kerastrans forecast` prints with the forecasts of the authors' package.
+
+    Both read the last `context_length` steps of each series.
 
     Raises:
         ValueError: If the forecasts differ by more than the tolerance.
@@ -36,18 +45,25 @@ def run_verify(options):
     frame = read_series(options.data, options)
     start_keras()
     from kerastrans.data.frames import is_wide, to_long
-    from kerastrans.data.panel import read_panel
-    from kerastrans.forecasting.presets.pretrained import find
+    from kerastrans.forecasting.presets.pretrained import from_pretrained, resolve_checkpoint
     from kerastrans.models.pretrained.verification import verify
 
     long = to_long(frame, []) if is_wide(frame) else frame
-    panel = read_panel(long, freq=given(options, DOOR).get("freq"))
-    ends = zip(panel.begins, panel.cuts, strict=True)
-    series = [panel.values[begin:end, 0] for begin, end in ends]
-    folder, _ = find(options.name, getattr(options, "revision", None))
+    revision = {"revision": getattr(options, "revision", None)}
+    folder, _ = resolve_checkpoint(options.name, **revision)
     steps = getattr(options, "prediction_length", DEFAULT_STEPS)
-    result = verify(folder, series, steps, **given(options, {"--tolerance": {}}))
+    choices = given(options, DOOR, {"--context-length": {}}) | revision
+    forecaster = from_pretrained(options.name, steps, verbose=False, **choices)
+    panel = forecaster.reader.panel(long)
+    begins = np.maximum(panel.begins, panel.cuts - forecaster.context_length)
+    series = [panel.values[x:y, 0] for x, y in zip(begins, panel.cuts, strict=True)]
 
+    def forecast():
+        rows = forecaster.predict(long, levels=(20, 40, 60, 80))
+        return list(_deciles(rows, forecaster.alias).reshape(len(series), 1, steps, 9))
+
+    tolerance = given(options, {"--tolerance": {}})
+    result = verify(folder, series, steps, forecasts=forecast, **tolerance)
     print(f"{options.name}: {result.port} compared with {result.package} on {len(series)} series")
     for name, difference in zip(panel.names[:, 0], result.differences, strict=True):
         print(f"  {name}: largest difference {difference:.1e}")
@@ -55,3 +71,10 @@ def run_verify(options):
     if not result.is_equal:
         raise ValueError(f"the forecasts differ: {verdict}.")
     print(f"the forecasts are equal: {verdict}.")
+
+
+def _deciles(rows, alias):
+    """Return the deciles `(rows, 9)` of the forecasts in a frame."""
+    bounds = [f"{alias}-{side}-{level}" for side in ("lo", "hi") for level in (80, 60, 40, 20)]
+    median = f"{alias}-median" if f"{alias}-median" in rows.columns else alias
+    return rows[[*bounds[:4], median, *bounds[:3:-1]]].to_numpy()

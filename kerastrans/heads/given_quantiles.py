@@ -14,6 +14,8 @@ class GivenQuantiles(QuantileHead):
 
     Args:
         levels: Increasing probabilities in (0, 1), one for each value of the last axis.
+        point_weights: Weights of the quantiles whose weighted sum is the point forecast, as the
+            authors of a network define it; None for the median.
         **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -29,6 +31,26 @@ class GivenQuantiles(QuantileHead):
         [0.0, 2.0, 6.0]
     """
 
+    def __init__(self, levels, point_weights=None, **kwargs):
+        super().__init__(levels, **kwargs)
+        self.point_weights = None if point_weights is None else tuple(map(float, point_weights))
+        if self.point_weights is not None and len(self.point_weights) != self.size:
+            raise ValueError(
+                f"point_weights must be one number per level, {self.size}, got "
+                f"{len(self.point_weights)}."
+            )
+
+    @property
+    def point_is_median(self):
+        """Whether the point is the median."""
+        return self.point_weights is None
+
+    def point(self, parameters):
+        """Return the weighted sum of the quantiles, or the median, of NumPy arrays or tensors."""
+        if self.point_weights is None:
+            return super().point(parameters)
+        return sum(weight * parameters[..., i] for i, weight in enumerate(self.point_weights))
+
     def call(self, inputs):
         if self.spread == 1:
             return inputs
@@ -37,3 +59,7 @@ class GivenQuantiles(QuantileHead):
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
+
+    def get_config(self):
+        """Return the constructor arguments."""
+        return {**super().get_config(), "point_weights": self.point_weights}

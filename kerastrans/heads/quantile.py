@@ -103,7 +103,9 @@ class QuantileHead(Head):
             )
         return self._at(parameters, 0.5)
 
-    median = point
+    def median(self, parameters):
+        """Return the median, from NumPy arrays or tensors."""
+        return QuantileHead.point(self, parameters)
 
     def quantile(self, parameters, levels):
         """Return the quantiles at these levels, `(..., len(levels))`.

@@ -13,6 +13,7 @@ from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.presets.sources import FOLDER
 from kerastrans.forecasting.training.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.models.pretrained import load
+from kerastrans.models.pretrained.grouped_model import GroupedModel
 from kerastrans.models.pretrained.hub import resolve_hub_name
 from kerastrans.models.pretrained.licences import card_of, summary
 from kerastrans.utils.types import PathLike
@@ -31,8 +32,10 @@ FIXED = ("model", "head", "scaler", "fill", "calendar")  # options set by the pu
 def from_pretrained(
     source: PathLike,
     prediction_length: int,
-    context_length: int | None = None,
+    context_length: int | str | None = None,
     *,
+    joint: Sequence[str] = (),
+    model_options: dict[str, Any] | None = None,
     trainable: str = "all",
     lora_rank: int = 8,
     past: Sequence[str] = (),
@@ -45,8 +48,10 @@ def from_pretrained(
     """Return a `Forecaster` with published weights, which predicts without `fit`.
 
     It reads long and wide frames of any frequency, and forecasts each series, or each column of a
-    wide frame, separately, from its last `context_length` steps. `fit` fine-tunes the weights; the
-    forecaster then requires the frequency of these data.
+    wide frame, separately, from its last `context_length` steps. The point forecast is that of the
+    authors' package: the median, or a mean of the quantiles (FlowState, PatchTST-FM), with the
+    median in "<alias>-median". `fit` fine-tunes the weights; the forecaster then requires the
+    frequency of these data.
 
     Args:
         source: "kerastrans_zero" or "fracast_0", which are part of the package; a folder with a
@@ -55,7 +60,15 @@ def from_pretrained(
             `pip install "kerastrans[hub]"` and is downloaded once.
         prediction_length: int, number of steps to forecast.
         context_length: int, number of steps of history; by default 512, or 1,024 for
-            "kerastrans_zero", but at most as many as the model reads.
+            "kerastrans_zero", but at most as many as the model reads; "max" for these, as the
+            authors' packages read by default.
+        joint: Names of the columns of wide frames that are forecast together, for a model that
+            attends across variates (Chronos-2, Toto); by default each column is forecast
+            separately.
+        model_options: Dict of options of the authors' package, such as `{"scale_factor": 24 / 7}`
+            for FlowState, `{"block_length": 768}` for Toto or
+            `{"use_continuous_quantile_head": False}` for TimesFM, see `option_names` of the models
+            in `kerastrans.models.pretrained`.
         trainable: Weights that `fit` trains: "all"; "lora", adapters of rank `lora_rank` for each
             dense layer, which are finally added to the weights; or "head", the layers after the
             last attention.
@@ -80,35 +93,40 @@ def from_pretrained(
         ValueError: If the checkpoint is damaged, or the model is unknown, see
             `kerastrans.models.pretrained.load`.
         ValueError: If a size is below 1, or the context is longer than the model reads.
-        ValueError: If covariates are given for a model without covariates.
+        ValueError: If covariates, `joint` or options are given for a model without them.
         ValueError: If `freq` is not a frequency, or an option is set by the published model.
     """
     check_choice("trainable", trainable, TRAINABLE)
-    check_columns(past=past, future=future)
+    check_columns(past=past, future=future, joint=joint)
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
     for name in sorted(set(FIXED) & set(options)):
         raise ValueError(f"from_pretrained takes no {name!r}: the published model sets it.")
     folder, card = resolve_checkpoint(source, revision)
-    pretrained = load(folder)
+    pretrained = load(folder).with_options(**model_options or {})
+    if joint and not isinstance(pretrained, GroupedModel):
+        raise ValueError(f"{pretrained.network.name} forecasts each series separately: no joint.")
     longest = pretrained.max_context
     if context_length is None:
         context_length = min(pretrained.usual_context, longest)
+    elif context_length == "max":
+        context_length = longest
     check_positive_integers(context_length=context_length)
     check_at_most(context_length=context_length, **{"the longest that it reads": longest})
-    covariates = Covariates.named(past=past, future=future)
-    model = pretrained.build(context_length, prediction_length, 1, covariates.sizes())
+    covariates, num_channels = Covariates.named(past=past, future=future), len(joint) or 1
+    model = pretrained.build(context_length, prediction_length, num_channels, covariates.sizes())
     if freq is not None:
         offset_of(freq)  # raises
     card["parameters"] = model.count_params()
+    if model_options:
+        card["options"] = dict(model_options)
     card["trainable_parameters"] = count_trainable(model, trainable, lora_rank)
     options = {"optimizer": keras.optimizers.Adam(1e-4, clipnorm=1.0), **options}
     options |= {"past": past, "future": future}
     options.setdefault("alias", card["name"].rpartition("/")[2])
     forecaster = Forecaster(model, context_length, prediction_length, scaler=None, **options)
     tuning = {"trainable": trainable, "lora_rank": lora_rank}
-    forecaster.fitted = FittedState(
-        forecaster.config, model, None, covariates, given_freq=freq, **tuning, card=card
-    )
+    parts = forecaster.config, model, None, covariates, tuple(joint) or None
+    forecaster.fitted = FittedState(*parts, given_freq=freq, **tuning, card=card)
     if verbose:
         print(summary(card))
     return forecaster

@@ -19,7 +19,8 @@ def combine(
     The ensemble is a `Forecaster` with one Keras model. Each member scales and forecasts as it does
     separately. The ensemble is saved, exported and served as one file. The published results of
     N-BEATS come from such an ensemble, with different contexts, losses and seeds. The given
-    forecasters are not changed. Another `fit` trains copies of all members together.
+    forecasters are not changed. Another `fit` trains copies of all members together. `clone`
+    and `backtest(refit=True)` are refused, because they would train new members as one model.
 
     Args:
         forecasters: List of trained `Forecaster`, all with points or all with the same quantiles,
@@ -81,6 +82,7 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
         fitted[0].channels,
         _latest_times(x.trained for x in fitted),
         chosen_by=_latest_times(x.chosen_by for x in fitted),
+        made_by="kerastrans.combine",
     )
     return ensemble
 

@@ -25,8 +25,8 @@ class PretrainedModel:
     """A published network with its weights.
 
     A subclass sets the attributes and defines `quantiles` and `padded_length`; it may override
-    `off_grid` and `point`. The weights are in `network`, a functional Keras model. All models that
-    `build` returns share it, so training one of them trains all.
+    `off_grid`, `point_weights` and `_with`. The weights are in `network`, a functional Keras model.
+    All models that `build` returns share it, so training one of them trains all.
 
     Attributes:
         network: Keras model from the tokens of a window to the raw forecast.
@@ -34,18 +34,44 @@ class PretrainedModel:
         max_context: int, number of steps of the longest history that the model reads.
         padding: float, value that short histories are padded with on the left.
         usual_context: int, default number of steps of the history, at most `max_context`.
+        option_names: Tuple of names of the options that `with_options` takes.
         equivariance: "affine" or "scale" if the forecast of a shifted or scaled history is the
             forecast, shifted or scaled alike; "" otherwise, see `kerastrans.data.pivot`.
     """
 
     padding = np.nan
     usual_context = 512
+    option_names = ()
     equivariance = ""
 
     def __init__(self, network, levels, max_context):
         self.network = network
         self.levels = check_levels(levels)
         self.max_context = max_context
+
+    @property
+    def point_weights(self):
+        """Weights of the quantiles in the point forecast of the authors; None for the median."""
+        return None
+
+    def with_options(self, **options):
+        """Return a model that shares the weights, with other options of the authors' package.
+
+        Args:
+            **options: Options in `option_names`, see the docstring of the model.
+
+        Raises:
+            ValueError: If an option is unknown or invalid.
+        """
+        unknown = sorted(set(options) - set(self.option_names))
+        if unknown:
+            known = ", ".join(self.option_names) or "none"
+            raise ValueError(f"{self.network.name} has the options {known}, got {unknown}.")
+        return self._with(**options) if options else self
+
+    def _with(self, **options):
+        """Return the model with these known options."""
+        raise NotImplementedError
 
     def quantiles(self, history, prediction_length):
         """Forecast a history of tensors, as a part of the graph of a model.
@@ -120,8 +146,7 @@ class PretrainedModel:
         rows = ops.reshape(ops.transpose(history, (0, 2, 1)), (-1, context_length))
         x = self.quantiles(rows, prediction_length)
         x = ops.reshape(x, (-1, num_channels, prediction_length, len(self.levels)))
-        head = GivenQuantiles(self.levels, equivariance=self.equivariance)
-        forecast = head(ops.transpose(x, (0, 2, 1, 3)))
+        forecast = self.head()(ops.transpose(x, (0, 2, 1, 3)))
         return keras.Model(history, forecast, name=self.network.name)
 
     def forecast(
@@ -170,12 +195,15 @@ class PretrainedModel:
             for part in np.split(rows, ends)
         ]
 
-    def point(self, quantiles):
-        """Return the point forecast `(...)` of NumPy quantiles `(..., len(self.levels))`.
+    def head(self):
+        """Return the head of a functional model, whose point is that of the authors' package."""
+        return GivenQuantiles(self.levels, self.point_weights, equivariance=self.equivariance)
 
-        It is the median unless a subclass overrides it.
-        """
-        return self.at_levels(quantiles, (0.5,))[..., 0]
+    def point(self, quantiles):
+        """Return the point forecast `(...)` of NumPy quantiles `(..., len(self.levels))`."""
+        if self.point_weights is None:
+            return self.at_levels(quantiles, (0.5,))[..., 0]
+        return quantiles @ np.asarray(self.point_weights, quantiles.dtype)
 
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
     def _compiled(self, length, prediction_length):

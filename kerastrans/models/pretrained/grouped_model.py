@@ -6,7 +6,6 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.pretrained.arrays import as_levels, compile_by_name
 from kerastrans.models.pretrained.base import ROWS, PretrainedModel
@@ -71,8 +70,7 @@ class GroupedModel(PretrainedModel):
         history = past[0] if len(past) == 1 else ops.concatenate(past, axis=1)
         known = None if known is None else known[..., context_length:]
         x = self.quantiles(history, prediction_length, known)[:, :num_channels]
-        head = GivenQuantiles(self.levels, equivariance=self.equivariance)
-        forecast = head(ops.transpose(x, (0, 2, 1, 3)))
+        forecast = self.head()(ops.transpose(x, (0, 2, 1, 3)))
         inputs = inputs if len(inputs) > 1 else inputs["history"]
         return keras.Model(inputs, forecast, name=name)
 

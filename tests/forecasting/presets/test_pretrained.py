@@ -20,10 +20,13 @@ from kerastrans.models import pretrained
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
 from kerastrans.models.pretrained.chronos import v2_port as chronos_2
+from kerastrans.models.pretrained.flowstate import port as flowstate
+from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.utils.keras_internals import all_layers
 from tests.helpers.checkpoints import (
     CHRONOS_2,
     CHRONOS_BOLT,
+    FLOWSTATE,
     changed,
     random_tensors,
     write,
@@ -313,3 +316,57 @@ def test_what_comes_with_the_package_forecasts_by_its_name(capsys):
     errors = (rows["fracast_0"] - rows["y"]).abs() / rows["y"]
     assert errors.mean() < 0.15  # the season before is 11 % off
     assert rows["fracast_0-lo-80"].lt(rows["fracast_0-hi-80"]).all()
+
+
+@pytest.mark.slow
+def test_the_point_is_that_of_the_package_and_options_reach_the_model(tmp_path):
+    layer = KeyedLayers(flowstate.KINDS)
+    flowstate.FlowState(flowstate.FlowStateStack(layer, FLOWSTATE), FLOWSTATE, 1.0)
+    write(tmp_path, FLOWSTATE, random_tensors(layer.layout()))
+    port, frame = pretrained.load(tmp_path), long_frame(lengths=(60, 30))
+    series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
+    for options in (None, {"scale_factor": 0.5}):
+        forecaster = kerastrans.from_pretrained(
+            tmp_path, STEPS, "max", model_options=options, alias="flow"
+        )
+        other = port.with_options(**options or {})
+        assert forecaster.context_length == other.max_context
+        assert forecaster.card.get("options") == options
+        forecaster.save(tmp_path / f"saved {options}")
+        expected = other.forecast([x[-other.max_context :] for x in series], STEPS)
+        means = np.concatenate([x["mean"][0] for x in expected])
+        medians = np.concatenate([x["quantiles"][0, :, 4] for x in expected])
+        for each in (forecaster, Forecaster.load(tmp_path / f"saved {options}")):
+            rows = each.predict(frame)
+            np.testing.assert_allclose(rows["flow"], means, rtol=1e-4, atol=1e-4)
+            np.testing.assert_allclose(rows["flow-median"], medians, rtol=1e-4, atol=1e-4)
+    with pytest.raises(
+        ValueError, match=r"flowstate has the options scale_factor, got \['speed'\]"
+    ):
+        kerastrans.from_pretrained(tmp_path, STEPS, model_options={"speed": 2})
+
+
+def test_joint_columns_are_forecast_together(tmp_path, folder):
+    own, core = chronos_2_network.read_own(CHRONOS_2), chronos_2_network.read_core(CHRONOS_2)
+    tensors = random_tensors(chronos_2_network.build_network(core, own)[1])
+    source = write(tmp_path, CHRONOS_2, tensors)
+    wide = wide_frame()
+    forecaster = kerastrans.from_pretrained(source, STEPS, joint=["y", "z"], alias="both")
+    expected = chronos_2.load(CHRONOS_2, tensors).forecast([wide.to_numpy().T], STEPS)[0]["mean"]
+    rows = forecaster.predict(wide)
+    np.testing.assert_allclose(rows["both"], expected.ravel(), rtol=1e-4, atol=1e-4)
+    apart = kerastrans.from_pretrained(source, STEPS, alias="both").predict(wide)
+    assert not np.allclose(apart["both"], rows["both"], rtol=1e-6)
+    forecaster.save(tmp_path / "saved")
+    for each in (forecaster.clone(), Forecaster.load(tmp_path / "saved")):
+        pd.testing.assert_frame_equal(each.predict(wide[["z", "y"]]), rows)
+    with pytest.raises(ValueError, match=r"trained on the columns \['y', 'z'\]"):
+        forecaster.predict(wide[["y"]])
+    with pytest.raises(ValueError, match="forecasts each series separately: no joint"):
+        kerastrans.from_pretrained(folder, STEPS, joint=["y", "z"])
+
+
+def test_fracast_names_the_data_sets_that_it_was_trained_on():
+    card = kerastrans.from_pretrained("fracast_0", STEPS, verbose=False).card
+    assert {"m4_hourly", "epf_np", "hospital"} < set(card["seen"])
+    assert "README.md" in card["seen_source"]

@@ -60,7 +60,11 @@ def test_it_is_a_forecaster_that_saves_and_knows_what_trained(points, tmp_path):
     pd.testing.assert_frame_equal(loaded.predict(FRAME), rows)
     with pytest.warns(UserWarning, match="trained"):
         loaded.backtest(FRAME, windows=1)
-    assert combined.clone().fitted is None
+    for each in (combined, loaded):
+        with pytest.raises(ValueError, match=r"made by kerastrans\.combine, whose members"):
+            each.clone()
+        with pytest.raises(ValueError, match=r"made by kerastrans\.combine, whose members"):
+            each.backtest(FRAME, windows=1, refit=True, epochs=1, verbose=0)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ def call(model, inputs):
     if "pad_mask" in inputs:  # what all rows have before their first value is cut
         values = values[:, np.argmin(inputs["pad_mask"][..., 0], axis=1).min() :]
     # As it was written before it became float32.
-    model = model.at_scale(round(float(inputs["scale_factor"]), 6))
+    model = model.with_options(scale_factor=round(float(inputs["scale_factor"]), 6))
     steps = int(inputs.get("prediction_length", model.patch_length))
     forecasts = model.forecast(list(values), steps)
     quantiles = np.stack([forecast["quantiles"][0] for forecast in forecasts])

@@ -12,7 +12,7 @@ KNOWN = {
 def call(model, inputs):
     if not inputs.keys() <= KNOWN:
         raise LookupError(f"unknown arrays {sorted(inputs.keys() - KNOWN)}")
-    model = model.decoding(
+    model = model.with_options(
         block_length=int(inputs["decode_block_size"]) or None,
         min_observed=int(inputs["scaler_fallback_min_obs"]),
         limit=float(inputs["quantile_real_cap_k"]) or None,

@@ -95,6 +95,8 @@ class ChronosBolt(PretrainedModel):
     published Chronos-Bolt in November 2024 without a separate paper.
     """
 
+    equivariance = "affine"
+
     def __init__(self, network, levels, max_context, patch_length):
         super().__init__(network, levels, max_context)
         self.patch_length = patch_length

@@ -39,6 +39,8 @@ class Chronos2(GroupedModel):
     Source: Ansari et al. (2025), "Chronos-2: From univariate to universal forecasting".
     """
 
+    equivariance = "affine"
+
     def __init__(self, network, own):
         super().__init__(network, own["quantiles"], own["context_length"])
         self.groups = GroupForecast(network, own)

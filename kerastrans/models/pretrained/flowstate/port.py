@@ -50,9 +50,9 @@ class FlowState(PretrainedModel):
     """FlowState at one sampling rate; each series is forecast separately.
 
     A step of the series counts as `scale_factor` steps of the training data, which has a season of
-    24. Use `at_scale(24 / season)` for a series with another season, such as `at_scale(24 / 7)` for
-    daily data with a weekly season. At a small factor the network reads more steps of history, and
-    forecasts more steps at once.
+    24. Use `with_options(scale_factor=24 / season)` for a series with another season, such as
+    24 / 7 for daily data with a weekly season. At a small factor the network reads more steps of
+    history, and forecasts more steps at once.
 
     Steps of the horizon beyond one patch of the decoder are input to the network as missing steps,
     so that history and horizon together are at most as long as its context.
@@ -62,6 +62,9 @@ class FlowState(PretrainedModel):
         patch_length: int, number of steps that are forecast without such missing steps.
     """
 
+    option_names = ("scale_factor",)
+    # The forecast is not equivariant: the first steps of a window often vary by less than the root
+    # of `MIN_VARIANCE`, an absolute limit. In other units, some forecasts differ by a hundredth.
     padding = np.inf  # padding, unlike a missing step (NaN), does not affect the state
 
     def __init__(self, stack, config, scale_factor):
@@ -77,19 +80,19 @@ class FlowState(PretrainedModel):
         network = keras.Model(steps, self._curves(steps, (context - 1,)), name="flowstate")
         super().__init__(network, config["quantiles"], context)
 
-    def at_scale(self, scale_factor):
-        """Return a model that shares the weights, for steps of another length."""
+    def _with(self, scale_factor):
         return type(self)(self.stack, self.config, scale_factor)
 
     def padded_length(self, length):
         return few_sizes(length)
 
-    def point(self, quantiles):
-        """Return the median, or a mean that gives quantiles near the median a larger weight."""
+    @property
+    def point_weights(self):
+        """Weights of a mean that gives quantiles near the median more weight; None for a median."""
         if self.config.get("prediction_type") == "median":
-            return super().point(quantiles)
+            return None
         weights = 0.5 - np.abs(0.5 - np.asarray(self.levels))
-        return quantiles @ (weights / weights.sum()).astype(quantiles.dtype)
+        return weights / weights.sum()
 
     def quantiles(self, history, prediction_length):
         beyond = max(0, prediction_length - self.patch_length)

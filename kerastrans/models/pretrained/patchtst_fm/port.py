@@ -84,6 +84,7 @@ class PatchTSTFM(PretrainedModel):
     """
 
     padding = np.inf
+    equivariance = "affine"  # of windows that deviate by more than `MIN_DEVIATION`
 
     def __init__(self, network, config):
         self.config = config
@@ -113,12 +114,14 @@ class PatchTSTFM(PretrainedModel):
         x = x[:, x.shape[1] - horizon :][:, :prediction_length]
         return rescaled(sinh(x), location, scale)
 
-    def point(self, quantiles):
-        """Return the mean, the integral of the quantiles, constant beyond the outermost levels."""
-        levels = np.asarray(self.levels)
-        means = np.trapezoid(quantiles, levels, axis=-1)
-        tails = quantiles[..., 0] * levels[0] + quantiles[..., -1] * (1 - levels[-1])
-        return (means + tails).astype(quantiles.dtype)
+    @property
+    def point_weights(self):
+        """Weights of the mean: the integral of the quantiles, constant beyond the outer levels."""
+        halves = np.diff(self.levels) / 2  # trapezoidal rule
+        weights = np.append(halves, 0) + np.append(0, halves)
+        weights[0] += self.levels[0]
+        weights[-1] += 1 - self.levels[-1]
+        return weights
 
     def padded_length(self, length):
         return few_patches(length, self.config["d_patch"], self.config["context_length"])

@@ -10,7 +10,7 @@ from kerastrans.layers import LinearInterpolation
 from kerastrans.models.pretrained.arrays import few_sizes
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign
-from kerastrans.models.pretrained.scaling import rescaled
+from kerastrans.models.pretrained.scaling import first_observed, rescaled
 from kerastrans.models.pretrained.timesfm import network as timesfm_network
 from kerastrans.models.pretrained.timesfm.config import FIELDS, read_original, read_transformers
 from kerastrans.models.pretrained.timesfm.decoding import (
@@ -105,6 +105,9 @@ class TimesFM(PretrainedModel):
     in version 2.5 of the authors' package (2025).
     """
 
+    option_names = tuple(field.name for field in dataclasses.fields(Options))
+    equivariance = "scale"  # of deviations above `decoding.MIN_DEVIATION`; zeros pad the history
+
     def __init__(self, network, sizes, options):
         check_positive_integers(max_context=options.max_context)
         patches = math.ceil(options.max_context / sizes.patch_length)
@@ -112,13 +115,7 @@ class TimesFM(PretrainedModel):
         self.sizes = sizes
         self.options = options
 
-    def with_options(self, **options):
-        """Return a model that shares the weights, with other `Options`.
-
-        Raises:
-            TypeError: If an option is unknown.
-            ValueError: If `max_context` is below 1.
-        """
+    def _with(self, **options):
         return TimesFM(self.network, self.sizes, dataclasses.replace(self.options, **options))
 
     def quantiles(self, history, prediction_length):
@@ -141,11 +138,11 @@ class TimesFM(PretrainedModel):
             raise ValueError(
                 f"the quantile head forecasts up to {sizes.spread_length} steps, got "
                 f"prediction_length={prediction_length}: "
-                "with_options(use_continuous_quantile_head=False) forecasts without it."
+                "the option use_continuous_quantile_head=False forecasts without it."
             )
         values, observed = self._window(history)
-        location, scale = self._location_and_scale(values)
-        x = (values - location) / divisor(scale)
+        location, scale = self._location_and_scale(values, observed)
+        x = (values - location) / divisor(scale) * observed
         if options.force_flip_invariance:
             x, observed = beside(x, -x), beside(observed, observed)
         x, spread = decode(self.network, sizes, x, observed, prediction_length)
@@ -165,9 +162,6 @@ class TimesFM(PretrainedModel):
             is_positive = ops.all(values >= 0, axis=-1)[:, None, None]
             x = ops.where(is_positive, ops.maximum(x, 0), x)
         return x
-
-    def point(self, quantiles):
-        return quantiles[..., self.sizes.median - 1]
 
     def last_part(self, row):
         """Return the last `max_context` steps, and more if they begin with a gap.
@@ -190,16 +184,17 @@ class TimesFM(PretrainedModel):
         widths = [(0, 0), (padding, 0)]
         return ops.pad(values * observed, widths), ops.pad(observed, widths)
 
-    def _location_and_scale(self, values):
-        """Return mean and deviation `(batch, 1)` of the history, as if zero-padded on the left.
+    def _location_and_scale(self, values, observed):
+        """Return the first value and the deviation of the history, each `(batch, 1)`.
 
-        The padded length is `max_context` steps.
+        The deviation is that of the history padded with zeros on the left to `max_context` steps.
+        The location can be any value, since each patch is normalised again.
         """
+        first = first_observed(values, observed)
         if not self.options.normalize_inputs:
-            zero = ops.zeros_like(values[:, :1])
-            return zero, zero + 1
+            return first, ops.ones_like(first)
         num_zeros = self.max_context - values.shape[-1]
         mean = ops.sum(values, axis=-1, keepdims=True) / self.max_context
         squares = ops.sum(ops.square(values - mean), axis=-1, keepdims=True)
         squares = squares + num_zeros * ops.square(mean)
-        return mean, ops.sqrt(squares / max(self.max_context - 1, 1))
+        return first, ops.sqrt(squares / max(self.max_context - 1, 1))

@@ -3,7 +3,7 @@
 from keras import ops
 
 from kerastrans.layers import ObservedValues
-from kerastrans.models.pretrained.scaling import arcsinh, sinh
+from kerastrans.models.pretrained.scaling import arcsinh, first_observed, sinh
 from kerastrans.models.pretrained.toto.scaling import filled_to_the_end, patch_scales
 
 
@@ -65,14 +65,13 @@ def _pad_observed(values, before, after=0):
 
 
 def _center(values, observed):
-    """Subtract the mean of the observed values, so that float32 is precise enough.
+    """Subtract the first observed value, so that float32 is precise enough.
 
     Returns:
-        The centred values and the mean `(batch, variates, 1)`.
+        The differences and the first value `(batch, variates, 1)`.
     """
-    number = ops.maximum(ops.sum(observed, axis=-1, keepdims=True), 1)
-    mean = ops.sum(values * observed, axis=-1, keepdims=True) / number
-    return (values - mean) * observed, mean
+    first = first_observed(values, observed)
+    return (values - first) * observed, first
 
 
 def _append_horizon(values, observed, steps, known):

@@ -81,6 +81,9 @@ class Toto(GroupedModel):
     Source: Khwaja et al., Datadog (2026), the `toto-2` package.
     """
 
+    option_names = ("block_length", "min_observed", "limit")
+    equivariance = "affine"  # of patches that deviate by more than `scaling.MIN_SCALE`
+
     def __init__(self, stack, config, block_length=None, min_observed=8, limit=1e4):
         self.patch_length = config["patch_size"]
         if block_length is not None:
@@ -93,9 +96,9 @@ class Toto(GroupedModel):
         network = keras.Model([patches, valid], stack(patches, valid, 1)[0], name="toto")
         super().__init__(network, LEVELS, MAX_PATCHES // 2 * self.patch_length)
 
-    def decoding(self, **options):
-        """Return a model that shares the weights, with other options of the constructor."""
-        return type(self)(self.stack, self.config, **options)
+    def _with(self, **options):
+        present = {name: getattr(self, name) for name in self.option_names}
+        return type(self)(self.stack, self.config, **{**present, **options})
 
     def padded_length(self, length):
         """Return a padded length that adds an even number of patches.

@@ -66,7 +66,7 @@ def test_a_horizon_one_short_of_whole_patches_is_whole(model, series):
 
 
 def test_a_smaller_scale_looks_further_with_the_same_weights(model):
-    slower = model.at_scale(0.5)
+    slower = model.with_options(scale_factor=0.5)
     assert (slower.patch_length, slower.max_context) == (8, 80)
     assert slower.network.layers[1].kernel is model.network.layers[1].kernel
 
@@ -107,6 +107,6 @@ def test_what_does_not_fit_is_named(model):
     with pytest.raises(ValueError, match=r"lacks 'model\.decoder\.lin\.bias'"):
         flowstate.load(CONFIG, {})
     with pytest.raises(ValueError, match="scale_factor must be above 0 and at most 4"):
-        model.at_scale(5)
+        model.with_options(scale_factor=5)
     with pytest.raises(ValueError, match="prediction_length must be at most patch and context=43"):
         model.build(10, 44)

@@ -36,7 +36,7 @@ def close(found, wanted):
 @pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_path):
     """As it is long, 9 patches, and filled up to 11: xPos measures from a middle that moves."""
-    model = model.decoding(block_length=4)
+    model = model.with_options(block_length=4)
     built = model.build(34, 6, num_channels=2, covariates={"future": (0,)})
     ahead = np.arange(6, dtype="float32")
     inputs = {
@@ -64,7 +64,7 @@ def test_variates_inform_each_other_and_series_do_not(model, series):
 
 
 def test_quantiles_increase_and_are_bounded(model, series):
-    quantiles = forecast(model.decoding(limit=1e-6), [series[0]], 12)[0]
+    quantiles = forecast(model.with_options(limit=1e-6), [series[0]], 12)[0]
     assert (np.diff(quantiles) >= 0).all()
     assert quantiles.min() > series[0].min() - 1e-3
     assert quantiles.max() < series[0].max() + 1e-3
@@ -119,7 +119,7 @@ def test_what_does_not_fit_is_named(model, series):
     with pytest.raises(ValueError, match=r"lacks 'output_head\.param_projection"):
         toto.load(CONFIG, {})
     with pytest.raises(ValueError, match="patch_size must divide block_length=6"):
-        model.decoding(block_length=6)
+        model.with_options(block_length=6)
     with pytest.raises(ValueError, match="positions=8192"):
         model.build(32_768, 4)
     with pytest.raises(ValueError, match="past_covariates lack the past of 'a'"):
