@@ -103,14 +103,14 @@ def test_a_preset_is_loaded_from_a_url_with_its_checksum(preset, tmp_path, monke
 
 
 def test_a_url_without_a_checksum_is_refused():
-    with pytest.raises(ValueError, match=r"give the sha256 of https://example\.org/p\.zip"):
+    with pytest.raises(ValueError, match=r"pass the sha256 of https://example\.org/p\.zip"):
         zoo.from_preset("https://example.org/p.zip")
 
 
 def test_invalid_presets_are_refused_in_one_line(copied, tmp_path):
     with pytest.raises(ValueError, match="unknown preset 'patchtst_eth1_96': did you mean"):
         zoo.from_preset("patchtst_eth1_96")
-    with pytest.raises(ValueError, match=r"is not a preset: read it by `kerastrans\.from_p"):
+    with pytest.raises(ValueError, match=r"is not a preset: load it with `kerastrans\.from_p"):
         zoo.from_preset("fracast_0")
     with pytest.raises(ValueError, match=r"has no card\.json"):
         zoo.from_preset(tmp_path)

@@ -106,7 +106,7 @@ def test_other_repositories_and_non_commercial_licences_are_not_downloaded(publi
 
 
 def test_an_existing_preset_on_the_hub_is_not_overwritten_by_default(published, preset):
-    with pytest.raises(FileExistsError, match=f"{URI} exists on the hub: give a new name"):
+    with pytest.raises(FileExistsError, match=f"{URI} exists on the hub: pass a new name"):
         kerastrans.upload_preset(URI, preset)
     assert not any("/commit/" in path for path in published.paths)
     assert kerastrans.upload_preset(URI, preset, new_version=True) == COMMIT
@@ -114,7 +114,7 @@ def test_an_existing_preset_on_the_hub_is_not_overwritten_by_default(published, 
 
 
 def test_failed_uploads_raise_one_line(server, preset, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="is written hf://user/name, got 'passengers'"):
+    with pytest.raises(ValueError, match="must be hf://user/name, got 'passengers'"):
         kerastrans.upload_preset("passengers", preset)
     changed = shutil.copytree(preset, tmp_path / "changed")
     (changed / "forecaster.json").write_text("{}")
@@ -122,7 +122,7 @@ def test_failed_uploads_raise_one_line(server, preset, tmp_path, monkeypatch):
         kerastrans.upload_preset(URI, changed)
     assert not server.paths
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
-    with pytest.raises(RuntimeError, match=f"is not uploaded to {URI}: .*401") as error:
+    with pytest.raises(RuntimeError, match=f"was not uploaded to {URI}: .*401") as error:
         kerastrans.upload_preset(URI, preset)
     assert "\n" not in str(error.value)
     assert not server.folder.exists()
@@ -166,5 +166,5 @@ def test_invalid_presets_are_not_written(forecaster, tmp_path, preset):
     assert not folder.exists()
     with pytest.raises(FileExistsError, match="exists"):
         forecaster.save_to_preset(preset)
-    with pytest.raises(ValueError, match=r"revision is for names on the hub"):
+    with pytest.raises(ValueError, match=r"revision requires a name on the hub"):
         zoo.from_preset(preset, revision="v1")
