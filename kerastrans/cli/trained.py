@@ -44,7 +44,7 @@ def read_facts(options):
     return facts
 
 
-def load(options, frame=None):
+def load_forecaster(options, frame=None):
     """Load the forecaster.
 
     Args:

@@ -16,23 +16,23 @@ def combine(
 ) -> Forecaster:
     """Return the ensemble of several trained forecasters: the median or mean of their forecasts.
 
-    The ensemble is a `Forecaster` with one Keras model, whose members scale and forecast as they
-    do separately; it is saved, exported and served as one file. N-BEATS is such an ensemble, of
-    different contexts, losses and seeds. The members keep their weights; another `fit` trains all
-    of them together. `clone` and `backtest(refit=True)` are refused, because they would train new
-    members as one model.
+    The ensemble is a `Forecaster` with one Keras model. Each member scales and forecasts as it does
+    separately. The ensemble is saved, exported and served as one file. The published results of
+    N-BEATS come from such an ensemble, with different contexts, losses and seeds. The given
+    forecasters are not changed. Another `fit` trains copies of all members together. `clone`
+    and `backtest(refit=True)` are refused, because they would train new members as one model.
 
     Args:
-        forecasters: List of trained `Forecaster`, either all with points or all with the same
-            quantiles, for series of the same columns and frequency. Their contexts, scalers, losses
-            and architectures may differ. Conformal intervals are not kept: call `calibrate`.
-        how: "median" or "mean", of the points or of each quantile.
+        forecasters: List of trained `Forecaster`, all with points or all with the same quantiles,
+            for series with the same columns and frequency. Their contexts, scalers, losses and
+            architectures may differ. Conformal intervals are dropped; call `calibrate` afterwards.
+        how: "median" or "mean", applied to the points or to each quantile.
         alias: Name of the forecast column.
 
     Raises:
         RuntimeError: If a forecaster is not trained.
         ValueError: If `forecasters` is not a list, or is empty.
-        ValueError: If the forecasters cannot be combined; the message names what differs.
+        ValueError: If the forecasters cannot be combined; the message names the difference.
 
     Source: Oreshkin et al. (2020), section 3.4.
 
@@ -56,7 +56,7 @@ def combine(
 
 
 def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
-    """Return a `cls` of the weighted mean of forecasters, of their median if weights are None."""
+    """Return a `cls` with the weighted mean of forecasters, or the median if weights are None."""
     fitted = [x.fitted for x in forecasters]
     members = [
         Member(x.model, x.config.scaler, None if weight is None else float(weight), x.config.fill)
@@ -88,12 +88,12 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
 
 
 def _quantiles(forecaster):
-    """Return the probabilities of a forecaster's quantiles; None for points."""
+    """Return the probabilities of a forecaster's quantiles, or None for points."""
     return getattr(heads.of(forecaster.model), "levels", None)
 
 
 def _latest_times(parts):
-    """Return the dict of series -> largest number on the clock in any of these dicts."""
+    """Return the dict of series -> latest time, a number on the clock, in any of these dicts."""
     latest = {}
     for part in parts:
         for name, end in part.items():
@@ -117,26 +117,26 @@ def _check_combinable(forecaster, first, number):
     quantiles, head = _quantiles(forecaster), heads.of(fitted.model)
     if quantiles is None and not isinstance(head, heads.PointHead):
         raise ValueError(
-            f"{where} has a {type(head).__name__}: only points or quantiles are combined."
+            f"{where} has a {type(head).__name__}: only points or quantiles can be combined."
         )
     settings = {
         "prediction_length": lambda x: x.prediction_length,
         "frequency": lambda x: x.fitted.freq,
         "time stamps": lambda x: x.fitted.clock,
         "channels": lambda x: x.fitted.channels,
-        "quantile levels": _quantiles,
+        "quantiles": _quantiles,
         "bounds": lambda x: x.config.bounds,
     }
     for name, get in settings.items():
         if get(forecaster) != get(first):
             raise ValueError(
                 f"{where} has {name} {get(forecaster)}, the first one has {get(first)}: combine "
-                "forecasters of the same settings."
+                "forecasters with the same settings."
             )
 
 
 def _check_columns(forecasters):
-    """Raise ValueError if members with covariates of one kind do not share them."""
+    """Raise ValueError if the members with covariates of a kind do not have the same ones."""
     for kind in KINDS:
         name = f"{kind}_covariates"
         members = [x for x in forecasters if name in {tensor.name for tensor in x.model.inputs}]

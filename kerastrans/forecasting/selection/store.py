@@ -14,11 +14,11 @@ SETTINGS_FILE = "selection.json"
 
 
 class CandidateStore:
-    """Store of candidates by their numbers, in a folder if one is given.
+    """Store of trained candidates by number, in a folder if one is given.
 
     Args:
         folder: Path of the folder, which is created if it does not exist; None to store nothing.
-        settings: Dict, ready for JSON, of everything that decides the selection.
+        settings: Dict, ready for JSON, of everything that determines the selection.
         frame: Frame of the selection, whose checksum is one of the settings.
         static: Frame of static covariates, or None.
 
@@ -44,7 +44,7 @@ class CandidateStore:
         if differing:
             raise ValueError(
                 f"{self.folder} holds a selection with other {', '.join(differing)}: give another "
-                "folder, or remove it."
+                "folder, or delete this one."
             )
 
     def has(self, number):
@@ -62,6 +62,6 @@ class CandidateStore:
 
 
 def checksum(frame):
-    """Return a checksum of the columns, the index and the values of a frame."""
+    """Return a checksum of the columns, index and values of a frame."""
     hashes = pd.util.hash_pandas_object(frame).to_numpy()
     return zlib.crc32(np.ascontiguousarray(hashes), zlib.crc32(repr(list(frame)).encode()))
