@@ -16,7 +16,8 @@ def environment():
     """Return a dict of the versions, the Keras backend and the machine of this process.
 
     Example:
-        >>> environment()["kerastrans"] == __version__
+        >>> import kerastrans
+        >>> environment()["kerastrans"] == kerastrans.__version__
         True
     """
     versions = {}
