@@ -40,7 +40,7 @@ def _build_univariate(state):
     name = config.architecture
     if name is None or registry.info(name).mixes_channels:
         raise ValueError(
-            f"trained on the columns {channels}, which {config.name} mixes: give these columns."
+            f"made for the columns {channels}, which {config.name} mixes: give these columns."
         )
     if state.intervals is not None:
         raise ValueError(
@@ -53,7 +53,7 @@ def _build_univariate(state):
     weights = state.model.get_weights()
     if [w.shape for w in weights] != [w.shape for w in model.get_weights()]:
         raise ValueError(
-            f"trained on the columns {channels}, each of which has its weights: give these columns."
+            f"made for the columns {channels}, each of which has its weights: give these columns."
         )
     model.set_weights(weights)
     heads.of(model).spread = head.spread  # `fit` measured it; it is not a weight
