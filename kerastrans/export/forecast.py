@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import keras
 from keras import ops
 
-from kerastrans import __version__, heads
+from kerastrans import heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs, takes_missing
 from kerastrans.decoding.samplers import FeedBack
@@ -22,6 +22,7 @@ from kerastrans.utils.validation import (
     check_positive_integers,
     check_prediction_length,
 )
+from kerastrans.version import __version__
 
 SHORT = ("refuse", "pad")
 
