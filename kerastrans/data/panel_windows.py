@@ -189,8 +189,7 @@ class Windows:
             is_training: True for inputs and scaled targets, False for scaled inputs and
                 `(center, scale)`, None for inputs whose history is not scaled.
         """
-        # Rows of the panel, (batch, steps). Row 0 replaces steps before the series begins and targets
-        # that are not known.
+        # Rows of the panel, (batch, steps): row 0 for unknown targets and steps before the series.
         past_steps = self.context_length
         steps = np.arange(-past_steps, self.prediction_length)
         table = dict(zip(self._tables, arrays, strict=True))

@@ -42,7 +42,7 @@ class StandardScaler:
         if np.isnan(values).any():
             place = np.argwhere(np.isnan(values))[0].tolist()
             raise ValueError(
-                f"values must not be missing, got NaN at {place}: fill gaps first, such as with "
+                f"values must be known, got NaN at {place}: fill gaps first, such as with "
                 "frame.interpolate()."
             )
         # Relative to the first row and in units of the largest distance from it: neither do squares
