@@ -67,7 +67,7 @@ class StandardScaler:
         """Standardise values `(..., num_channels)` in the units of the series, to float32.
 
         Raises:
-            ValueError: a value that float32 cannot hold.
+            ValueError: If float32 cannot hold a value.
         """
         return _to_float32((np.asarray(values, "float64") - self.mean) / self.std)
 
@@ -75,7 +75,7 @@ class StandardScaler:
         """Return standardised values `(..., num_channels)` in the units of the series, float32.
 
         Raises:
-            ValueError: a value that float32 cannot hold.
+            ValueError: If float32 cannot hold a value.
         """
         return _to_float32(np.asarray(values, "float64") * self.std + self.mean)
 

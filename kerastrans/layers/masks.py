@@ -36,7 +36,8 @@ def create_padding_mask(valid_lengths: Tensor, size: int) -> Tensor:
         size: int, number of key positions.
 
     Returns:
-        Boolean tensor `(batch, size)`, or `(batch, query, size)`: True where there is data.
+        Boolean tensor `(batch, size)`, or `(batch, query, size)`: True for steps that are not
+        padding.
 
     Example:
         >>> from keras import ops
@@ -51,7 +52,7 @@ def combine_masks(*masks: Tensor | None) -> Tensor:
     """Logical AND of the masks that are not None, by broadcasting; None if there are none.
 
     Raises:
-        ValueError: A mask of floating-point numbers, as additive masks are: it would be inverted.
+        ValueError: If a mask is not boolean: an additive mask would be inverted.
 
     Example:
         >>> from keras import ops
@@ -66,8 +67,8 @@ def combine_masks(*masks: Tensor | None) -> Tensor:
         dtype = keras.backend.standardize_dtype(getattr(mask, "dtype", "bool"))
         if "float" in dtype:
             raise ValueError(
-                f"masks are boolean, True = may be attended to, got {dtype}: of an additive mask, "
-                "which is 0 where a key is visible, give `mask == 0`."
+                f"masks are boolean, True = may be attended to, got {dtype}: for an additive mask, "
+                "which is 0 if a key is visible, give `mask == 0`."
             )
     combined = present[0]
     for mask in present[1:]:

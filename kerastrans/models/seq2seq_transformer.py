@@ -33,14 +33,14 @@ def build_seq2seq_transformer(
         source_vocab_size: int, number of the source's tokens.
         target_vocab_size: int, number of the target's tokens.
         d_model: int, width of the embeddings and of all blocks.
-        num_heads: int, attention heads; they divide `d_model`.
+        num_heads: int, number of attention heads; it divides `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks: int, blocks of the encoder.
-        num_decoder_blocks: int, blocks of the decoder.
+        num_encoder_blocks: int, number of blocks of the encoder.
+        num_decoder_blocks: int, number of blocks of the decoder.
         dropout: float in [0, 1).
         norm: "pre" (with a last normalisation after each stack; Xiong et al., 2020) or "post"
             (Vaswani et al., 2017).
-        activation: of the feed-forward networks.
+        activation: Activation of the feed-forward networks.
         tied_embeddings: bool, whether the head uses the target embedding's matrix.
         name: str, name of the model.
 
@@ -54,10 +54,10 @@ def build_seq2seq_transformer(
         `kerastrans.generate_tokens`.
 
     Raises:
-        ValueError: A size is not a positive integer, or too large.
-        ValueError: `num_heads` does not divide `d_model`.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `norm` is unknown.
+        ValueError: If a size is not a positive integer, or too large.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `norm` is unknown.
 
     Example:
         >>> model = build_seq2seq_transformer(20, 30, 8, 2, 16, 1, 1)

@@ -29,26 +29,27 @@ def build_transformer_model(
     decoder_noise: float = 0.0,
     name: str = "transformer",
 ) -> keras.Model:
-    """Build the encoder-decoder Transformer, trained by teacher forcing, decoded step by step.
+    """Build the encoder-decoder Transformer, for teacher forcing and step-by-step decoding.
 
     Args:
         input_shape: `(context_length, num_channels)` of the encoder's input.
         key_dim: int, width of each attention head.
-        num_heads: int, attention heads.
+        num_heads: int, number of attention heads.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_encoder_blocks: int, blocks of the encoder.
-        num_decoder_blocks: int, blocks of the decoder.
+        num_encoder_blocks: int, number of blocks of the encoder.
+        num_decoder_blocks: int, number of blocks of the decoder.
         dropout: float in [0, 1).
-        d_model: int, width inside the model: each input is projected to it. None keeps the
-            width of the inputs, which is too narrow to copy a dozen channels.
-        output_dim: int, channels of the decoder's input and output; `num_channels` by default.
+        d_model: int, width inside the model, to which each input is projected. None keeps the width
+            of the inputs, which is too narrow to copy a dozen channels.
+        output_dim: int, number of channels of the decoder's input and output; `num_channels` by
+            default.
         norm: "pre" (with a last normalisation after each stack; Xiong et al., 2020) or "post"
             (Vaswani et al., 2017).
-        activation: of the feed-forward networks, as in `keras.layers.Dense`.
-        decoder_noise: float >= 0, standard deviation of Gaussian noise on the decoder's inputs
-            in training alone. Teacher forcing shows the decoder true values, decoding its own:
-            noise of the size of the (standardised) data makes it lean on the encoder instead
-            of on the value before, and long forecasts much better.
+        activation: Activation of the feed-forward networks, as in `keras.layers.Dense`.
+        decoder_noise: float >= 0, standard deviation of Gaussian noise on the decoder's inputs, in
+            training only. In training the decoder reads true values, in decoding its own. Noise as
+            large as the (standardised) data makes it rely on the encoder instead of the previous
+            value, which improves long forecasts considerably.
         name: str, name of the model.
 
     Returns:
@@ -58,11 +59,11 @@ def build_transformer_model(
         start_token=None)` is `kerastrans.generate`.
 
     Raises:
-        ValueError: `input_shape` does not have two sizes.
-        ValueError: A size is not a positive integer, or too large.
-        ValueError: `dropout` is outside [0, 1).
-        ValueError: `decoder_noise` is negative.
-        ValueError: `norm` is unknown.
+        ValueError: If `input_shape` does not have two sizes.
+        ValueError: If a size is not a positive integer, or too large.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `decoder_noise` is negative.
+        ValueError: If `norm` is unknown.
 
     Example:
         >>> model = build_transformer_model((6, 3), 4, 2, 16, 1, 1, d_model=8)
@@ -92,7 +93,8 @@ def build_transformer_model(
     check_dropout(dropout)
     check_choice("norm", norm, ("pre", "post"))
     check_non_negative(decoder_noise=decoder_noise)
-    # Under mixed precision the two ends, where the data's own values pass, stay in float32.
+    # Under mixed precision the first and last layers, which process the raw values, stay in
+    # float32.
     ends = keras.config.dtype_policy().variable_dtype
     block = {"dropout": dropout, "norm": norm, "activation": activation}
 

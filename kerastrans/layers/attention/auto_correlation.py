@@ -13,15 +13,15 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class AutoCorrelation(keras.layers.Layer):
-    """Sums the values, shifted by the delays at which queries and keys correlate most.
+    """Sum of the values, shifted by the delays with the largest correlations.
 
     The correlation at every delay comes from one Fourier transform; the `factor * ln(length)`
     strongest delays of each sequence are weighted by the softmax of their correlation. Both run
-    in full precision. A memory of another length is cut, or continued by zeros, to the query's.
+    in full precision. A memory of another length is cut or padded with zeros to the query's length.
 
     Args:
         dim: int, width of queries, keys and values.
-        factor: int, how many delays are kept for each unit of ln(length).
+        factor: int, number of delays kept per unit of ln(length).
 
     Call arguments:
         query: `(batch, time, d_model)`.
@@ -31,15 +31,15 @@ class AutoCorrelation(keras.layers.Layer):
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: `dim` or `factor` below 1.
+        ValueError: If `dim` or `factor` is below 1.
 
     Example:
         >>> from keras import ops
         >>> ops.shape(AutoCorrelation(dim=8)(ops.ones((4, 48, 16))))
         (4, 48, 16)
 
-    Source: Wu et al. (2021), equations 5-8. The published code chooses the delays for a whole
-    batch in training; here each sequence has its own, in training as in use.
+    Source: Wu et al. (2021), equations 5-8. In training the published code chooses the delays
+    for a whole batch; here each sequence has its own, in training and in inference.
     """
 
     def __init__(self, dim, factor=1, **kwargs):
@@ -84,7 +84,7 @@ class AutoCorrelation(keras.layers.Layer):
         return self.output_dense(ops.transpose(shifted, (0, 2, 1)))
 
     def _strongest(self, correlation, length):
-        """Softmax over the strongest delays, zero at the others: `(batch, delay)`."""
+        """Return the softmax over the strongest delays, zero at the others, `(batch, delay)`."""
         count = min(length, max(1, int(self.factor * math.log(length))))
         strongest, _ = ops.top_k(correlation, count)
         kept = correlation >= strongest[:, -1:]
@@ -98,7 +98,7 @@ class AutoCorrelation(keras.layers.Layer):
 
 
 def _times_conjugate(a, b):
-    """Product a * conj(b) of complex numbers given as (real, imaginary)."""
+    """Return a * conj(b) of complex numbers given as (real, imaginary)."""
     return a[0] * b[0] + a[1] * b[1], a[1] * b[0] - a[0] * b[1]
 
 

@@ -1,4 +1,4 @@
-"""Multi-head attention that can also decode one step at a time from a key/value cache."""
+"""Multi-head attention that can also decode step by step with a key/value cache."""
 
 import keras
 from keras import ops
@@ -21,15 +21,15 @@ class CachedMultiHeadAttention(ProjectedAttention):
     values come from there. Its weights are those of `keras.layers.MultiHeadAttention` with
     `(num_heads, key_dim)` flattened to one axis, and its outputs are equal.
 
-    A query whose every key is hidden attends to nothing: its attention is zero, finite in every
-    dtype, with finite gradients. The softmax runs in float32 under mixed precision.
+    If all keys of a query are hidden, its attention is zero and its gradients are finite. The
+    softmax runs in float32 under mixed precision.
 
     Args:
         num_heads: int, number of heads.
         key_dim: int, width of each head's queries, keys and values.
         dropout: float in [0, 1), applied to the attention weights.
-        causal: bool, whether position t sees only positions 0..t (self-attention alone).
-        kernel_initializer: of the four projections, as in `keras.layers.Dense`.
+        causal: bool, whether position t sees only positions 0..t; for self-attention only.
+        kernel_initializer: Initializer of the four projections, as in `keras.layers.Dense`.
         use_bias: bool, whether the four projections have biases.
 
     Call arguments:
@@ -43,9 +43,9 @@ class CachedMultiHeadAttention(ProjectedAttention):
         `(batch, query, d_model)`.
 
     Raises:
-        ValueError: `num_heads` or `key_dim` below 1.
-        ValueError: `dropout` outside [0, 1).
-        ValueError: `causal` attention with a `memory`.
+        ValueError: If `num_heads` or `key_dim` is below 1.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `causal` attention gets a `memory`.
 
     Example:
         >>> from keras import ops
@@ -74,13 +74,13 @@ class CachedMultiHeadAttention(ProjectedAttention):
         padding_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
     ) -> Tensor:
-        """The weights `(batch, heads, query, key)` that `call` gives to the values."""
+        """Return the weights `(batch, heads, query, key)` that `call` gives to the values."""
         keys, _ = self.project(query if memory is None else memory)
         mask = self._mask(query, memory, padding_mask, attention_mask)
         return self._weights(self._queries(query), keys, mask)
 
     def attend(self, query, keys, values, mask=None):
-        """Attention of `query` `(B, Q, d_model)` over projected keys and values."""
+        """Return the attention of `query` `(B, Q, d_model)` to projected keys and values."""
         weights = self._weights(self._queries(query), keys, mask)  # (B, H, Q, K)
         attended = ops.matmul(self.weights_dropout(weights), values)  # (B, H, Q, D)
         return self._merge_heads(attended)
@@ -115,9 +115,9 @@ class CachedMultiHeadAttention(ProjectedAttention):
     def start_cache(
         self, query, memory=None, padding_mask=None, attention_mask=None, *, batch_size, length
     ):
-        """What to decode with: projected memory, or room for the keys and values of `length` steps.
+        """Return the projected memory, or space for the keys and values of `length` steps.
 
-        A mask over the decoder's own steps that depends on its input has room here as well.
+        A mask over the decoder's steps that depends on its input gets space as well.
         """
         masks = list(_per_query(padding_mask, attention_mask).values())
         known = [mask for mask in masks if not isinstance(mask, keras.KerasTensor)]
@@ -125,7 +125,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
             sizes = mask.shape[-2:] if memory is None else mask.shape[-2:-1]
             if any(size != 1 and size < length for size in sizes):
                 raise ValueError(
-                    f"{self.name}: {length} steps want a mask of as many, "
+                    f"{self.name}: {length} steps require a mask of as many, "
                     f"got shape {tuple(mask.shape)}."
                 )
         if memory is not None:
@@ -146,11 +146,11 @@ class CachedMultiHeadAttention(ProjectedAttention):
         index,
         time_axes,
     ):
-        """One decoding step: `query` `(batch, 1, d_model)` is at position `index`.
+        """Decode one step: `query` `(batch, 1, d_model)` is at position `index`.
 
         Self-attention writes the step's key and value into the cache and sees positions
         0..index; cross-attention reads the cache that `start_cache` projected from the memory.
-        Of each mask the step has its own row.
+        The step uses its own row of each mask.
 
         Returns:
             The attention `(batch, 1, d_model)`, and the cache.
@@ -173,7 +173,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
         return self.attend(query, keys, values, mask), (keys, values, *visible)
 
     def _mask(self, query, memory, padding_mask, attention_mask):
-        """All that hides a key, in one mask; None if nothing does."""
+        """Combine all masks into one; None if there is none."""
         if self.causal and memory is not None:
             raise ValueError(f"{self.name} is causal: it attends to its own query, not a memory.")
         look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
@@ -184,6 +184,6 @@ class CachedMultiHeadAttention(ProjectedAttention):
 
 
 def _per_query(padding_mask, attention_mask):
-    """The masks that there are by name, each broadcastable to `(batch, query, key)`."""
+    """Return the given masks by name, each broadcastable to `(batch, query, key)`."""
     masks = {"padding_mask": for_each_query(padding_mask), "attention_mask": attention_mask}
     return {name: mask for name, mask in masks.items() if mask is not None}

@@ -1,4 +1,4 @@
-"""Attention that goes on from the keys and values of earlier steps, several steps at once."""
+"""Attention of several new steps that reuses the keys and values of earlier steps."""
 
 import math
 
@@ -16,8 +16,8 @@ class ContinuedAttention(ProjectedAttention):
     """Causal attention with rotary positions, normalised queries and keys, and a cache.
 
     Queries and keys are turned by their positions, see `rotate`, and divided by the root mean
-    square of each head's features. What then scales the scores is learnt, one factor for each
-    feature of a head. A step attends to the steps whose position is from 0 to its own, earlier ones
+    square of each head's features. The scale of the scores is learnt, one factor per feature of a
+    head. A step attends to the steps whose position is from 0 to its own, earlier ones
     and new ones: a negative position hides a step.
 
     Args:
@@ -27,12 +27,12 @@ class ContinuedAttention(ProjectedAttention):
         theta: float, see `rotate`.
         epsilon: float, added to the mean square of the features.
         use_bias: bool, whether the projections have biases.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        **kwargs: Other arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(batch, time, d_model)`, the new steps.
-        positions: `(batch, time)`, those of the new steps.
-        past_positions: `(batch, past)`, those of the earlier steps.
+        positions: `(batch, time)`, positions of the new steps.
+        past_positions: `(batch, past)`, positions of the earlier steps.
         past_keys: `(batch, heads, past, key_dim)`, as earlier calls returned them.
         past_values: `(batch, heads, past, key_dim)`.
 
@@ -41,7 +41,7 @@ class ContinuedAttention(ProjectedAttention):
         `(batch, heads, time, key_dim)`.
 
     Raises:
-        ValueError: A size is below 1, or `key_dim` is odd.
+        ValueError: If a size is below 1, or `key_dim` is odd.
 
     Example:
         >>> from keras import ops
@@ -61,7 +61,7 @@ class ContinuedAttention(ProjectedAttention):
     ):
         super().__init__(num_heads, key_dim, dropout, use_bias=use_bias, **kwargs)
         if key_dim % 2:
-            raise ValueError(f"key_dim must be even, whose halves are pairs, got {key_dim}.")
+            raise ValueError(f"key_dim must be even: features turn in pairs, got {key_dim}.")
         self.theta = theta
         self.epsilon = epsilon
         self.query_norm, self.key_norm = (
@@ -96,7 +96,7 @@ class ContinuedAttention(ProjectedAttention):
         return self._merge_heads(ops.matmul(weights, values)), new_keys, new_values
 
     def _factors(self):
-        """Of the features of a query: one over the root of their number where `scale` is zero."""
+        """Return the factors of the query's features; 1 / sqrt(key_dim) if `scale` is zero."""
         factors = ops.softplus(self.scale) * (LOG2_E / math.sqrt(self.key_dim))
         return ops.cast(factors, self.compute_dtype)
 

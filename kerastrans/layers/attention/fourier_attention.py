@@ -11,15 +11,15 @@ from kerastrans.utils.random import draw_seed
 class FourierCrossAttention(FourierLayer):
     """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
 
-    The weights are tanh, of real and imaginary part each, of the complex scores. What they attend
-    to is divided by `dim ** 2`, as in the reference code: at the start, when the learnt matrices
-    are as small again, the memory hardly moves the result.
+    The weights are the tanh of the real and of the imaginary part of the complex scores. The result
+    is divided by `dim ** 2`, as in the reference code. The initial matrices are equally small, so
+    at the start of training the memory hardly changes the result.
 
     Args:
         num_heads, dim, modes, seed: as in `FourierBlock`.
-        memory_seed: int, of the choice of the memory's frequencies; None draws one, so that the
-            memory keeps other frequencies than the query.
-        scale: float, what the result is multiplied by; None for `1 / dim ** 2`.
+        memory_seed: int, seed of the choice of the memory's frequencies; None draws one, so that
+            the memory keeps other frequencies than the query.
+        scale: float, factor of the result; None for `1 / dim ** 2`.
 
     Call arguments:
         query: `(batch, time, d_model)`.
@@ -77,5 +77,5 @@ class FourierCrossAttention(FourierLayer):
 
     @classmethod
     def from_config(cls, config):
-        """The layer; a file of version 0.1 has one seed for both, and no division."""
+        """Create the layer; a file of version 0.1 has one seed for both, and no division."""
         return cls(**{"memory_seed": config.get("seed"), "scale": 1.0, **config})

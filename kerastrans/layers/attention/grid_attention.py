@@ -23,8 +23,8 @@ class GridAttention(UnscaledAttention):
         key_dim: int, width of each head; even for attention along time.
         dropout: float in [0, 1), applied to the attention weights.
         axis: "time" or "series".
-        theta: float, of the rotary positions, see `kerastrans.layers.attention.rotary.rotate`.
-        **kwargs: more arguments of `UnscaledAttention`.
+        theta: float, base of the rotary positions, see `kerastrans.layers.attention.rotary.rotate`.
+        **kwargs: Other arguments of `UnscaledAttention`.
 
     Call arguments:
         inputs: `(batch, series, time, d_model)`.
@@ -34,7 +34,7 @@ class GridAttention(UnscaledAttention):
         `(batch, series, time, d_model)`.
 
     Raises:
-        ValueError: Another axis, or heads of an odd width along time.
+        ValueError: If `axis` is unknown, or `key_dim` is odd for attention along time.
 
     Example:
         >>> from keras import ops

@@ -1,4 +1,4 @@
-"""Attention whose heads share keys, with positions as angles, that continues a sequence."""
+"""Attention whose heads share keys and values, and that can continue a sequence."""
 
 import keras
 import numpy as np
@@ -19,27 +19,28 @@ class GroupedQueryAttention(keras.layers.Layer):
     feature. A position turns the first half of each head's features, in pairs of neighbours.
 
     Args:
-        num_heads: int, heads of queries.
-        num_groups: int, heads of keys and values, which divide `num_heads`.
+        num_heads: int, number of heads of the queries.
+        num_groups: int, number of heads of the keys and values; it divides `num_heads`.
         key_dim: int, width of each head's queries and keys.
         value_dim: int, width of each head's values.
-        causal: bool, whether a step attends to none after it.
-        positions: None, "rotary", or "xpos", which also lets a score decay with the distance.
+        causal: bool, whether later steps are hidden from a step.
+        positions: None, "rotary", or "xpos", with which scores also decay with the distance.
         use_bias: bool, whether the projections have biases.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
-        groups: boolean `(batch, past + time)`: a step attends to those of its own group alone.
-        past_keys: `(batch, num_groups, past, key_dim)`, of earlier calls.
+        groups: Boolean `(batch, past + time)`; a step attends only to steps of the same group.
+        past_keys: `(batch, num_groups, past, key_dim)`, returned by earlier calls.
         past_values: `(batch, num_groups, past, value_dim)`.
         start: int, position of the first step.
-        center: int, position that xPos measures from.
+        center: int, position from which xPos measures distances.
 
     Returns:
         `(batch, time, d_model)`, and the keys and values so far.
 
     Raises:
-        ValueError: A size below 1, groups that do not divide the heads, or other positions.
+        ValueError: If a size is below 1, `num_groups` does not divide `num_heads`, or `positions`
+            is unknown.
 
     Example:
         >>> from keras import ops
@@ -119,7 +120,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         return self.out_dense(x), keys, values
 
     def _mask(self, groups, time):
-        """Which steps `(batch, time, past + time)` each step attends to, itself among them."""
+        """Return which steps each step attends to, `(batch, time, past + time)`."""
         total = groups.shape[1]
         mask = ops.equal(groups[:, total - time :, None], groups[:, None, :])
         if self.causal:
@@ -131,7 +132,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         return ops.transpose(x, (0, 2, 1, 3))
 
     def _turned(self, x, start, center, sign):
-        """The first half of the features by their positions, the second half as it is."""
+        """Turn the first half of the features by their positions."""
         width = self.key_dim // 2
         positions = start + np.arange(x.shape[2])[:, None]
         pairs = np.arange(0, width, 2)

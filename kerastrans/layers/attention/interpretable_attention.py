@@ -1,4 +1,4 @@
-"""Interpretable multi-head attention: the heads share their values, so that weights add up."""
+"""Interpretable multi-head attention, whose heads share their values."""
 
 import keras
 from keras import ops
@@ -10,15 +10,15 @@ from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class InterpretableMultiHeadAttention(keras.layers.Layer):
-    """Attention of the last positions of a sequence to all that are not later.
+    """Attention of the last positions of a sequence to all positions that are not later.
 
-    Every head has its own queries and keys, and the same values; the heads' weights are
-    averaged, and this average says how much each position mattered.
+    Every head has its own queries and keys, but all heads share the values. Therefore the weights
+    of the heads can be averaged, and the average is the importance of each position.
 
     Args:
         num_heads: int, number of heads.
         key_dim: int, width of queries, keys and values.
-        dropout: float in [0, 1), on the weights.
+        dropout: float in [0, 1), applied to the weights.
 
     Call arguments:
         query: `(batch, query, d_model)`, the last `query` positions of the memory.
@@ -28,8 +28,8 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         `(batch, query, d_model)`.
 
     Raises:
-        ValueError: a size below 1.
-        ValueError: `dropout` outside [0, 1).
+        ValueError: If a size is below 1.
+        ValueError: If `dropout` is outside [0, 1).
 
     Example:
         >>> from keras import ops

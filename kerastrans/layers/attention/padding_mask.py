@@ -1,4 +1,4 @@
-"""The padding mask as a layer, for functional models whose sequences may be of any length."""
+"""The padding mask as a layer, for functional models with sequences of any length."""
 
 import keras
 from keras import ops
@@ -8,14 +8,14 @@ from kerastrans.layers.masks import create_padding_mask
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class PaddingMask(keras.layers.Layer):
-    """`create_padding_mask` for the steps that a sequence has.
+    """`create_padding_mask` for the number of steps of a sequence.
 
     Call arguments:
-        sequence: `(batch, time)` or `(batch, time, ...)`, of which only the length counts.
-        valid_lengths: integers `(batch,)`.
+        sequence: `(batch, time)` or `(batch, time, ...)`; only its length is used.
+        valid_lengths: Integers `(batch,)`.
 
     Returns:
-        Boolean `(batch, time)`: True where there is data.
+        Boolean `(batch, time)`, True for steps that are not padding.
 
     Example:
         >>> from keras import ops
@@ -28,7 +28,7 @@ class PaddingMask(keras.layers.Layer):
         return create_padding_mask(valid_lengths, ops.shape(sequence)[1])
 
     def decode(self, sequence, valid_lengths, *, index):
-        """The mask `(batch, 1)` of the step at position `index`."""
+        """Return the mask `(batch, 1)` of the step at position `index`."""
         return ops.expand_dims(index < ops.cast(valid_lengths, "int32"), 1)
 
     def compute_output_spec(self, sequence, valid_lengths):

@@ -1,4 +1,4 @@
-"""ProbSparse attention: only the queries with something to say look at the keys."""
+"""ProbSparse attention: only the most active queries attend to the keys."""
 
 import math
 
@@ -13,31 +13,31 @@ from kerastrans.utils.validation import check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ProbSparseAttention(ProjectedAttention):
-    """Multi-head self-attention in which the `factor * ln(length)` most active queries attend.
+    """Multi-head self-attention of only the `factor * ln(length)` most active queries.
 
-    A query is active if its scores over a random sample of `factor * ln(length)` keys are far
-    from uniform: the largest less the mean. The other queries return the mean of the values
-    (under `causal`, of the values up to their own position). In training every call draws a sample
-    of its own; outside of it the sample is always the one that `seed` gives, so that a model
-    forecasts the same thing twice. The reference code draws anew there too.
+    A query is active if its scores over a random sample of `factor * ln(length)` keys are far from
+    uniform, as measured by the largest minus the mean. The other queries return the mean of the
+    values (of those up to their own position if `causal`). In training every call draws a new
+    sample. In inference the sample is always that of `seed`, so that a forecast can be repeated;
+    the reference code draws new samples there too.
 
-    Which queries are active depends on the whole sequence: the layer cannot be decoded step by
-    step, and has no weights for every query to show.
+    The active queries depend on the whole sequence. Therefore the layer cannot be decoded step by
+    step, and it has no attention scores for every query.
 
     Args:
-        num_heads, key_dim, dropout, causal, kernel_initializer: as in `CachedMultiHeadAttention`.
-        factor: int, queries and sampled keys for each unit of ln(length).
-        seed: int, of the samples; None draws one, so that every layer has samples of its own.
+        num_heads, key_dim, dropout, causal, kernel_initializer: See `CachedMultiHeadAttention`.
+        factor: int, number of queries and of sampled keys per unit of ln(length).
+        seed: int, seed of the samples; None draws one, so that layers have different samples.
 
     Call arguments:
-        query: `(batch, time, d_model)`, of known length.
+        query: `(batch, time, d_model)` with a known number of steps.
 
     Returns:
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: as `CachedMultiHeadAttention`.
-        ValueError: `factor` below 1.
+        ValueError: See `CachedMultiHeadAttention`.
+        ValueError: If `factor` is below 1.
 
     Example:
         >>> from keras import ops
@@ -85,7 +85,7 @@ class ProbSparseAttention(ProjectedAttention):
         return self._merge_heads(mixed)
 
     def _sample(self, shape, training):
-        """Positions of the keys that each query is compared to, `(query, count)`."""
+        """Return the positions of the keys that each query is compared with, `(query, count)`."""
         if training:
             return keras.random.randint(shape, 0, shape[0], seed=self.seed_generator)
         return np.random.default_rng(self.seed).integers(0, shape[0], shape)

@@ -1,4 +1,4 @@
-"""What the kinds of multi-head attention have in common: projections, heads, masked weights."""
+"""Base of the multi-head attention layers: projections, heads and masked weights."""
 
 from typing import Any
 
@@ -12,9 +12,11 @@ HIDDEN_SCORE = -1e9  # in place of a hidden score, in float32, before the softma
 
 
 class ProjectedAttention(keras.layers.Layer):
-    """Multi-head attention but for its `call`: which query looks at which key is a subclass's.
+    """Base class of multi-head attention layers, which define `call`.
 
-    Arguments as `CachedMultiHeadAttention`.
+    Args:
+        num_heads, key_dim, dropout, causal, kernel_initializer, use_bias: See
+            `CachedMultiHeadAttention`.
     """
 
     def __init__(
@@ -51,7 +53,7 @@ class ProjectedAttention(keras.layers.Layer):
         self.output_dense.build((*query_shape[:-1], self.num_heads * self.key_dim))
 
     def project(self, memory):
-        """Keys and values of `memory`, each `(batch, heads, key, key_dim)`."""
+        """Return keys and values of `memory`, each `(batch, heads, key, key_dim)`."""
         return self._split_heads(self.key_dense(memory)), self._split_heads(
             self.value_dense(memory)
         )
@@ -70,11 +72,11 @@ class ProjectedAttention(keras.layers.Layer):
         )
 
     def _queries(self, query):
-        """Scaled queries `(batch, heads, query, key_dim)`."""
+        """Return scaled queries `(batch, heads, query, key_dim)`."""
         return self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
 
     def _scores(self, queries, keys):
-        """Products of queries and keys `(batch, heads, query, key)`, in full precision."""
+        """Return products of queries and keys `(batch, heads, query, key)`, in full precision."""
         dtype = keras.backend.result_type(self.compute_dtype, "float32")
         if self.compute_dtype == "float16":  # whose products overflow above 65,504
             queries, keys = ops.cast(queries, dtype), ops.cast(keys, dtype)
@@ -84,7 +86,7 @@ class ProjectedAttention(keras.layers.Layer):
         return self._normalise(self._scores(queries, keys), mask)
 
     def _normalise(self, scores, mask):
-        """What each query takes of each value: the softmax of the scores that are not hidden."""
+        """Return the weight of each value for each query: the softmax of the visible scores."""
         dtype = scores.dtype
         if mask is None:
             return ops.cast(_softmax(scores), self.compute_dtype)
@@ -101,7 +103,7 @@ class ProjectedAttention(keras.layers.Layer):
         return ops.transpose(x, (0, 2, 1, 3))  # (B, H, T, D)
 
     def _merge_heads(self, attended):
-        """Every head's share `(B, H, T, D)` as the layer's output `(B, T, d_model)`."""
+        """Project the results of all heads `(B, H, T, D)` to the output `(B, T, d_model)`."""
         batch, _, length, _ = ops.shape(attended)
         attended = ops.transpose(attended, (0, 2, 1, 3))
         width = self.num_heads * self.key_dim
@@ -122,5 +124,5 @@ class ProjectedAttention(keras.layers.Layer):
 
 
 def _softmax(scores):
-    """Softmax over the keys; of a single key, as at a first step, `ops.softmax` would warn."""
+    """Return the softmax over the keys, without the warning of `ops.softmax` for a single key."""
     return ops.ones_like(scores) if scores.shape[-1] == 1 else ops.softmax(scores)

@@ -1,4 +1,4 @@
-"""A learnt bias of attention scores, by the distance from the query to the key."""
+"""A learnt bias of attention scores that depends on the distance from query to key."""
 
 import math
 
@@ -11,28 +11,28 @@ from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class RelativePositionBias(keras.layers.Layer):
-    """What each head adds to its attention scores, by the distance from the query to the key.
+    """Bias of each head's attention scores that depends on the distance from query to key.
 
     Half of the buckets hold one distance each; the others grow with the logarithm of the distance,
     and the last one holds every distance from `max_distance` on.
 
     Args:
         num_heads: int, number of heads.
-        num_buckets: int, buckets of distances, at least 4.
-        max_distance: int, the distance from which all share a bucket; greater than the number of
-            distances that have a bucket of their own.
+        num_buckets: int, number of buckets of distances, at least 4.
+        max_distance: int, smallest distance in the last bucket; greater than the number of buckets
+            with a single distance.
         bidirectional: bool, whether half of the buckets are for keys after the query. Otherwise
             these share the bucket of distance 0, for causal attention, which hides them.
-        **kwargs: more arguments of `keras.layers.Layer`.
+        **kwargs: Other arguments of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: `(batch, time, width)`, of which only the number of steps is read.
+        inputs: `(batch, time, width)`; only the number of steps is used.
 
     Returns:
-        `(1, num_heads, time, time)`, query before key.
+        `(1, num_heads, time, time)`; the axis of the queries comes first.
 
     Raises:
-        ValueError: A size is below 1, or too few buckets or too short a `max_distance`.
+        ValueError: If a size is below 1, or `num_buckets` or `max_distance` is too small.
 
     Example:
         >>> from keras import ops
@@ -73,7 +73,7 @@ class RelativePositionBias(keras.layers.Layer):
         return ops.expand_dims(ops.transpose(bias, (2, 0, 1)), 0)
 
     def _buckets(self):
-        """The bucket of each distance from 0 to `max_distance`, `(max_distance + 1,)`."""
+        """Return the bucket of each distance from 0 to `max_distance`, `(max_distance + 1,)`."""
         exact = self.one_way // 2
         distances = np.arange(self.max_distance + 1)
         growth = np.log(np.maximum(distances, 1) / exact) / math.log(self.max_distance / exact)

@@ -1,4 +1,4 @@
-"""Multi-head attention whose scores go on to the next layer's."""
+"""Multi-head attention that adds the scores of the previous layer."""
 
 import keras
 from keras import ops
@@ -9,20 +9,22 @@ from kerastrans.layers.masks import create_look_ahead_mask
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ResidualAttention(ProjectedAttention):
-    """Multi-head self-attention that adds the scores of the layer before it to its own.
+    """Multi-head self-attention that adds the scores of the previous layer to its own.
 
-    A residual connection for what is attended to: a layer learns what to change in it. Arguments
-    and weights as `CachedMultiHeadAttention`. The layer cannot be decoded step by step.
+    It is a residual connection between attention scores: a layer learns how to change them. The
+    arguments and weights are those of `CachedMultiHeadAttention`. The layer cannot be decoded step
+    by step.
 
     Call arguments:
         query: `(batch, query, d_model)`.
-        scores: `(batch, num_heads, query, query)`, of the layer before; None for the first.
+        scores: `(batch, num_heads, query, query)`, scores of the previous layer; None for the
+            first.
 
     Returns:
         `(batch, query, d_model)`, and the scores for the next layer.
 
     Raises:
-        ValueError: as `CachedMultiHeadAttention`.
+        ValueError: See `CachedMultiHeadAttention`.
 
     Example:
         >>> from keras import ops

@@ -1,4 +1,4 @@
-"""Rotary positions: where a token is, as the angle by which its features are turned."""
+"""Rotary positions: the features of a token are turned by an angle for its position."""
 
 import keras
 import numpy as np
@@ -9,17 +9,17 @@ def rotate(x, positions, theta=10000.0):
     """Turn pairs of features by angles that grow with the position.
 
     Feature i of the first half and feature i of the second half are a pair, which turns by
-    `position / theta^(2i / width)`: the product of a query and a key then depends on how far they
-    are apart. The angles are at least float32, so that distant positions stay apart under mixed
+    `position / theta^(2i / width)`. The product of a query and a key then depends on their
+    distance. The angles are at least float32, so that distant positions stay apart under mixed
     precision.
 
     Args:
-        x: `(batch, heads, time, width)`, of an even width.
-        positions: `(batch, time)`, of any sign.
-        theta: float, at which the slowest pair turns.
+        x: Tensor `(batch, heads, time, width)` with an even width.
+        positions: Tensor `(batch, time)`; positions may be negative.
+        theta: float, base of the angles; the larger it is, the slower the last pairs turn.
 
     Returns:
-        As `x`.
+        Tensor with the shape and dtype of `x`.
 
     Example:
         >>> import numpy as np

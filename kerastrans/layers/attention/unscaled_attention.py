@@ -1,4 +1,4 @@
-"""Multi-head attention as T5 has it."""
+"""Multi-head attention as in T5."""
 
 import keras
 from keras import ops
@@ -11,15 +11,16 @@ from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_e
 class UnscaledAttention(ProjectedAttention):
     """Multi-head attention whose scores are not divided by the root of the heads' width.
 
-    The scores take a bias by position from outside, which several layers can share. Arguments as
-    `CachedMultiHeadAttention`, but that the projections have no biases by default; a query whose
-    every key is hidden attends to nothing. The layer cannot be decoded step by step.
+    The bias of the scores for each position is an input, which several layers can share. The
+    arguments are those of `CachedMultiHeadAttention`, but the projections have no biases by
+    default. If all keys of a query are hidden, its attention is zero. The layer cannot be decoded
+    step by step.
 
     Call arguments:
         query: `(batch, query, d_model)`.
         memory: `(batch, key, memory_width)`; None for self-attention.
-        position_bias: broadcastable to `(batch, num_heads, query, key)`, added to the scores, see
-            `RelativePositionBias`.
+        position_bias: Tensor that broadcasts to `(batch, num_heads, query, key)`, added to the
+            scores, see `RelativePositionBias`.
         padding_mask: boolean `(batch, key)`, or `(batch, query, key)` for one mask per query,
             True = may be attended to.
 
@@ -27,7 +28,7 @@ class UnscaledAttention(ProjectedAttention):
         `(batch, query, d_model)`.
 
     Raises:
-        ValueError: As `CachedMultiHeadAttention`.
+        ValueError: See `CachedMultiHeadAttention`.
 
     Example:
         >>> from keras import ops
@@ -35,7 +36,7 @@ class UnscaledAttention(ProjectedAttention):
         (4, 10, 16)
 
     Source: Raffel et al. (2020), section 2.1; Shazeer, Stern (2018), "Adafactor", whose optimizer
-    makes the scale a matter of how the weights start.
+    makes the scale a part of the initial weights.
     """
 
     def __init__(self, num_heads, key_dim, dropout=0.0, **kwargs):

@@ -1,4 +1,4 @@
-"""Where in the sequence a value is, added to the value: sinusoids, or learnt vectors."""
+"""Positional encodings, sinusoidal or learnt, that are added to the inputs."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 class _Positional(keras.layers.Layer):
-    """Adds `self.encode(positions)` `(length, dim)` to inputs `(batch, length, dim)`."""
+    """Base class that adds `encode(positions)` `(length, dim)` to `(batch, length, dim)`."""
 
     def __init__(self, max_len, dim, **kwargs):
         check_positive_integers(dim=dim)
@@ -22,7 +22,7 @@ class _Positional(keras.layers.Layer):
     def build(self, inputs_shape):
         if inputs_shape[-1] != self.dim:
             raise ValueError(
-                f"{type(self).__name__}(dim={self.dim}) wants inputs whose last axis is "
+                f"{type(self).__name__}(dim={self.dim}) requires inputs whose last axis is "
                 f"{self.dim}, got shape {tuple(inputs_shape)}."
             )
 
@@ -35,11 +35,11 @@ class _Positional(keras.layers.Layer):
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
     def decode(self, inputs, offset=0, *, index):
-        """One decoding step: `inputs` `(batch, 1, dim)` are at position `offset + index`."""
+        """Encode one step: `inputs` `(batch, 1, dim)` are at position `offset + index`."""
         return self(inputs, offset=offset + index)
 
     def check_length(self, length):
-        """Raise ValueError when `length` positions are more than the layer holds."""
+        """Raise ValueError if the layer has fewer than `length` positions."""
         if self.max_len is not None and length > self.max_len:
             raise ValueError(
                 f"{self.name} holds max_len={self.max_len} positions, got a sequence of {length}; "
@@ -58,25 +58,25 @@ class PositionalEncoding(_Positional):
     """Sinusoidal positional encoding, added to the inputs.
 
     Column 2i holds sin(p / 10000^(2i/dim)), column 2i+1 the cosine of the same angle. The width
-    may be odd. The angles are float32 whatever the dtype of the inputs, so that distant positions
-    stay apart under mixed precision.
+    may be odd. The angles are float32 for any dtype of the inputs, so that distant positions stay
+    apart under mixed precision.
 
     Args:
-        max_len: int, the most positions the layer accepts, or None for any number:
-            sinusoids are defined everywhere.
+        max_len: int, maximum number of positions; None for any number, since sinusoids are defined
+            for all positions.
         dim: int, width of the inputs.
 
     Call arguments:
         inputs: `(batch, length, dim)`.
-        offset: int or scalar tensor, position of the first time step; decoding step by step
-            passes the step's index.
+        offset: int or scalar tensor, position of the first time step; the index of the step when
+            decoding step by step.
 
     Returns:
         `(batch, length, dim)`, in the dtype of the inputs.
 
     Raises:
-        ValueError: `dim` is not the width of the inputs.
-        ValueError: more than `max_len` positions.
+        ValueError: If `dim` is not the width of the inputs.
+        ValueError: If there are more than `max_len` positions.
 
     Example:
         >>> from keras import ops
@@ -105,8 +105,8 @@ class PositionalEncoding(_Positional):
 class LearntPositionalEncoding(_Positional):
     """Learnt positional encoding: one trainable vector per position, added to the inputs.
 
-    Args and call arguments as for `PositionalEncoding`, but `max_len` is the number of vectors:
-    the layer refuses longer sequences, for which it has learnt nothing.
+    The arguments and call arguments are those of `PositionalEncoding`, but `max_len` is the number
+    of vectors: the layer refuses longer sequences.
 
     Example:
         >>> from keras import ops
@@ -134,7 +134,7 @@ class LearntPositionalEncoding(_Positional):
 class EndPositionalEncoding(LearntPositionalEncoding):
     """Learnt positional encoding that counts from the end: the last position has the last vector.
 
-    Args as for `LearntPositionalEncoding`.
+    The arguments are those of `LearntPositionalEncoding`.
 
     Call arguments:
         inputs: `(batch, length, dim)`.
@@ -143,7 +143,7 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         `(batch, length, dim)`.
 
     Raises:
-        ValueError: As `LearntPositionalEncoding`.
+        ValueError: See `LearntPositionalEncoding`.
 
     Example:
         >>> import numpy as np
@@ -154,7 +154,7 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         >>> ops.convert_to_numpy(layer(ops.zeros((1, 2, 1)))).tolist()
         [[[2.0], [3.0]]]
 
-    Source: PatchTST-FM (IBM, 2026), where a short history fills the end of the context.
+    Source: PatchTST-FM (IBM, 2026), in which a short history fills the end of the context.
     """
 
     def call(self, inputs):
@@ -165,5 +165,5 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
     def decode(self, inputs, *, index):
-        """Refused: what comes next would move all that has been."""
+        """Raise ValueError: a new step would change the positions of all earlier ones."""
         raise ValueError(f"{self.name} counts from the end: it cannot be decoded step by step.")

@@ -1,7 +1,7 @@
-"""The Transformer's blocks: KerasTensor in, KerasTensor out, for any functional model.
+"""The blocks of the Transformer, functions of KerasTensors for any functional model.
 
-Models made of these blocks decode step by step from a key/value cache as they stand:
-see `kerastrans.generate`.
+Models made of these blocks can be decoded step by step with a key/value cache, see
+`kerastrans.generate`.
 """
 
 import functools
@@ -28,36 +28,36 @@ def transformer_encoder(
     self_attention: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """One encoder block: self-attention, then a position-wise feed-forward network.
+    """Add an encoder block: self-attention and a position-wise feed-forward network.
 
     Args:
         inputs: `(batch, time, d_model)`.
-        num_heads: int, attention heads.
+        num_heads: int, number of attention heads.
         key_dim: int, width of each head.
         ff_dim: int, width of the feed-forward network's hidden layer.
-        dropout: float in [0, 1): on the attention weights, in the feed-forward network and on
-            both results before they are added.
-        norm: "pre" normalises what enters each sublayer (Xiong et al., 2020), "post" what
-            leaves it (Vaswani et al., 2017).
+        dropout: float in [0, 1), applied to the attention weights, in the feed-forward network and
+            to both results before they are added.
+        norm: "pre" normalises the input of each sublayer (Xiong et al., 2020), "post" its output
+            (Vaswani et al., 2017).
         normalization: "layer" or "batch", see `add_norm`.
-        activation: of the feed-forward network, as in `keras.layers.Dense`.
-        attention_dropout: float in [0, 1), on the attention weights; as `dropout` by default.
-        kernel_initializer: of all projections: a name, or a class such as `FanInUniform`, of
-            which each projection has an instance.
-        padding_mask: boolean `(batch, time)`, True where there is data; see
+        activation: Activation of the feed-forward network, as in `keras.layers.Dense`.
+        attention_dropout: float in [0, 1), dropout of the attention weights; `dropout` by default.
+        kernel_initializer: Initializer of all projections: a name, or a class such as
+            `FanInUniform`, so that each projection has its own instance.
+        padding_mask: Boolean `(batch, time)`, True for steps that are not padding; see
             `kerastrans.create_padding_mask`.
-        self_attention: from a tensor to a tensor of the same shape, in place of multi-head
-            attention: a function, or a layer.
-        name: prefix of the layers' names.
+        self_attention: Layer or function from a tensor to a tensor of the same shape, used instead
+            of multi-head attention.
+        name: Prefix of the layers' names.
 
     Returns:
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: a size below 1.
-        ValueError: `dropout` outside [0, 1).
-        ValueError: an unknown `norm` or `normalization`.
-        ValueError: a `padding_mask` beside a `self_attention`, which would not see it.
+        ValueError: If a size is below 1.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `norm` or `normalization` is unknown.
+        ValueError: If `padding_mask` and `self_attention`, which would ignore it, are both given.
 
     Example:
         >>> import keras
@@ -110,33 +110,33 @@ def transformer_decoder(
     encoder_padding_mask: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """One decoder block: causal self-attention, cross-attention, feed-forward network.
+    """Add a decoder block: causal self-attention, cross-attention, feed-forward network.
 
-    Position t sees positions 0..t of `inputs` and the whole of `encoder_output`. Without one the
-    block is that of a decoder-only model: causal self-attention and the feed-forward network.
+    Position t sees positions 0..t of `inputs` and the whole `encoder_output`. Without encoder
+    output it is the block of a decoder-only model: causal self-attention and feed-forward network.
 
     Args:
         inputs: `(batch, time, d_model)`.
         encoder_output: `(batch, encoder_time, encoder_width)`, or None for no cross-attention.
-        num_heads: int, attention heads.
+        num_heads: int, number of attention heads.
         key_dim: int, width of each head.
         ff_dim: int, width of the feed-forward network's hidden layer.
         dropout: float in [0, 1), as in `transformer_encoder`.
         norm: "pre" or "post", as in `transformer_encoder`.
-        activation: of the feed-forward network, as in `keras.layers.Dense`.
-        kernel_initializer: of all projections, as in `transformer_encoder`.
-        name: prefix of the layers' names.
-        padding_mask: boolean `(batch, time)`, True where `inputs` hold data.
-        encoder_padding_mask: boolean `(batch, encoder_time)`, True where `encoder_output` does.
+        activation: Activation of the feed-forward network, as in `keras.layers.Dense`.
+        kernel_initializer: Initializer of all projections, as in `transformer_encoder`.
+        padding_mask: Boolean `(batch, time)`, True for steps of `inputs` that are not padding.
+        encoder_padding_mask: Boolean `(batch, encoder_time)`, the same for `encoder_output`.
+        name: Prefix of the layers' names.
 
     Returns:
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: a size below 1.
-        ValueError: `dropout` outside [0, 1).
-        ValueError: an unknown `norm`.
-        ValueError: `encoder_padding_mask` without `encoder_output`.
+        ValueError: If a size is below 1.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `norm` is unknown.
+        ValueError: If `encoder_padding_mask` is given without `encoder_output`.
 
     Example:
         >>> import keras

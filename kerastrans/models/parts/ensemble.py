@@ -1,4 +1,4 @@
-"""Several models as one: each scales its own context, and their forecasts are averaged."""
+"""Ensembles: several models in one graph, whose forecasts are averaged."""
 
 from dataclasses import dataclass
 
@@ -27,11 +27,11 @@ class Member:
     """One of the models of an ensemble.
 
     Attributes:
-        model: functional Keras model of "history", and perhaps covariates, whose head is
-            a `kerastrans.heads.QuantileHead` or a `kerastrans.heads.PointHead`.
+        model: Functional Keras model of the history and perhaps covariates, whose head is a
+            `kerastrans.heads.QuantileHead` or a `kerastrans.heads.PointHead`.
         scaler: `WindowScaler` that it was trained with.
-        weight: float, its share of a mean; None for a median.
-        fill: what it sees of a missing value: None, "last" or "zero".
+        weight: float, weight of the member in a mean; None for a median.
+        fill: Replacement of missing values: None to keep them, "last" or "zero".
     """
 
     model: keras.Model
@@ -41,23 +41,24 @@ class Member:
 
 
 def build_ensemble(members, levels=None, name="ensemble"):
-    """One functional model of the forecasts of several, which are copied.
+    """Combine copies of several models in one functional model.
 
-    The weighted mean of their points, or of their quantiles; the median where they have no weights.
+    It forecasts the weighted mean of the members' points or quantiles, or the median if they have
+    no weights.
 
     Args:
-        members: list of `Member`, of one prediction length and number of channels.
-        levels: the levels of their heads; None for points.
+        members: List of `Member` with the same prediction length and number of channels.
+        levels: Quantiles of the members' heads; None for points.
         name: str, name of the model.
 
     Returns:
-        A functional Keras model of the longest history, in the units of the series and NaN where
-        missing, of the typical scales by which the members judge it, see `forecast_graph`, and of
-        the covariates that a member takes, to `(batch, prediction_length, num_channels)`, and
-        `len(levels)` of quantiles.
+        A functional Keras model. Its inputs are the longest history of the members, in the units of
+        the series with NaN for missing values; the typical scales of the members' scalers, see
+        `forecast_graph`; and the covariates of all members. Its output is
+        `(batch, prediction_length, num_channels)`, with a last axis `len(levels)` for quantiles.
 
     Raises:
-        ValueError: a member whose head has other levels.
+        ValueError: If the head of a member has other levels.
 
     Example:
         >>> from kerastrans import zoo
@@ -93,8 +94,8 @@ def _check_heads(members, levels):
 
 
 def _forecast_of(member, number, inputs):
-    """The forecast of a copy of a member, in the units of the series."""
-    # A copy: not compiled, and by a name of its own, of which a model has only one each.
+    """Return the forecast of a copy of a member, in the units of the series."""
+    # A copy that is not compiled and has its own name: names are unique within a model.
     model = without_optimizer(member.model, f"{member.model.name}_{number}")
     own = {"history": inputs["history"]}
     own |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
@@ -103,15 +104,15 @@ def _forecast_of(member, number, inputs):
 
 
 def with_residuals(model, residuals, levels):
-    """A model of points as one of quantiles: residuals at each level are added to the points.
+    """Return a model of quantiles that adds residuals at each level to a model's points.
 
     Args:
-        model: functional Keras model of points.
+        model: Functional Keras model of points.
         residuals: `(prediction_length, len(levels))`, in the units of the model's history.
-        levels: probabilities.
+        levels: Probabilities of the quantiles.
 
     Returns:
-        A functional Keras model of the same inputs, to
+        A functional Keras model with the same inputs and the output
         `(batch, prediction_length, num_channels, len(levels))`.
     """
     residuals = np.asarray(residuals, "float32")[None, :, None]
@@ -121,14 +122,14 @@ def with_residuals(model, residuals, levels):
 
 
 def at_levels(model, levels):
-    """A model of quantiles as one of quantiles at other levels, read as its head reads them.
+    """Return a model of quantiles at other levels, computed by the rule of the model's head.
 
     Args:
-        model: functional Keras model whose head is a `kerastrans.heads.GivenQuantiles`.
-        levels: increasing probabilities.
+        model: Functional Keras model whose head is a `kerastrans.heads.GivenQuantiles`.
+        levels: Increasing probabilities.
 
     Returns:
-        A functional Keras model of the same inputs, to
+        A functional Keras model with the same inputs and the output
         `(batch, prediction_length, num_channels, len(levels))`.
     """
     head = heads.of(model)
@@ -140,7 +141,7 @@ def at_levels(model, levels):
 
 
 def _shapes(members):
-    """Dict from the name of an input to its shape: of the longest history, and the most columns."""
+    """Return the shape of each input by name: the longest history and the most columns."""
     steps, widths = 0, {}
     for member in members:
         steps = max(steps, history_input(member.model).shape[1])
@@ -157,7 +158,7 @@ def _shapes(members):
 
 
 def _part_of(tensor, shape):
-    """The last steps, as many as `shape` has, and the first of the columns."""
+    """Return the last steps and first columns of a tensor, as many as `shape` has."""
     if len(shape) == 3:
         tensor = tensor[:, tensor.shape[1] - shape[1] :]
     return tensor[..., : shape[-1]]

@@ -1,4 +1,4 @@
-"""The graph around a model: from raw histories to its forecast in the units of the series."""
+"""The graph around a model, from raw histories to a forecast in the units of the series."""
 
 import keras
 import numpy as np
@@ -13,21 +13,23 @@ from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
 
-TYPICAL = "typical_"  # begins the names of the inputs that `typical_name` makes
+TYPICAL = "typical_"  # prefix of the names that `typical_name` returns
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class WindowScaling(keras.layers.Layer):
-    """Scaling of each window by its own observed values, see `kerastrans.data.WindowScaler`.
+    """Scaling of each window with statistics of its values, see `kerastrans.data.WindowScaler`.
 
     Args:
         kind: Kind of the scaler.
         season: Season of the scaler.
-        fill: Whether a missing value becomes 0, the centre; otherwise it stays NaN.
-        gaps: What the model sees of a missing value: None, "last" or "zero", see `Forecaster`.
+        fill: Whether missing values become 0, the centre, after the scaling; otherwise they stay
+            NaN.
+        gaps: Replacement of missing values before the scaling: None, "last" or "zero", see
+            `Forecaster`.
 
     Call arguments:
-        inputs: `(batch, time, num_channels)`, NaN where missing.
+        inputs: `(batch, time, num_channels)`, NaN for missing values.
         typical: Scale of the whole series, `(batch, 1, num_channels)`, 0 or None if it is not
             known.
 
@@ -57,12 +59,12 @@ class WindowScaling(keras.layers.Layer):
         return scaled, center, scale
 
     def _without_gaps(self, values):
-        """The values with the gaps before a known one filled, as `fill_gaps` does."""
+        """Return the values with their gaps filled, as `fill_gaps` does."""
         if self.gaps == "zero":
             return ops.where(ops.isnan(values), ops.zeros_like(values), values)
         if self.gaps is None:
             return values
-        # Each pass looks twice as far back: a value of the step before, of two, of four ...
+        # Each pass looks back twice as far: one step, two, four ... so log2(length) passes suffice.
         length, distance = values.shape[1], 1
         while distance < length:
             before = ops.pad(
@@ -83,14 +85,14 @@ class WindowScaling(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class Unscaling(keras.layers.Layer):
-    """Parameters of a scaled forecast in the units of the history.
+    """Conversion of a scaled forecast to the units of the history.
 
     Args:
         head: Head of the model, or its serialized form.
 
     Call arguments:
         inputs: Parameters `(batch, prediction_length, num_channels[, head.size])`.
-        center, scale: What `WindowScaling` returned.
+        center, scale: Center and scale that `WindowScaling` returned.
     """
 
     def __init__(self, head, **kwargs):
@@ -133,12 +135,12 @@ def scalings(model):
 
 
 def equivariance_of(model, scaler, fill=None):
-    """Return what may be done to a history so that the same is done to the forecast.
+    """Return the changes of a history that change the forecast in the same way.
 
     Args:
         model: Keras model of scaled windows.
         scaler: `WindowScaler` that scales them.
-        fill: What takes the place of a missing value; a 0 moves with no level.
+        fill: Replacement of missing values; a 0 does not shift with the level.
 
     Returns:
         "affine", "scale" or "", see `kerastrans.data.pivot`.
@@ -148,14 +150,14 @@ def equivariance_of(model, scaler, fill=None):
 
 
 def forecast_tensors(model, scaler, inputs, fill=None):
-    """The forecast of a model, as a part of a functional graph of raw histories.
+    """Add a model to a functional graph of raw histories and return its forecast.
 
     Args:
         model: Functional Keras model of scaled windows.
         scaler: `WindowScaler` that it was trained with.
-        inputs: Dict of tensors: "history" `(batch, time, num_channels)`, of which the last steps
-            are read, perhaps `typical_name(scaler)`, and the model's other inputs by name.
-        fill: What the model sees of a missing value: None, "last" or "zero".
+        inputs: Dict of tensors: "history" `(batch, time, num_channels)`, whose last steps are read,
+            perhaps `typical_name(scaler)`, and the model's other inputs by name.
+        fill: Replacement of missing values: None to keep them, "last" or "zero".
 
     Returns:
         The head's parameters in the units of the history, and the scale of each window
@@ -180,16 +182,16 @@ def forecast_tensors(model, scaler, inputs, fill=None):
 
 
 def build_forecast_graph(model, scaler, fill=None):
-    """A functional model from raw histories to a model's forecast in the units of the series.
+    """Build a functional model from raw histories to forecasts in the units of the series.
 
     Args:
         model: Functional Keras model of scaled windows that forecasts at once, with any head.
         scaler: `WindowScaler` that it was trained with.
-        fill: What the model sees of a missing value: None, "last" or "zero".
+        fill: Replacement of missing values: None to keep them, "last" or "zero".
 
     Returns:
         A Keras model of a dict of inputs: "history" `(batch, context_length, num_channels)`, NaN
-        where missing; `typical_name(scaler)` `(batch, 1, num_channels)` if windows are scaled;
+        for missing values; `typical_name(scaler)` `(batch, 1, num_channels)` if windows are scaled;
         and the other inputs of the model. Its outputs are the head's parameters and the scale of
         each window, 1 if windows are not scaled.
     """

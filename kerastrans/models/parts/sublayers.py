@@ -1,4 +1,4 @@
-"""What the Transformer's blocks are made of: feed-forward networks, residuals, normalisation."""
+"""Sublayers of the Transformer: feed-forward networks, residuals, normalisation."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from kerastrans.layers.dropout import Dropout
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
-EPSILON = 1e-6  # of the layer normalisations, as in the lesson
+EPSILON = 1e-6  # epsilon of the layer normalisations, as in the lesson
 
 
 def position_wise_ffn(
@@ -22,23 +22,23 @@ def position_wise_ffn(
     kernel_initializer: Any = "glorot_uniform",
     name: str | None = None,
 ) -> Tensor:
-    """The same two-layer network at every position: Dense, activation, dropout, Dense.
+    """Apply a two-layer network to every position: Dense, activation, dropout, Dense.
 
     Args:
         inputs: `(batch, time, d_model)`.
         ff_dim: int, width of the hidden layer.
         dropout: float in [0, 1), after the activation.
-        output_dim: int, width of the result; that of the inputs by default.
-        activation: of the hidden layer, as in `keras.layers.Dense`.
-        kernel_initializer: of both layers, as in `keras.layers.Dense`.
+        output_dim: int, width of the result; the width of the inputs by default.
+        activation: Activation of the hidden layer, as in `keras.layers.Dense`.
+        kernel_initializer: Initializer of both layers, as in `keras.layers.Dense`.
         name: str, prefix of the layers' names.
 
     Returns:
         `(batch, time, output_dim)`.
 
     Raises:
-        ValueError: `ff_dim` or `output_dim` is below 1.
-        ValueError: `dropout` is outside [0, 1).
+        ValueError: If `ff_dim` or `output_dim` is below 1.
+        ValueError: If `dropout` is outside [0, 1).
 
     Example:
         >>> import keras
@@ -58,12 +58,12 @@ def position_wise_ffn(
 
 
 def swiglu(inputs, up, down):
-    """A gated feed-forward network: half of a wider projection gates the other half.
+    """Apply a gated feed-forward network: half of a wider projection gates the other half.
 
     Args:
         inputs: `(batch, time, d_model)`.
-        up: from them to `(batch, time, 2 * ff_dim)`, the gate first: a layer, or a function.
-        down: from `(batch, time, ff_dim)` back.
+        up: Layer or function from the inputs to `(batch, time, 2 * ff_dim)`, the gate first.
+        down: Layer or function from `(batch, time, ff_dim)` to `(batch, time, d_model)`.
 
     Returns:
         `(batch, time, d_model)`.
@@ -81,14 +81,14 @@ def swiglu(inputs, up, down):
 
 
 def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):
-    """`sublayer` with dropout, a residual connection and normalisation around it.
+    """Apply a sublayer with dropout, a residual connection and normalisation around it.
 
     Args:
         inputs: `(batch, time, d_model)`.
-        sublayer: from a tensor to a tensor of the same shape: a function, or a layer.
-        dropout: float in [0, 1), on the sublayer's result.
-        norm: "pre" normalises what enters the sublayer, "post" the sum.
-        normalization: "layer", of each position alone, or "batch", of each feature over all
+        sublayer: Layer or function from a tensor to a tensor of the same shape.
+        dropout: float in [0, 1), applied to the sublayer's result.
+        norm: "pre" normalises the input of the sublayer, "post" the sum.
+        normalization: "layer" normalises each position separately, "batch" each feature over all
             positions of the batch (Zerveas et al., 2021).
         name: str, prefix of the layers' names.
 
@@ -96,7 +96,7 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
         `(batch, time, d_model)`.
 
     Raises:
-        ValueError: `norm` or `normalization` is unknown.
+        ValueError: If `norm` or `normalization` is unknown.
 
     Example:
         >>> import keras
@@ -120,7 +120,7 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
 
 
 def close_stack(inputs, norm, *, dtype=None, name=None):
-    """The end of a stack of blocks: a pre-norm stack is normalised once more after its last block.
+    """End a stack of blocks: a pre-norm stack is normalised once more after its last block.
 
     Source: Xiong et al. (2020), figure 1b.
     """
@@ -132,5 +132,5 @@ def close_stack(inputs, norm, *, dtype=None, name=None):
 
 
 def prefixed(prefix, name):
-    """The name of a layer: after the prefix, or None where there is none."""
+    """Return the name of a layer with a prefix; None if there is no prefix."""
     return prefix and f"{prefix}_{name}"
