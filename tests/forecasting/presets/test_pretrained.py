@@ -27,7 +27,9 @@ from tests.helpers.checkpoints import (
     CHRONOS_2,
     CHRONOS_BOLT,
     FLOWSTATE,
+    PATCHTST_FM,
     changed,
+    random_patchtst_fm,
     random_tensors,
     write,
 )
@@ -347,6 +349,22 @@ def test_the_point_is_that_of_the_package_and_options_reach_the_model(tmp_path):
         ValueError, match=r"flowstate has the options scale_factor, got \['speed'\]"
     ):
         kerastrans.from_pretrained(tmp_path, STEPS, model_options={"speed": 2})
+
+
+@pytest.mark.slow
+def test_a_series_shorter_than_the_context_is_not_one_that_begins_with_missing_values(tmp_path):
+    tensors = random_patchtst_fm(PATCHTST_FM)
+    source, frame = write(tmp_path, PATCHTST_FM, tensors), long_frame(lengths=(9, 14))
+    series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
+    expected = pretrained.load(source).forecast(series, STEPS)
+    expected = np.concatenate([x["mean"][0] for x in expected])
+    forecaster = kerastrans.from_pretrained(source, STEPS, alias="short")
+    np.testing.assert_allclose(forecaster.predict(frame)["short"], expected, rtol=1e-4)
+    gaps = frame.assign(y=frame["y"].where(frame.index % 9 > 2))  # one series begins with them
+    known = gaps[gaps["ds"] >= gaps["ds"][3]]
+    pd.testing.assert_frame_equal(
+        forecaster.predict(gaps)[:STEPS], forecaster.predict(known)[:STEPS]
+    )
 
 
 def test_joint_columns_are_forecast_together(tmp_path, folder):
