@@ -317,6 +317,7 @@ def test_what_comes_with_the_package_forecasts_by_its_name(capsys):
     frame = kerastrans.datasets.load("air_passengers")
     forecaster = kerastrans.from_pretrained("fracast_0", 12)
     assert "fracast_0: licence Apache-2.0; 85,001 parameters" in capsys.readouterr().out
+    assert forecaster.context_length == 2048  # as many steps as its package reads
     rows = forecaster.backtest(frame, windows=4)
     errors = (rows["fracast_0"] - rows["y"]).abs() / rows["y"]
     assert errors.mean() < 0.15  # the season before is 11 % off
