@@ -1,7 +1,5 @@
 """`kerastrans verify`."""
 
-import numpy as np
-
 from kerastrans.cli.options import DOOR, FORECASTER, add_options, given, positive
 from kerastrans.cli.reading import read_series
 from kerastrans.cli.startup import start_keras
@@ -55,7 +53,7 @@ def run_verify(options):
     choices = given(options, DOOR, {"--context-length": {}}) | revision
     forecaster = from_pretrained(options.name, steps, verbose=False, **choices)
     panel = forecaster.reader.panel(long)
-    begins = np.maximum(panel.begins, panel.cuts - forecaster.context_length)
+    begins = (panel.cuts - forecaster.context_length).clip(panel.begins)
     series = [panel.values[x:y, 0] for x, y in zip(begins, panel.cuts, strict=True)]
 
     def forecast():
