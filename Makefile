@@ -2,7 +2,7 @@
 PYTHON ?= python3
 TORCH ?= torch>=2.6
 BIN = .venv/bin
-PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope
+PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope --durations 10 --durations-min 1
 INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
 DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
@@ -16,7 +16,8 @@ SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models
 
-.PHONY: demo test test-all test-tensorflow test-jax test-torch parity presets runtimes notebooks docs \
+.PHONY: browser demo test test-all test-tensorflow test-jax test-torch parity presets runtimes lattice \
+	mutations notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
@@ -66,6 +67,17 @@ runtimes: $(INSTALLED)
 	$(BIN)/python -m pip install -qq "$(TORCH)"
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest tests/contract/test_export.py \
 		tests/contract/test_backends.py --write-runtimes docs/runtimes.md
+
+# Whether every door gives the same forecast, in docs/doors.md; whether the tests see a changed line.
+lattice: $(INSTALLED)
+	KERAS_BACKEND=tensorflow $(BIN)/python -m tools.checks.lattice
+
+mutations: $(INSTALLED)
+	KERAS_BACKEND=jax $(BIN)/python -m tools.checks.mutations
+
+# The runtime of exported files in a web page, of the locked version, for the tests in a Chromium.
+browser:
+	npm ci --prefix tools/browser --ignore-scripts --no-fund --no-audit
 
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)

@@ -14,10 +14,10 @@ A forecast in the browser needs no server, and the numbers never leave the visit
 kerastrans exports a forecaster as one ONNX file that takes the raw history and returns the
 forecast, so that the page needs no scaling code. It requires `pip install "kerastrans[onnx]"`.
 
-How far this is tested: the file is checked in Python with onnxruntime, the same engine that
-onnxruntime-web compiles to WebAssembly, but the page was not run in every browser. LiteRT files
-(`forecaster.export("x.tflite")`) have a runtime for the web too, which we have not tried. Export to
-TensorFlow.js is not possible, because its converter does not read Keras 3 models.
+How far this is tested: the page runs in a headless Chromium with onnxruntime-web 1.30, and its
+forecast equals that of Python (`tests/examples/test_browser.py`). Other browsers were not tried.
+LiteRT files (`forecaster.export("x.tflite")`) have a runtime for the web too, which we have not
+tried. Export to TensorFlow.js is not possible, because its converter does not read Keras 3 models.
 """
 
 import json
@@ -46,9 +46,9 @@ print(f"{(PAGE / 'forecaster.onnx').stat().st_size / 1024:.0f} KiB")
 """
 ## The file returns the same as Keras
 
-Inputs and outputs have names. The batch size is variable, all other sizes are fixed. `quantiles`
-contains the bounds of the intervals and the quantiles between them, in the order given in the
-metadata.
+Inputs and outputs have names. The batch size and the length of the history are variable: the last
+168 hours are read. `quantiles` contains the bounds of the intervals and the quantiles between them,
+in the order given in the metadata.
 """
 
 history = flights[-168:].to_numpy("float32")[None]  # (batch, context_length, num_channels)
@@ -65,8 +65,9 @@ assert difference < 1e-3
 ## The page
 
 The page loads onnxruntime-web, the file and a history, runs the model and draws the three forecasts
-as lines. Put `ort.min.js` and the `.wasm` files of the npm package `onnxruntime-web` (in its folder
-`dist`) into the same folder, so that nothing is loaded from elsewhere, and serve the folder with
+as lines. Put `ort.wasm.min.js`, `ort-wasm-simd-threaded.mjs` and `ort-wasm-simd-threaded.wasm` of
+the npm package `onnxruntime-web` (in its folder `dist`) into the same folder, so that nothing is
+loaded from elsewhere, and serve the folder with
 `python -m http.server --directory browser --bind 127.0.0.1`.
 """
 
@@ -79,8 +80,9 @@ HTML = """<!doctype html>
 <h1>The next 24 hours</h1>
 <p id="state">loading</p>
 <svg id="plot" viewBox="0 0 640 240" role="img" aria-label="Two days and the forecast"></svg>
-<script src="ort.min.js"></script>
+<script src="ort.wasm.min.js"></script>
 <script>
+let forecast;  // hours after hours, in each the three airports
 async function main() {
   const history = await (await fetch("history.json")).json();
   const channels = history[0].length;
@@ -88,12 +90,12 @@ async function main() {
   const input = new ort.Tensor(
     "float32", Float32Array.from(history.flat()), [1, history.length, channels]);
   const started = performance.now();
-  const {forecast} = await session.run({history: input});
+  const outputs = await session.run({history: input});
   const milliseconds = (performance.now() - started).toFixed(1);
-  const values = Array.from(forecast.data);
-  draw(history.slice(-48), values, channels);
+  forecast = outputs.forecast.data;
+  draw(history.slice(-48), Array.from(forecast), channels);
   document.getElementById("state").textContent =
-    `${forecast.dims[1]} hours of ${channels} airports in ${milliseconds} ms`;
+    `${outputs.forecast.dims[1]} hours of ${channels} airports in ${milliseconds} ms`;
 }
 function draw(past, values, channels) {
   const steps = values.length / channels;
@@ -123,5 +125,6 @@ print("written:", *sorted(path.name for path in PAGE.iterdir()))
 ## Conclusions
 
 One file and sixty lines of HTML are enough. In your own page, let visitors drop a CSV file and pass
-its last 168 rows. Missing values are passed as NaN, which the file accepts.
+its rows. Missing values are passed as NaN, which the file accepts. A model with calendar features
+has a second input, `last_time`, a `BigInt64Array` with the seconds since 1970 of the last row.
 """

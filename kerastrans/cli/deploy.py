@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kerastrans.cli.options import add_options, port
-from kerastrans.cli.trained import PUBLISHED, TEXT, load, read_facts
+from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster, read_facts
 from kerastrans.utils.validation import check_new
 
 
@@ -28,7 +28,7 @@ def run_export(options):
     """Load the forecaster and export it."""
     check_new(options.output)
     read_facts(options)
-    load(options).export(options.output)
+    load_forecaster(options).export(options.output)
     print(f"written: {options.output}")
 
 
@@ -38,7 +38,7 @@ def run_serve(options):
 
     import_extra("fastapi", "the service", "serve")
     read_facts(options)
-    forecaster = load(options)
+    forecaster = load_forecaster(options)
     from kerastrans.serving import serve
 
     serve(forecaster, Path(options.trained).name, options.host, options.port)

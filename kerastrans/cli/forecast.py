@@ -5,7 +5,7 @@ from pathlib import Path
 from kerastrans.cli.options import DOOR, LEVELS, STATIC, add_options, given
 from kerastrans.cli.outputs import check_outputs, check_picture, write_table
 from kerastrans.cli.reading import read_series, read_static
-from kerastrans.cli.trained import DEFAULT, PUBLISHED, TEXT, load, read_facts
+from kerastrans.cli.trained import DEFAULT, PUBLISHED, TEXT, load_forecaster, read_facts
 
 FUTURE = {
     "--future": {
@@ -45,7 +45,7 @@ def run_forecast(options):
     if hasattr(options, "future"):
         ahead = {"freq": facts["freq"], "with_values": False}
         future = read_series(options.future, options, facts["covariates"], **ahead)
-    forecaster = load(options, frame)
+    forecaster = load_forecaster(options, frame)
     rows = forecaster.predict(frame, future=future, static=static, **given(options, LEVELS))
 
     def draw():
@@ -63,12 +63,12 @@ def run_backtest(options):
     facts = read_facts(options)
     frame = read_series(options.data, options, facts["covariates"])
     static = read_static(options)
-    forecaster = load(options, frame)
+    forecaster = load_forecaster(options, frame)
     rows = forecaster.backtest(frame, static=static, **given(options, ORIGINS, LEVELS))
 
-    from kerastrans.cli.report import compare, describe
+    from kerastrans.cli.report import compare_with_naives, format_scores
     from kerastrans.evaluation import plotting
 
-    table, verdict = compare(rows, forecaster.alias, frame, forecaster.fitted.freq)
-    print(f"{describe(table)}\n\n{verdict}")
+    table, verdict = compare_with_naives(rows, forecaster.alias, frame, forecaster.fitted.freq)
+    print(f"{format_scores(table)}\n\n{verdict}")
     write_table(rows, options.output, options.plot, lambda: plotting.plot_fan(rows, frame))

@@ -12,7 +12,7 @@ from kerastrans.utils.environment import environment
 COLUMNS = ("skill", "p", "mae", "rmse", "mase", "crps", "wql")
 
 
-def compare(backtest, alias, history, freq, train=None):
+def compare_with_naives(backtest, alias, history, freq, train=None):
     """Compare a backtest with the last value and the seasonal naives on the same rows.
 
     Args:
@@ -33,13 +33,13 @@ def compare(backtest, alias, history, freq, train=None):
     return table, verdicts(table.loc[[alias, best]], best)[0]
 
 
-def describe(table):
+def format_scores(table):
     """Return a table of scores as text."""
     shown = [name for name in table if name in COLUMNS or name.startswith(("coverage-", "width-"))]
     return table[shown].to_string(float_format="{:.4g}".format, na_rep="-")
 
 
-def write_report(folder, forecaster, frame, train, backtest, title, seconds):
+def write_training_report(folder, forecaster, frame, train, backtest, title, seconds):
     """Write report.txt, report.json, history.csv and forecast.png into a folder.
 
     Args:
@@ -55,7 +55,7 @@ def write_report(folder, forecaster, frame, train, backtest, title, seconds):
         The text of report.txt.
     """
     fitted, alias = forecaster.fitted, forecaster.alias
-    table, verdict = compare(backtest, alias, frame, fitted.freq, train)
+    table, verdict = compare_with_naives(backtest, alias, frame, fitted.freq, train)
     report = {
         "title": title,
         "settings": forecaster.get_config() if forecaster.config.architecture else alias,
@@ -105,7 +105,7 @@ def _text(report, forecaster, table):
         f"{data['first_origin']}, {config.prediction_length} steps ahead of "
         f"{config.context_length}, frequency {data['frequency']}",
         "",
-        describe(table),
+        format_scores(table),
         "",
         report["verdict"],
         "",

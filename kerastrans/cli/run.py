@@ -64,7 +64,7 @@ def make_run(
     Raises:
         ValueError: If the data or settings are invalid; a new run is then not blocked by this one.
     """
-    from kerastrans.cli.report import write_report
+    from kerastrans.cli.report import write_training_report
 
     train, origins = series.split(prediction_length, test_size)
     training = training_folder(output)
@@ -77,7 +77,9 @@ def make_run(
         done = training / "done"
         shutil.rmtree(done, ignore_errors=True)  # from a run that was killed while it wrote
         forecaster.save(done)
-        text = write_report(done, forecaster, series.frame, train, backtest, title, seconds)
+        text = write_training_report(
+            done, forecaster, series.frame, train, backtest, title, seconds
+        )
         check_new(output)
         done.rename(output)
     except KeyboardInterrupt:

@@ -71,7 +71,7 @@ def read_facts(options):
     return facts
 
 
-def load(options, frame=None):
+def load_forecaster(options, frame=None):
     """Load the forecaster.
 
     Args:
@@ -111,12 +111,12 @@ def _load_published(options, frame):
 
 def is_published(trained):
     """Return whether `trained` is a folder with published weights, or the name of some."""
-    from kerastrans.forecasting.presets.sources import WEIGHTS, published
+    from kerastrans.forecasting.presets.sources import WEIGHTS, published_names
     from kerastrans.models.pretrained.hub import NAME
 
     if Path(trained).exists():
         return Path(trained, WEIGHTS).is_file()
-    return trained in published() or NAME.fullmatch(trained) is not None
+    return trained in published_names() or NAME.fullmatch(trained) is not None
 
 
 def _facts_in(folder):

@@ -2,7 +2,7 @@
 
 from kerastrans.cli.options import DOOR, add_options, given, positive
 from kerastrans.cli.reading import read_series
-from kerastrans.cli.trained import PUBLISHED, is_published, load
+from kerastrans.cli.trained import PUBLISHED, is_published, load_forecaster
 
 TOLERANCE = {
     "--tolerance": {
@@ -37,7 +37,7 @@ def run_verify(options):
     if hasattr(options, "model_options"):
         raise ValueError("verify takes no --set: the authors' package is run with its defaults.")
     frame = read_series(options.data, options)
-    forecaster = load(options, frame)
+    forecaster = load_forecaster(options, frame)
     from kerastrans.data.frames import is_wide, to_long
     from kerastrans.forecasting.presets.pretrained import resolve_checkpoint
     from kerastrans.models.pretrained.verification import compare

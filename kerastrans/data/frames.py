@@ -102,7 +102,7 @@ def _with_frequency(index, name):
     )
 
 
-def read_columns(frame, covariates, future=None):
+def read_frame(frame, covariates, future=None):
     """Read times, series codes, names and values of a long or wide frame.
 
     Args:

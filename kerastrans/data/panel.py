@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.frames import read_columns, read_limits
+from kerastrans.data.frames import read_frame, read_limits
 from kerastrans.data.series_faults import series_faults
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import check_countable, countable
@@ -165,7 +165,7 @@ def read_panel(
     covariates = covariates or Covariates()
     num_past = len(frame)
     used = [c.name for c in (*covariates.past, *covariates.future)]
-    times, codes, names, values, frame = read_columns(frame, [*used, *limits], future)
+    times, codes, names, values, frame = read_frame(frame, [*used, *limits], future)
     is_past = np.arange(len(frame)) < num_past  # `frame` now includes the rows of `future`
     stamped = countable(times)
     if not stamped.any():

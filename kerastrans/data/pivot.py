@@ -40,9 +40,10 @@ def pivot_windows(history, equivariance, xp=np):
     highest = xp.max(xp.where(known, history, -magnitude), axis=1, keepdims=True)
     lowest = xp.min(xp.where(known, history, magnitude), axis=1, keepdims=True)
     size = xp.maximum(highest / 2 - lowest / 2, xp.zeros_like(magnitude))
-    # A range that is no more than the rounding of the values is none.
+    # A range that is no more than the rounding of float64 is none. In float32, where values have
+    # been rounded alike, every range is one.
     limits = np.finfo("float64" if xp is np else "float32")
-    is_constant = size <= 4 * limits.eps * magnitude
+    is_constant = size <= (4 * limits.eps if xp is np else 0.0) * magnitude
     ones = xp.ones_like(magnitude)
     pivot = xp.where(is_constant, highest, highest / 2 + lowest / 2)
     pivot = xp.where(highest >= lowest, pivot, xp.zeros_like(pivot))  # no value at all

@@ -11,7 +11,7 @@ import pandas as pd
 
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, read_columns, split_models
 from kerastrans.evaluation.comparison import check_same_levels, skill
-from kerastrans.evaluation.scales import series_scales
+from kerastrans.evaluation.scales import error_scales
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.utils.validation import check_choice
 
@@ -117,7 +117,7 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
     check_choice("by", by, GROUPS)
     columns = read_columns(backtest, alias)
     frame = known_rows(backtest, columns)
-    return score_table(frame, columns, by, series_scales(frame, train, season, freq))
+    return score_table(frame, columns, by, error_scales(frame, train, season, freq))
 
 
 def observed_levels(backtest, alias=None):

@@ -7,7 +7,7 @@ import pandas as pd
 
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
 from kerastrans.evaluation.relative import geometric_mean, log_mean, relative_errors
-from kerastrans.evaluation.scales import series_scales, warn_of_series
+from kerastrans.evaluation.scales import error_scales, warn_of_series
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.evaluation.significance import MIN_BLOCKS, diebold_mariano, holm, time_blocks
 from kerastrans.utils.validation import check_choice
@@ -66,7 +66,7 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
     check_same_levels(columns)
     frames = {name: known_rows(backtests[name], columns[name]) for name in backtests}
     table = _compare(frames, columns, baseline)
-    scales = series_scales(frames[baseline], train, season, freq)
+    scales = error_scales(frames[baseline], train, season, freq)
     tables = {name: score_table(frames[name], columns[name], None, scales) for name in backtests}
     scores = pd.concat(tables).droplevel(1)
     if baseline == NAIVE2:

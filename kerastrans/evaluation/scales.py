@@ -39,7 +39,7 @@ def scale_season(freq):
     return season // offset.n if season % offset.n == 0 else 1
 
 
-def series_scales(backtest, train, season=None, freq=None):
+def error_scales(backtest, train, season=None, freq=None):
     """Return the mean absolute and mean squared seasonal difference of each series of a backtest.
 
     Differences are taken between values one season apart in time. Pairs that include a missing

@@ -62,7 +62,7 @@ def score_table(frame, columns, by=None, scales=None):
         frame: DataFrame returned by `known_rows`.
         columns: `ModelColumns` of the forecasts.
         by: str, column of the groups; None for a single group named "all".
-        scales: DataFrame returned by `series_scales`, or None.
+        scales: DataFrame returned by `error_scales`, or None.
 
     Returns:
         DataFrame with one row per group and the columns that `kerastrans.backtesting.score` lists.

@@ -1,7 +1,7 @@
 """Forecasts outside of Python: a SavedModel, an ONNX or a LiteRT file from history to forecast.
 
-One function (`kerastrans.export.forecast`) is traced for all three. TensorFlow's own names are
-used in this folder and in `kerastrans/utils/backend.py` alone.
+One function (`kerastrans.export.forecast`) is traced for all three. Only this folder and
+`kerastrans/utils/backend.py` use names of TensorFlow.
 """
 
 from pathlib import Path
@@ -16,20 +16,20 @@ __all__ = ["export", "export_litert", "export_onnx", "export_savedmodel", "run_s
 
 
 def export(model, path, **options):
-    """Export a model as what the path's name asks for: `.onnx`, `.tflite`, or a SavedModel folder.
+    """Export a model in the format of the path's suffix: `.onnx`, `.tflite`, or none: a SavedModel.
 
     Args:
         model: Keras model, see `export_savedmodel`.
-        path: to write, which must not exist.
-        **options: of `export_onnx`, `export_litert` or `export_savedmodel`.
+        path: Path to write, which must not exist.
+        **options: Arguments of `export_onnx`, `export_litert` or `export_savedmodel`.
 
     Returns:
         The path.
 
     Raises:
-        FileExistsError: `path` exists.
-        RuntimeError: Keras does not run on TensorFlow.
-        ValueError: another suffix, or a model that the format has no place for.
+        FileExistsError: If `path` exists.
+        RuntimeError: If Keras does not run on TensorFlow.
+        ValueError: If the suffix is unknown, or the model cannot be exported.
 
     Example:
         >>> import tempfile

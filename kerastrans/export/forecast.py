@@ -1,40 +1,71 @@
-"""What every exported file computes: from raw history to the forecast in the series' units."""
+"""The function of every exported file: from raw history to the forecast in its units."""
 
+import functools
 import json
 from dataclasses import dataclass
 
 import keras
+from keras import ops
 
-from kerastrans import __version__, heads
+from kerastrans import heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
-from kerastrans.decoding.graph import inputs_of, takes_missing
+from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs, takes_missing
 from kerastrans.decoding.samplers import FeedBack
-from kerastrans.export.scaling import check_scaler, unscaled, within, without_typical
+from kerastrans.export.encodings import Encoder, Encodings, Input
+from kerastrans.export.last_steps import last_steps
+from kerastrans.export.scaling import check_bounded, check_scaler, masked, unscaled, within
+from kerastrans.export.widths import check_head
 from kerastrans.heads.bounded import bound_inputs, check_bounds
-from kerastrans.models.parts.forecast_graph import TYPICAL
-from kerastrans.utils.validation import check_positive_integers, check_prediction_length
+from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
+from kerastrans.utils.validation import (
+    check_choice,
+    check_positive_integers,
+    check_prediction_length,
+)
+from kerastrans.version import __version__
+
+SHORT = ("refuse", "pad")
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """A model's forecast as a function of tensors, with all that an exported file says of itself.
+    """A model's forecast as a function of tensors, and the metadata of an exported file.
 
     Attributes:
-        function: from raw history, and the model's further inputs, to a dict of outputs.
-        signature: list of `tf.TensorSpec`, of the arguments, with their names.
-        metadata: dict, of what JSON holds.
-        loops: bool, whether it decodes step by step.
+        function: Function from the tensors of the inputs, in their order, to a dict of outputs.
+        inputs: Dict of name -> `Input`.
+        batch_size: int, number of windows in a call; None for any number.
+        metadata: Dict that JSON can hold.
+        loops: bool, whether the model decodes step by step.
     """
 
     function: callable
-    signature: list
+    inputs: dict
+    batch_size: int | None
     metadata: dict
     loops: bool
 
     @property
-    def description(self):
-        """The metadata as JSON."""
-        return json.dumps(self.metadata, default=str)
+    def texts(self):
+        """Dict of the inputs that are codes of texts -> tuple of the texts, see `Input`."""
+        return {name: x.texts for name, x in self.inputs.items() if x.texts is not None}
+
+    @property
+    def signature(self):
+        """List of named `tf.TensorSpec`, one per input."""
+        import tensorflow as tf
+
+        return [
+            tf.TensorSpec((self.batch_size, *x.shape), x.dtype, name=name)
+            for name, x in self.inputs.items()
+        ]
+
+    def description(self, takes_texts=True):
+        """Return the metadata of a file that takes texts, or their codes, as JSON."""
+        inputs = dict(self.metadata["inputs"])
+        for name in self.texts if takes_texts else ():
+            inputs[name] = ["string", *inputs[name][1:]]
+        return json.dumps({**self.metadata, "inputs": inputs}, default=str)
 
 
 def forecast_of(
@@ -43,62 +74,87 @@ def forecast_of(
     scaler=None,
     fill=None,
     bounds=None,
+    short="refuse",
     prediction_length=None,
     metadata=None,
+    encodings=None,
     batch_size=None,
+    backends=("tensorflow",),
 ):
-    """The `Forecast` of a model, checked: what cannot be exported is refused before it is traced.
+    """Return the `Forecast` of a model, after checks of everything that cannot be exported.
 
     Args:
         model: Keras model, see `export_savedmodel`.
-        scaler: see `export_savedmodel`.
-        fill: see `export_savedmodel`.
-        bounds: see `export_savedmodel`.
-        prediction_length: int, see `export_savedmodel`.
-        metadata: dict, see `export_savedmodel`.
-        batch_size: int, of every input and output; None for any.
+        scaler: See `export_savedmodel`.
+        fill: See `export_savedmodel`.
+        bounds: See `export_savedmodel`.
+        short: See `export_savedmodel`.
+        prediction_length: See `export_savedmodel`.
+        metadata: See `export_savedmodel`.
+        encodings: See `export_savedmodel`.
+        batch_size: int, number of windows in a call; None for any number.
+        backends: Names of the backends that the format is written on.
 
     Raises:
-        RuntimeError: Keras does not run on TensorFlow.
-        ValueError: see `export_savedmodel`.
+        RuntimeError: If Keras runs on another backend.
+        ValueError: See `export_savedmodel`.
     """
     decodes = is_autoregressive(model)
     if prediction_length is None and not decodes:
         prediction_length = model.output_shape[1]
     check_positive_integers(prediction_length=prediction_length)
+    check_choice("short", short, SHORT)
     if batch_size is not None:
         check_positive_integers(batch_size=batch_size)
-    if keras.backend.backend() != "tensorflow":
+    _check_backend(backends)
+    history, *others = inputs_of(model)
+    _check_history(model, history)
+    head, bounds, encodings = heads.of(model), check_bounds(bounds), encodings or Encodings()
+    widths = encodings.widths
+    if scaler is not None:
+        check_scaler(model, head, scaler, history.shape[-1])
+    if bounds is not None:
+        check_bounded(head)
+    if widths is not None:
+        check_head(head)
+    predict = (_decoding if decodes else _direct)(model, prediction_length)
+    predict = unscaled(predict, model, head, scaler, takes_missing(model), fill)
+    symbols = {"history": history}
+    if not decodes:
+        symbols |= {x.name: x for x in others if not x.name.startswith(TYPICAL)}
+    encoder = Encoder(
+        encodings, symbols, history.shape[1], prediction_length, missing_inputs(model)
+    )
+    columns = dict.fromkeys(bound_inputs(bounds), Input((prediction_length, 1)))
+    inputs = {**encoder.inputs, **columns}
+    facts = {**describe(model, inputs, prediction_length), "short": short}
+    facts |= {} if bounds is None else {"bounds": list(bounds)}
+
+    def function(*tensors):
+        given = dict(zip(inputs, tensors, strict=True))
+        for name, x in inputs.items():
+            if x.length is not None:
+                given[name] = last_steps(given[name], x.length, short)
+        encoded, fits = encoder(given)
+        parameters, scale = predict(encoded)
+        limit = functools.partial(within, bounds=bounds, inputs=given)
+        outputs = limit(head.outputs(parameters))
+        if widths is not None:
+            outputs |= widths.bounds(head, parameters, scale, given, limit)
+        return masked(outputs, given["history"], fits)
+
+    facts |= {**encoder.describe(), **(metadata or {})}
+    return Forecast(function, inputs, batch_size, facts, decodes)
+
+
+def _check_backend(backends):
+    """Raise RuntimeError unless Keras runs on one of these backends."""
+    if keras.backend.backend() not in backends:
         raise RuntimeError(
             f"models are exported by the TensorFlow backend, Keras runs on "
             f"{keras.backend.backend()}: save the model as .keras, or the forecaster to a folder, "
             "and export it in a process with KERAS_BACKEND=tensorflow."
         )
-    import tensorflow as tf
-
-    history, *further = inputs_of(model)
-    _check_history(model, history)
-    head = heads.of(model)
-    if scaler is not None:
-        check_scaler(model, head, scaler, history.shape[-1])
-    predict = (_decoding if decodes else _direct)(model, prediction_length)
-    inputs = {"history": history}
-    if not decodes:
-        inputs |= {x.name: x for x in further if not x.name.startswith(TYPICAL)}
-    signature = [
-        tf.TensorSpec((batch_size, *tensor.shape[1:]), tensor.dtype, name=name)
-        for name, tensor in inputs.items()
-    ]
-    facts = describe(model, inputs, prediction_length)
-    function = unscaled(predict, model, head, scaler, takes_missing(model), fill)
-    bounds = check_bounds(bounds)
-    if bounds is not None:
-        function, facts["bounds"] = within(function, head, bounds), list(bounds)
-        for name in bound_inputs(bounds):
-            spec = tf.TensorSpec((batch_size, prediction_length, 1), "float32", name=name)
-            signature.append(spec)
-            facts["inputs"][name] = ["float32", None, prediction_length, 1]
-    return Forecast(function, signature, {**facts, **(metadata or {})}, decodes)
 
 
 def _check_history(model, history):
@@ -113,32 +169,33 @@ def _check_history(model, history):
 
 
 def describe(model, inputs, prediction_length):
-    """What a served model says of itself: a dict of what JSON holds.
+    """Return the metadata of a model as a dict that JSON can hold.
 
     Args:
         model: Keras model.
-        inputs: dict of its inputs' names to their KerasTensors; "history" is among them.
+        inputs: Dict of the names of its inputs to objects with a shape without the batch axis and
+            a data type.
         prediction_length: int.
 
     Returns:
         Dict with "model", "context_length", "prediction_length", "num_channels", "inputs",
-        "kerastrans" (the version), and a quantile head's "quantiles".
+        "kerastrans" (the version), and the "quantiles" of a quantile head.
     """
     head = heads.of(model)
-    _, context_length, num_channels = inputs["history"].shape
+    _, context_length, num_channels = history_input(model).shape
     return {
         "model": model.name,
         "context_length": context_length,
         "prediction_length": prediction_length,
         "num_channels": num_channels,
-        "inputs": {name: [tensor.dtype, *tensor.shape] for name, tensor in inputs.items()},
+        "inputs": {name: [x.dtype, None, *x.shape] for name, x in inputs.items()},
         "kerastrans": __version__,
         **({"quantiles": head.levels} if isinstance(head, heads.QuantileHead) else {}),
     }
 
 
 def _decoding(model, prediction_length):
-    """From scaled history to a scaled forecast, step by step from the last observed value."""
+    """Return the function that decodes a scaled forecast step by step."""
     decoder = cached_decoder(model)
     decoder.check_length(prediction_length)
     num_channels = model.inputs[0].shape[-1]
@@ -149,19 +206,27 @@ def _decoding(model, prediction_length):
             f"{num_channels}, {widths[0]} and {widths[1]} in {model.name!r}."
         )
     loop = {"num_steps": prediction_length, "sampler": FeedBack()}
-    return lambda history: decoder.decode(history, history[:, -1:], **loop)
+
+    def decode(inputs):
+        history = inputs["history"]
+        return decoder.decode(history, history[:, -1:], **loop)
+
+    return decode
 
 
 def _direct(model, prediction_length):
-    """From scaled history, and what else the model takes, to its scaled forecast."""
+    """Return the function from a dict of inputs to a scaled forecast.
+
+    A file does not know the series of a window: the inputs for typical scales are 0, unknown.
+    """
     check_prediction_length(model, prediction_length)
-    call, names = without_typical(model, lambda inputs: _call(model, inputs))
-    names = sorted(names, key=lambda name: name != "history")
-    return lambda *tensors: call(dict(zip(names, tensors, strict=True)))
+    symbol, typical = history_input(model), typical_inputs(model)
 
+    def call(inputs):
+        others = dict(inputs)
+        history = others.pop("history")
+        named = {symbol.name: history, **others}
+        named |= dict.fromkeys(typical, ops.zeros_like(history[:, :1]))
+        return model(named if len(named) > 1 else history, training=False)
 
-def _call(model, inputs):
-    """Call a model on a dict of its inputs, or on the only one of them."""
-    if len(inputs) == 1:
-        (inputs,) = inputs.values()
-    return model(inputs, training=False)
+    return call

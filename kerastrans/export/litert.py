@@ -1,4 +1,4 @@
-"""A LiteRT (TensorFlow Lite) file, for phones, browsers and small computers."""
+"""A LiteRT (TensorFlow Lite) file, which runs without TensorFlow."""
 
 import tempfile
 import zipfile
@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import layers
 
+from kerastrans.export.litert_torch import convert_by_torch
 from kerastrans.export.savedmodel import write_savedmodel
 from kerastrans.utils.files import first_line, new_file
 from kerastrans.utils.keras_internals import all_layers
@@ -25,29 +26,34 @@ def export_litert(
     batch_size: int | None = None,
     **options: Any,
 ) -> Path:
-    """Export a model as a LiteRT file of built-in operators, which runs on the runtime alone.
+    """Export a model as a LiteRT file with built-in operators only.
 
-    Inputs and outputs are those of `export_savedmodel`; the interpreter's signature runner takes
-    any batch size. The file holds the metadata as `metadata.json`, which `zipfile` reads.
+    Inputs and outputs are those of `export_savedmodel`, except that texts are codes; the signature
+    runner of the interpreter takes any batch size. The file contains the metadata as
+    `metadata.json`, which `zipfile` reads.
+
+    Written on TensorFlow, or on PyTorch with the extra `litert`. PyTorch fixes all shapes: the file
+    takes `batch_size` windows, 1 by default, of exactly the context, and is not quantized.
 
     Args:
-        model: see `export_savedmodel`.
-        path: file to write, which must not exist.
-        quantize: None; "float16" for weights of half the size, or "int8" for a quarter of it, in
-            the large matrices. Inputs, outputs and all between them stay float32.
-        batch_size: int, windows in a call; None for any. Networks with a recurrent sequence
-            (`tft`, `lstm_seq2seq`, `deepar`) need one.
-        **options: scaler, fill, bounds, prediction_length and metadata, see `export_savedmodel`.
+        model: See `export_savedmodel`.
+        path: Path of the file to write, which must not exist.
+        quantize: None; "float16" for weights of half the size, or "int8" for large matrices of a
+            quarter of it. Inputs, outputs and activations stay float32.
+        batch_size: int, number of windows in a call; None for any number. Networks with a recurrent
+            sequence (`tft`, `lstm_seq2seq`, `deepar`) require one.
+        **options: Other arguments of `export_savedmodel`.
 
     Returns:
         The path.
 
     Raises:
-        FileExistsError: `path` exists.
-        OSError: the disk is full; nothing is left at `path`.
-        RuntimeError: Keras does not run on TensorFlow, or the converter refuses the model.
-        ValueError: as `export_savedmodel`; another `quantize`; a recurrent network without a batch
-            size.
+        FileExistsError: If `path` exists.
+        OSError: If the disk is full; nothing is left at `path`.
+        ImportError: If Keras runs on PyTorch and the extra is missing.
+        RuntimeError: If Keras runs on JAX, or the converter refuses the model.
+        ValueError: As `export_savedmodel`; if `quantize` is unknown, or a recurrent network has no
+            batch size.
 
     Example:
         >>> import tempfile
@@ -62,16 +68,26 @@ def export_litert(
     check_choice("quantize", quantize, PRECISIONS)
     path = Path(path)
     check_new(path)
-    _check_recurrent(model, batch_size)
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent, "savedmodel")
-        forecast = write_savedmodel(model, folder, batch_size=batch_size, **options)
-        content = _convert(model.name, folder, quantize)
+    if keras.backend.backend() == "torch":
+        forecast, content = convert_by_torch(model, quantize, batch_size, **options)
+    else:
+        forecast, content = _convert_by_tensorflow(model, quantize, batch_size, **options)
     with new_file(path) as unfinished:
         unfinished.write_bytes(content)
         with zipfile.ZipFile(unfinished, "a") as archive:  # after the model, as its format allows
-            archive.writestr("metadata.json", forecast.description)
+            archive.writestr("metadata.json", forecast.description(takes_texts=False))
     return path
+
+
+def _convert_by_tensorflow(model, quantize, batch_size, **options):
+    """Return the `Forecast` of a model and the content of its LiteRT file."""
+    _check_recurrent(model, batch_size)
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent, "savedmodel")
+        forecast = write_savedmodel(
+            model, folder, takes_texts=False, batch_size=batch_size, **options
+        )
+        return forecast, _convert(model.name, folder, quantize)
 
 
 def _check_recurrent(model, batch_size):
@@ -89,7 +105,7 @@ def _check_recurrent(model, batch_size):
 
 
 def _convert(name, folder, quantize):
-    """The content of a LiteRT file, from a SavedModel's folder."""
+    """Return the content of a LiteRT file, from the folder of a SavedModel."""
     import tensorflow as tf
 
     converter = tf.lite.TFLiteConverter.from_saved_model(

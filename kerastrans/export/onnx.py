@@ -1,11 +1,10 @@
-"""An ONNX file, for onnxruntime and whatever else reads the format.
+"""An ONNX file, for onnxruntime and other runtimes of the format.
 
-The converter's handlers are its inside: `make_const`, `make_node`, `insert_new_node_on_input`,
-`replace_inputs`, `remove_node`, `get_shape` and `get_dtype` of its graph, and `utils.make_name`.
-They are used in this file alone; tests/export/test_files.py has their canary.
+Handlers of the converter use undocumented parts of it: `make_const`, `make_node`,
+`insert_new_node_on_input`, `replace_inputs`, `remove_node`, `get_shape` and `get_dtype` of its
+graph, and `utils.make_name`. Only this file uses them; tests/export/test_files.py has their canary.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +23,7 @@ INT64 = 7  # as onnx.TensorProto numbers it
 def export_onnx(
     model: keras.Model,
     path: PathLike,
-    *,
-    scaler: Any = None,
-    fill: str | None = None,
-    bounds: Sequence[float | None] | None = None,
-    prediction_length: int | None = None,
-    metadata: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Path:
     """Export a model as an ONNX file, which runs without TensorFlow, Keras and kerastrans.
 
@@ -37,23 +31,19 @@ def export_onnx(
     hold the metadata, under "kerastrans". Needs the extra `onnx`.
 
     Args:
-        model: see `export_savedmodel`.
-        path: file to write, which must not exist.
-        scaler: see `export_savedmodel`.
-        fill: see `export_savedmodel`.
-        bounds: see `export_savedmodel`.
-        prediction_length: int, see `export_savedmodel`.
-        metadata: dict, see `export_savedmodel`.
+        model: See `export_savedmodel`.
+        path: Path of the file to write, which must not exist.
+        **options: Other arguments of `export_savedmodel`.
 
     Returns:
         The path.
 
     Raises:
-        ImportError: the extra is missing.
-        FileExistsError: `path` exists.
-        OSError: the disk is full; nothing is left at `path`.
-        RuntimeError: Keras does not run on TensorFlow, or the converter refuses the model.
-        ValueError: as `export_savedmodel`.
+        ImportError: If the extra is missing.
+        FileExistsError: If `path` exists.
+        OSError: If the disk is full; nothing is left at `path`.
+        RuntimeError: If Keras does not run on TensorFlow, or the converter refuses the model.
+        ValueError: As `export_savedmodel`.
 
     Example:
         >>> import tempfile
@@ -66,8 +56,7 @@ def export_onnx(
     tf2onnx = import_extra("tf2onnx", "an ONNX file", "onnx")
     path = Path(path)
     check_new(path)
-    options = {"prediction_length": prediction_length, "metadata": metadata}
-    forecast = forecast_of(model, scaler=scaler, fill=fill, bounds=bounds, **options)
+    forecast = forecast_of(model, **options)
     import tensorflow as tf
 
     function = tf.function(forecast.function, input_signature=forecast.signature)
@@ -81,10 +70,37 @@ def export_onnx(
     except Exception as error:  # of any kind, from an operator that it has no rule for
         message = f"ONNX cannot express {model.name!r}: {first_line(error)}."
         raise RuntimeError(message) from error
-    proto.metadata_props.add(key="kerastrans", value=forecast.description)
+    for name, texts in forecast.texts.items():
+        _take_texts(proto, name, texts)
+    proto.metadata_props.add(key="kerastrans", value=forecast.description())
     with new_file(path) as unfinished:
         unfinished.write_bytes(proto.SerializeToString())
     return path
+
+
+def _take_texts(proto, name, texts):
+    """Give a graph an input of strings in place of their codes, int32."""
+    from onnx import TensorProto, helper
+
+    graph, codes = proto.graph, f"{name}_codes"
+    for node in graph.node:
+        node.input[:] = [codes if x == name else x for x in node.input]
+    number = next(x for x in graph.input if x.name == name)
+    number.type.tensor_type.elem_type = TensorProto.STRING
+    look_up = helper.make_node(
+        "LabelEncoder",
+        [name],
+        [f"{name}_places"],
+        domain="ai.onnx.ml",
+        keys_strings=[*texts, ""],
+        values_int64s=[*range(1, len(texts) + 1), 0],
+        default_int64=0,
+    )
+    cast = helper.make_node("Cast", [f"{name}_places"], [codes], to=TensorProto.INT32)
+    for node in (cast, look_up):  # before the nodes that read them
+        graph.node.insert(0, node)
+    if "ai.onnx.ml" not in {x.domain for x in proto.opset_import}:
+        proto.opset_import.append(helper.make_opsetid("ai.onnx.ml", 2))
 
 
 def _make_name(stem):
@@ -94,7 +110,7 @@ def _make_name(stem):
 
 
 def _erfc(context, node, name, args):
-    """TensorFlow's GELU asks for 1 - erf, which ONNX has no operator for."""
+    """Convert 1 - erf, which TensorFlow's GELU uses; ONNX has only erf."""
     erf = context.insert_new_node_on_input(node, "Erf", node.input[0])
     one = context.make_const(_make_name("one"), np.ones((), "float32"))
     node.type = "Sub"
@@ -102,12 +118,12 @@ def _erfc(context, node, name, args):
 
 
 def _where(context, node, name, args):
-    """As it is: the converter multiplies by the condition, but NaN times 0 is NaN."""
+    """Keep the operator: the converter multiplies by the condition, but NaN times 0 is NaN."""
     node.type = "Where"
 
 
 def _update_slice(context, node, name, args):
-    """A cache with its newest step in place: the part before it, the step, the part after it."""
+    """Convert the update of a cache to the part before the step, the step and the part after it."""
     cache, update, starts = node.input
     shapes = context.get_shape(cache), context.get_shape(update)
     axis = next(i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if old != new)

@@ -22,45 +22,49 @@ def export_savedmodel(
     scaler: Any = None,
     fill: str | None = None,
     bounds: Sequence[float | None] | None = None,
+    short: str = "refuse",
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
+    encodings: Any = None,
 ) -> Path:
     """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
 
-    Its signature `serving_default` takes `history` `(batch, context_length, num_channels)` in
-    the units of the series, for any batch size, and returns `forecast`
+    Its signature `serving_default` takes `history` `(batch, steps, num_channels)` in the units of
+    the series, NaN for a missing value, for any batch size, and returns `forecast`
     `(batch, prediction_length, num_channels)` in the same units; scaling is inside. A head adds
-    `quantiles`, or the `parameters` of its distribution, with a last axis. An autoregressive
-    model's cached decoding loop is inside too, compiled by XLA at the first call of each batch
-    size. A direct model's further inputs keep their names. The signature `metadata` takes nothing
-    and returns what the model is, as JSON.
+    `quantiles`, or the `parameters` of its distribution, with a last axis. A channel without a
+    value has the forecast NaN. The cached decoding loop of an autoregressive model is inside too,
+    compiled by XLA at the first call of each size. Other inputs of a direct model keep their names.
+    The signature `metadata` has no input and returns the metadata as JSON.
 
     Args:
-        model: an autoregressive model as in `kerastrans.generate`, its decoder as wide as the
-            encoder's input, or a direct one as `kerastrans.zoo` builds them.
-        path: folder to write, which must not exist.
-        scaler: `StandardScaler` or `WindowScaler` that the model was trained with; None for none.
-        fill: What the model was trained to see of a missing value: None, "last" for the last value
-            before it in the context, "zero".
-        bounds: Pair of the least and the greatest value that the series can have, or None, which
-            no point and no quantile leaves.
-            A `WindowScaler` takes NaN in the history for a missing value, and histories of any
-            magnitude that float32 holds.
-        prediction_length: int, steps to forecast. A direct model's is its own, and may be left
-            out.
-        metadata: dict of further facts that the exported model says of itself, such as channels
-            and frequency.
+        model: Autoregressive model as in `kerastrans.generate`, with a decoder as wide as the
+            encoder's input, or a direct model as `kerastrans.zoo` builds them.
+        path: Path of the folder to write, which must not exist.
+        scaler: `StandardScaler` or `WindowScaler` that the model was trained with, or None.
+        fill: Value that the model was trained to see for a missing value: None for the mean of the
+            context, "last" for the last value before it in the context, or "zero".
+        bounds: Pair of the smallest and the largest value that the series can have, or None;
+            points, quantiles and intervals stay within them.
+        short: str, rule for fewer steps than the context: "refuse", or "pad" to put missing values
+            before them. If there are more steps, the last ones are read.
+        prediction_length: int, number of steps to forecast; by default that of a direct model.
+        metadata: Dict of additional metadata, such as channels and frequency.
+        encodings: `kerastrans.export.encodings.Encodings` of time stamps, covariates and conformal
+            intervals, which `Forecaster.export` passes; by default the inputs are those of the
+            model.
 
     Returns:
         The path.
 
     Raises:
-        FileExistsError: `path` exists; nothing in it is touched.
-        OSError: the disk is full; nothing is left at `path`.
-        RuntimeError: Keras does not run on TensorFlow.
-        ValueError: a model of tokens, or without a context length; a scaler or a decoder of another
-            width than the model's input; a scaler with a head of counts; `prediction_length` below
-            1, or not a direct model's own.
+        FileExistsError: If `path` exists; nothing in it is touched.
+        OSError: If the disk is full; nothing is left at `path`.
+        RuntimeError: If Keras does not run on TensorFlow.
+        ValueError: If the model has tokens or no context length.
+        ValueError: If the scaler or the decoder has another width than the model's input, or the
+            head has counts, which cannot be scaled.
+        ValueError: If `prediction_length` is below 1, or not that of a direct model.
 
     Example:
         >>> import tempfile
@@ -79,39 +83,47 @@ def export_savedmodel(
             scaler=scaler,
             fill=fill,
             bounds=bounds,
+            short=short,
             prediction_length=prediction_length,
             metadata=metadata,
+            encodings=encodings,
         )
     return path
 
 
-def write_savedmodel(model, folder, **options):
+def write_savedmodel(model, folder, *, takes_texts=True, **options):
     """Write a SavedModel into a folder.
 
     Args:
-        model: see `export_savedmodel`.
-        folder: to write into.
-        **options: of `forecast_of`.
+        model: See `export_savedmodel`.
+        folder: Path of the folder to write into.
+        takes_texts: bool, whether inputs of texts are strings, or their codes.
+        **options: Other arguments of `forecast_of`.
 
     Returns:
         The `Forecast`.
 
     Raises:
-        OSError: TensorFlow could not write.
-        RuntimeError: see `export_savedmodel`.
-        ValueError: see `export_savedmodel`.
+        OSError: If TensorFlow cannot write.
+        RuntimeError: See `export_savedmodel`.
+        ValueError: See `export_savedmodel`.
     """
+    forecast = forecast_of(model, **options)
     import tensorflow as tf
 
-    forecast = forecast_of(model, **options)
     serve = forecast.function
     if forecast.loops:
         serve = tf.function(serve, jit_compile=True)
+    signature = forecast.signature
+    if takes_texts and forecast.texts:
+        serve, signature = _from_texts(serve, forecast)
     archive = keras.export.ExportArchive()
     archive.track(model)
-    archive.add_endpoint("serve", serve, input_signature=forecast.signature)
+    archive.add_endpoint("serve", serve, input_signature=signature)
     archive.add_endpoint(
-        "metadata", lambda: {"json": tf.constant(forecast.description)}, input_signature=[]
+        "metadata",
+        lambda: {"json": tf.constant(forecast.description(takes_texts))},
+        input_signature=[],
     )
     try:
         archive.write_out(folder, verbose=False)
@@ -119,6 +131,29 @@ def write_savedmodel(model, folder, **options):
         why = first_line(error).rpartition("}} ")[2]
         raise OSError(f"cannot write the SavedModel: {why}.") from None
     return forecast
+
+
+def _from_texts(serve, forecast):
+    """Return a function that takes texts in place of their codes, and its signature."""
+    import tensorflow as tf
+
+    def code(spec, x):
+        if spec.name not in forecast.texts:
+            return x
+        texts = tf.constant([*forecast.texts[spec.name], ""])[:-1]  # a list may be empty
+        codes = tf.range(1, len(forecast.texts[spec.name]) + 1)
+        return tf.reduce_max(
+            tf.where(x[..., None] == texts, codes, 0), axis=-1, name=f"{spec.name}_codes"
+        )
+
+    def serve_texts(*tensors):
+        return serve(*map(code, forecast.signature, tensors))
+
+    signature = [
+        tf.TensorSpec(x.shape, tf.string, x.name) if x.name in forecast.texts else x
+        for x in forecast.signature
+    ]
+    return serve_texts, signature
 
 
 _RELOAD = """
@@ -137,14 +172,14 @@ def run_savedmodel(path, history):
     """Forecast with an exported SavedModel in a fresh process that does not import kerastrans.
 
     Args:
-        path: folder that `export_savedmodel` wrote.
+        path: Path of the folder that `export_savedmodel` wrote.
         history: `(batch, context_length, num_channels)`, in the units of the series.
 
     Returns:
         `(batch, prediction_length, num_channels)`.
 
     Raises:
-        RuntimeError: the process failed, or imported kerastrans.
+        RuntimeError: If the process fails, or imports kerastrans.
 
     Example:
         See `export_savedmodel`.

@@ -1,4 +1,4 @@
-"""A model's scaling inside an exported file, in float32."""
+"""Scaling and bounds inside of an exported file, in float32."""
 
 import keras
 import numpy as np
@@ -6,14 +6,8 @@ from keras import ops
 
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
-from kerastrans.heads.bounded import bound_inputs
 from kerastrans.heads.quantile import QuantileHead
-from kerastrans.models.parts.forecast_graph import (
-    TYPICAL,
-    WindowScaling,
-    equivariance_of,
-    typical_inputs,
-)
+from kerastrans.models.parts.forecast_graph import WindowScaling, equivariance_of
 
 
 def check_scaler(model, head, scaler, num_channels):
@@ -29,20 +23,24 @@ def check_scaler(model, head, scaler, num_channels):
 
 
 def unscaled(predict, model, head, scaler, takes_missing, fill=None):
-    """Return the function from raw history, and further inputs, to the head's outputs.
+    """Return the function from a raw history, and other inputs, to the head's parameters.
 
     It does what `kerastrans.forecasting.inference.forecast.forecast_arrays` does, by the same
     layers, but finds the pivot and the unit of each window in float32.
 
     Args:
-        predict: Function from scaled history `(batch, context_length, num_channels)`, and the
-            further inputs, to the head's parameters `(batch, prediction_length, num_channels[,
-            head.size])`.
+        predict: Function from a dict of inputs, whose "history" `(batch, context_length,
+            num_channels)` is scaled, to the head's parameters `(batch, prediction_length,
+            num_channels[, head.size])`.
         model: Keras model that forecasts.
         head: Head of the model.
         scaler: `StandardScaler`, `WindowScaler` or None.
         takes_missing: Whether `predict` takes NaN for a missing value; otherwise it gets 0.
         fill: What the model sees of a missing value: None, "last" or "zero".
+
+    Returns:
+        Function from a dict of inputs with a raw history to the parameters and the scale of each
+        window `(batch, 1, num_channels)`, in the units of the series.
     """
     if isinstance(scaler, StandardScaler):
         equivariance, scale_windows = "", _by_constants(scaler, takes_missing)
@@ -51,15 +49,15 @@ def unscaled(predict, model, head, scaler, takes_missing, fill=None):
         equivariance = equivariance_of(model, scaler, fill)
         scale_windows = WindowScaling(scaler.kind, scaler.season, not takes_missing, fill)
 
-    def function(history, *further):
-        history, pivot, unit = pivot_windows(history, equivariance, ops)
+    def function(inputs):
+        history, pivot, unit = pivot_windows(inputs["history"], equivariance, ops)
         x, center, scale = scale_windows(history)
-        parameters = predict(x, *further)
+        parameters = predict({**inputs, "history": x})
         if not scaler.is_identity:
             parameters = head.rescale(parameters, center, scale)
         if equivariance:
             parameters = head.rescale(parameters, pivot, unit)
-        return head.outputs(parameters)
+        return parameters, scale if scaler.is_identity else scale * unit
 
     return function
 
@@ -77,55 +75,55 @@ def _by_constants(scaler, takes_missing):
     return scale_windows
 
 
-def without_typical(model, predict):
-    """Return `predict` without the model's inputs for typical scales, and the inputs that remain.
-
-    An exported file sees windows, but no series: the typical scales are 0, which stands for not
-    known.
-
-    Args:
-        model: Functional Keras model.
-        predict: Function of the model's inputs by name.
-    """
-    typical = typical_inputs(model)
-    names = [x.name for x in model.inputs if not x.name.startswith(TYPICAL)]
-
-    def call(inputs):
-        history = next(iter(inputs.values()))
-        unknown = ops.zeros_like(history[:, :1])
-        return predict({**inputs, **dict.fromkeys(typical, unknown)})
-
-    return call, names
-
-
-def within(function, head, bounds):
-    """Return a function whose forecasts never leave their bounds, see `kerastrans.heads.bounded`.
-
-    Bounds that are columns are additional last arguments of the function, see `bound_inputs`.
-
-    Raises:
-        ValueError: If the head is a distribution, whose bounded mean a file cannot compute.
-    """
-    names = [*bound_inputs(bounds)]
+def check_bounded(head):
+    """Raise ValueError for a distribution, whose bounded mean a file cannot compute."""
     if head.has_parameter_axis and not isinstance(head, QuantileHead):
         raise ValueError(
             f"bounds and a {type(head).__name__} cannot be exported together: train with "
             "head='quantiles', or forecast in Python."
         )
 
-    def bounded(*tensors):
-        count = len(tensors) - len(names)
-        columns = iter(tensors[count:])
-        low, high = (next(columns) if isinstance(x, str) else x for x in bounds)
-        outputs = function(*tensors[:count])
-        for name, x in outputs.items():
-            has_last_axis = len(x.shape) > 3
-            for bound, limit in ((low, ops.maximum), (high, ops.minimum)):
-                if isinstance(bound, float):
-                    x = limit(x, bound)
-                elif bound is not None:
-                    x = limit(x, bound[..., None] if has_last_axis else bound)
-            outputs[name] = x
-        return outputs
 
-    return bounded
+def within(outputs, bounds, inputs):
+    """Return outputs that never leave their bounds, see `kerastrans.heads.bounded`.
+
+    Args:
+        outputs: Dict of tensors `(batch, prediction_length, num_channels, ...)`.
+        bounds: Pair of numbers, names of columns or None; None for no bounds.
+        inputs: Dict of tensors with the values of the columns, see `bound_inputs`, NaN for a bound
+            that is not known.
+    """
+    sides = zip(
+        ("lower_bound", "upper_bound"), bounds or (), (ops.maximum, ops.minimum), strict=False
+    )
+    for name, bound, limit in sides:
+        if bound is None:
+            continue
+        for key, x in outputs.items():
+            if isinstance(bound, str):
+                values = inputs[name]
+                values = ops.reshape(values, (*ops.shape(values), *[1] * (len(x.shape) - 3)))
+                known = ops.logical_not(ops.isnan(values))
+                outputs[key] = ops.where(known, limit(x, values), x)
+            else:
+                outputs[key] = limit(x, bound)
+    return outputs
+
+
+def masked(outputs, history, fits=None):
+    """Return outputs that are NaN when there is nothing to forecast from.
+
+    Args:
+        outputs: Dict of tensors `(batch, prediction_length, num_channels, ...)`.
+        history: `(batch, context_length, num_channels)`; a channel without a value has no forecast.
+        fits: bools `(batch,)`, false for windows whose time stamps do not fit the clock.
+    """
+    known = ops.any(ops.logical_not(ops.isnan(history)), axis=1, keepdims=True)
+    if fits is not None:
+        known = ops.logical_and(known, fits[:, None, None])
+
+    def cover(x):
+        mask = known if len(x.shape) == 3 else known[..., None]
+        return ops.where(mask, x, ops.full_like(x, np.nan))
+
+    return {name: cover(x) for name, x in outputs.items()}

@@ -12,6 +12,7 @@ import pandas as pd
 from kerastrans.data.sampling import Sampling
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
+from kerastrans.forecasting.inference.artefact import export_options
 from kerastrans.forecasting.inference.config import Config
 from kerastrans.forecasting.inference.contamination import warn_if_seen
 from kerastrans.forecasting.inference.forecast import forecast_outputs, predict_frame
@@ -525,7 +526,7 @@ class Forecaster:
 
         Raises:
             ValueError: If `fit` has changed the published weights.
-            ValueError: If `kerastrans.select` made the forecaster, whose members cannot be trained
+            ValueError: If `select` or `combine` made the forecaster: its members cannot be trained
                 again as one model.
         """
         arguments = self.config.arguments()
@@ -614,32 +615,31 @@ class Forecaster:
         return loaded
 
     def export(self, path: PathLike, **kwargs: Any) -> Path:
-        """Write what takes raw histories outside of Python, see `kerastrans.export.export`.
+        """Write a file that takes raw histories outside of Python, see `kerastrans.export.export`.
 
-        NaN in a history is a missing value, before the start of a short series too; covariates
-        enter encoded, as `metadata` describes. Conformal intervals stay in Python. It sees a
-        context alone: where that hardly moves, `predict` has the scale of the whole series.
+        The file has inputs for everything that the forecaster reads: "history" of any length, of
+        which the last steps are read, with NaN for a missing value; "last_time", int64 seconds
+        since 1970 of the last step, if it has calendar features; covariates as numbers and, in
+        `future_categories` and the like, as texts (codes in LiteRT); the "unique_id" or the
+        "group" of intervals that were calibrated by it. `metadata` in the file describes them.
+        Encodings, calendar, conformal intervals and bounds are inside. The file does not see the
+        series of a window: if the context hardly moves, `predict` knows the scale of the whole
+        series, the file does not.
 
         Args:
-            path: To write, which must not exist: a name that ends in .onnx or .tflite, or that of
-                a SavedModel's folder.
-            **kwargs: Of the format, such as `quantize` for .tflite.
+            path: Path to write, which must not exist: a name that ends in .onnx or .tflite, or the
+                name of a folder for a SavedModel.
+            **kwargs: Arguments of the format, such as `quantize` for .tflite.
 
         Raises:
-            RuntimeError: Not trained.
-            ValueError: A model that cannot be exported.
-            FileExistsError: `path` exists.
+            FileExistsError: If `path` exists.
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If the model, its calendar or its intervals cannot be exported; the message
+                names what to change.
         """
         state = self._trained()
-        return export(
-            state.model,
-            path,
-            scaler=state.config.scaler,
-            fill=state.config.fill,
-            bounds=state.config.bounds,
-            metadata=self.metadata,
-            **kwargs,
-        )
+        options = {**export_options(state), "metadata": self.metadata, **kwargs}
+        return export(state.model, path, **options)
 
     @property
     def metadata(self) -> dict[str, Any]:

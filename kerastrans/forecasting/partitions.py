@@ -1,4 +1,4 @@
-"""Forecasts and backtests of a folder of Parquet files on Ray."""
+"""Forecasts and backtests of a folder of Parquet files with Ray."""
 
 import functools
 import shutil
@@ -12,41 +12,42 @@ from kerastrans.forecasting.presets.catalog import load_trained
 from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import NoSeriesError, check_positive_integers, import_extra
 
-RETRIES = 3
+RETRIES = 3  # times a file is retried if its worker dies
 _load = functools.cache(load_trained)  # once per worker process
 
 
 def forecast_partitions(trained, source, target, *, backtest=None, num_workers=None, levels=None):
-    """Forecast all series of a folder of Parquet files, and write one file for each file.
+    """Forecast all series of a folder of Parquet files, and write one output file per input file.
 
-    The files are distributed to the workers of Ray, each of which loads the forecaster once. A file
-    is written completely or not at all, so that an interrupted run can be resumed: files that
-    already exist in `target` are skipped. If a worker dies, its file is retried.
+    The files are distributed to Ray workers, which load the forecaster once each. A file is written
+    completely or not at all, so that an interrupted run can be resumed: files that already exist in
+    `target` are skipped. If a worker dies, its file is retried.
 
     Args:
-        trained: Name of a preset, or folder that `Forecaster.save` wrote and every worker can read.
-        source: Path of a folder of .parquet files, each a long frame of whole series.
-        target: Path of the folder to write; the files have the same relative paths.
+        trained: Name of a preset, or path of a folder that `Forecaster.save` wrote. All workers
+            must be able to read it.
+        source: Path of a folder of .parquet files, each a long frame of complete series.
+        target: Path of the folder to write to; the files have the same relative paths.
         backtest: Dict of arguments of `Forecaster.backtest`, to write its rows instead of
             forecasts; None for forecasts.
-        num_workers: int, number of files processed at once; by default the number of cores.
+        num_workers: int, number of files to process at once; by default the number of cores.
         levels: Percents of the intervals, as in `Forecaster.predict`.
 
     Returns:
-        Dict: the numbers of "files" written, of files "skipped" and of "series", and "faults", a
-        dict of series that were left out -> reason. A file without a valid series is written
-        without rows.
+        Dict: "files", the number of files written; "skipped", the number of files skipped;
+        "series", the number of series; and "faults", a dict of series that were left out -> reason.
+        For a file without a valid series, an empty file is written.
 
     Raises:
         ImportError: If the extra `scale` is not installed.
         FileNotFoundError: If `source` has no .parquet file.
         ValueError: If the target is inside the source.
-        RuntimeError: If files failed; the others are written.
+        RuntimeError: If files failed, after all other files are written.
     """
     ray = import_extra("ray", "forecasting partitions", "scale")
     source, target = Path(source).resolve(), Path(target).resolve()
     if target.is_relative_to(source):
-        raise ValueError(f"the target {target} is inside the source, whose files it would join.")
+        raise ValueError(f"target must be outside of source, got {target} inside {source}.")
     paths = [path.relative_to(source) for path in list_partitions(source)]
     waiting = [path for path in paths if not (target / path).exists()]
     if not ray.is_initialized():
@@ -83,7 +84,7 @@ def forecast_partitions(trained, source, target, *, backtest=None, num_workers=N
 
 
 def _forecast_partition(trained, source, target, backtest, levels):
-    """Forecast a file; return the number of its series, and the faults of others."""
+    """Forecast a file; return the number of its series, and the faults of series left out."""
     forecaster = _load(trained)
     frame = read_partition(source)
     options = {} if levels is None else {"levels": levels}
@@ -93,7 +94,7 @@ def _forecast_partition(trained, source, target, backtest, levels):
         else:
             rows = forecaster.backtest(frame, **backtest, **options)
         faults = forecaster.faults
-    except NoSeriesError as error:  # an empty file is written, so that it is not tried again
+    except NoSeriesError as error:  # write an empty file, so that the next run skips it
         rows = pd.DataFrame(columns=[ID, TIME, forecaster.alias])
         faults = error.faults or {source.name: str(error)}
     try:
@@ -102,5 +103,5 @@ def _forecast_partition(trained, source, target, backtest, levels):
     except OSError:
         if not target.exists():
             raise
-        # Another run has written it in the meantime.
+        # Another run has written the file in the meantime.
     return rows[ID].nunique(), dict(faults)

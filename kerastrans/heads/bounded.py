@@ -57,8 +57,9 @@ class Bounded:
         low, high = self.low, self.high
         if has_last_axis:
             low, high = (None if x is None else np.asarray(x)[..., None] for x in (low, high))
-        values = values if low is None else np.fmax(values, low)
-        return values if high is None else np.fmin(values, high)
+        clipped = values if low is None else np.fmax(values, low)
+        clipped = clipped if high is None else np.fmin(clipped, high)
+        return np.where(np.isnan(values), values, clipped)  # no forecast, rather than the bound
 
     def point(self, parameters):
         """Return the point of the bounded distribution."""

@@ -85,7 +85,7 @@ class Architecture:
         return model.count_params()
 
 
-def read(path):
+def read_architecture(path):
     """Return the `Architecture` that a source file declares, or None if it declares none."""
     tree = ast.parse(path.read_text("utf-8"))
     assigned = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}

@@ -11,7 +11,7 @@ import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kerastrans.models.architecture import OPTIONS, Architecture, read
+from kerastrans.models.architecture import OPTIONS, Architecture, read_architecture
 from kerastrans.models.parts.contract import check_contract
 from kerastrans.utils.deprecation import warn_former_name
 from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
@@ -174,6 +174,6 @@ def _parameters(name):
 @functools.cache
 def _architectures():
     """Return a dict of name -> `Architecture`, in the order of `names`."""
-    entries = filter(None, map(read, _FOLDER.glob("*.py")))
+    entries = filter(None, map(read_architecture, _FOLDER.glob("*.py")))
     in_order = sorted(entries, key=lambda x: (FAMILIES.index(x.tags[0]), x.year, x.name))
     return {architecture.name: architecture for architecture in in_order}

@@ -10,6 +10,7 @@ from pathlib import Path
 import keras
 
 from kerastrans.decoding.graph import inputs_of, missing_inputs
+from kerastrans.export.encodings import LAST_TIME, Input
 from kerastrans.export.forecast import describe
 from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import typical_inputs
@@ -17,6 +18,7 @@ from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.hosts import HostCheck
 from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
 from kerastrans.serving.tables import forecast_csv
+from kerastrans.serving.time_stamps import TimeStamps
 from kerastrans.utils.files import first_line
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
@@ -46,7 +48,9 @@ def create_app(
       the metadata. The metadata list the columns in the order of a history.
     - `POST /v1/models/NAME:predict` takes the JSON `{"instances": [history, ...]}` or
       `{"instances": [{"history": ..., ...}]}` and returns `{"predictions": [...]}`. A history is
-      `(context_length, num_channels)`, in the units of the series, with null for missing values.
+      `(context_length, num_channels)`, in the units of the series, with null for missing values; a
+      channel without a value has the forecast null. For a model with calendar features, an instance
+      may have "last_time", the ISO 8601 time stamp of the last step, in place of them.
     - `POST /v1/forecast` takes a long or wide CSV and returns rows with time stamps and intervals.
       Covariates that are known in advance are in its last rows, without values of the series.
 
@@ -84,7 +88,12 @@ def create_app(
     limits = bound_inputs(forecaster.config.bounds)
     symbols |= {name: keras.KerasTensor(shape, "float64") for name in limits}
     missing = missing_inputs(forecaster.model) | {"history"}
-    facts = describe(forecaster.model, symbols, forecaster.prediction_length)
+    inputs = {name: Input(tuple(x.shape[1:]), x.dtype) for name, x in symbols.items()}
+    facts = describe(forecaster.model, inputs, forecaster.prediction_length)
+    facts |= forecaster.metadata
+    stamps = TimeStamps.of(forecaster, symbols)
+    if stamps is not None:
+        facts["inputs"][LAST_TIME] = ["string", None]
     lock = threading.Lock()  # only one thread at a time compiles and runs the model
 
     def run(function, *arguments):
@@ -101,7 +110,7 @@ def create_app(
 
     app = fastapi.FastAPI(title=f"kerastrans: {name}", lifespan=lifespan, openapi_url=None)
     app.add_middleware(HostCheck, hosts=hosts)
-    _add_descriptions(app, name, {**facts, **forecaster.metadata})
+    _add_descriptions(app, name, facts)
 
     @app.exception_handler(RequestError)
     async def refuse(request, error):
@@ -110,9 +119,9 @@ def create_app(
     @app.post(f"/v1/models/{name}:predict")
     async def predict(request: fastapi.Request):
         body = await read_body(request, "application/json", max_bytes, body_timeout)
-        instances = read_instances(body, symbols, max_batch, missing)
+        instances = read_instances(body, symbols, max_batch, missing, stamps)
         outputs = await _submit(app.state.batcher, instances)
-        return JSONResponse({"predictions": json_rows(outputs)})
+        return JSONResponse({"predictions": json_rows(outputs, instances["history"])})
 
     @app.post("/v1/forecast")
     async def forecast(request: fastapi.Request):

@@ -64,7 +64,7 @@ async def read_body(request, content_type, max_bytes, timeout):
     return b"".join(parts)
 
 
-def read_instances(body, symbols, max_batch, missing=("history",)):
+def read_instances(body, symbols, max_batch, missing=("history",), stamps=None):
     """Return the arrays of the instances in a body.
 
     Args:
@@ -73,6 +73,7 @@ def read_instances(body, symbols, max_batch, missing=("history",)):
         symbols: Dict of input name -> KerasTensor.
         max_batch: int, maximum number of instances.
         missing: Names of the inputs that accept null for missing values.
+        stamps: `TimeStamps` of a model whose calendar can be computed; None for other models.
 
     Returns:
         Dict of arrays `(batch, ...)`: "history" in float64 with NaN for null, other inputs in their
@@ -94,6 +95,8 @@ def read_instances(body, symbols, max_batch, missing=("history",)):
             f"a request can have at most {max_batch} instances, got {len(instances)}.", 413
         )
     instances = [x if isinstance(x, dict) else {"history": x} for x in instances]
+    if stamps is not None:
+        instances = [stamps.fill_in(x, number) for number, x in enumerate(instances)]
     for number, instance in enumerate(instances):
         unknown = sorted(set(instance) - set(symbols))
         if unknown:
@@ -139,11 +142,14 @@ def _is_numeric(value):
     return value is None or type(value) in (int, float)
 
 
-def json_rows(outputs):
+def json_rows(outputs, history):
     """Convert a model's outputs to the rows of TensorFlow Serving.
 
     Args:
-        outputs: Dict of arrays `(batch, ...)`, including "forecast".
+        outputs: Dict of arrays `(batch, prediction_length, num_channels, ...)`, including
+            "forecast".
+        history: `(batch, context_length, num_channels)`; a channel without a value has no forecast,
+            which is null.
 
     Returns:
         List of nested lists if there is one output, otherwise list of dicts.
@@ -151,10 +157,15 @@ def json_rows(outputs):
     Raises:
         RequestError: If a forecast exceeds the range of float64.
     """
-    for number, rows in enumerate(zip(*outputs.values(), strict=True)):
-        if not all(np.isfinite(row).all() for row in rows):
+    known = ~np.isnan(history).all(axis=1)
+    rows = []
+    for number, row in enumerate(zip(*outputs.values(), strict=True)):
+        if not all(np.isfinite(x[:, known[number]]).all() for x in row):
             raise RequestError(f"the forecast of instance {number} is not finite.")
-    values = {key: value.tolist() for key, value in outputs.items()}
-    if len(values) == 1:
-        return values["forecast"]
-    return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+        rows.append({name: _as_json(x) for name, x in zip(outputs, row, strict=True)})
+    return [row["forecast"] for row in rows] if len(outputs) == 1 else rows
+
+
+def _as_json(array):
+    """Return nested lists with None for NaN."""
+    return np.where(np.isnan(array), None, array).tolist()

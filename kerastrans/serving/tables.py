@@ -44,15 +44,21 @@ def forecast_csv(forecaster, body):
         forecast = forecaster.predict(frame, future=future)
     except (TypeError, ValueError, OverflowError) as error:
         raise RequestError(" ".join(str(error).split())) from None
-    if not np.isfinite(forecast.select_dtypes("number")).all(axis=None):
+    if np.isinf(forecast.select_dtypes("number")).any(axis=None):
         raise RequestError("the forecast is not finite.")
+    forecast = forecast.assign(ds=forecast["ds"].map(str))
     wide = frame.pivot(index=TIME, columns=ID, values=TARGET) if is_long else frame[targets]
-    shown = wide.iloc[-2 * forecaster.prediction_length :].astype(object)
-    shown = shown.where(shown.notna(), None)  # JSON has no NaN
+    shown = wide.iloc[-2 * forecaster.prediction_length :]
     return {
-        "history": {"ds": [*map(str, shown.index)], **shown.to_dict(orient="list")},
-        "forecast": forecast.assign(ds=forecast["ds"].map(str)).to_dict(orient="list"),
+        "history": {"ds": [*map(str, shown.index)], **_columns_of(shown)},
+        "forecast": _columns_of(forecast),
     }
+
+
+def _columns_of(frame):
+    """Return a dict of the columns of a frame as lists, with None for NaN, which JSON lacks."""
+    frame = frame.astype(object)
+    return frame.where(frame.notna(), None).to_dict(orient="list")
 
 
 def _split(frame, targets):

@@ -13,7 +13,7 @@ from kerastrans.testing.cases import assert_close, precision
 from kerastrans.testing.reports import NotApplicable
 
 
-def check_contract(case):
+def check_model_contract(case):
     """Check that the model is functional, with the inputs and the output of the contract."""
     _check_contract(case.model, case.sizes)
 

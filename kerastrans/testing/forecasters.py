@@ -20,18 +20,18 @@ CHECKS = {
     "later rows, refit": leak_checks.check_later_rows_when_refitting,
     "backtest": leak_checks.check_backtest,
     "refit": leak_checks.check_refit,
-    "equivariance": leak_checks.check_equivariance,
+    "equivariance": leak_checks.check_forecaster_equivariance,
     "histories": leak_checks.check_histories,
     "save and load": state_checks.check_save,
     "training after load": state_checks.check_training_after_load,
-    "seed": state_checks.check_seed,
+    "seed": state_checks.check_forecaster_seed,
     "generators": state_checks.check_generators,
     "clone": state_checks.check_clone,
     "failed fit": state_checks.check_failed_fit,
     "failed first fit": state_checks.check_failed_first_fit,
     "calibration": state_checks.check_calibration,
     "inputs": state_checks.check_inputs,
-    "export": state_checks.check_export,
+    "export": state_checks.check_forecaster_export,
 }
 
 

@@ -98,7 +98,7 @@ def assert_rows_close(actual, expected, tolerance, what):
         )
 
 
-def windows_of(frame, columns, context_length):
+def last_windows(frame, columns, context_length):
     """Return the last `context_length` values of each series, with NaN before short series.
 
     Returns:

@@ -126,7 +126,7 @@ def check_refit(case):
         assert_rows_close(rows, _predict_from(case, cutoffs), 1e-4, "the backtest")
 
 
-def check_equivariance(case):
+def check_forecaster_equivariance(case):
     """Check that scaling and shifting the data does the same to the forecast, if claimed."""
     kind = case.option("scaler").kind
     if kind is None:
@@ -150,7 +150,7 @@ def check_histories(case):
     if frames.has_gaps(case.frame):
         raise NotApplicable("the frame has gaps")
     context_length = case.trained.model.inputs[0].shape[1]
-    windows = frames.windows_of(case.frame, case.targets, context_length)
+    windows = frames.last_windows(case.frame, case.targets, context_length)
     point = next(column for column in case.forecast.columns if column not in frames.KEYS)
     rows = case.forecast.sort_values([ID, TIME])
     for name, window in windows.items():

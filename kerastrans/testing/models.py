@@ -6,7 +6,7 @@ from kerastrans.testing.reports import run_checks
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 CHECKS = {
-    "contract": build_checks.check_contract,
+    "contract": build_checks.check_model_contract,
     "other sizes": build_checks.check_other_sizes,
     "invalid sizes": build_checks.check_invalid_sizes,
     "input names": build_checks.check_input_names,

@@ -38,7 +38,7 @@ def check_training_after_load(case):
     assert_rows_close(actual, expected, 1e-5, "the forecast of more training after loading")
 
 
-def check_seed(case):
+def check_forecaster_seed(case):
     """Check that two trainings with one seed, and two forecasts, give the same result."""
     again = case.predict(case.trained)
     assert_rows_close(again, case.forecast, 0.0, "a second forecast")
@@ -142,7 +142,7 @@ def check_inputs(case):
         raise AssertionError("a given frame has changed")
 
 
-def check_export(case):
+def check_forecaster_export(case):
     """Check that a SavedModel, which does not need kerastrans, returns the same forecast."""
     if keras.backend.backend() != "tensorflow":
         raise NotApplicable("export needs Keras to run on TensorFlow")
@@ -151,7 +151,7 @@ def check_export(case):
     trained = case.trained
     if [tensor.name for tensor in trained.model.inputs] != ["history"]:
         raise NotApplicable("the model has other inputs than a history")
-    windows = frames.windows_of(case.frame, case.targets, trained.model.inputs[0].shape[1])
+    windows = frames.last_windows(case.frame, case.targets, trained.model.inputs[0].shape[1])
     history = np.stack(list(windows.values()))
     expected = trained.forecast_histories({"history": history})["forecast"]
     with tempfile.TemporaryDirectory() as folder:

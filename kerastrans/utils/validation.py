@@ -77,7 +77,7 @@ def check_choice(name, value, choices):
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
 
 
-def check_columns(**kinds):
+def check_column_names(**kinds):
     """Raise ValueError for what is not a list of column names, or contains duplicates."""
     for kind, names in kinds.items():
         if isinstance(names, str) or not isinstance(names, Iterable):

@@ -148,8 +148,8 @@ def test_hostile_cards_end_in_one_line(card, message, tmp_path):
 def test_a_model_file_and_a_forecaster_are_told_from_a_preset(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.keras", "w") as archive:
         archive.writestr("model.weights.h5", "")
-    with pytest.raises(ValueError, match=r"x\.keras is only a Keras model: give a preset, or the"):
+    with pytest.raises(ValueError, match=r"x\.keras is only a Keras model: pass a preset, or the"):
         presets.load(tmp_path / "x.keras")
     (tmp_path / "forecaster.json").write_text("{}")
-    with pytest.raises(ValueError, match="is a forecaster, not a preset: read it by `Forecaster"):
+    with pytest.raises(ValueError, match="is a forecaster, not a preset: load it with `Forecaster"):
         presets.load(tmp_path)

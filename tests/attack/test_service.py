@@ -163,7 +163,7 @@ def test_one_request_at_fault_does_not_spoil_the_others():
 def test_a_forecast_that_json_does_not_hold_is_refused(value):
     outputs = {"forecast": np.array([[[1.0]], [[value]]])}
     with pytest.raises(RequestError, match="the forecast of instance 1 is not finite"):
-        json_rows(outputs)
+        json_rows(outputs, np.zeros((2, 1, 1)))
 
 
 @pytest.mark.parametrize("port", [99999, 65536, -1, True, "80", 80.0])

@@ -29,7 +29,7 @@ def test_a_selection_leaves_a_folder_that_forecasts(csv, tmp_path, capsys):
     options = "--time-limit", 1e-6, "--prediction-length", 7
     assert run("select", csv, "--output", output, *options) == 0
     shown = capsys.readouterr().out
-    assert "1e-06 s are too few to train a model" in shown
+    assert "1e-06 s is too short to train a model" in shown
     assert "selection on" in shown
     table = pd.read_csv(output / "leaderboard.csv")
     assert set(table["model"]) == {"seasonal_naive", "ensemble"}

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import backtesting
-from kerastrans.evaluation.scales import scale_season, series_scales
+from kerastrans.evaluation.scales import error_scales, scale_season
 
 SEASON = 7
 
@@ -47,8 +47,8 @@ def backtest(names="ab", cutoff="2024-03-10"):
 def test_missing_row_is_treated_as_a_gap():
     full, rows = history(), backtest()
     missing = full["ds"].dt.day.isin([3, 11]) & (full["unique_id"] == "a")
-    as_nan = series_scales(rows, full.assign(y=full["y"].where(~missing)), SEASON)
-    as_gap = series_scales(rows, full[~missing], SEASON)
+    as_nan = error_scales(rows, full.assign(y=full["y"].where(~missing)), SEASON)
+    as_gap = error_scales(rows, full[~missing], SEASON)
     pd.testing.assert_frame_equal(as_gap, as_nan)
     y = full.loc[full["unique_id"] == "a", "y"].where(~missing)
     assert as_gap.loc["a", "absolute"] == pytest.approx(y.diff(SEASON).abs().mean())
@@ -59,19 +59,19 @@ def test_missing_row_is_treated_as_a_gap():
 
 def test_scales_do_not_depend_on_format_or_order_of_rows():
     full, rows = history(), backtest()
-    expected = series_scales(rows, full, SEASON)
+    expected = error_scales(rows, full, SEASON)
     wide = full.pivot(index="ds", columns="unique_id", values="y")
-    pd.testing.assert_frame_equal(series_scales(rows, wide, SEASON), expected)
+    pd.testing.assert_frame_equal(error_scales(rows, wide, SEASON), expected)
     shuffled = full.sample(frac=1, random_state=0)
-    pd.testing.assert_frame_equal(series_scales(rows, shuffled, SEASON), expected)
+    pd.testing.assert_frame_equal(error_scales(rows, shuffled, SEASON), expected)
 
 
 def test_rows_after_the_first_origin_are_ignored():
     full, rows = history(), backtest(cutoff="2024-02-10")
     later = full["ds"] > pd.Timestamp("2024-02-10")
-    expected = series_scales(rows, full[~later], SEASON)
+    expected = error_scales(rows, full[~later], SEASON)
     spiked = full.assign(y=full["y"].where(~later, 1e6))
-    pd.testing.assert_frame_equal(series_scales(rows, spiked, SEASON), expected)
+    pd.testing.assert_frame_equal(error_scales(rows, spiked, SEASON), expected)
 
 
 def test_series_without_a_scale_is_named_and_others_are_unchanged():
@@ -98,7 +98,7 @@ def test_series_without_a_scale_is_named_and_others_are_unchanged():
 def test_long_lists_of_series_are_abbreviated():
     names = [f"s{i}" for i in range(9)]
     with pytest.warns(UserWarning, match=r"8 series \('s1': .*'s5': [^;]*; and 3 more\)"):
-        series_scales(backtest(names), history(["s0"]), SEASON)
+        error_scales(backtest(names), history(["s0"]), SEASON)
 
 
 def test_invalid_season_or_training_rows_are_refused():

@@ -60,7 +60,8 @@ def test_both_say_what_they_are(model, tmp_path):
         assert json.loads(archive.read("metadata.json")) == described
     assert described.items() >= FACTS.items()
     assert described["quantiles"] == [0.1, 0.5, 0.9]
-    assert described["inputs"] == {"history": ["float32", None, 48, 2]}
+    assert described["inputs"] == {"history": ["float32", None, None, 2]}
+    assert described["context_length"] == 48
 
 
 @pytest.mark.slow

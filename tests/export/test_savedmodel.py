@@ -34,7 +34,7 @@ def test_batch_size_is_free_and_names_are_there(small_model, tmp_path):
 
     export_savedmodel(small_model, tmp_path / "sm", prediction_length=4)
     serve = tf.saved_model.load(str(tmp_path / "sm")).signatures["serving_default"]
-    assert serve.structured_input_signature[1]["history"].shape.as_list() == [None, 8, 3]
+    assert serve.structured_input_signature[1]["history"].shape.as_list() == [None, None, 3]
     for batch in (1, 3):
         history = histories(batch)
         result = serve(history=tf.constant(history))["forecast"].numpy()
@@ -51,7 +51,7 @@ def test_it_says_what_it_is(small_model, tmp_path):
     described = tf.saved_model.load(str(tmp_path / "sm")).signatures["metadata"]()["json"]
     found = json.loads(described.numpy())
     assert found.items() >= facts.items()
-    assert found["inputs"] == {"history": ["float32", None, 8, 3]}
+    assert found["inputs"] == {"history": ["float32", None, None, 3]}
     assert (found["context_length"], found["prediction_length"]) == (8, 4)
 
 

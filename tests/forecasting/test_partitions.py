@@ -1,4 +1,4 @@
-"""Partitions on a local Ray cluster: none lost, none doubled, also when a worker is killed."""
+"""Partitions on a local Ray cluster: no series is lost or duplicated if a worker is killed."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
-from kerastrans.forecasting import partitions as scale
+from kerastrans.forecasting import partitions
 from kerastrans.forecasting.partitions import forecast_partitions
 from tests.helpers.parquet import SIZES, series, write
 
@@ -23,7 +23,7 @@ FILES = 6
 def cluster():
     import ray
 
-    ray.shutdown()  # what an example or a guide has left
+    ray.shutdown()  # a cluster that another test started
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield ray
     ray.shutdown()
@@ -50,7 +50,7 @@ def read(folder):
 
 
 @pytest.mark.slow
-def test_every_series_is_forecast_once_as_here(cluster, trained, source, tmp_path):
+def test_every_series_is_forecast_once_and_as_in_one_process(cluster, trained, source, tmp_path):
     target = tmp_path / "target"
     found = forecast_partitions(trained, source, target)
     assert (found["files"], found["skipped"], found["series"]) == (FILES, 0, 5 * FILES)
@@ -63,7 +63,7 @@ def test_every_series_is_forecast_once_as_here(cluster, trained, source, tmp_pat
 
 
 @pytest.mark.slow
-def test_it_goes_on_where_it_stopped(cluster, trained, source, tmp_path):
+def test_an_interrupted_run_resumes(cluster, trained, source, tmp_path):
     target = tmp_path / "target"
     target.mkdir()
     (target / "part-2.parquet").write_text("made before")
@@ -74,7 +74,7 @@ def test_it_goes_on_where_it_stopped(cluster, trained, source, tmp_path):
 
 
 def worker_processes():
-    """Pids of Ray's workers that run a task."""
+    """Return the process ids of the Ray workers that run a task."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -89,7 +89,7 @@ def worker_processes():
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds the worker in /proc")
 @pytest.mark.slow
-def test_a_killed_worker_loses_and_doubles_nothing(cluster, trained, source, tmp_path):
+def test_a_killed_worker_loses_and_duplicates_no_series(cluster, trained, source, tmp_path):
     target, killed = tmp_path / "target", []
 
     def kill():
@@ -108,11 +108,13 @@ def test_a_killed_worker_loses_and_doubles_nothing(cluster, trained, source, tmp
     rows = read(target)
     assert len(rows) == 5 * FILES * SIZES["prediction_length"]
     assert not rows.duplicated(["unique_id", "ds"]).any()
-    assert not list(target.glob(".*"))  # nothing unfinished is left
+    assert not list(target.glob(".*"))  # no unfinished file
 
 
 @pytest.mark.slow
-def test_a_bad_file_is_named_and_the_others_are_written(cluster, trained, source, tmp_path):
+def test_an_unreadable_file_is_reported_and_the_others_are_written(
+    cluster, trained, source, tmp_path
+):
     (source / "part-0.parquet").write_text("no parquet")
     with pytest.raises(RuntimeError, match=r"1 of 6 files failed, part-0\.parquet: .*cannot read"):
         forecast_partitions(trained, source, tmp_path / "target")
@@ -120,7 +122,7 @@ def test_a_bad_file_is_named_and_the_others_are_written(cluster, trained, source
 
 
 @pytest.mark.slow
-def test_a_file_without_a_usable_series_is_done_once(cluster, trained, source, tmp_path):
+def test_a_file_without_a_valid_series_is_processed_once(cluster, trained, source, tmp_path):
     faulty = series(100, 2).assign(y=np.nan)
     faulty.to_parquet(source / "faulty.parquet")
     faulty[:0].to_parquet(source / "nothing.parquet")
@@ -133,14 +135,14 @@ def test_a_file_without_a_usable_series_is_done_once(cluster, trained, source, t
 
 
 def test_a_target_inside_the_source_is_refused(trained, source):
-    with pytest.raises(ValueError, match="is inside the source, whose files it would join"):
+    with pytest.raises(ValueError, match="target must be outside of source, got"):
         forecast_partitions(trained, source, source / "forecasts")
 
 
-def test_a_file_that_another_run_has_written_meanwhile_stays(trained, source, tmp_path):
+def test_a_file_written_by_another_run_is_not_overwritten(trained, source, tmp_path):
     target = tmp_path / "part-0.parquet"
-    first = scale._forecast_partition(trained, source / "part-0.parquet", target, None, None)
+    first = partitions._forecast_partition(trained, source / "part-0.parquet", target, None, None)
     written = target.read_bytes()
-    again = scale._forecast_partition(trained, source / "part-0.parquet", target, None, None)
+    again = partitions._forecast_partition(trained, source / "part-0.parquet", target, None, None)
     assert again == first
     assert target.read_bytes() == written

@@ -70,6 +70,14 @@ def test_predictions_are_those_of_the_forecaster(ask, forecaster, histories):
             np.testing.assert_allclose(found, values, rtol=1e-6)
 
 
+def test_a_channel_without_a_value_has_no_forecast(ask, histories):
+    history = histories[0].tolist()
+    row = predict(ask, [[[None, *step[1:]] for step in history]]).json()["predictions"][0]
+    forecast, wanted = np.array(row["forecast"]), predict(ask, [history]).json()["predictions"][0]
+    assert (forecast[:, 0] == None).all()  # noqa: E711
+    np.testing.assert_allclose(forecast[:, 1:].astype(float), np.array(wanted["forecast"])[:, 1:])
+
+
 def test_null_is_a_missing_value(ask, forecaster, histories):
     history = histories[0].copy()
     history[:5, 1] = np.nan

@@ -1,7 +1,5 @@
 """The server as a process: its socket, and its page in a real browser."""
 
-import importlib.util
-import shutil
 import socket
 import subprocess
 import sys
@@ -11,9 +9,9 @@ import pytest
 
 from kerastrans import datasets, presets
 from kerastrans.serving.server import serve
+from tools.checks import chromium
 
 PRESET = "nhits_nyc_departures_24"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -44,18 +42,10 @@ def test_a_port_in_use_is_said_in_one_line():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed (apt-get install chromium)")
-@pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="no playwright")
+@pytest.mark.skipif(chromium.missing() is not None, reason=str(chromium.missing()))
 def test_the_page_draws_the_forecast_of_a_pasted_csv(address, tmp_path):
-    from playwright.sync_api import sync_playwright
-
     csv = datasets.load("nyc_departures")[-200:].to_csv()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page()
-        errors = []
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(address)
+    with chromium.open_page(address) as page:
         page.get_by_text("EWR, JFK, LGA").wait_for()
         page.get_by_label("CSV").fill("no table")
         page.get_by_role("button").click()
@@ -69,5 +59,3 @@ def test_the_page_draws_the_forecast_of_a_pasted_csv(address, tmp_path):
         assert len(drawn) == 25  # the last value, and 24 hours
         assert page.get_by_role("alert").inner_text() == ""
         page.screenshot(path=tmp_path / "page.png", full_page=True)
-        browser.close()
-    assert errors == []

@@ -7,41 +7,25 @@ controls), what is loaded from elsewhere, and what is wider than the screen ends
 after it choose the pages with one of them in their addresses.
 """
 
-import functools
-import http.server
-import shutil
 import sys
-import threading
 from pathlib import Path
 
 import axe_playwright_python
-from playwright.sync_api import sync_playwright
+
+from tools.checks import chromium
 
 SITE = Path(__file__).parents[2] / "site"
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "resultTypes": ["violations"]}
 WIDTHS = (1280, 390)
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    """Serves the site without a line a request."""
-
-    def log_message(self, *_):
-        pass
-
-
 def main(parts):
-    handler = functools.partial(Quiet, directory=SITE)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/"
     pages = sorted(path.parent.relative_to(SITE).as_posix() for path in SITE.rglob("index.html"))
     pages = [page for page in pages if not parts or any(part in page for part in parts)]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        faults = 0
+    faults = 0
+    with chromium.serve_folder(SITE) as address, chromium.launch() as browser:
         for width, scheme in ((WIDTHS[0], "light"), (WIDTHS[1], "light"), (WIDTHS[0], "dark")):
             for page, fault in looked_at(browser, address, pages, width, scheme):
                 print(f"{width} px, {scheme}, {page}: {fault}", flush=True)

@@ -169,12 +169,12 @@ TRAINED = {  # the models of the table of tasks, and how they came to their fore
     "auto": "`Forecaster(prediction_length=...).fit(frame)`, once, at most 5 minutes",
     "select": "`select(frame, ...)`, once, 15 minutes",
     "kerastrans_zero": "`from_pretrained`, 89 thousand weights, no training",
-    "PatchTST": "anew for every window, up to two hours each",
-    "TFT": "anew for every window, up to two hours each",
-    "DeepAR": "anew for every window, up to two hours each",
+    "PatchTST": "again for every window, up to two hours each",
+    "TFT": "again for every window, up to two hours each",
+    "DeepAR": "again for every window, up to two hours each",
     "Chronos-2": "pretrained, no training",
     "Chronos-Bolt": "pretrained, no training",
-    "AutoTheta": "anew for every window",
+    "AutoTheta": "again for every window",
 }
 
 

@@ -13,7 +13,7 @@ _CALENDAR = {
 }
 
 
-def names_of(step):
+def feature_names(step):
     """Return the names of the features that change between steps of `step` nanoseconds."""
     return [name for name, (limit, _) in _CALENDAR.items() if step < pd.Timedelta(limit).value]
 

@@ -160,7 +160,7 @@ class Clock:
     def calendar_names(self):
         """Names of the calendar features that change between steps."""
         step = self._step or int(np.median(np.diff(grid(self.freq)[0][:1000]))) * self._multiple
-        return calendar.names_of(step)
+        return calendar.feature_names(step)
 
     def calendar(self, numbers):
         """Return sine and cosine of each calendar feature, `(time, features)`, float32.

@@ -18,8 +18,8 @@ def coverage_by_series(backtest, alias=None):
 
     Returns:
         DataFrame with one row per series, indexed by "unique_id", and the columns "coverage-80" (a
-        share) and "width-80" for each level. The first row is furthest below its levels, on
-        average over them.
+        share) and "width-80" for each level. The rows are sorted by the difference of coverage and
+        level, averaged over the levels, the smallest first.
 
     Raises:
         ValueError: If the backtest has no intervals, or `kerastrans.backtesting.score` refuses it.
@@ -37,7 +37,7 @@ def coverage_by_series(backtest, alias=None):
     """
     levels = interval_levels(backtest, alias)
     if not levels:
-        raise ValueError("this backtest has no intervals: ask for levels, or calibrate.")
+        raise ValueError("this backtest has no intervals: pass levels, or call calibrate first.")
     table = score(backtest, alias=alias, by=ID)
     covered = [f"coverage-{level}" for level in levels]
     worst_first = (table[covered] - pd.Series(levels, covered) / 100).mean(axis=1).sort_values()

@@ -50,24 +50,28 @@ class GroupIntervals:
         rate = 2 / len(np.unique(times)) ** 0.5 if rate is None else rate
         check_non_negative(rate=rate)
         is_symmetric = {level: _is_symmetric(x, level, symmetric) for level, x in scores.items()}
-        any_level = next(iter(scores.values()))
-        is_known = np.isfinite(any_level).any(axis=(1, 2, 3))
-        num_origins = count_effective(times[is_known], any_level.shape[1])
+        # The levels differ in their base only, so that the same windows are known for all of them.
+        any_scores = next(iter(scores.values()))
+        is_known = np.isfinite(any_scores).any(axis=(1, 2, 3))
+        num_origins = count_effective(times[is_known], any_scores.shape[1])
         fitted = cls(method, {}, {}, is_symmetric, num_origins)
-        sided = {level: fitted._sided(level, score) for level, score in scores.items()}
-        offsets = {x: split_offsets(y, fitted._share(x)) for x, y in sided.items()}
-        steps = {x: rate * np.nanquantile(np.abs(y), 0.9, axis=0) for x, y in sided.items()}
-        fitted = replace(fitted, offsets=offsets, step_size=steps)
+        offsets, step_size = {}, {}
+        for level, score in scores.items():
+            score = fitted._scores_of_bounds(level, score)
+            offsets[level] = split_offsets(score, fitted._percent(level))
+            step_size[level] = rate * np.nanquantile(np.abs(score), 0.9, axis=0)
+        fitted = replace(fitted, offsets=offsets, step_size=step_size)
+        # "adaptive" goes through the calibration windows too, and keeps the last offsets.
         return fitted.follow(scores, times)[1]
 
-    def _sided(self, level, scores):
-        """Return the scores that set the offset of each bound: its own, or the larger of both."""
+    def _scores_of_bounds(self, level, scores):
+        """Return the scores to compute the offset of each bound from: its own, or the larger."""
         if not self.symmetric[level]:
             return scores
         return np.broadcast_to(scores.max(axis=-1, keepdims=True), scores.shape)
 
-    def _share(self, level):
-        """Return the percentage of the scores of a bound that its offset must not be below."""
+    def _percent(self, level):
+        """Return the percentage of the scores of a bound that must not exceed its offset."""
         return level if self.symmetric[level] else 50 + level / 2
 
     def follow(self, scores, times):
@@ -81,35 +85,39 @@ class GroupIntervals:
             Dict of level -> offsets with the shape of the scores, and the intervals after the last
             window.
         """
-        if self.method == "split":
-            widths = {k: np.broadcast_to(self.offsets[k], v.shape) for k, v in scores.items()}
-            return widths, self
-        widths, ends = {}, dict(self.offsets)
+        offsets, last_offsets = {}, dict(self.offsets)
         for level, score in scores.items():
-            sided, share = self._sided(level, score), self._share(level)
-            state = self.offsets[level], self.step_size[level]
-            widths[level], ends[level] = adaptive_offsets(sided, times, share, *state)
-        return widths, replace(self, offsets=ends)
+            if self.method == "split":
+                offsets[level] = np.broadcast_to(self.offsets[level], score.shape)
+                continue
+            offsets[level], last_offsets[level] = adaptive_offsets(
+                self._scores_of_bounds(level, score),
+                times,
+                self._percent(level),
+                self.offsets[level],
+                self.step_size[level],
+            )
+        return offsets, replace(self, offsets=last_offsets)
 
     def to_dict(self):
-        """Return the intervals as a dict for JSON, which `from_dict` reads."""
+        """Return the intervals as a JSON-serializable dict, which `from_dict` reads."""
         return _as_json(asdict(self))
 
     @classmethod
     def from_dict(cls, config):
-        """Return the intervals that `to_dict` converted, in this version or an earlier one."""
+        """Return the intervals of a dict that `to_dict` of this or an earlier version returned."""
         offsets, step_size = (
-            {_number(level): _of_bounds(values) for level, values in config[name].items()}
+            {_read_level(level): _read_offsets(values) for level, values in config[name].items()}
             for name in ("offsets", "step_size")
         )
         symmetric = config.get("symmetric", dict.fromkeys(config["offsets"], True))
-        symmetric = {_number(level): value for level, value in symmetric.items()}
+        symmetric = {_read_level(level): value for level, value in symmetric.items()}
         number = config.get("effective_origins")
         return cls(config["method"], offsets, step_size, symmetric, number)
 
 
 def _is_symmetric(scores, level, symmetric):
-    """Return whether an interval of these scores has the same offset for both bounds."""
+    """Return whether the interval of these scores has the same offset for both bounds."""
     needed = windows_needed(50 + level / 2)
     count = np.isfinite(scores).all(axis=-1).sum(axis=0).min()
     if symmetric is None:
@@ -123,12 +131,13 @@ def _is_symmetric(scores, level, symmetric):
 
 
 def _as_json(value):
+    """Return nested dicts with text keys, and arrays as lists."""
     if isinstance(value, dict):
         return {str(name): _as_json(x) for name, x in value.items()}
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _of_bounds(values):
+def _read_offsets(values):
     """Return the offsets of both bounds `(prediction_length, num_channels, 2)`.
 
     In files of earlier versions, both bounds have the same offset and no axis.
@@ -137,5 +146,6 @@ def _of_bounds(values):
     return np.stack([values, values], axis=-1) if values.ndim == 2 else values
 
 
-def _number(text):
+def _read_level(text):
+    """Return the level of a JSON key, an int if it is a whole number."""
     return float(text) if "." in text else int(text)

@@ -1,4 +1,4 @@
-"""Groups of series, and the sizes of their residuals, for separate intervals."""
+"""Groups of series with separate intervals, and sizes of their residuals."""
 
 from numbers import Real
 
@@ -8,11 +8,16 @@ import pandas as pd
 from kerastrans.data.frames import ID
 from kerastrans.utils.user_warnings import warn_user
 
-MIN_RELATIVE_SIZE = 1e-3  # relative to the mean size, so that no size is 0
+MIN_RELATIVE_SIZE = 1e-3  # minimum size relative to the mean size, so that no size is 0
 
 
-def names_of(panel, series):
-    """Return the names of series `(windows,)`, str, as in the state of a forecaster."""
+def read_series_names(panel, series):
+    """Return the names of the series of windows, `(windows,)`, str.
+
+    Args:
+        panel: `Panel`.
+        series: Ints `(windows,)`, indices of the series in the panel.
+    """
     return panel.names[series, 0].astype(str).astype(object)
 
 
@@ -20,16 +25,17 @@ def groups_of(by, names, static=None, *, calibrated=None):
     """Return the group of each window.
 
     Args:
-        by: "unique_id", a static column, or None for no groups.
+        by: "unique_id", the name of a static column, or None for no groups.
         names: `(windows,)`, str, series of each window.
         static: Frame with "unique_id" and the column, one row per series.
-        calibrated: Groups that have intervals; a warning names series of other groups.
+        calibrated: Groups that have intervals; series of other groups are warned about. None to
+            skip this check.
 
     Returns:
         `(windows,)`, str, or None for a series without a group.
 
     Raises:
-        ValueError: If there is no such column, or a series has several rows.
+        ValueError: If the column is missing, or a series has several rows.
 
     Example:
         >>> static = pd.DataFrame({"unique_id": ["a", "b"], "region": ["north", "south"]})
@@ -38,11 +44,11 @@ def groups_of(by, names, static=None, *, calibrated=None):
     """
     if by is None:
         return np.full(len(names), None)
-    column = dict(zip(names, names, strict=True)) if by == ID else _read_groups(by, static)
-    groups = np.array([column.get(name) for name in names], dtype=object)
+    group_of = dict(zip(names, names, strict=True)) if by == ID else _read_groups(by, static)
+    groups = np.array([group_of.get(name) for name in names], dtype=object)
     if calibrated is not None:
-        others = names[[group not in calibrated for group in groups]]
-        _warn_of_others(others, names, f"no intervals by {by!r}")
+        uncalibrated = names[[group not in calibrated for group in groups]]
+        _warn_missing(uncalibrated, names, f"no intervals by {by!r}")
     return groups
 
 
@@ -51,35 +57,35 @@ def _read_groups(by, static):
     columns = [] if static is None else list(static.columns)
     if by not in columns or ID not in columns:
         raise ValueError(f"by={by!r} requires static with the columns {[ID, by]}, got {columns}.")
-    twice = static[ID].duplicated()
-    if twice.any():
-        name = static[ID][twice].iloc[0]
+    is_repeated = static[ID].duplicated()
+    if is_repeated.any():
+        name = static[ID][is_repeated].iloc[0]
         raise ValueError(f"static must have one row per series, {name!r} has several.")
-    values = [None if pd.isna(value) else _text(value) for value in static[by]]
+    values = [None if pd.isna(value) else _group_key(value) for value in static[by]]
     return dict(zip(static[ID].astype(str), values, strict=True))
 
 
-def _text(value):
-    """Return the key of a group; whole numbers have the same key for all data types."""
+def _group_key(value):
+    """Return the text of a group; 1, 1.0 and `np.int8(1)` are the same group "1"."""
     is_number = isinstance(value, Real) and not isinstance(value, bool)
     return str(int(value)) if is_number and float(value).is_integer() else str(value)
 
 
 def residual_sizes(names, residuals):
-    """Return the mean absolute residual of each series, and that of its other windows.
+    """Return the mean absolute residual of each series, with and without the window itself.
 
-    The scores of a window are divided by the size of the other windows, because a later window is
-    not part of the size of its series either: with its own residuals, 4 windows per series cover
-    74 % instead of 80 %.
+    The scores of a calibration window are divided by the size of the other windows of its series,
+    as the size does not include the window to forecast either. With its own residuals included,
+    80 % intervals from 4 windows per series cover 74 %.
 
     Args:
         names: `(windows,)`, str, series of each window.
         residuals: `(windows, prediction_length, num_channels)`, absolute, NaN if unknown.
 
     Returns:
-        Dict of series with a known residual -> size `(num_channels,)`, above 0; and the sizes of
-        the other windows of each series `(windows, 1, num_channels)`, or the mean over all series
-        if it has no other windows.
+        Dict of series with a known residual -> size `(num_channels,)`, above 0; and for each window
+        the size of the other windows of its series, `(windows, 1, num_channels)`. A series without
+        other windows has the mean size of all series.
 
     Raises:
         ValueError: If no residual is known.
@@ -91,12 +97,13 @@ def residual_sizes(names, residuals):
         ({'a': array([4.]), 'b': array([4.])}, array([6., 2., 4.]))
     """
     known = np.isfinite(residuals)
+    # Sum and number of the residuals of each window, `(windows, num_channels)`.
     totals, counts = np.where(known, residuals, 0.0).sum(axis=1), known.sum(axis=1)
     series, codes = np.unique(names, return_inverse=True)
-    # Sums and counts of the residuals of each series, `(2, series, num_channels)`.
-    of_series = np.zeros((2, len(series), residuals.shape[-1]))
-    np.add.at(of_series, (slice(None), codes), np.stack([totals, counts]))
-    means = _means(*of_series)
+    # The same of each series, `(2, series, num_channels)`: `add.at` adds up repeated codes.
+    by_series = np.zeros((2, len(series), residuals.shape[-1]))
+    np.add.at(by_series, (slice(None), codes), np.stack([totals, counts]))
+    means = _means(*by_series)
     usable = np.isfinite(means).all(axis=-1)
     if not usable.any():
         raise ValueError(
@@ -105,28 +112,40 @@ def residual_sizes(names, residuals):
     mean = means[usable].mean(axis=0)
     smallest = np.where(mean > 0, MIN_RELATIVE_SIZE * mean, 1.0)
     sizes = dict(zip(series[usable], np.maximum(means, smallest)[usable], strict=True))
-    # The same without the window itself, for each window.
-    others = _means(*(of_series[:, codes] - np.stack([totals, counts])))
-    others = np.maximum(np.where(np.isfinite(others), others, mean), smallest)
-    return sizes, others[:, None]
+    # Leave one out: the sums of the series without those of the window.
+    sizes_of_others = _means(*(by_series[:, codes] - np.stack([totals, counts])))
+    sizes_of_others = np.where(np.isfinite(sizes_of_others), sizes_of_others, mean)
+    return sizes, np.maximum(sizes_of_others, smallest)[:, None]
 
 
 def _means(totals, counts):
+    """Return totals divided by counts, NaN for a count of 0."""
     return np.where(counts > 0, totals / np.maximum(counts, 1), np.nan)
 
 
 def sizes_of(names, sizes):
-    """Return the sizes `(windows, 1, num_channels)`; unknown series are given the mean."""
-    others = names[[name not in sizes for name in names]]
-    _warn_of_others(others, names, "no residuals")
+    """Return the sizes of windows, `(windows, 1, num_channels)`; the mean for unknown series.
+
+    Args:
+        names: `(windows,)`, str, series of each window.
+        sizes: Dict of series -> size `(num_channels,)`, see `residual_sizes`.
+    """
+    missing = names[[name not in sizes for name in names]]
+    _warn_missing(missing, names, "no residuals")
     mean = np.mean(list(sizes.values()), axis=0)
     return np.stack([sizes.get(name, mean) for name in names])[:, None]
 
 
-def _warn_of_others(others, names, lack):
-    """Warn about series whose intervals are those of all series."""
-    if len(others):
+def _warn_missing(missing, names, lack):
+    """Warn about series that are given the intervals of all series.
+
+    Args:
+        missing: Names of these series, one per window.
+        names: Names of all series, one per window.
+        lack: str, what these series do not have.
+    """
+    if len(missing):
         warn_user(
-            f"{len(set(others))} of {len(set(names))} series have {lack}, {others[0]!r} is the "
+            f"{len(set(missing))} of {len(set(names))} series have {lack}, {missing[0]!r} is the "
             "first: their intervals are those of all series."
         )

@@ -1,4 +1,4 @@
-"""Conformal intervals of a model: for all series, and for groups of series."""
+"""Conformal intervals of a model, for all series and for groups of series."""
 
 from dataclasses import dataclass, field, replace
 
@@ -13,14 +13,14 @@ from kerastrans.utils.user_warnings import warn_user
 class ConformalIntervals(GroupIntervals):
     """Offsets of the intervals of a model, for all series and for groups of series.
 
-    Create them with `ConformalIntervals.fit(scores, ...)` or `Forecaster.calibrate`. The offsets of
-    all series are the attributes of `GroupIntervals`; other groups are given these offsets.
+    Create them with `ConformalIntervals.fit(scores, ...)` or `Forecaster.calibrate`. The attributes
+    of `GroupIntervals` are the offsets of all series; groups that were not calibrated use them too.
 
     Attributes:
         by: "unique_id" or a static column that defines the groups; None without groups.
         groups: Dict of group -> its `GroupIntervals`.
-        sizes: Dict of series -> `(num_channels,)`, factors of its offsets: mean absolute residuals
-            in units of the scale of a window; None for factors of 1.
+        sizes: Dict of series -> `(num_channels,)`, factors to multiply its offsets by: mean
+            absolute residuals in units of the scale of a window. None for factors of 1.
 
     Source: Romano et al. (2019), theorem 2, for separate offsets of the bounds; Lei et al. (2018),
     section 5.2, for sizes.
@@ -51,16 +51,16 @@ class ConformalIntervals(GroupIntervals):
             times: `(windows,)`, see `adaptive_offsets`.
             method: "split" or "adaptive".
             rate: float, step size of "adaptive", as a share of the 90 % quantile of the absolute
-                scores; by default `2 / sqrt(origins)`. The root follows from the theory; among
-                0.5, 1, 2 and 4 over it, 2 had the smallest mean error of coverage, for 80 and 95 %,
-                on the validation parts of the benchmark series: 3.2 % (5.1 % for "split").
-            symmetric: bool, whether both bounds have the same offset; by default if the scores are
-                not skewed, see `are_skewed`, or the windows are too few for two offsets.
+                scores; by default `2 / sqrt(origins)`. The root follows from the theory. Among
+                numerators of 0.5, 1, 2 and 4, 2 had the smallest mean error of coverage, for 80 and
+                95 %, on the validation parts of the benchmark series: 3.2 % (5.1 % for "split").
+            symmetric: bool, whether both bounds have the same offset. By default True if the scores
+                are not skewed, see `are_skewed`, or there are too few windows for two offsets.
             by: str, column that defines the groups.
             groups: `(windows,)`, group of each window, or None.
 
         Raises:
-            ValueError: If there are too few windows for a level, in all or in a group, or the
+            ValueError: If there are too few windows for a level, in total or in a group, or the
                 method is unknown.
         """
         options = {"method": method, "rate": rate, "symmetric": symmetric}
@@ -76,11 +76,14 @@ class ConformalIntervals(GroupIntervals):
         return replace(fitted, by=by, groups=members)
 
     def widths(self, levels, groups):
-        """Return the offsets of windows whose outcomes are not known, dict of level -> array.
+        """Return the offsets of windows whose outcomes are not known.
 
         Args:
             levels: Percents of the intervals.
             groups: `(windows,)`, group of each window.
+
+        Returns:
+            Dict of level -> offsets `(windows, prediction_length, num_channels, 2)`.
         """
         members = [self.groups.get(name, self) for name in groups]
         return {level: np.stack([x.offsets[level] for x in members]) for level in levels}
@@ -97,33 +100,36 @@ class ConformalIntervals(GroupIntervals):
             Dict of level -> offsets with the shape of the scores, and the intervals after the last
             window.
         """
-        widths, later = super().follow(scores, times)
-        widths = {level: width.copy() for level, width in widths.items()} if self.groups else widths
+        # The offsets of all series first; then those of the windows of each group replace them.
+        offsets, later = super().follow(scores, times)
+        if self.groups:
+            offsets = {level: values.copy() for level, values in offsets.items()}  # writable
         members = dict(self.groups)
         for name, member in self.groups.items():
             rows = np.flatnonzero(groups == name)
             if len(rows):
                 group_scores = {level: score[rows] for level, score in scores.items()}
-                group_widths, members[name] = member.follow(group_scores, times[rows])
-                for level, width in group_widths.items():
-                    widths[level][rows] = width
-        return widths, replace(later, groups=members)
+                group_offsets, members[name] = member.follow(group_scores, times[rows])
+                for level, values in group_offsets.items():
+                    offsets[level][rows] = values
+        return offsets, replace(later, groups=members)
 
-    def warn_of_few(self):
+    def warn_if_few_origins(self):
         """Warn if there are fewer independent origins than a level requires."""
         parts = {"": self} | {f" in group {x!r}": part for x, part in self.groups.items()}
         where, part = min(parts.items(), key=lambda item: item[1].effective_origins)
-        few = [x for x in self.offsets if part.effective_origins < windows_needed(x)]
-        if few:
+        unsupported = [x for x in self.offsets if part.effective_origins < windows_needed(x)]
+        if unsupported:
+            level = unsupported[-1]
             warn_user(
-                f"{few[-1]:g} % requires {windows_needed(few[-1])} calibration origins that do not "
-                f"overlap, got {part.effective_origins}{where}: coverage may be far off. Give more "
+                f"{level:g} % requires {windows_needed(level)} calibration origins that do not "
+                f"overlap, got {part.effective_origins}{where}: coverage may be far off. Use more "
                 "windows, or a step of prediction_length."
             )
 
     @classmethod
     def from_dict(cls, config):
-        """Return the intervals that `to_dict` converted, in this version or an earlier one."""
+        """Return the intervals of a dict that `to_dict` of this or an earlier version returned."""
         groups, sizes = config.get("groups", {}), config.get("sizes")
         return replace(
             super().from_dict(config),

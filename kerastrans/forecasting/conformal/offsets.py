@@ -8,17 +8,17 @@ import numpy as np
 
 
 def conformity_scores(targets, low, high, scale):
-    """Return the distances of targets outside of each bound, in units of `scale`.
+    """Return the distances of targets outside each bound, in units of `scale`.
 
     Args:
         targets: `(windows, prediction_length, num_channels)`, NaN if unknown.
         low: Lower bounds, which broadcast to the same shape.
-        high: Upper bounds, like `low`.
-        scale: Scales of the windows, like `low`.
+        high: Upper bounds, which broadcast to the same shape.
+        scale: Scales of the windows, which broadcast to the same shape.
 
     Returns:
-        `(windows, prediction_length, num_channels, 2)`: distances below the lower bound and above
-        the upper bound; negative inside, NaN if unknown.
+        `(windows, prediction_length, num_channels, 2)`, distances below the lower bound and above
+        the upper bound, negative inside, NaN if unknown.
 
     Source: Romano et al. (2019), equation 6, whose score is the larger of the two.
 
@@ -35,6 +35,8 @@ def conformity_scores(targets, low, high, scale):
 
 def windows_needed(level):
     """Return the smallest number of calibration windows for an offset of `level` percent.
+
+    With fewer windows, the rank in `split_offsets` is larger than the number of scores.
 
     Example:
         >>> windows_needed(80), windows_needed(95), windows_needed(99.9)
@@ -54,14 +56,15 @@ def check_windows(level, count):
 
 
 def split_offsets(scores, level):
-    """Return offsets that `level` percent of later scores do not exceed.
+    """Return offsets that at least `level` percent of later scores do not exceed.
 
     Args:
         scores: `(windows, prediction_length, ...)`, NaN if unknown.
-        level: Percent.
+        level: Percent of the scores.
 
     Returns:
-        `(prediction_length, ...)`, the score of rank `ceil((windows + 1) * level / 100)`.
+        `(prediction_length, ...)`, the score of rank `ceil((windows + 1) * level / 100)` at each
+        step, the smallest score having rank 1.
 
     Raises:
         ValueError: If there are too few windows for this level.
@@ -75,7 +78,7 @@ def split_offsets(scores, level):
     counts = np.isfinite(scores).sum(axis=0)
     check_windows(level, counts.min())
     ranks = _ceil((counts + 1) * level / 100)
-    # Unknown scores are sorted to the end; take the score of its rank at each step.
+    # Sort the scores of each step, unknown ones last, and take the one with the rank of the step.
     ordered = np.sort(np.where(np.isfinite(scores), scores, np.inf), axis=0)
     return np.take_along_axis(ordered, ranks[None] - 1, axis=0)[0]
 
@@ -83,23 +86,24 @@ def split_offsets(scores, level):
 def adaptive_offsets(scores, times, level, start, step_size):
     """Return offsets for each window, learned online from the outcomes known by then.
 
-    All windows of an origin have the same offset. Once their outcomes are known, it is increased by
-    `step_size * (share of scores above it - (1 - level))`: one update per origin, for any number of
-    series. The share above the offset thus converges to `1 - level`, even if the series drift. The
-    step size of a forecast step whose outcome is known `delay` origins later is
-    `step_size / sqrt(delay)`: equal step sizes would make the offsets of later steps oscillate.
+    All windows of an origin have the same offset. Once their outcomes are known, the offset is
+    increased by `step_size * (share of scores above it - (1 - level / 100))`: one update per
+    origin, for any number of series. The share above the offset thus converges to
+    `1 - level / 100`, even if the series drift. If the outcome of a forecast step is known `delay`
+    origins later, its step size is divided by `sqrt(delay)`; otherwise the offsets of later steps
+    would oscillate.
 
     Args:
         scores: `(windows, prediction_length, ...)`, NaN if unknown.
-        times: `(windows,)`, increasing numbers of the first target step of each window; the outcome
-            of step h is known h + 1 steps later.
+        times: `(windows,)`, ints in increasing order, the time of the first target of each window.
+            The outcome of step h, counted from 0, is known at windows of time + h + 1 and later.
         level: Percent of the scores that should not exceed their offset.
-        start: `(prediction_length, ...)`, first offset, see `split_offsets`.
-        step_size: Array of the same shape, in units of the scores.
+        start: `(prediction_length, ...)`, initial offsets, see `split_offsets`.
+        step_size: Array with the shape of `start`, in units of the scores.
 
     Returns:
-        Offsets with the shape of the scores, where no window uses its own outcome, and the offsets
-        after the last outcome, with the shape of `start`.
+        Offsets with the shape of the scores, computed before the outcome of each window, and the
+        offsets after the last outcome, with the shape of `start`.
 
     Source: Angelopoulos, Candès, Tibshirani (2023), equation 4 (quantile tracking); Zinkevich,
     Smola, Langford (2009) for the rate under delay.
@@ -109,34 +113,39 @@ def adaptive_offsets(scores, times, level, start, step_size):
         >>> offsets, last = adaptive_offsets(
         ...     scores, np.array([5, 5, 6, 6]), 80, np.array([1.0]), np.array([1.0])
         ... )
-        >>> offsets[:, 0], last  # half are above instead of a fifth, then none
+        >>> offsets[:, 0], last  # first, half of the scores are above instead of a fifth, then none
         (array([1. , 1. , 1.3, 1.3]), array([1.1]))
     """
-    origins, first = np.unique(times, return_index=True)
-    bounds = np.append(first, len(times))
+    # The windows of origin i are the rows from bounds[i] to bounds[i + 1].
+    origins, first_rows = np.unique(times, return_index=True)
+    bounds = np.append(first_rows, len(times))
     steps = np.arange(scores.shape[1])
-    # Number of origins until the outcome of a step is known.
+    # Number of origins until the outcome of each step is known, shaped to broadcast over `start`.
     gap = np.median(np.diff(origins)) if len(origins) > 1 else len(steps)
     delay = np.maximum(1.0, (steps + 1) / gap).reshape(-1, *[1] * (start.ndim - 1))
-    rates, alpha = step_size / np.sqrt(delay), 1 - level / 100
+    rates, expected_share = step_size / np.sqrt(delay), 1 - level / 100
     offset, offsets = start.copy(), np.empty_like(scores)
-    changes = np.zeros((len(origins), *start.shape))  # update by the outcome of each origin
+    # Updates are computed when an origin is forecast, and applied, step by step, once its outcome
+    # is known.
+    changes = np.zeros((len(origins), *start.shape))
     num_applied = np.zeros(len(steps), int)  # number of origins whose update each step has had
 
-    def update(num_known):
-        """Apply the updates of the first `num_known` origins, a number for each step."""
-        while (ready := num_applied < num_known).any():
-            offset[ready] += changes[num_applied[ready], steps[ready]]
-            num_applied[ready] += 1
+    def apply_changes(num_known):
+        """Apply the updates of the first `num_known` origins, one number for each step."""
+        while (pending := num_applied < num_known).any():
+            offset[pending] += changes[num_applied[pending], steps[pending]]
+            num_applied[pending] += 1
 
     for i, now in enumerate(origins):
-        update(np.searchsorted(origins[:i], now - steps))
+        # Step h of an earlier origin is known if origin + h < now.
+        apply_changes(np.searchsorted(origins[:i], now - steps))
         offsets[bounds[i] : bounds[i + 1]] = offset
         outcomes = scores[bounds[i] : bounds[i + 1]]
-        known = np.isfinite(outcomes).sum(axis=0)
-        share = (outcomes > offset).sum(axis=0) / np.maximum(known, 1)
-        changes[i] = np.where(known > 0, rates * (share - alpha), 0.0)
-    update(np.full(len(steps), len(origins)))
+        num_outcomes = np.isfinite(outcomes).sum(axis=0)
+        share_above = (outcomes > offset).sum(axis=0) / np.maximum(num_outcomes, 1)
+        # An origin without outcomes changes nothing.
+        changes[i] = np.where(num_outcomes > 0, rates * (share_above - expected_share), 0.0)
+    apply_changes(np.full(len(steps), len(origins)))
     return offsets, offset
 
 
@@ -144,21 +153,21 @@ def count_effective(times, prediction_length):
     """Return the number of origins whose forecasts do not overlap.
 
     Overlapping forecasts share outcomes, and series of one origin share shocks, so that neither are
-    independent observations. Origins are counted if they are at least `prediction_length` steps
-    apart, each of them once for all series.
+    independent observations. An origin is counted if it is at least `prediction_length` steps after
+    the last counted one, and once for all series.
 
     Args:
-        times: `(windows,)`, increasing numbers of the first target step of each window.
+        times: `(windows,)`, ints, the time of the first target of each window.
         prediction_length: int, number of steps of a forecast.
 
     Example:
         >>> count_effective(np.arange(19), 24), count_effective(24 * np.arange(19), 24)
         (1, 19)
     """
-    count, free = 0, -np.inf
+    count, next_start = 0, -np.inf
     for time in np.unique(times):
-        if time >= free:
-            count, free = count + 1, time + prediction_length
+        if time >= next_start:
+            count, next_start = count + 1, time + prediction_length
     return count
 
 
@@ -166,8 +175,8 @@ def are_skewed(scores, level):
     """Return whether a symmetric interval would miss more values on one side than on the other.
 
     The scores are skewed if, in any channel, more than 60 % of the missed values are on one side,
-    and the excess is more than two standard errors of a fair coin. Otherwise the tails of an 80 %
-    interval have 8 to 12 %.
+    and their excess over half is more than two standard errors of a fair coin. The tails of an 80 %
+    interval of scores that are not skewed have 8 to 12 % each.
 
     Args:
         scores: `(windows, prediction_length, num_channels, 2)`, see `conformity_scores`.
@@ -181,10 +190,11 @@ def are_skewed(scores, level):
     offsets = split_offsets(scores.max(axis=-1), level)
     missed = (scores > offsets[..., None]).sum(axis=(0, 1))  # (num_channels, 2)
     total = missed.sum(axis=-1)
+    # 60 % exceed half by 0.1 of the total. The standard error of a fair coin is sqrt(total) / 2.
     excess = missed.max(axis=-1) - total / 2
     return bool((excess > np.maximum(0.1 * total, np.sqrt(total))).any())
 
 
 def _ceil(values):
-    """Round up to integers, except for rounding errors of whole numbers."""
+    """Round up to integers, ignoring floating-point errors: `19.0000000001` is 19."""
     return np.ceil(np.round(values, 9)).astype(int)

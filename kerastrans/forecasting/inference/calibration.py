@@ -6,7 +6,7 @@ import numpy as np
 
 from kerastrans.data.panel import Panel
 from kerastrans.forecasting.conformal.group_intervals import METHODS
-from kerastrans.forecasting.conformal.groups import groups_of, names_of
+from kerastrans.forecasting.conformal.groups import groups_of, read_series_names
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.conformal.offsets import check_windows
 from kerastrans.forecasting.inference import rolling_origins as rolling
@@ -43,7 +43,7 @@ def calibrate(state, frame, *, windows, step, static, levels, method, symmetric,
     series = np.tile(np.arange(len(panel)), windows)
     inside = cuts > panel.begins[series]
     series, cuts = series[inside], cuts[inside]
-    groups = groups_of(by, names_of(panel, series), static)
+    groups = groups_of(by, read_series_names(panel, series), static)
     check_windows(levels[-1], len(cuts))
     rolling.warn_in_sample(state, panel, series, cuts, "calibrate by")
     rolling.warn_of_choice(state, panel, series, cuts)
@@ -54,5 +54,5 @@ def calibrate(state, frame, *, windows, step, static, levels, method, symmetric,
     intervals = ConformalIntervals.fit(
         scores, times, method, symmetric=symmetric, by=by, groups=groups[order]
     )
-    intervals.warn_of_few()
+    intervals.warn_if_few_origins()
     return Calibration(replace(intervals, sizes=sizes), panel)

@@ -16,7 +16,7 @@ from kerastrans.heads.bounded import check_bounds
 from kerastrans.models import registry
 from kerastrans.models.parts.checks import SIZES
 from kerastrans.models.parts.contract import check_contract
-from kerastrans.utils.validation import check_choice, check_columns, check_positive_integers
+from kerastrans.utils.validation import check_choice, check_column_names, check_positive_integers
 
 SHORT = ("pad", "refuse")
 AUTO = "auto"  # the model that `fit` chooses, see `kerastrans.forecasting.training.defaults`
@@ -77,7 +77,7 @@ class Config:
         if not isinstance(self.scaler, WindowScaler):
             object.__setattr__(self, "scaler", WindowScaler(self.scaler))
         for kind in ("past", "future"):
-            check_columns(**{kind: getattr(self, kind)})
+            check_column_names(**{kind: getattr(self, kind)})
             object.__setattr__(self, kind, tuple(getattr(self, kind)))
         frozen = {name: _frozen(value) for name, value in self.hyperparameters.items()}
         object.__setattr__(self, "hyperparameters", frozen)

@@ -9,6 +9,7 @@ from kerastrans.forecasting.inference.state import BATCH
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_finite_output
 
 
@@ -30,7 +31,29 @@ def predict_frame(state, frame, future, static, report):
         dict.fromkeys(silent, f"no value in its last {state.config.context_length} steps")
     )
     report(panel)
-    return forecast_windows(state, windows_of(state, panel, np.arange(len(panel)), panel.cuts))
+    windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
+    _warn_of_silent_channels(windows)
+    return forecast_windows(state, windows)
+
+
+def _warn_of_silent_channels(windows):
+    """Warn of channels without a value in their context, whose forecasts are NaN."""
+    panel = windows.panel
+    if panel.num_channels > 1:
+        contexts = (
+            panel.values[max(end - windows.context_length, begin) : end]
+            for begin, end in zip(panel.begins, windows.cuts, strict=True)
+        )
+        names = [
+            str(name)
+            for channels, context in zip(panel.names, contexts, strict=True)
+            for name in channels[np.isnan(context).all(axis=0)]
+        ]
+        if names:
+            warn_user(
+                f"{len(names)} channels have no value in their last {windows.context_length} "
+                f"steps and no forecast, {names[0]!r} is the first."
+            )
 
 
 def forecast_windows(state, windows):
@@ -45,7 +68,6 @@ def forecast_windows(state, windows):
         parts.append(forecast_arrays(state, windows.histories(chosen, state.typical)))
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
-    parameters[~windows.observed()] = np.nan  # these windows have no value
     return forecasts_of(state, windows, parameters, scales)
 
 
@@ -87,8 +109,9 @@ def forecast_arrays(state, inputs):
             `Forecaster.forecast_histories`, with or without the typical scales of the series.
 
     Returns:
-        Parameters `(batch, prediction_length, num_channels[, size])`, and the scale of each window
-        `(batch, 1, num_channels)`, float64, in the units of the series.
+        Parameters `(batch, prediction_length, num_channels[, size])`, NaN for channels without a
+        value, and the scale of each window `(batch, 1, num_channels)`, float64, in the units of the
+        series.
     """
     history = np.asarray(inputs["history"], "float64")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -105,7 +128,10 @@ def forecast_arrays(state, inputs):
     typical = {name: (x / unit).astype(dtype) for name, x in typical.items()}
     parameters, scale = state.run({"history": relative, **typical, **others})
     parameters, scale = parameters.astype("float64"), scale.astype("float64")
-    if not state.equivariance:
-        return parameters, scale
-    is_scaled = not state.config.scaler.is_identity
-    return state.head.rescale(parameters, pivot, unit), scale * unit if is_scaled else scale
+    if state.equivariance:
+        is_scaled = not state.config.scaler.is_identity
+        parameters = state.head.rescale(parameters, pivot, unit)
+        scale = scale * unit if is_scaled else scale
+    silent = np.isnan(history).all(axis=1)  # (batch, num_channels), nothing to forecast from
+    parameters.swapaxes(1, 2)[silent] = np.nan
+    return parameters, scale

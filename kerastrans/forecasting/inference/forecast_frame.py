@@ -8,7 +8,12 @@ import pandas as pd
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.panel_windows import Windows
 from kerastrans.evaluation.columns import CUTOFF, check_alias, interval_columns, median_column
-from kerastrans.forecasting.conformal.groups import groups_of, names_of, residual_sizes, sizes_of
+from kerastrans.forecasting.conformal.groups import (
+    groups_of,
+    read_series_names,
+    residual_sizes,
+    sizes_of,
+)
 from kerastrans.forecasting.conformal.offsets import conformity_scores
 
 
@@ -105,7 +110,7 @@ class Forecasts:
     @property
     def _names(self):
         """Series of each window, `(windows,)`, str."""
-        return names_of(self.windows.panel, self.windows.series)
+        return read_series_names(self.windows.panel, self.windows.series)
 
     def frame(self, levels, widths=None, *, alias, is_backtest=False):
         """Return a frame with one row per window, channel and step, see `evaluation.columns`.

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
+from kerastrans.data.frames import ID
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.models import registry
@@ -22,7 +23,8 @@ def adapt_to_frame(state, frame):
         ValueError: If the model mixes channels, or has separate weights for each of them.
         ValueError: If there are conformal intervals, which were calibrated for each channel.
     """
-    if state.channels is None or set(state.channels) & set(frame.columns):
+    is_long = ID in frame.columns  # its column "y" is not a channel of this name
+    if state.channels is None or (not is_long and set(state.channels) & set(frame.columns)):
         return state
     return to_univariate(state)
 

@@ -52,34 +52,34 @@ def card(source):
 
 
 def evaluate(forecaster, dataset):
-    """Return errors of a forecaster and of baselines on the test split of a dataset.
+    """Return the errors of a forecaster and of baselines on the test split of a dataset.
 
-    The forecasts begin at every step of the test split; the values are standardised by the training
-    rows of each channel, as in the papers.
+    One forecast begins at every step of the test split. The values of each channel are standardised
+    by the mean and the standard deviation of its training rows, as in the papers.
 
     Args:
         forecaster: `Forecaster` that was trained on the training split.
-        dataset: One of `kerastrans.datasets.names()` with wide frames.
+        dataset: Name of a dataset with a wide frame, see `kerastrans.datasets.names`.
 
     Returns:
-        DataFrame with one row for the forecaster, "seasonal_naive" and "last_value", and the
-        columns "mse" and "mae"; for a forecaster with intervals also "crps", "coverage-80" ...
+        DataFrame with one row each for the forecaster, "seasonal_naive" and "last_value", and the
+        columns "mse" and "mae". A forecaster with intervals also has "crps", "coverage-80" ...
 
     Raises:
-        ValueError: If the dataset has many series, and no splits.
+        ValueError: If the dataset does not have training, validation and test splits.
     """
     from kerastrans.evaluation import backtesting
     from kerastrans.forecasting.forecaster import Forecaster
 
-    known = datasets.info(dataset)
-    if not known.splits:
+    info = datasets.info(dataset)
+    if not info.splits:
         raise ValueError(f"{dataset} does not have training, validation and test splits.")
     frame = datasets.load(dataset)
-    train, validation, test = chronological_split(frame, known.splits)
-    until = len(train) + len(validation) + len(test)
+    train, validation, test = chronological_split(frame, info.splits)
+    num_rows = len(train) + len(validation) + len(test)
     context, steps = forecaster.fitted.config.context_length, forecaster.prediction_length
     options = {"prediction_length": steps, "head": "point"}
-    season = {"season": known.season, "context_length": max(context, known.season)}
+    season = {"season": info.season, "context_length": max(context, info.season)}
     models = (
         forecaster,
         Forecaster("seasonal_naive", **season, **options).fit(train),
@@ -87,7 +87,7 @@ def evaluate(forecaster, dataset):
     )
     rows = {}
     for model in models:
-        backtest = model.backtest(frame[:until], windows=len(test) - steps + 1, step=1)
+        backtest = model.backtest(frame[:num_rows], windows=len(test) - steps + 1, step=1)
         center, scale = (backtest["unique_id"].map(x) for x in (train.mean(), train.std(ddof=0)))
         values = backtest.columns.difference(["unique_id", "ds", "cutoff"])
         backtest[values] = backtest[values].sub(center, axis=0).div(scale, axis=0)
@@ -99,14 +99,14 @@ def evaluate(forecaster, dataset):
 
 
 def check(folder):
-    """Raise ValueError unless a folder is a preset of this format with the files of its card."""
+    """Raise ValueError unless a folder is a preset of this format whose files match its card."""
     folder = Path(folder)
     card(folder)
     expected = read_json(folder / CARD, {"sha256": dict})["sha256"]
     for name in CONTENT:
-        found = sha256(folder / name) if (folder / name).is_file() else "no file"
-        if found != expected.get(name):
+        checksum = sha256(folder / name) if (folder / name).is_file() else "no file"
+        if checksum != expected.get(name):
             raise ValueError(
-                f"{folder / name} is not the file of its card: sha256 {found}, "
+                f"{folder / name} is not the file of its card: sha256 {checksum}, "
                 f"expected {expected.get(name)}."
             )

@@ -21,7 +21,7 @@ from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import (
     check_at_most,
     check_choice,
-    check_columns,
+    check_column_names,
     check_positive_integers,
 )
 
@@ -98,7 +98,7 @@ def from_pretrained(
         ValueError: If `freq` is not a frequency, or an option is set by the published model.
     """
     check_choice("trainable", trainable, TRAINABLE)
-    check_columns(past=past, future=future, joint=joint)
+    check_column_names(past=past, future=future, joint=joint)
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
     for name in sorted(set(FIXED) & set(options)):
         raise ValueError(f"from_pretrained takes no {name!r}: the published model sets it.")

@@ -31,24 +31,22 @@ def names():
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{CARD}"))
 
 
-def published():
+def published_names():
     """Return the names of the published weights in the package, see `from_pretrained`."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{WEIGHTS}"))
 
 
 @contextlib.contextmanager
 def open_preset(source, checksum=None, revision=None, verbose=False):
-    """Context manager that yields the local folder of a preset, see `zoo.from_preset`."""
+    """Yield the local folder of a preset, which may be temporary, see `zoo.from_preset`."""
     if revision is not None and not source.startswith(HUB):
-        raise ValueError(f"revision is for names on the hub ({HUB}user/name), got {source!r}.")
+        raise ValueError(f"revision requires a name on the hub ({HUB}user/name), got {source!r}.")
     if source.startswith(HUB):
         yield _download(source, checksum, revision, verbose)
         return
     if "://" in source:
         if checksum is None:
-            raise ValueError(
-                f"give the sha256 of {source} as checksum, which is required for a URL."
-            )
+            raise ValueError(f"a URL requires a checksum: pass the sha256 of {source}.")
         source = pooch.retrieve(source, f"sha256:{checksum}", path=pooch.os_cache("kerastrans"))
     if not Path(source).is_file():
         yield resolve_preset(source)
@@ -59,7 +57,7 @@ def open_preset(source, checksum=None, revision=None, verbose=False):
         unpack(source, folder)
         if (folder / "model.weights.h5").is_file():
             raise ValueError(
-                f"{source} is only a Keras model: give a preset, or the folder that "
+                f"{source} is only a Keras model: pass a preset, or the folder that "
                 "`Forecaster.save` wrote."
             )
         cards = sorted(folder.glob(f"**/{CARD}"))
@@ -78,30 +76,36 @@ def resolve_preset(source):
         if (folder / CARD).is_file():
             return folder
     if Path(source, "forecaster.json").is_file():
-        raise ValueError(f"{source} is a forecaster, not a preset: read it by `Forecaster.load`.")
-    if source in published():
-        raise ValueError(f"{source} is not a preset: read it by `kerastrans.from_pretrained`.")
+        raise ValueError(f"{source} is a forecaster, not a preset: load it with `Forecaster.load`.")
+    if source in published_names():
+        raise ValueError(f"{source} is not a preset: load it with `kerastrans.from_pretrained`.")
     if Path(source).is_dir():
         raise ValueError(f"{source} is not a preset: it has no {CARD}.")
-    raise ValueError(f"unknown preset {source!r}: {suggest(source, [*names(), *published()])}")
+    raise ValueError(
+        f"unknown preset {source!r}: {suggest(source, [*names(), *published_names()])}"
+    )
 
 
 def hub_name(source):
     """Return the "user/name" of "hf://user/name".
 
     Raises:
-        ValueError: If the name has another form.
+        ValueError: If `source` does not have this form.
     """
     from kerastrans.models.pretrained.hub import NAME  # imports Keras
 
     name = str(source).removeprefix(HUB)
     if not str(source).startswith(HUB) or not NAME.fullmatch(name):
-        raise ValueError(f"a name on the hub is written {HUB}user/name, got {str(source)!r}.")
+        raise ValueError(f"a name on the hub must be {HUB}user/name, got {str(source)!r}.")
     return name
 
 
 def _download(source, checksum, revision, verbose):
-    """Return the folder of a commit in the hub's cache; print its revision and checksum."""
+    """Download a preset into the cache of the hub; return its folder.
+
+    The card is downloaded first, so that the other files are not if a check refuses it. If
+    `verbose`, the licence, the commit and the checksum are printed.
+    """
     from kerastrans.models.pretrained.hub import download
     from kerastrans.models.pretrained.licences import read_licence
 

@@ -16,25 +16,26 @@ def upload_preset(
 ) -> str:
     """Publish the folder of a preset on the Hugging Face hub.
 
-    `from_preset(uri)` then loads it. This requires `pip install "kerastrans[hub]"`, and a login
-    (`hf auth login`) or a token in `HF_TOKEN`.
+    `from_preset(uri)` can then load it. The upload requires `pip install "kerastrans[hub]"`, and a
+    login (`hf auth login`) or a token in the environment variable `HF_TOKEN`.
 
     Args:
         uri: str, "hf://user/name".
-        folder: Folder that `Forecaster.save_to_preset` wrote. Its files are checked first; its
-            README.md can be edited, and other files in it are not uploaded.
-        private: bool, whether only you can see it, if the name is new.
-        new_version: bool, whether the name may exist. Earlier versions keep their revisions.
+        folder: Path of a folder that `Forecaster.save_to_preset` wrote. Its files are checked
+            first. Its README.md can be edited; additional files are not uploaded.
+        private: bool, whether a new repository is visible only to you.
+        new_version: bool, whether to add a version to an existing name. Earlier versions keep their
+            revisions.
 
     Returns:
-        str, the commit: `from_preset(uri, revision=commit)` loads exactly these files.
+        The commit, a str: `from_preset(uri, revision=commit)` loads exactly these files.
 
     Raises:
         FileExistsError: If the name exists and `new_version` is False; nothing is changed.
         ImportError: If `huggingface_hub` is not installed.
         RuntimeError: If the hub refuses the upload, or cannot be reached.
-        ValueError: If `uri` is not a name on the hub, the folder is not a preset with the files of
-            its card, or `from_preset` would refuse its licence.
+        ValueError: If `uri` is not a name on the hub, the folder is not a preset whose files match
+            its card, or its licence is unreadable or forbids commercial use.
     """
     name, folder = hub_name(uri), Path(folder)
     presets.check(folder)
@@ -54,11 +55,11 @@ def upload_preset(
             api.create_repo(name, private=private)
         elif not new_version:
             raise FileExistsError(
-                f"{uri} exists on the hub: give a new name, or new_version=True to add a version."
+                f"{uri} exists on the hub: pass a new name, or new_version=True to add a version."
             )
-        done = api.create_commit(name, operations, commit_message=f"{folder.name}, by kerastrans")
+        commit = api.create_commit(name, operations, commit_message=f"{folder.name}, by kerastrans")
     except FileExistsError:
         raise
     except Exception as error:  # errors of the network, the hub and its tokens have no common base
-        raise RuntimeError(f"{folder} is not uploaded to {uri}: {first_line(error)}.") from error
-    return done.oid
+        raise RuntimeError(f"{folder} was not uploaded to {uri}: {first_line(error)}.") from error
+    return commit.oid

@@ -1,4 +1,4 @@
-"""Several models compared on held-out data, averaged, or tuned."""
+"""Model selection: comparison on held-out data, ensembles and hyperparameter search."""
 
 from kerastrans.utils.lazy import names_of
 

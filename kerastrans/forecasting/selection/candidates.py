@@ -1,4 +1,4 @@
-"""Candidates of `kerastrans.select`, in the order in which they are trained."""
+"""Candidates of `kerastrans.select`, in training order."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from kerastrans.models.parts.ensemble import at_levels, with_residuals
 QUANTILES = heads.QuantileHead().levels
 NAIVE = "seasonal_naive"
 PRETRAINED = "kerastrans_zero"
-# Architecture, whether it has calendar features, and seed; the other options are the defaults.
+# Architecture, whether it has calendar features, and seed; all other options have their defaults.
 CANDIDATES = (
     (PRETRAINED, False, 0),
     ("rlinear", False, 0),
@@ -28,22 +28,23 @@ CANDIDATES = (
     ("patchtst", True, 1),
 )
 MAX_RESIDUAL_WINDOWS = 1000  # windows to measure the residuals of the naive forecast on
+MIN_RESIDUALS = 20  # residuals that the quantiles of a step require
 
 
 def train_candidate(
     candidate, frame, prediction_length, freq, time_limit, static, *, seed, **columns
 ):
-    """Return the forecaster of a candidate: naive, pretrained, or trained by default.
+    """Return the forecaster of a candidate: naive, pretrained, or trained with default options.
 
     Args:
-        candidate: One of `CANDIDATES`, or that of `NAIVE`.
+        candidate: One of `CANDIDATES`, or the tuple of `NAIVE`.
         frame: Long frame.
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
-        time_limit: float, seconds for the training.
+        time_limit: float, maximum seconds of training.
         static: Frame of static covariates, or None.
         seed: int, added to the seed of the candidate.
-        **columns: "past" and "future", names of covariates.
+        **columns: Names of covariates, "past" and "future".
     """
     name, calendar, candidate_seed = candidate
     if name == NAIVE:
@@ -56,7 +57,7 @@ def train_candidate(
 
 
 def load_pretrained(frame, prediction_length, freq, seed):
-    """Return the pretrained model of the package, with the quantiles of the other candidates.
+    """Return the pretrained model of the package, with the same quantiles as other candidates.
 
     Args:
         frame: Long frame.
@@ -72,7 +73,7 @@ def load_pretrained(frame, prediction_length, freq, seed):
 
 
 def fit_naive(frame, prediction_length, freq, **options):
-    """Return the seasonal naive forecaster, with the quantiles of its errors on this frame.
+    """Return a seasonal naive forecaster whose quantiles come from its errors on this frame.
 
     Args:
         frame: Long frame.
@@ -89,45 +90,49 @@ def fit_naive(frame, prediction_length, freq, **options):
     size = context_length, prediction_length
     points = Forecaster(NAIVE, *size, season=season, **options).fit(frame, freq=freq)
     panel = points.reader.panel(frame)
-    rows = [
+    # Forecast from every row that has a season of history before it.
+    origins = [
         (series, cut)
         for series, (begin, length) in enumerate(zip(panel.begins, panel.lengths, strict=True))
         for cut in range(begin + min(season, length - 1) + 1, begin + length)
     ]
-    rows = np.array(rows[:: -(-len(rows) // MAX_RESIDUAL_WINDOWS) or 1]).reshape(-1, 2)
+    # Keep every n-th of them, with n rounded up, so that at most MAX_RESIDUAL_WINDOWS remain.
+    origins = origins[:: -(-len(origins) // MAX_RESIDUAL_WINDOWS) or 1]
+    origins = np.array(origins).reshape(-1, 2)
     model = registry.build(NAIVE, *size, 1, season=season)
-    residuals = _residual_quantiles(points, panel, rows, prediction_length)
+    residuals = _residual_quantiles(points, panel, origins, prediction_length)
     model = with_residuals(model, residuals, QUANTILES)
     return Forecaster(model, *size, alias=NAIVE, **options).fit(frame, freq=freq, epochs=0)
 
 
-def _residual_quantiles(points, panel, rows, prediction_length):
+def _residual_quantiles(points, panel, origins, prediction_length):
     """Return the quantiles of the errors of each step, in units of the scales of the windows.
 
     Args:
-        points: `Forecaster` of points.
-        panel: `Panel`.
-        rows: Ints `(windows, 2)`, series and cut of each window.
+        points: Trained `Forecaster` with a point head.
+        panel: `Panel` of the history.
+        origins: Ints `(windows, 2)`, the series of each window and its cut.
         prediction_length: int, number of steps to forecast.
 
     Returns:
         Array `(prediction_length, quantiles)`.
     """
-    if not len(rows):
+    if not len(origins):
         return np.zeros((prediction_length, len(QUANTILES)))
-    windows = windows_of(points.fitted, panel, *rows.T)
+    windows = windows_of(points.fitted, panel, *origins.T)
     forecasts = forecast_windows(points.fitted, windows)
-    # Targets `(windows, prediction_length, 1)`, NaN after the end of a series.
+    # Targets `(windows, prediction_length, 1)`, NaN after the end of a series. The panel holds all
+    # series in one array, so that rows after the end belong to the next series.
     rows = windows.cuts[:, None] + np.arange(prediction_length)
     is_known = rows < panel.cuts[windows.series][:, None]
     targets = panel.values[np.minimum(rows, len(panel.values) - 1)]
     targets = np.where(is_known[..., None], targets, np.nan)
     errors = ((targets - forecasts.parameters) / forecasts.scale)[..., 0]
-    # A step with few known targets is given the quantiles of the step before it.
+    # If few targets are known at a step, use the quantiles of the step before it.
     quantiles = np.zeros((prediction_length, len(QUANTILES)))
     for step in range(prediction_length):
         known = errors[:, step][np.isfinite(errors[:, step])]
-        if len(known) < 20 and step:
+        if len(known) < MIN_RESIDUALS and step:
             quantiles[step] = quantiles[step - 1]
         elif len(known):
             quantiles[step] = np.quantile(known, QUANTILES)

@@ -16,22 +16,23 @@ def combine(
 ) -> Forecaster:
     """Return the ensemble of several trained forecasters: the median or mean of their forecasts.
 
-    The ensemble is a `Forecaster` with one Keras model, whose members scale and forecast as they
-    do separately; it is saved, exported and served as one file. N-BEATS is such an ensemble, of
-    different contexts, losses and seeds. The members keep their weights; another `fit` trains all
-    of them together.
+    The ensemble is a `Forecaster` with one Keras model. Each member scales and forecasts as it does
+    separately. The ensemble is saved, exported and served as one file. The published results of
+    N-BEATS come from such an ensemble, with different contexts, losses and seeds. The given
+    forecasters are not changed. Another `fit` trains copies of all members together. `clone`
+    and `backtest(refit=True)` are refused, because they would train new members as one model.
 
     Args:
-        forecasters: List of trained `Forecaster`, either all with points or all with the same
-            quantiles, for series of the same columns and frequency. Their contexts, scalers, losses
-            and architectures may differ. Conformal intervals are not kept: call `calibrate`.
-        how: "median" or "mean", of the points or of each quantile.
+        forecasters: List of trained `Forecaster`, all with points or all with the same quantiles,
+            for series with the same columns and frequency. Their contexts, scalers, losses and
+            architectures may differ. Conformal intervals are dropped; call `calibrate` afterwards.
+        how: "median" or "mean", applied to the points or to each quantile.
         alias: Name of the forecast column.
 
     Raises:
         RuntimeError: If a forecaster is not trained.
         ValueError: If `forecasters` is not a list, or is empty.
-        ValueError: If the forecasters cannot be combined; the message names what differs.
+        ValueError: If the forecasters cannot be combined; the message names the difference.
 
     Source: Oreshkin et al. (2020), section 3.4.
 
@@ -48,14 +49,14 @@ def combine(
     if not isinstance(forecasters, list | tuple) or not forecasters:
         raise ValueError(f"forecasters must be a list of trained forecasters, got {forecasters!r}.")
     for number, forecaster in enumerate(forecasters):
-        _check(forecaster, forecasters[0], number)
+        _check_combinable(forecaster, forecasters[0], number)
     _check_columns(forecasters)
     share = 1 / len(forecasters) if how == "mean" else None
     return build_combined(Forecaster, forecasters, [share] * len(forecasters), alias=alias)
 
 
 def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
-    """Return a `cls` of the weighted mean of forecasters, of their median if weights are None."""
+    """Return a `cls` with the weighted mean of forecasters, or the median if weights are None."""
     fitted = [x.fitted for x in forecasters]
     members = [
         Member(x.model, x.config.scaler, None if weight is None else float(weight), x.config.fill)
@@ -79,19 +80,20 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
         fitted[0].clock,
         Covariates(**columns),
         fitted[0].channels,
-        _latest(x.trained for x in fitted),
-        chosen_by=_latest(x.chosen_by for x in fitted),
+        _latest_times(x.trained for x in fitted),
+        chosen_by=_latest_times(x.chosen_by for x in fitted),
+        made_by="kerastrans.combine",
     )
     return ensemble
 
 
 def _quantiles(forecaster):
-    """Return the probabilities of a forecaster's quantiles; None for points."""
+    """Return the probabilities of a forecaster's quantiles, or None for points."""
     return getattr(heads.of(forecaster.model), "levels", None)
 
 
-def _latest(parts):
-    """Return the dict of series -> largest number on the clock in any of these dicts."""
+def _latest_times(parts):
+    """Return the dict of series -> latest time, a number on the clock, in any of these dicts."""
     latest = {}
     for part in parts:
         for name, end in part.items():
@@ -99,45 +101,47 @@ def _latest(parts):
     return latest
 
 
-def _check(forecaster, first, number):
+def _check_combinable(forecaster, first, number):
     """Raise ValueError for a forecaster that cannot be combined with the first one."""
     if not isinstance(forecaster, Forecaster):
         raise ValueError(f"forecasters[{number}] must be a Forecaster, got {forecaster!r}.")
     fitted = forecaster._trained()
     where = f"forecasters[{number}] ({forecaster.alias})"
-    others = {tensor.name for tensor in inputs_of(fitted.model)[1:]}
-    unknown = sorted(others - {"past_covariates", "future_covariates", "static_covariates"})
-    if unknown or fitted.clock is None:
-        why = f"its model takes {unknown}" if unknown else "it has published weights"
+    additional_inputs = {tensor.name for tensor in inputs_of(fitted.model)[1:]}
+    refused = sorted(
+        additional_inputs - {"past_covariates", "future_covariates", "static_covariates"}
+    )
+    if refused or fitted.clock is None:
+        why = f"its model takes {refused}" if refused else "it has published weights"
         raise ValueError(f"{where} cannot be combined: {why}.")
     quantiles, head = _quantiles(forecaster), heads.of(fitted.model)
     if quantiles is None and not isinstance(head, heads.PointHead):
         raise ValueError(
-            f"{where} has a {type(head).__name__}: only points or quantiles are combined."
+            f"{where} has a {type(head).__name__}: only points or quantiles can be combined."
         )
-    facts = {
+    settings = {
         "prediction_length": lambda x: x.prediction_length,
         "frequency": lambda x: x.fitted.freq,
         "time stamps": lambda x: x.fitted.clock,
         "channels": lambda x: x.fitted.channels,
-        "quantile levels": _quantiles,
+        "quantiles": _quantiles,
         "bounds": lambda x: x.config.bounds,
     }
-    for name, fact in facts.items():
-        if fact(forecaster) != fact(first):
+    for name, get in settings.items():
+        if get(forecaster) != get(first):
             raise ValueError(
-                f"{where} has {name} {fact(forecaster)}, the first one has {fact(first)}: combine "
-                "forecasters of the same settings."
+                f"{where} has {name} {get(forecaster)}, the first one has {get(first)}: combine "
+                "forecasters with the same settings."
             )
 
 
 def _check_columns(forecasters):
-    """Raise ValueError if members with covariates of one kind do not share them."""
+    """Raise ValueError if the members with covariates of a kind do not have the same ones."""
     for kind in KINDS:
         name = f"{kind}_covariates"
         members = [x for x in forecasters if name in {tensor.name for tensor in x.model.inputs}]
         columns = [getattr(x.fitted.covariates, kind) for x in members]
-        if any(other != columns[0] for other in columns):
+        if any(x != columns[0] for x in columns):
             raise ValueError(
                 f"the forecasters with {kind} covariates must have the same ones, fitted to the "
                 "same training data."

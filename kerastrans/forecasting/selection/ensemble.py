@@ -24,10 +24,10 @@ class Selected(Forecaster):
     """A `Forecaster` that `kerastrans.select` returned.
 
     Attributes:
-        leaderboard: DataFrame with one row per candidate, and one for the ensemble, the best first:
-            "loss", the mean quantile loss on the held-out end in units of the scales of the series;
-            "skill", the relative reduction of the loss of the seasonal naive forecast; "weight" in
-            the ensemble; "seconds".
+        leaderboard: DataFrame with one row per candidate and one for the ensemble, the best first.
+            The columns are "model"; "skill", the reduction of the loss relative to the seasonal
+            naive forecast; "loss", the mean quantile loss on the held-out end in units of the
+            scales of the series; "weight" in the ensemble; and "seconds" of training.
     """
 
     leaderboard = None
@@ -48,17 +48,17 @@ class Selected(Forecaster):
 
 
 def build_selected(chosen, frame, static, held_out, leaderboard, seed):
-    """Return the `Selected` ensemble, whose members are finally trained on the held-out end too.
+    """Return the `Selected` ensemble, after training its members on the held-out end too.
 
-    The spread of the ensemble is measured on that end before, and its forecasts there are no
-    narrower after.
+    The spread is corrected by the errors of the ensemble on the held-out end before this training,
+    because these forecasts are too narrow afterwards.
 
     Args:
-        chosen: List of pairs of a `Forecaster` and its weight.
+        chosen: List of pairs `(forecaster, weight)`.
         frame: Long frame with all rows.
         static: Frame of static covariates, or None.
         held_out: int, number of last steps of each series that were held out.
-        leaderboard: DataFrame.
+        leaderboard: DataFrame, see `Selected`.
         seed: int, seed of the ensemble.
     """
     forecasters, weights = zip(*chosen, strict=True)
@@ -67,6 +67,7 @@ def build_selected(chosen, frame, static, held_out, leaderboard, seed):
     size = selected.fitted.config.context_length, selected.prediction_length
     _, cuts = training_cuts(panel, *size, held_out=held_out)
     windows = windows_of(selected.fitted, panel, *thin_windows(*cuts))
+    # Measure the spread before the members are trained on these windows; apply it afterwards.
     correction = SpreadCorrection(selected.fitted, windows)
     trained = [_train_further(forecaster, frame, static) for forecaster in forecasters]
     selected = build_combined(Selected, forecasters, weights, seed=seed)

@@ -29,8 +29,8 @@ from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 
-LEVELS = (95, 80, 50)  # their bounds, with the median, are the quantiles of the candidates
-MIN_TIME_SHARE = 0.05  # share of the time limit that must be left for another candidate
+LEVELS = (95, 80, 50)  # percents; their bounds and the median are the quantiles of the candidates
+MIN_TIME_SHARE = 0.05  # share of the time limit that must remain to train another candidate
 
 
 def select(
@@ -49,25 +49,25 @@ def select(
     """Backtest several models on the end of each series, and return the best ensemble of them.
 
     The first candidates are the seasonal naive forecast and "kerastrans_zero", which need no
-    training; linear models, TiDE, N-HiTS and PatchTST follow, with and without calendar features,
+    training. Linear models, TiDE, N-HiTS and PatchTST follow, with and without calendar features,
     each with the defaults of `Forecaster`. All candidates are backtested on the held-out end of
-    each series; an ensemble of quantile averages is then selected greedily, which is never worse
-    there than its best member. Its intervals are scaled by their errors on the held-out end.
-    Finally its members are trained on that end too, for a tenth of their training steps. The
-    channels of a wide frame are treated as separate series.
+    each series. An ensemble that averages their quantiles is then selected greedily; on the
+    held-out end it is never worse than its best member. The spread of its forecasts is corrected by
+    the errors there. Finally, its members are trained on the held-out end too, for a tenth of their
+    training steps. The channels of a wide frame are treated as separate series.
 
     Args:
         frame: Long or wide frame, see `Forecaster.fit`.
         prediction_length: int, number of steps to forecast.
-        time_limit: float, seconds after which no candidate begins. If it is too short for any
-            model, the seasonal naive forecast is returned, with the quantiles of its errors.
+        time_limit: float, seconds after which no other candidate is trained. If it is too short for
+            any model, the seasonal naive forecast is returned, with the quantiles of its errors.
         past: Names of covariates that are known for the past.
         future: Names of covariates that are also known for the steps to forecast.
         static: Frame of static covariates, see `Forecaster.fit`.
         freq: str, pandas frequency, if it cannot be inferred from the time stamps.
         seed: int, seed of all candidates.
-        folder: Path of a folder to store trained candidates, so that the same call can be resumed
-            after an interruption. None to store nothing.
+        folder: Path of a folder to store trained candidates in, so that the same call can be
+            resumed after an interruption. None to store nothing.
         verbose: bool, whether to print one line per candidate.
 
     Returns:
@@ -89,22 +89,24 @@ def select(
     panel = read_panel(frame, freq=freq)
     freq = panel.clock.freq
     held_out = held_out_steps(panel.lengths, prediction_length) or prediction_length
-    before = rows_until(frame, panel, panel.cuts - held_out)
-    if before.empty:
+    training_frame = rows_until(frame, panel, panel.cuts - held_out)
+    if training_frame.empty:
         raise ValueError(
-            f"the longest series has {panel.lengths.max()} steps, too few to hold "
-            f"{prediction_length} of them out."
+            f"the longest series has {panel.lengths.max()} steps, too few to hold out "
+            f"{prediction_length} of them."
         )
-    facts = {"prediction_length": prediction_length, "seed": seed, **columns}
+    settings = {"prediction_length": prediction_length, "seed": seed, **columns}
     has_calendar = bool(panel.clock.calendar_names)
-    possible = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
-    candidates = tuple(dict.fromkeys(possible))
-    facts["candidates"] = candidates  # the store numbers them
-    store = CandidateStore(folder, facts, frame, static)
-    scorer = HoldoutScorer(frame, static, held_out // prediction_length, season_of(freq), before)
+    variants = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
+    candidates = tuple(dict.fromkeys(variants))
+    settings["candidates"] = candidates  # the store refers to them by number
+    store = CandidateStore(folder, settings, frame, static)
+    scorer = HoldoutScorer(
+        frame, static, held_out // prediction_length, season_of(freq), training_frame
+    )
 
-    def train(candidate, seconds):
-        arguments = before, prediction_length, freq, seconds, static
+    def train(candidate, budget):
+        arguments = training_frame, prediction_length, freq, budget, static
         return train_candidate(candidate, *arguments, seed=seed, **columns)
 
     report = print if verbose else lambda line: None
@@ -118,7 +120,7 @@ def select(
 
 @dataclass(frozen=True)
 class Result:
-    """Candidate, its forecasts of the held-out end, their loss, and the seconds of its training."""
+    """Trained candidate, its forecasts `(rows, quantiles)` of the held-out end, and their loss."""
 
     name: str
     forecaster: Forecaster
@@ -131,31 +133,33 @@ def _run_candidates(candidates, train, store, scorer, time_limit, report):
     """Return the `Result` of each candidate that was trained within the time limit."""
     results, left_out, deadline = [], [], time.monotonic() + (1 - EXTRA_STEPS_SHARE) * time_limit
     for number, candidate in enumerate(((NAIVE, False, 0), *candidates)):
-        began = time.monotonic()
-        left = deadline - began
-        if number and left < MIN_TIME_SHARE * time_limit and not store.has(number):
+        start = time.monotonic()
+        seconds_left = deadline - start
+        if number and seconds_left < MIN_TIME_SHARE * time_limit and not store.has(number):
             break
         name, calendar, seed = candidate
         name += ("+calendar" if calendar else "") + (f" (seed {seed})" if seed else "")
-        # A third of the time left: the first candidates are cheap and stop early.
-        seconds = left / max(1, min(3, len(candidates) + 1 - number))
+        # At most a third of the remaining time: the first candidates are cheap and stop early.
+        budget = seconds_left / max(1, min(3, len(candidates) + 1 - number))
         try:
-            forecaster = store.get(number, functools.partial(train, candidate, seconds))
-        except ValueError as error:  # it diverged, or the context is too short for it
+            forecaster = store.get(number, functools.partial(train, candidate, budget))
+        except ValueError as error:  # the training diverged, or the context is too short
             if not number:
                 raise
             left_out.append(f"{name}: left out, {error}")
             report(left_out[-1])
             continue
         forecasts, loss = scorer(forecaster)
-        taken = time.monotonic() - began
-        results.append(Result(name, forecaster, forecasts, loss, taken))
+        duration = time.monotonic() - start
+        results.append(Result(name, forecaster, forecasts, loss, duration))
         skill = _skill(loss, results[0].loss)
-        report(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {taken:.0f} s")
+        report(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {duration:.0f} s")
     if len(results) == 1 and left_out:
-        warn_user(f"only the seasonal naive forecast is left: {left_out[0]}")
+        warn_user(f"only the seasonal naive forecast is available: {left_out[0]}")
     elif len(results) == 1:
-        report(f"{time_limit} s are too few to train a model: the seasonal naive forecast is used.")
+        report(
+            f"{time_limit} s is too short to train a model: the seasonal naive forecast is used."
+        )
     return results
 
 
@@ -166,15 +170,18 @@ class HoldoutScorer:
         frame: Long frame.
         static: Frame of static covariates, or None.
         windows: int, number of non-overlapping forecasts in the held-out end.
-        season: int, season of the differences whose mean is the scale of a series.
-        before: Frame of the rows before the held-out end, which set the scales.
+        season: int, number of steps of a season. The scale of a series is the mean absolute
+            difference between values one season apart.
+        training_frame: Frame of the rows before the held-out end, to compute the scales.
     """
 
-    def __init__(self, frame, static, windows, season, before):
+    def __init__(self, frame, static, windows, season, training_frame):
         self.frame, self.static, self.windows = frame, static, windows
         self.index = None
-        change = before.groupby(ID)[TARGET].diff(season).abs().groupby(before[ID]).mean()
-        size = before[TARGET].abs().groupby(before[ID]).mean()
+        change = (
+            training_frame.groupby(ID)[TARGET].diff(season).abs().groupby(training_frame[ID]).mean()
+        )
+        size = training_frame[TARGET].abs().groupby(training_frame[ID]).mean()
         self.scales = change.where(change > 0, size.where(size > 0, 1.0))
 
     def __call__(self, forecaster):
@@ -202,10 +209,10 @@ class HoldoutScorer:
         return quantiles, self.loss(quantiles)
 
     def loss(self, quantiles):
-        """Return twice the quantile loss in units of the scales of the series.
+        """Return twice the mean quantile loss, in units of the scales of the series.
 
-        It is the mean over quantiles, rows and series. Rows without a forecast are ignored; the
-        loss is infinite if there are no others.
+        The mean is over quantiles, then the rows of each series, then series. Rows without a
+        forecast are ignored; without any forecast, the loss is infinite.
         """
         losses = pinball_loss(self.targets - quantiles, np.array(QUANTILES))
         losses = 2 * losses.mean(axis=1) / self.unit
@@ -213,12 +220,13 @@ class HoldoutScorer:
         return float(by_series.mean()) if by_series.notna().any() else np.inf
 
     def on_common_rows(self, results):
-        """Return the results scored on the rows that all of them forecast.
+        """Return the results, scored on the rows that all of them forecast.
 
-        Candidates without any forecast are left out; the first one is the seasonal naive forecast.
+        Candidates without any forecast are left out, except for the first one, the seasonal naive
+        forecast.
 
         Raises:
-            ValueError: If no row is left.
+            ValueError: If all candidates have no row in common.
         """
         results = [results[0], *(x for x in results[1:] if np.isfinite(x.loss))]
         common = np.all([np.isfinite(x.forecasts).all(axis=1) for x in results], axis=0)

@@ -10,41 +10,41 @@ import pandas as pd
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.utils.files import new_file, read_json
 
-FACTS = "selection.json"
+SETTINGS_FILE = "selection.json"
 
 
 class CandidateStore:
-    """Store of candidates by their numbers, in a folder if one is given.
+    """Store of trained candidates by number, in a folder if one is given.
 
     Args:
         folder: Path of the folder, which is created if it does not exist; None to store nothing.
-        facts: Dict, ready for JSON, of everything that decides the selection.
-        frame: Frame of the selection, whose checksum is one of the facts.
+        settings: Dict, ready for JSON, of everything that determines the selection.
+        frame: Frame of the selection, whose checksum is one of the settings.
         static: Frame of static covariates, or None.
 
     Raises:
-        ValueError: If the folder belongs to another selection. The message names the facts that
+        ValueError: If the folder belongs to another selection. The message names the settings that
             differ.
     """
 
-    def __init__(self, folder, facts, frame, static):
+    def __init__(self, folder, settings, frame, static):
         self.folder = None if folder is None else Path(folder)
         if self.folder is None:
             return
-        sums = [checksum(x) for x in (frame, static) if x is not None]
-        facts = json.loads(json.dumps({**facts, "data": sums}))
-        path = self.folder / FACTS
+        checksums = [checksum(x) for x in (frame, static) if x is not None]
+        settings = json.loads(json.dumps({**settings, "data": checksums}))
+        path = self.folder / SETTINGS_FILE
         if not path.is_file():
             self.folder.mkdir(parents=True, exist_ok=True)
             with new_file(path) as unfinished:
-                unfinished.write_text(json.dumps(facts, indent=2) + "\n")
+                unfinished.write_text(json.dumps(settings, indent=2) + "\n")
             return
         stored = read_json(path, {})
-        differing = [name for name in facts if stored.get(name) != facts[name]]
+        differing = [name for name in settings if stored.get(name) != settings[name]]
         if differing:
             raise ValueError(
                 f"{self.folder} holds a selection with other {', '.join(differing)}: give another "
-                "folder, or remove it."
+                "folder, or delete this one."
             )
 
     def has(self, number):
@@ -62,6 +62,6 @@ class CandidateStore:
 
 
 def checksum(frame):
-    """Return a checksum of the columns, the index and the values of a frame."""
+    """Return a checksum of the columns, index and values of a frame."""
     hashes = pd.util.hash_pandas_object(frame).to_numpy()
     return zlib.crc32(np.ascontiguousarray(hashes), zlib.crc32(repr(list(frame)).encode()))

@@ -35,8 +35,8 @@ def tune(
     """Search the hyperparameters of an architecture and the learning rate by validation loss.
 
     Every trial is trained on all but the last `validation_size` steps of each series, with early
-    stopping on these; trials that fall behind the median are pruned. `frame` should not contain
-    the test rows.
+    stopping on these steps. Trials that are worse than the median are pruned. `frame` should not
+    contain the test rows.
 
     Args:
         name: Name of an architecture, see `kerastrans.zoo.names`.
@@ -48,17 +48,17 @@ def tune(
         space: Dict of hyperparameter -> tuple of values; by default
             `zoo.info(name).search_space`.
         static: Frame of static covariates, see `Forecaster.fit`.
-        epochs: int, largest number of epochs of a trial.
+        epochs: int, maximum number of epochs of a trial.
         patience: int, number of epochs without improvement after which a trial stops.
         batch_size: int, number of windows in a training step.
         stride: int, number of steps from one training window to the next.
         seed: int, seed of the search and of the trials.
-        storage: Database where Optuna stores the trials, such as "sqlite:///trials.db", from which
-            a search can be continued. None for memory.
-        **options: Options of `Forecaster`: head, scaler, covariates ...
+        storage: URL of a database to store the trials in, such as "sqlite:///trials.db", so that a
+            search can be continued. None to keep them in memory.
+        **options: Additional arguments of `Forecaster`, such as `head` or `scaler`.
 
     Returns:
-        `(study, forecaster)`: the study of Optuna, whose `best_params` are the best values as text,
+        `(study, forecaster)`: the Optuna study, whose `best_params` are the best values as text,
         and an untrained forecaster with these values.
 
     Raises:
@@ -89,64 +89,64 @@ def tune(
         load_if_exists=True,
     )
     study.optimize(functools.partial(search.run_trial, frame=frame), n_trials=trials)
-    left_out = search.left_out
-    if left_out and len(left_out) == len(study.trials):
-        raise ValueError(f"all {len(left_out)} trials were left out, the last one: {left_out[-1]}")
-    return study, search.forecaster(study.best_params)
+    errors = search.errors
+    if errors and len(errors) == len(study.trials):
+        raise ValueError(f"all {len(errors)} trials failed, the last one with: {errors[-1]}")
+    return study, search.build_forecaster(study.best_params)
 
 
 class _Search:
-    """Trials of a search.
+    """Trials of a search, and the errors of those that failed.
 
     Args:
         optuna: The module `optuna`.
-        build: Function from hyperparameters and `optimizer` to a forecaster.
+        build: Function that builds a forecaster from hyperparameters and `optimizer`.
         space: Dict of hyperparameter -> tuple of values.
         patience: int, number of epochs without improvement after which a trial stops.
-        fit: Function of a forecaster, a frame and `callbacks`.
+        fit: Function that trains a forecaster on a frame with `callbacks`.
     """
 
     def __init__(self, optuna, build, space, patience, fit):
         self.optuna, self.build, self.space = optuna, build, space
         self.patience, self.fit = patience, fit
-        self.left_out = []
+        self.errors = []
 
-    def forecaster(self, chosen):
-        """Return the forecaster of these parameters; Optuna stores their values as text."""
-        optimizer = keras.optimizers.Adam(chosen["learning_rate"], clipnorm=1.0)
+    def build_forecaster(self, params):
+        """Return an untrained forecaster with these parameters, whose values Optuna has as text."""
+        optimizer = keras.optimizers.Adam(params["learning_rate"], clipnorm=1.0)
         values = {
-            name: next(value for value in values if repr(value) == chosen[name])
+            name: next(value for value in values if repr(value) == params[name])
             for name, values in self.space.items()
         }
         return self.build(optimizer=optimizer, **values)
 
     def run_trial(self, trial, frame):
-        """Return the smallest validation loss of a trial; prune it if the sizes are invalid."""
-        chosen = {"learning_rate": trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)}
+        """Return the smallest validation loss of a trial; prune it if its sizes are invalid."""
+        params = {"learning_rate": trial.suggest_float("learning_rate", *LEARNING_RATE, log=True)}
         for name, values in self.space.items():
-            chosen[name] = trial.suggest_categorical(name, list(map(repr, values)))
-        candidate = self.forecaster(chosen)
+            params[name] = trial.suggest_categorical(name, list(map(repr, values)))
+        candidate = self.build_forecaster(params)
         config = candidate.config
         size = config.context_length, config.prediction_length, 1
         try:
             registry.build(config.architecture, *size, **config.hyperparameters)
         except ValueError as error:  # for example if num_heads does not divide d_model
-            self._leave_out(trial, error)
+            self._prune(trial, error)
         stop = keras.callbacks.EarlyStopping(patience=self.patience)
         try:
-            self.fit(candidate, frame, callbacks=[stop, _Prune(trial, self.optuna)])
+            self.fit(candidate, frame, callbacks=[stop, _PruningCallback(trial, self.optuna)])
         except DivergedError as error:
-            self._leave_out(trial, error)
+            self._prune(trial, error)
         return min(candidate.history.history["val_loss"])
 
-    def _leave_out(self, trial, error):
-        warn_user(f"trial {trial.number} is left out: {error}")
-        self.left_out.append(error)
+    def _prune(self, trial, error):
+        warn_user(f"trial {trial.number} failed: {error}")
+        self.errors.append(error)
         raise self.optuna.TrialPruned from None
 
 
-class _Prune(keras.callbacks.Callback):
-    """Reports the validation loss of each epoch, and stops trials that Optuna prunes."""
+class _PruningCallback(keras.callbacks.Callback):
+    """Callback that reports the validation loss of each epoch and stops pruned trials."""
 
     def __init__(self, trial, optuna):
         super().__init__()

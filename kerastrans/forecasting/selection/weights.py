@@ -6,11 +6,11 @@ ROUNDS = 25
 
 
 def greedy_weights(forecasts, loss, rounds=ROUNDS):
-    """Return the weights of the mean of forecasts with the smallest loss, selected greedily.
+    """Return greedily selected weights that minimise the loss of the weighted mean of forecasts.
 
     In each round, the forecast that reduces the loss of the mean most is added, with replacement.
-    The first one is the best single forecast, and the best of all rounds is returned, so that the
-    mean is never worse than its best member on these forecasts.
+    The first one is the best single forecast, and the weights of the best round are returned, so
+    that the mean is never worse than its best member on these forecasts.
 
     Args:
         forecasts: List of arrays of the same shape.
@@ -18,7 +18,7 @@ def greedy_weights(forecasts, loss, rounds=ROUNDS):
         rounds: int, number of forecasts to add.
 
     Returns:
-        Array `(len(forecasts),)` of weights that sum to 1, and their loss.
+        Array `(len(forecasts),)` of weights that sum to 1, and the loss of the weighted mean.
 
     Source: Caruana et al. (2004), "Ensemble selection from libraries of models".
 

@@ -17,29 +17,29 @@ def statics(values):
     [
         (["x", "y"], ["x", "y", None]),
         ([1, 2], ["1", "2", None]),
-        ([1.0, np.nan], ["1", None, None]),  # whole numbers beside a gap are the same groups
+        ([1.0, np.nan], ["1", None, None]),  # a float, as pandas reads integers with a gap
         ([1.5, 2.0], ["1.5", "2", None]),
         ([True, False], ["True", "False", None]),
         (pd.Categorical(["x", None]), ["x", None, None]),
     ],
 )
-def test_a_static_column_makes_groups_whatever_its_type(values, groups):
+def test_static_columns_of_all_data_types_define_groups(values, groups):
     assert groups_of("kind", NAMES, statics(values)).tolist() == groups
 
 
-def test_no_groups_and_each_series_its_own():
+def test_no_groups_and_one_group_per_series():
     assert groups_of(None, NAMES).tolist() == [None] * 3
     assert groups_of("unique_id", NAMES).tolist() == ["a", "b", "c"]
     numbers = pd.DataFrame({"unique_id": [7, 8], "kind": ["x", "y"]})
     assert groups_of("kind", np.array(["8", "7"]), numbers).tolist() == ["y", "x"]
 
 
-def test_series_of_other_groups_are_named():
+def test_series_of_uncalibrated_groups_are_warned_about():
     with pytest.warns(UserWarning, match=r"1 of 3 series have no intervals by 'unique_id', 'c'"):
         groups_of("unique_id", NAMES[[0, 1, 2, 2]], calibrated={"a": 1, "b": 1})
 
 
-def test_a_column_that_is_not_there_is_refused():
+def test_missing_columns_and_repeated_series_are_refused():
     with pytest.raises(ValueError, match=r"by='kind' requires static with the columns .* got \[\]"):
         groups_of("kind", NAMES)
     with pytest.raises(ValueError, match=r"requires static .* got \['unique_id', 'kind'\]"):
@@ -49,15 +49,17 @@ def test_a_column_that_is_not_there_is_refused():
         groups_of("kind", NAMES, twice)
 
 
-def test_residuals_by_series_and_channel_and_none_of_them_zero():
+def test_residual_sizes_by_series_and_channel_are_above_zero():
     names = np.array(["a", "a", "b", "none"], object)
     nan = np.nan
     windows = [[1, 0], [3, 0]], [[nan, 0], [5, 0]], [[0, 0], [0, 0]], [[nan, nan], [nan, nan]]
     sizes, others = residual_sizes(names, np.array(windows))
     assert list(sizes) == ["a", "b"]
-    np.testing.assert_allclose(sizes["a"], [3.0, 1.0])  # no residual at all: any unit will do
+    np.testing.assert_allclose(sizes["a"], [3.0, 1.0])  # all residuals are 0: any size is right
     np.testing.assert_allclose(sizes["b"], [1.5e-3, 1.0])
-    np.testing.assert_allclose(others[:, 0, 0], [5.0, 2.0, 1.5, 1.5])  # of others, or the mean
+    np.testing.assert_allclose(
+        others[:, 0, 0], [5.0, 2.0, 1.5, 1.5]
+    )  # the other windows, or the mean
     np.testing.assert_allclose(others[:, 0, 1], 1.0)
     with pytest.raises(ValueError, match="no true value is known"):
         residual_sizes(names, np.full((4, 2, 2), nan))
@@ -72,7 +74,7 @@ def test_a_series_without_residuals_has_the_mean_size():
 
 @pytest.mark.parametrize("num_windows", [4, 10])
 @pytest.mark.parametrize("level", [80, 95])
-def test_scores_in_residuals_cover_what_they_promise_of_few_windows(num_windows, level):
+def test_intervals_scaled_by_residuals_have_their_coverage_with_few_windows(num_windows, level):
     rng, covered = np.random.default_rng(0), []
     for _ in range(20):
         scales = np.exp(rng.normal(size=(200, 1)))

@@ -1,4 +1,4 @@
-"""Conformal intervals from scores: both sides, groups, following, files."""
+"""Conformal intervals: coverage of both bounds, groups, updates and files."""
 
 import json
 from pathlib import Path
@@ -12,19 +12,19 @@ FORMER = Path(__file__).parents[2] / "fixtures" / "intervals_0.1.json"
 
 
 def of_errors(errors, levels=(80,)):
-    """Scores of a point forecast, from `(windows, steps, channels)`."""
+    """Return the scores of a point forecast with these errors `(windows, steps, channels)`."""
     scores = conformity_scores(errors, 0.0, 0.0, 1.0)
     return dict.fromkeys(levels, scores)
 
 
 def tails(errors, widths):
-    """Shares of the errors below and above what widths make of a point forecast."""
+    """Return the shares of errors below and above an interval with these offsets."""
     return (errors < -widths[..., 0]).mean(), (errors > widths[..., 1]).mean()
 
 
 @pytest.mark.parametrize("method", ["split", "adaptive"])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_bounds_of_skewed_errors_are_the_quantiles_that_they_are_named_after(method, sign):
+def test_bounds_of_skewed_errors_are_quantiles_of_their_level(method, sign):
     errors = sign * (np.random.default_rng(0).exponential(size=(6000, 3, 1)) - np.log(2))
     past, future = errors[:2000], errors[2000:]
     intervals = ConformalIntervals.fit(of_errors(past), np.arange(2000), method)
@@ -40,7 +40,7 @@ def test_bounds_of_skewed_errors_are_the_quantiles_that_they_are_named_after(met
     np.testing.assert_array_equal(alike.offsets[80][..., 0], alike.offsets[80][..., 1])
 
 
-def test_each_bound_covers_what_it_promises_of_few_exchangeable_errors():
+def test_each_bound_has_its_coverage_with_few_exchangeable_errors():
     rng, found = np.random.default_rng(0), []
     for _ in range(400):
         past, future = rng.exponential(size=(2, 39, 40, 1))
@@ -49,10 +49,13 @@ def test_each_bound_covers_what_it_promises_of_few_exchangeable_errors():
     np.testing.assert_allclose(np.mean(found, axis=0), 1 - np.ceil(40 * 0.9) / 40, atol=0.002)
 
 
-def test_symmetric_or_not_is_chosen_by_level_and_by_what_the_windows_allow():
+def test_symmetry_is_chosen_for_each_level_by_skew_and_number_of_windows():
     errors = np.random.default_rng(0).exponential(size=(38, 20, 1))
     intervals = ConformalIntervals.fit(of_errors(errors, (80, 95)), np.arange(38))
-    assert intervals.symmetric == {80: False, 95: True}  # 95 asks for 39 windows, or 19
+    assert intervals.symmetric == {
+        80: False,
+        95: True,
+    }  # 95 % requires 39 windows, or 19 if symmetric
     with pytest.raises(ValueError, match=r"asymmetric interval of 95 % requires .* 39 .* got 38"):
         ConformalIntervals.fit(of_errors(errors, (95,)), np.arange(38), symmetric=False)
     with pytest.raises(ValueError, match=r"interval of 95 % requires at least 19 .* got 18"):
@@ -62,7 +65,7 @@ def test_symmetric_or_not_is_chosen_by_level_and_by_what_the_windows_allow():
 
 
 @pytest.mark.parametrize("method", ["split", "adaptive"])
-def test_groups_have_offsets_of_their_own_and_others_those_of_all(method):
+def test_groups_have_separate_offsets_and_unknown_groups_those_of_all_series(method):
     rng = np.random.default_rng(0)
     times, groups = np.arange(4000).repeat(2), np.tile(np.array(["quiet", "noisy"], object), 4000)
     errors = rng.normal(size=(8000, 2, 1)) * np.where(groups == "quiet", 1, 10)[:, None, None]
@@ -83,7 +86,7 @@ def test_groups_have_offsets_of_their_own_and_others_those_of_all(method):
     np.testing.assert_array_equal(now[1:], np.stack([intervals.offsets[80]] * 2))
 
 
-def test_a_group_of_too_few_windows_is_named():
+def test_a_group_with_too_few_windows_is_refused_by_name():
     groups = np.array(["a"] * 30 + ["b"] * 3, object)
     scores = of_errors(np.random.default_rng(0).normal(size=(33, 1, 1)))
     with pytest.raises(ValueError, match=r"group 'b' of by='region': .* 80 % .* at least 4 .* 3"):
@@ -91,7 +94,7 @@ def test_a_group_of_too_few_windows_is_named():
 
 
 @pytest.mark.parametrize("method", ["split", "adaptive"])
-def test_intervals_are_kept_as_json_with_their_groups(method):
+def test_intervals_with_groups_survive_a_json_round_trip(method):
     rng = np.random.default_rng(0)
     errors, groups = rng.exponential(size=(60, 3, 1)), np.tile(np.array(["a", "b"], object), 30)
     scores = of_errors(errors, (80, 92.5))
@@ -112,7 +115,7 @@ def test_intervals_are_kept_as_json_with_their_groups(method):
 
 
 @pytest.mark.parametrize("method", ["split", "adaptive"])
-def test_intervals_of_earlier_versions_are_symmetric_and_go_on(method):
+def test_intervals_of_earlier_versions_are_symmetric_and_can_follow(method):
     former = json.loads(FORMER.read_text())[method]
     intervals = ConformalIntervals.from_dict(former)
     assert intervals.symmetric == {80: True, 95: True}
@@ -135,17 +138,17 @@ def test_an_unknown_method_is_refused():
         ConformalIntervals.fit(of_errors(np.zeros((60, 3, 1))), np.arange(60), "online")
 
 
-def test_origins_that_overlap_are_counted_once_and_too_few_are_told():
+def test_overlapping_origins_are_counted_once_and_too_few_are_warned_about():
     errors = np.random.default_rng(0).normal(size=(76, 24, 1))  # four series, 19 origins
     times = np.arange(19).repeat(4)
     few = ConformalIntervals.fit(of_errors(errors, (80, 95)), times)
     with pytest.warns(UserWarning, match=r"95 % requires 19 .* that do not overlap, got 1:"):
-        few.warn_of_few()
+        few.warn_if_few_origins()
     enough = ConformalIntervals.fit(of_errors(errors, (80, 95)), 24 * times)
     assert enough.effective_origins == 19
-    enough.warn_of_few()
+    enough.warn_if_few_origins()
     groups = np.tile(np.array(["a", "b", "b", "b"], object), 19)
-    errors[(groups == "a") & (times > 9)] = np.nan  # its outcomes are not known
+    errors[(groups == "a") & (times > 9)] = np.nan  # its outcomes are unknown
     parts = ConformalIntervals.fit(of_errors(errors), 12 * times, by="x", groups=groups)
     assert parts.groups["a"].effective_origins == 5
     assert parts.groups["b"].effective_origins == parts.effective_origins == 10

@@ -1,4 +1,4 @@
-"""Offsets from scores: ranks, skew, and what adapting does with one series and with many."""
+"""Offsets from scores: ranks, skew, and adaptive offsets for one and for many series."""
 
 import numpy as np
 import pytest
@@ -15,13 +15,13 @@ from kerastrans.forecasting.conformal.offsets import (
 )
 
 
-def test_scores_say_how_far_outside_of_each_bound():
+def test_scores_are_the_distances_outside_each_bound():
     scores = conformity_scores(np.array([0.0, 2.0, 5.0]), 1.0, 3.0, 2.0)
     np.testing.assert_allclose(scores, [[0.5, -1.5], [-0.5, -0.5], [-2.0, 1.0]])
 
 
 @given(count=st.integers(4, 60), level=st.integers(1, 79), seed=st.integers(0, 50))
-def test_split_offset_is_the_rank_that_covers_one_more_as_often_as_promised(count, level, seed):
+def test_split_offsets_are_the_score_of_the_finite_sample_rank(count, level, seed):
     scores = np.random.default_rng(seed).normal(size=(count, 2, 1))
     found = split_offsets(scores, level)
     rank = int(np.ceil((count + 1) * level / 100))
@@ -30,7 +30,7 @@ def test_split_offset_is_the_rank_that_covers_one_more_as_often_as_promised(coun
 
 
 @pytest.mark.parametrize(("level", "needed"), [(50, 1), (80, 4), (95, 19), (97.5, 39), (99.9, 999)])
-def test_as_many_windows_suffice_as_are_said_to_be_needed(level, needed):
+def test_split_offsets_require_exactly_windows_needed(level, needed):
     scores = np.arange(float(needed)).reshape(needed, 1, 1)
     assert windows_needed(level) == needed
     assert split_offsets(scores, level).item() == needed - 1
@@ -38,7 +38,7 @@ def test_as_many_windows_suffice_as_are_said_to_be_needed(level, needed):
         split_offsets(scores[1:], level)
 
 
-def test_split_leaves_out_what_is_missing_and_refuses_too_few():
+def test_split_offsets_ignore_unknown_scores_and_refuse_too_few():
     scores = np.arange(40.0).reshape(40, 1, 1)
     scores[::2] = np.nan
     assert split_offsets(scores, 80).item() == np.arange(1, 40, 2)[16]  # rank 17 of 20
@@ -46,7 +46,7 @@ def test_split_leaves_out_what_is_missing_and_refuses_too_few():
         split_offsets(scores[:20], 95)
 
 
-def test_split_covers_what_it_promises_on_exchangeable_scores():
+def test_split_offsets_have_their_coverage_on_exchangeable_scores():
     rng = np.random.default_rng(0)
     covered = []
     for _ in range(200):
@@ -61,7 +61,7 @@ def adapt(scores, level=80, rate=0.3):
     return adaptive_offsets(scores, times, level, start, np.full(scores.shape[1:], rate))
 
 
-def test_adaptive_coverage_tends_to_the_level_though_the_series_drifts():
+def test_adaptive_coverage_converges_to_the_level_of_drifting_series():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(3000, 4, 2)) + np.linspace(0, 12, 3000)[:, None, None]
     offsets, end = adapt(scores)
@@ -72,30 +72,32 @@ def test_adaptive_coverage_tends_to_the_level_though_the_series_drifts():
 
 
 @given(seed=st.integers(0, 1000), changed=st.integers(0, 29), step=st.integers(0, 3))
-def test_no_width_knows_an_outcome_before_its_time(seed, changed, step):
+def test_adaptive_offsets_use_no_outcome_before_it_is_known(seed, changed, step):
     scores = np.random.default_rng(seed).normal(size=(30, 4, 1))
     other = scores.copy()
     other[changed, step] += 100.0
     before, after = adapt(scores)[0], adapt(other)[0]
-    known_from = changed + step + 1  # the origin at which the outcome lies in the past
+    known_from = changed + step + 1  # the first origin after the outcome
     np.testing.assert_array_equal(before[:known_from], after[:known_from])
     rest = [s for s in range(4) if s != step]
     np.testing.assert_array_equal(before[:, rest], after[:, rest])
 
 
 @pytest.mark.parametrize("spacing", [1, 3, 24])
-def test_the_outcomes_of_one_origin_move_the_width_once(spacing):
+def test_adaptive_offsets_have_one_update_per_origin(spacing):
     times = 100 + spacing * np.arange(20)
     one = np.random.default_rng(0).normal(size=(20, 6, 1))
     start, size = np.ones((6, 1)), np.full((6, 1), 0.4)
-    alone, end = adaptive_offsets(one, times, 80, start, size)
-    many, same = adaptive_offsets(one.repeat(50, axis=0), times.repeat(50), 80, start, size)
-    np.testing.assert_allclose(many, alone.repeat(50, axis=0))
-    np.testing.assert_allclose(same, end)
-    assert not np.allclose(alone, start)
+    offsets, last = adaptive_offsets(one, times, 80, start, size)
+    repeated, repeated_last = adaptive_offsets(
+        one.repeat(50, axis=0), times.repeat(50), 80, start, size
+    )
+    np.testing.assert_allclose(repeated, offsets.repeat(50, axis=0))
+    np.testing.assert_allclose(repeated_last, last)
+    assert not np.allclose(offsets, start)
 
 
-def test_series_without_an_outcome_do_not_count_and_an_origin_without_one_changes_nothing():
+def test_unknown_outcomes_do_not_update_adaptive_offsets():
     scores = np.array([[2.0], [np.nan], [0.0], [np.nan], [np.nan], [0.0]])
     times = np.array([0, 0, 1, 2, 2, 3])
     offsets, end = adaptive_offsets(scores, times, 80, np.array([1.0]), np.array([1.0]))
@@ -104,7 +106,7 @@ def test_series_without_an_outcome_do_not_count_and_an_origin_without_one_change
 
 
 def simulate(num_series, correlation, *, steps=1, drift=0.0, origins=60, later=400, seed=0):
-    """Errors of series with common shocks: split and adaptive, calibrated, then followed.
+    """Compare split and adaptive offsets on errors of series with common shocks.
 
     Returns:
         Shares covered, and the offsets by origin and step, of both.
@@ -129,38 +131,38 @@ def simulate(num_series, correlation, *, steps=1, drift=0.0, origins=60, later=4
 @pytest.mark.parametrize("num_series", [1, 100, 300])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
 @pytest.mark.parametrize("steps", [1, 24])
-def test_adaptive_widths_stay_near_those_of_split_with_one_series_and_with_many(
+def test_adaptive_offsets_stay_close_to_split_offsets_for_any_number_of_series(
     num_series, correlation, steps
 ):
     runs = [simulate(num_series, correlation, steps=steps, seed=seed) for seed in range(3)]
     for _, covered, _, widths in runs:
         assert covered == pytest.approx(0.80, abs=0.015)
-        assert widths.min() > 0.2  # not once empty, nor 12 for 1.3
+        assert widths.min() > 0.2  # never empty, and never far above 1.28
         assert widths.max() < 3.0
     mean, std = (np.mean([f(run[3]) for run in runs]) for f in (np.mean, np.std))
-    assert mean == pytest.approx(1.28, abs=0.12)  # of a normal
-    alike = num_series == 1 or correlation > 0  # one shock an origin
+    assert mean == pytest.approx(1.28, abs=0.12)  # 0.8 quantile of |x|, x normal
+    alike = num_series == 1 or correlation > 0  # one common shock per origin
     assert std < (0.35 if alike else 0.05)
 
 
 @pytest.mark.parametrize("num_series", [1, 100, 300])
 @pytest.mark.parametrize("correlation", [0.0, 0.9])
-def test_adaptive_covers_where_errors_grow_and_split_does_not(num_series, correlation):
+def test_adaptive_offsets_keep_their_coverage_when_errors_grow(num_series, correlation):
     split, adaptive, _, _ = simulate(num_series, correlation, steps=3, drift=2.0)
     assert adaptive == pytest.approx(0.80, abs=0.04)
     assert split < 0.65
 
 
-def test_a_late_outcome_is_learnt_from_more_slowly():
+def test_the_step_size_is_smaller_for_outcomes_known_later():
     scores = np.ones((30, 9, 1))
     start, size = np.zeros((9, 1)), np.ones((9, 1))
     for spacing, delays in ((1, np.arange(1, 10)), (3, np.maximum(1, np.arange(1, 10) / 3))):
         _, end = adaptive_offsets(scores[:1], np.array([0]), 80, start, size)
-        np.testing.assert_allclose(end, 0.8)  # one origin: nothing is made before its outcome
+        np.testing.assert_allclose(end, 0.8)  # one origin: its offset uses no outcome
         times = spacing * np.arange(2)
         _, end = adaptive_offsets(scores[:2], times, 80, start, size)
         first = 0.8 / np.sqrt(delays)
-        known = np.arange(9) < spacing  # before the second origin is made
+        known = np.arange(9) < spacing  # known at the second origin
         second = np.where(known & (first >= 1), -0.2, 0.8) / np.sqrt(delays)
         np.testing.assert_allclose(end[:, 0], first + second)
 
@@ -176,12 +178,12 @@ def test_a_late_outcome_is_learnt_from_more_slowly():
         (np.array([], int), 0),
     ],
 )
-def test_origins_that_overlap_and_series_do_not_count_twice(times, count):
+def test_count_effective_counts_overlapping_origins_once(times, count):
     assert count_effective(times, 24) == count
 
 
 @pytest.mark.parametrize("level", [50, 80, 95])
-def test_skew_is_seen_where_it_is(level):
+def test_are_skewed_detects_skewed_errors_only(level):
     rng = np.random.default_rng(0)
     normal, skewed = rng.normal(size=(200, 400, 1)), rng.exponential(size=(200, 400, 1)) - 0.7
 
@@ -193,5 +195,5 @@ def test_skew_is_seen_where_it_is(level):
     assert not are_skewed(scores(normal), level)
     assert are_skewed(scores(skewed), level)
     assert are_skewed(scores(-skewed), level)
-    both = np.concatenate([skewed, -skewed], axis=-1)  # two channels, each its own way
+    both = np.concatenate([skewed, -skewed], axis=-1)  # two channels, skewed in opposite directions
     assert are_skewed(scores(both), level)

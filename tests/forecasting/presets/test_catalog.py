@@ -20,7 +20,7 @@ NAMES = presets.names()
 
 @pytest.fixture(scope="module")
 def preset(tmp_path_factory):
-    """Folder of a small preset made here."""
+    """Folder of a small preset that is trained here."""
     frame = datasets.load("air_passengers")[:100]
     forecaster = Forecaster("nlinear", 24, 12).fit(frame, epochs=1, verbose=0)
     folder = tmp_path_factory.mktemp("presets") / "nlinear_small_12"
@@ -33,7 +33,7 @@ def copied(preset, tmp_path):
     return shutil.copytree(preset, tmp_path / preset.name)
 
 
-def test_there_are_presets_and_each_is_small():
+def test_presets_are_installed_and_small():
     assert len(NAMES) >= 8
     for name in NAMES:
         files = list((presets.FOLDER / name).iterdir())
@@ -44,7 +44,7 @@ def test_there_are_presets_and_each_is_small():
     "name",
     [pytest.param(x, marks=() if "passengers" in x else pytest.mark.slow) for x in NAMES],
 )
-def test_it_reloads_and_finds_the_metrics_of_its_card(name):
+def test_a_preset_reproduces_the_metrics_of_its_card(name):
     card = presets.card(name)
     if (
         "url" in datasets.info(card["data"]["name"]).files[0]
@@ -60,7 +60,7 @@ def test_it_reloads_and_finds_the_metrics_of_its_card(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_card_says_where_it_comes_from(name):
+def test_the_card_of_a_preset_names_its_origin(name):
     card = presets.card(name)
     assert card["name"] == name
     assert name in card["command"]
@@ -69,7 +69,7 @@ def test_the_card_says_where_it_comes_from(name):
     assert {"kerastrans", "keras", "numpy", "backend"} <= set(card["versions"])
 
 
-def test_it_can_be_trained_on(preset):
+def test_a_preset_can_be_fine_tuned(preset):
     frame = datasets.load("air_passengers")
     forecaster = zoo.from_preset(preset)
     before = forecaster.predict(frame)
@@ -80,7 +80,7 @@ def test_it_can_be_trained_on(preset):
 
 
 @pytest.mark.parametrize("kind", ["zip", "gztar"])
-def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
+def test_a_preset_is_loaded_from_an_archive_with_the_right_checksum(kind, preset, tmp_path):
     archive = shutil.make_archive(tmp_path / "preset", kind, preset.parent, preset.name)
     checksum = sources.sha256(archive)
     assert zoo.from_preset(archive, checksum=checksum).config.architecture == "nlinear"
@@ -88,7 +88,7 @@ def test_an_archive_serves_too_if_its_checksum_is_right(kind, preset, tmp_path):
         zoo.from_preset(archive, checksum="00")
 
 
-def test_a_url_is_read_with_its_checksum(preset, tmp_path, monkeypatch):
+def test_a_preset_is_loaded_from_a_url_with_its_checksum(preset, tmp_path, monkeypatch):
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
     archive = Path(shutil.make_archive(tmp_path / "preset", "zip", preset.parent, preset.name))
     checksum = sources.sha256(archive)
@@ -102,15 +102,15 @@ def test_a_url_is_read_with_its_checksum(preset, tmp_path, monkeypatch):
         server.shutdown()
 
 
-def test_a_url_wants_a_checksum():
-    with pytest.raises(ValueError, match=r"give the sha256 of https://example\.org/p\.zip"):
+def test_a_url_without_a_checksum_is_refused():
+    with pytest.raises(ValueError, match=r"pass the sha256 of https://example\.org/p\.zip"):
         zoo.from_preset("https://example.org/p.zip")
 
 
-def test_bad_presets_are_refused_in_one_line(copied, tmp_path):
+def test_invalid_presets_are_refused_in_one_line(copied, tmp_path):
     with pytest.raises(ValueError, match="unknown preset 'patchtst_eth1_96': did you mean"):
         zoo.from_preset("patchtst_eth1_96")
-    with pytest.raises(ValueError, match=r"is not a preset: read it by `kerastrans\.from_p"):
+    with pytest.raises(ValueError, match=r"is not a preset: load it with `kerastrans\.from_p"):
         zoo.from_preset("fracast_0")
     with pytest.raises(ValueError, match=r"has no card\.json"):
         zoo.from_preset(tmp_path)
@@ -124,7 +124,7 @@ def test_bad_presets_are_refused_in_one_line(copied, tmp_path):
         zoo.from_preset(copied)
 
 
-def test_a_preset_of_another_format_says_which_version_reads_it(copied):
+def test_a_preset_of_another_format_is_refused_with_the_version_that_reads_it(copied):
     card = json.loads((copied / "card.json").read_text())
     (copied / "card.json").write_text(json.dumps({**card, "format": 2}))
     message = "is a preset of format 2, written by kerastrans 0.1.0; this version reads format 1"
@@ -132,7 +132,7 @@ def test_a_preset_of_another_format_says_which_version_reads_it(copied):
         zoo.from_preset(copied)
 
 
-def test_a_preset_whose_model_holds_code_is_refused(copied):
+def test_a_preset_with_code_in_its_model_is_refused(copied):
     model = keras.Sequential([keras.Input((24, 1)), keras.layers.Lambda(lambda x: x[:, :12])])
     model.save(copied / "model.keras")
     card = json.loads((copied / "card.json").read_text())
@@ -142,7 +142,7 @@ def test_a_preset_whose_model_holds_code_is_refused(copied):
         zoo.from_preset(copied)
 
 
-def test_an_archive_of_two_presets_is_refused(copied, tmp_path):
+def test_an_archive_with_two_presets_is_refused(copied, tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         for name in ("a", "b"):
             archive.write(copied / "card.json", f"{name}/card.json")

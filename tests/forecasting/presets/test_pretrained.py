@@ -69,21 +69,21 @@ def weights(model):
     return [weight.copy() for weight in model.get_weights()]
 
 
-def test_it_forecasts_at_once_what_the_arrays_give(folder):
+def test_from_pretrained_forecasts_as_the_array_interface_does(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS)
     frame = long_frame()
     found = forecaster.predict(frame, levels=[80])
     series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
     expected = pretrained.load(folder).forecast(series, STEPS, [0.1, 0.5, 0.9])
     quantiles = np.concatenate([x["quantiles"][0] for x in expected])
-    assert forecaster.context_length == 40  # as many as the model reads
+    assert forecaster.context_length == 40  # the longest context of the model
     assert forecaster.alias == "tiny-bolt"
-    quantiles[:, [0, 2]] = np.sort(quantiles[:, [0, 2]])  # as rows have them
+    quantiles[:, [0, 2]] = np.sort(quantiles[:, [0, 2]])  # as in the rows of `predict`
     columns = ["tiny-bolt-lo-80", "tiny-bolt", "tiny-bolt-hi-80"]
     np.testing.assert_allclose(found[columns], quantiles, rtol=1e-4, atol=1e-4)
 
 
-def test_each_frame_has_a_frequency_of_its_own(folder):
+def test_each_frame_can_have_another_frequency(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS)
     for freq in ("h", "D", "MS"):
         frame = long_frame(freq)
@@ -92,7 +92,7 @@ def test_each_frame_has_a_frequency_of_its_own(folder):
         assert forecaster.predict(frame)["ds"][:STEPS].tolist() == expected.tolist()
 
 
-def test_a_frequency_that_the_time_stamps_do_not_tell_is_given(folder, tmp_path):
+def test_freq_is_required_if_it_cannot_be_inferred(folder, tmp_path):
     frame = long_frame("MS", lengths=(2, 1))
     with pytest.raises(ValueError, match="cannot infer the frequency"):
         kerastrans.from_pretrained(folder, STEPS).predict(frame)
@@ -104,7 +104,7 @@ def test_a_frequency_that_the_time_stamps_do_not_tell_is_given(folder, tmp_path)
         kerastrans.from_pretrained(folder, STEPS, freq="monthly")
 
 
-def test_columns_of_a_wide_frame_are_series_of_their_own(folder):
+def test_columns_of_a_wide_frame_are_forecast_separately(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS)
     wide = wide_frame()
     parts = [forecaster.predict(wide[[name]]) for name in wide]
@@ -116,7 +116,7 @@ def test_columns_of_a_wide_frame_are_series_of_their_own(folder):
     assert forecaster.fitted.intervals is not None
 
 
-def test_a_forecaster_trained_on_long_frames_takes_wide_ones():
+def test_a_forecaster_trained_on_long_frames_predicts_wide_frames():
     forecaster = Forecaster("nlinear", 12, STEPS).fit(long_frame("D"), epochs=1, verbose=0)
     wide = wide_frame()
     pairs = [(name, forecaster.predict(wide[[name]])) for name in wide]
@@ -143,7 +143,7 @@ def test_save_load_clone_and_metadata_without_a_clock(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_after_fit_the_clock_is_that_of_the_data(folder):
+def test_fit_sets_the_clock_of_the_training_data(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
     forecaster.fit(wide_frame(), epochs=1, verbose=0)
     assert set(forecaster.fitted.trained) == {"y", "z"}
@@ -158,7 +158,7 @@ def test_after_fit_the_clock_is_that_of_the_data(folder):
 
 
 @pytest.mark.slow
-def test_a_backtest_with_refit_begins_with_the_published_weights(folder):
+def test_a_backtest_with_refit_starts_from_the_published_weights(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
     before = weights(forecaster.model)
     rows = forecaster.backtest(wide_frame(), windows=1, refit=True, epochs=1, verbose=0)
@@ -169,7 +169,7 @@ def test_a_backtest_with_refit_begins_with_the_published_weights(folder):
 
 
 @pytest.mark.parametrize("trainable", ["all", "lora", "head"])
-def test_the_card_counts_what_is_trained(folder, trainable):
+def test_the_card_has_the_number_of_trainable_weights(folder, trainable):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable=trainable, lora_rank=2)
     copy = prepare_for_fine_tuning(forecaster.fitted)
     counted = sum(np.prod(weight.shape) for weight in copy.trainable_weights)
@@ -180,26 +180,26 @@ def test_the_card_counts_what_is_trained(folder, trainable):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trainable", ["all", "lora", "head"])
-def test_fine_tuning_trains_what_it_is_told_to(folder, trainable, tmp_path):
+def test_fine_tuning_trains_only_the_requested_weights(folder, trainable, tmp_path):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable=trainable, lora_rank=2)
     before, frame = weights(forecaster.model), long_frame()
     forecaster.fit(frame, epochs=1, batch_size=16, verbose=0)
     after = weights(forecaster.model)
     differ = sum(not np.array_equal(*pair) for pair in zip(before, after, strict=True))
     num_head = sum(len(layer.weights) for layer in head_layers(forecaster.model))
-    # Of the decoder's start, which attends to itself alone, queries, keys and bias do nothing.
+    # The decoder's start attends only to itself: its queries, keys and bias have no effect.
     expected = {"all": len(before) - 3, "lora": len(dense(forecaster.model)) - 2, "head": num_head}
     assert differ == expected[trainable]
     forecaster.save(tmp_path / "tuned")
     loaded = Forecaster.load(tmp_path / "tuned")
     pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
-    loaded.fit(frame, epochs=1, verbose=0)  # adapters that were added to the weights are made anew
+    loaded.fit(frame, epochs=1, verbose=0)  # with new adapters, as the first ones were merged
     again = weights(loaded.model)
     assert sum(not np.array_equal(*pair) for pair in zip(after, again, strict=True)) == differ
 
 
 @pytest.mark.slow
-def test_the_loss_falls(folder):
+def test_fine_tuning_reduces_the_loss(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
     forecaster.fit(long_frame(), epochs=8, verbose=0)
     losses = forecaster.history.history["loss"]
@@ -223,7 +223,7 @@ def test_adapters_are_added_to_the_weights(folder):
     assert len(merged.trainable_weights) == len(merged.weights)
 
 
-def test_adapters_that_are_not_trained_change_nothing(folder):
+def test_untrained_adapters_do_not_change_the_weights(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
     copy = prepare_for_fine_tuning(forecaster.fitted)
     merged = merge_adapters(forecaster.fitted, copy)
@@ -231,7 +231,7 @@ def test_adapters_that_are_not_trained_change_nothing(folder):
 
 
 @pytest.mark.slow
-def test_the_optimizer_is_gentle_or_the_one_that_is_given(folder):
+def test_the_default_optimizer_can_be_replaced(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS)
     optimizer = forecaster.config.optimizer
     assert (float(optimizer.learning_rate), optimizer.clipnorm) == (pytest.approx(1e-4), 1.0)
@@ -266,7 +266,7 @@ def test_an_export_forecasts_the_same(folder, tmp_path):
     )
 
 
-def test_a_forecaster_with_a_future_covariate_takes_wide_frames():
+def test_a_forecaster_with_a_future_covariate_predicts_wide_frames():
     times = pd.date_range("2024-01-01", periods=60, freq="D")
     frame = wide_frame(60).assign(price=np.arange(60) % 3)
     long = frame.rename_axis("ds").reset_index().assign(unique_id="y")
@@ -308,24 +308,24 @@ def test_the_guide_runs(folder, tmp_path, monkeypatch):
         ({"calendar": True}, "takes no 'calendar': the published model sets it"),
     ],
 )
-def test_what_cannot_be_is_refused(folder, kwargs, message):
+def test_invalid_arguments_of_from_pretrained_are_refused(folder, kwargs, message):
     with pytest.raises(ValueError, match=message):
         kerastrans.from_pretrained(folder, STEPS, **kwargs)
 
 
-def test_what_comes_with_the_package_forecasts_by_its_name(capsys):
+def test_published_weights_in_the_package_are_loaded_by_name(capsys):
     frame = kerastrans.datasets.load("air_passengers")
     forecaster = kerastrans.from_pretrained("fracast_0", 12)
     assert "fracast_0: licence Apache-2.0; 85,001 parameters" in capsys.readouterr().out
     assert forecaster.context_length == 2048  # as many steps as its package reads
     rows = forecaster.backtest(frame, windows=4)
     errors = (rows["fracast_0"] - rows["y"]).abs() / rows["y"]
-    assert errors.mean() < 0.15  # the season before is 11 % off
+    assert errors.mean() < 0.15  # the seasonal naive forecast has 0.11
     assert rows["fracast_0-lo-80"].lt(rows["fracast_0-hi-80"]).all()
 
 
 @pytest.mark.slow
-def test_the_point_is_that_of_the_package_and_options_reach_the_model(tmp_path):
+def test_the_point_is_that_of_the_package_and_options_are_passed_to_the_model(tmp_path):
     layer = KeyedLayers(flowstate.KINDS)
     flowstate.FlowState(flowstate.FlowStateStack(layer, FLOWSTATE), FLOWSTATE, 1.0)
     write(tmp_path, FLOWSTATE, random_tensors(layer.layout()))
@@ -388,7 +388,7 @@ def test_joint_columns_are_forecast_together(tmp_path, folder):
         kerastrans.from_pretrained(folder, STEPS, joint=["y", "z"])
 
 
-def test_fracast_names_the_data_sets_that_it_was_trained_on():
+def test_the_card_of_fracast_lists_its_training_data_sets():
     card = kerastrans.from_pretrained("fracast_0", STEPS, verbose=False).card
     assert {"m4_hourly", "epf_np", "hospital"} < set(card["seen"])
     assert "README.md" in card["seen_source"]

@@ -18,7 +18,7 @@ from tests.helpers.checkpoints import (
 )
 
 STEPS, LENGTHS = 7, {"a": 30, "b": 6}  # b is shorter than the context
-ROLLOUT = 11  # past the native horizon of 8
+ROLLOUT = 11  # longer than the native horizon of 8
 CONTEXT = {"past": ["wind"], "future": ["price"]}
 
 
@@ -38,7 +38,7 @@ def forecaster(folder):
 
 
 def frames(steps_ahead=STEPS):
-    """What is known, and what is known ahead; a price is missing."""
+    """Return a frame with covariates and a missing price, and their future values."""
     past, ahead = [], []
     for name, length in LENGTHS.items():
         steps = np.arange(length + steps_ahead)
@@ -52,7 +52,7 @@ def frames(steps_ahead=STEPS):
 
 
 @pytest.mark.parametrize("steps", [STEPS, pytest.param(ROLLOUT, marks=pytest.mark.slow)])
-def test_the_numbers_are_those_of_the_arrays(folder, steps):
+def test_forecasts_with_covariates_equal_those_of_the_array_interface(folder, steps):
     frame, ahead = frames(steps)
     groups = [rows[-16:] for _, rows in frame.groupby("unique_id")]
     expected = pretrained.load(folder).forecast(
@@ -68,14 +68,14 @@ def test_the_numbers_are_those_of_the_arrays(folder, steps):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_missing_covariate_is_missing_and_not_zero(forecaster):
+def test_missing_covariates_are_not_read_as_zero(forecaster):
     frame, ahead = frames()
     found = forecaster.predict(frame, future=ahead)["second"]
     zero = forecaster.predict(frame.fillna({"price": 0.0}), future=ahead)["second"]
     assert np.abs(found - zero).max() > 1e-2
 
 
-def test_what_is_known_ahead_changes_a_forecast_and_its_unit_does_not(forecaster):
+def test_future_covariates_change_the_forecast_but_their_unit_does_not(forecaster):
     frame, ahead = frames()
     found = forecaster.predict(frame, future=ahead)["second"]
     other = forecaster.predict(frame, future=ahead.assign(price=ahead["price"] + 5))["second"]
@@ -106,13 +106,13 @@ def test_wide_frames_share_their_covariates(forecaster):
     columns = {"y": 10 + np.sin(steps), "z": steps % 7, "wind": np.cos(steps), "price": steps % 5}
     frame, ahead = pd.DataFrame(columns, times)[:29], pd.DataFrame(columns, times)[29:]
     found = forecaster.predict(frame, future=ahead[["price"]])
-    alone = forecaster.predict(frame[["z", "wind", "price"]], future=ahead[["price"]])
+    separate = forecaster.predict(frame[["z", "wind", "price"]], future=ahead[["price"]])
     assert found["unique_id"].unique().tolist() == ["y", "z"]
-    np.testing.assert_allclose(found["second"][STEPS:], alone["second"], rtol=1e-4)
+    np.testing.assert_allclose(found["second"][STEPS:], separate["second"], rtol=1e-4)
 
 
 @pytest.mark.slow
-def test_fine_tuning_sees_them(folder, tmp_path):
+def test_fine_tuning_uses_covariates(folder, tmp_path):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, **CONTEXT, trainable="lora")
     frame, ahead = frames()
     before = forecaster.predict(frame, future=ahead)["second"]
@@ -126,7 +126,7 @@ def test_fine_tuning_sees_them(folder, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_backtest_with_refit_trains_with_them(folder):
+def test_a_backtest_with_refit_uses_covariates(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, **CONTEXT)
     frame = frames()[0]
     frame = frame[frame["unique_id"] == "a"]
@@ -136,7 +136,7 @@ def test_a_backtest_with_refit_trains_with_them(folder):
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-def test_an_export_and_the_service_take_them(forecaster, tmp_path):
+def test_exports_and_the_service_accept_covariates(forecaster, tmp_path):
     from starlette.testclient import TestClient
 
     from kerastrans.serving import create_app
@@ -166,7 +166,7 @@ def test_an_export_and_the_service_take_them(forecaster, tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_model_of_single_series_takes_none(tmp_path):
+def test_a_model_without_covariates_refuses_them(tmp_path):
     config = changed(CHRONOS_BOLT, num_layers=1)
     folder = write(tmp_path, config, random_tensors(chronos_bolt.build_network(config)[1]))
     for kind in ("past", "future"):
@@ -183,12 +183,12 @@ def test_a_model_of_single_series_takes_none(tmp_path):
         ({"past": ["y"]}, r"\['y'\] cannot be covariates"),
     ],
 )
-def test_columns_that_cannot_be_are_refused(folder, columns, message):
+def test_invalid_covariate_columns_are_refused(folder, columns, message):
     with pytest.raises(ValueError, match=message):
         kerastrans.from_pretrained(folder, STEPS, **columns)
 
 
-def test_columns_that_a_frame_lacks_or_has_as_text_are_named(forecaster):
+def test_missing_and_text_covariates_of_a_frame_are_refused(forecaster):
     frame, ahead = frames()
     with pytest.raises(ValueError, match="wind"):
         forecaster.predict(frame.drop(columns="wind"), future=ahead)

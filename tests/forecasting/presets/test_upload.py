@@ -1,4 +1,4 @@
-"""A forecaster goes to the Hugging Face hub and comes back; the hub is on loopback."""
+"""Upload to and download from a Hugging Face hub that runs on loopback."""
 
 import json
 import shutil
@@ -50,7 +50,7 @@ def published(server, preset):
     return server
 
 
-def test_a_preset_is_uploaded_and_comes_back(server, preset, forecaster, frame, capsys):
+def test_an_uploaded_preset_is_loaded_from_the_hub(server, preset, forecaster, frame, capsys):
     assert kerastrans.upload_preset(URI, preset, private=True) == COMMIT
     (created,) = server.created
     assert created["name"] == "passengers"
@@ -66,7 +66,7 @@ def test_a_preset_is_uploaded_and_comes_back(server, preset, forecaster, frame, 
     pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
 
 
-def test_revision_and_checksum_pin_it(published, preset, capsys):
+def test_a_preset_is_pinned_by_revision_and_checksum(published, preset, capsys):
     checksum = sources.sha256(preset / "card.json")
     zoo.from_preset(URI, checksum, revision="v1", verbose=False)
     assert not capsys.readouterr().out
@@ -78,7 +78,7 @@ def test_revision_and_checksum_pin_it(published, preset, capsys):
         zoo.from_preset(URI, revision="v2")
 
 
-def test_without_a_network_the_cache_is_read_or_one_line_says_so(published, frame, monkeypatch):
+def test_without_a_network_the_cache_is_read_or_an_error_raised(published, frame, monkeypatch):
     online = zoo.from_preset(URI, verbose=False).predict(frame)
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     pd.testing.assert_frame_equal(zoo.from_preset(URI, verbose=False).predict(frame), online)
@@ -94,7 +94,7 @@ def test_a_changed_file_is_refused(published):
         zoo.from_preset(URI)
 
 
-def test_what_is_no_preset_or_forbids_use_is_not_downloaded(published):
+def test_other_repositories_and_non_commercial_licences_are_not_downloaded(published):
     readme = published.folder / "README.md"
     readme.write_text(readme.read_text().replace("apache-2.0", "cc-by-nc-4.0"))
     with pytest.raises(ValueError, match="forbids commercial use"):
@@ -105,16 +105,16 @@ def test_what_is_no_preset_or_forbids_use_is_not_downloaded(published):
     assert not any("/model.keras" in path for path in published.paths)
 
 
-def test_nothing_on_the_hub_is_written_over_unasked(published, preset):
-    with pytest.raises(FileExistsError, match=f"{URI} exists on the hub: give a new name"):
+def test_an_existing_preset_on_the_hub_is_not_overwritten_by_default(published, preset):
+    with pytest.raises(FileExistsError, match=f"{URI} exists on the hub: pass a new name"):
         kerastrans.upload_preset(URI, preset)
     assert not any("/commit/" in path for path in published.paths)
     assert kerastrans.upload_preset(URI, preset, new_version=True) == COMMIT
     assert not published.created
 
 
-def test_uploads_that_fail_are_one_line(server, preset, tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="is written hf://user/name, got 'passengers'"):
+def test_failed_uploads_raise_one_line(server, preset, tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match="must be hf://user/name, got 'passengers'"):
         kerastrans.upload_preset("passengers", preset)
     changed = shutil.copytree(preset, tmp_path / "changed")
     (changed / "forecaster.json").write_text("{}")
@@ -122,7 +122,7 @@ def test_uploads_that_fail_are_one_line(server, preset, tmp_path, monkeypatch):
         kerastrans.upload_preset(URI, changed)
     assert not server.paths
     monkeypatch.setenv("HF_TOKEN", "hf_wrong")
-    with pytest.raises(RuntimeError, match=f"is not uploaded to {URI}: .*401") as error:
+    with pytest.raises(RuntimeError, match=f"was not uploaded to {URI}: .*401") as error:
         kerastrans.upload_preset(URI, preset)
     assert "\n" not in str(error.value)
     assert not server.folder.exists()
@@ -150,7 +150,7 @@ def test_a_card_of_published_weights_keeps_their_licence(tmp_path):
     assert zoo.from_preset(tmp_path / "preset").prediction_length == 6
 
 
-def test_bad_presets_are_not_written(forecaster, tmp_path, preset):
+def test_invalid_presets_are_not_written(forecaster, tmp_path, preset):
     folder = tmp_path / "preset"
     with pytest.raises(ValueError, match="metrics and dataset must be given together"):
         forecaster.save_to_preset(folder, metrics={"mae": 1.0})
@@ -166,5 +166,5 @@ def test_bad_presets_are_not_written(forecaster, tmp_path, preset):
     assert not folder.exists()
     with pytest.raises(FileExistsError, match="exists"):
         forecaster.save_to_preset(preset)
-    with pytest.raises(ValueError, match=r"revision is for names on the hub"):
+    with pytest.raises(ValueError, match=r"revision requires a name on the hub"):
         zoo.from_preset(preset, revision="v1")

@@ -1,4 +1,4 @@
-"""Several trained forecasters as one."""
+"""Combination of several trained forecasters."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ OPTIONS = (
 
 
 def trained(name="nlinear", epochs=0, **options):
-    """By default with the weights that it begins with."""
+    """Return a forecaster, by default with its initial weights."""
     options = {"prediction_length": 3, **options}
     return Forecaster(name, **options).fit(FRAME, epochs=epochs, verbose=0)
 
@@ -35,24 +35,26 @@ def quantiles():
 
 
 @pytest.mark.parametrize(("how", "function"), [("median", np.median), ("mean", np.mean)])
-def test_it_forecasts_the_median_or_the_mean_of_its_members(points, how, function):
+def test_combine_forecasts_the_median_or_the_mean_of_its_members(points, how, function):
     combined = kerastrans.combine(points, how)
-    alone = [x.predict(FRAME)["nlinear"] for x in points]
+    separate = [x.predict(FRAME)["nlinear"] for x in points]
     found = combined.predict(FRAME)["ensemble"]
-    np.testing.assert_allclose(found, function(alone, axis=0), rtol=1e-5)
+    np.testing.assert_allclose(found, function(separate, axis=0), rtol=1e-5)
     assert combined.context_length == 12
 
 
-def test_quantiles_are_combined_level_by_level_and_do_not_cross(quantiles):
+def test_each_quantile_is_combined_separately_and_quantiles_do_not_cross(quantiles):
     columns = ["nlinear-lo-95", "nlinear-lo-80", "nlinear", "nlinear-hi-80", "nlinear-hi-95"]
-    alone = [x.predict(FRAME)[columns].to_numpy() for x in (*quantiles, quantiles[0])]
+    separate = [x.predict(FRAME)[columns].to_numpy() for x in (*quantiles, quantiles[0])]
     combined = kerastrans.combine([*quantiles, quantiles[0]], alias="nlinear")
     found = combined.predict(FRAME)[columns].to_numpy()
-    np.testing.assert_allclose(found, np.median(alone, axis=0), rtol=1e-4)
+    np.testing.assert_allclose(found, np.median(separate, axis=0), rtol=1e-4)
     assert (np.diff(found, axis=1) >= 0).all()
 
 
-def test_it_is_a_forecaster_that_saves_and_knows_what_trained(points, tmp_path):
+def test_a_combined_forecaster_is_saved_and_warns_about_backtests_on_training_rows(
+    points, tmp_path
+):
     combined = kerastrans.combine([*points, trained(epochs=1, head="point", context_length=3)])
     rows = combined.predict(FRAME)
     combined.save(tmp_path / "saved")
@@ -60,25 +62,29 @@ def test_it_is_a_forecaster_that_saves_and_knows_what_trained(points, tmp_path):
     pd.testing.assert_frame_equal(loaded.predict(FRAME), rows)
     with pytest.warns(UserWarning, match="trained"):
         loaded.backtest(FRAME, windows=1)
-    assert combined.clone().fitted is None
+    for each in (combined, loaded):
+        with pytest.raises(ValueError, match=r"made by kerastrans\.combine, whose members"):
+            each.clone()
+        with pytest.raises(ValueError, match=r"made by kerastrans\.combine, whose members"):
+            each.backtest(FRAME, windows=1, refit=True, epochs=1, verbose=0)
 
 
 @pytest.mark.slow
-def test_it_is_calibrated_and_trained_further_and_its_members_stay(points):
-    alone = points[0].predict(FRAME)
+def test_calibrating_and_fitting_a_combination_does_not_change_its_members(points):
+    separate = points[0].predict(FRAME)
     combined = kerastrans.combine(points).calibrate(FRAME, windows=5, levels=[80])
     assert "ensemble-lo-80" in combined.predict(FRAME)
     before = combined.predict(FRAME)["ensemble"]
     after = combined.fit(FRAME, epochs=1, verbose=0).predict(FRAME)
     assert (np.abs(after["ensemble"] - before) > 0).any()
     assert "ensemble-lo-80" not in after
-    pd.testing.assert_frame_equal(points[0].predict(FRAME), alone)
+    pd.testing.assert_frame_equal(points[0].predict(FRAME), separate)
 
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
 @pytest.mark.parametrize("runtime", RUNTIMES)
-def test_it_leaves_as_one_file(points, tmp_path, runtime):
+def test_a_combination_is_exported_as_one_file(points, tmp_path, runtime):
     combined = kerastrans.combine(points)
     suffix, run = RUNTIMES[runtime]
     combined.export(tmp_path / f"exported{suffix}")
@@ -89,7 +95,7 @@ def test_it_leaves_as_one_file(points, tmp_path, runtime):
     np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-4)
 
 
-def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
+def test_members_with_different_covariates_and_calendar_are_combined():
     future = FRAME.groupby("unique_id").tail(3).drop(columns="y")
     future["ds"] += pd.Timedelta(days=3)
     members = [
@@ -98,9 +104,9 @@ def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
         trained(context_length=9),
     ]
     combined = kerastrans.combine(members, "mean", alias="nlinear")
-    alone = [x.predict(FRAME, future=future)["nlinear"] for x in members]
+    separate = [x.predict(FRAME, future=future)["nlinear"] for x in members]
     found = combined.predict(FRAME, future=future)["nlinear"]
-    np.testing.assert_allclose(found, np.mean(alone, axis=0), rtol=1e-4)
+    np.testing.assert_allclose(found, np.mean(separate, axis=0), rtol=1e-4)
     with pytest.raises(ValueError, match="with future covariates must have the same ones"):
         kerastrans.combine([members[0], trained(context_length=6, calendar=True)])
 
@@ -112,19 +118,19 @@ def test_covariates_and_the_calendar_go_to_the_members_that_take_them():
             {"prediction_length": 2},
             r"forecasters\[1\] \(nlinear\) has prediction_length 2, the fir",
         ),
-        ({"head": "point"}, "has quantile levels None, the first one has"),
-        ({"head": "normal"}, "has a NormalHead: only points or quantiles are combined"),
+        ({"head": "point"}, "has quantiles None, the first one has"),
+        ({"head": "normal"}, "has a NormalHead: only points or quantiles can be combined"),
         ({"name": "cyclenet", "cycle_length": 7}, r"its model takes \['position'\]"),
     ],
 )
-def test_what_does_not_go_together_is_refused(quantiles, change, message):
+def test_forecasters_with_different_settings_are_refused(quantiles, change, message):
     other = trained(**{"context_length": 6, **change})
     with pytest.raises(ValueError, match=message.replace("(nlinear)", ".*")) as error:
         kerastrans.combine([quantiles[0], other])
     assert "\n" not in str(error.value)
 
 
-def test_nothing_and_what_is_not_trained_are_refused(quantiles):
+def test_empty_lists_and_untrained_forecasters_are_refused(quantiles):
     for none in ([], quantiles[0]):
         with pytest.raises(ValueError, match="must be a list of trained forecasters, got"):
             kerastrans.combine(none)
@@ -137,7 +143,7 @@ def test_nothing_and_what_is_not_trained_are_refused(quantiles):
 
 
 def odd_series():
-    """Series that float32 or a single window would judge wrongly."""
+    """Return series that float32, or the scale of a single window, cannot represent."""
     rng = np.random.default_rng(0)
     steps = np.arange(90)
     live = 10 + 3 * np.sin(2 * np.pi * steps / 7) + rng.normal(0, 0.5, 90)
@@ -152,16 +158,16 @@ def odd_series():
 
 
 @pytest.mark.parametrize("how", ["mean", "median"])
-def test_it_forecasts_odd_series_as_its_members_do(how):
+def test_a_combination_of_extreme_series_equals_the_mean_or_median_of_its_members(how):
     options = [{}, {"name": "rlinear", "context_length": 14}, {"fill": "last"}]
     options.append({"scaler": "mase", "name": "dlinear", "moving_average": 5})
     members = [trained(**{"context_length": 8, **x}) for x in options]
     combined = kerastrans.combine(members, how, alias="x")
     frame = odd_series()
     found = combined.predict(frame).drop(columns="ds").set_index("unique_id")
-    alone = [x.predict(frame).iloc[:, 2:].to_numpy() for x in members]
-    expected = getattr(np, how)(alone, axis=0)
-    # The medians of the quantiles need not be in order, the bounds of a frame are.
+    separate = [x.predict(frame).iloc[:, 2:].to_numpy() for x in members]
+    expected = getattr(np, how)(separate, axis=0)
+    # Medians of quantiles may cross; a frame of forecasts has its bounds sorted.
     size = frame.groupby("unique_id")["y"].std().clip(lower=1e-6 * 7.5)
     error = np.abs(found - expected).max(axis=1).groupby(level=0).max() / size
     assert (error < 1e-5).all(), error

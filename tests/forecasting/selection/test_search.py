@@ -1,4 +1,4 @@
-"""`kerastrans.select`: candidates, their greedy mean, and what leaves the process."""
+"""`kerastrans.select`: candidates, greedy weights, saving and exports."""
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ HORIZON = 6
 
 
 def weekly(length=150, names="ab"):
-    """Weekly waves with a covariate that is known ahead."""
+    """Return series with a weekly wave and a covariate that is known ahead."""
     rng = np.random.default_rng(0)
     times = pd.date_range("2024-01-01", periods=length, freq="D")
     parts = []
@@ -29,7 +29,7 @@ def weekly(length=150, names="ab"):
 
 @pytest.fixture
 def two(monkeypatch):
-    """Two trained candidates alone, each for a few epochs."""
+    """Only two trained candidates, each for a few epochs."""
     monkeypatch.setattr(search, "CANDIDATES", (("nlinear", False, 0), ("nlinear", True, 1)))
     monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 12)
 
@@ -56,7 +56,7 @@ def test_a_forecast_that_is_not_finite_is_not_chosen():
 
 
 @pytest.mark.slow
-def test_it_selects_forecasts_saves_and_reloads(two, tmp_path, capsys):
+def test_select_returns_a_forecaster_that_predicts_saves_and_reloads(two, tmp_path, capsys):
     frame = weekly()
     known = frame[frame["ds"] < frame["ds"].max() - pd.Timedelta(days=HORIZON - 1)]
     future = frame.drop(columns="y").merge(known[["unique_id", "ds"]], how="left", indicator=True)
@@ -86,7 +86,7 @@ def test_it_selects_forecasts_saves_and_reloads(two, tmp_path, capsys):
 
 @pytest.mark.slow
 @pytest.mark.tensorflow
-def test_an_export_forecasts_what_it_forecasts(two, tmp_path):
+def test_an_exported_selection_returns_the_same_forecast(two, tmp_path):
     import tensorflow as tf
 
     frame = weekly().drop(columns="price")
@@ -111,7 +111,7 @@ def test_an_export_forecasts_what_it_forecasts(two, tmp_path):
     np.testing.assert_allclose(found, rows["ensemble"], rtol=1e-4)
 
 
-def test_a_candidate_that_the_data_are_too_short_for_is_left_out(monkeypatch, capsys):
+def test_a_candidate_that_requires_longer_series_is_left_out(monkeypatch, capsys):
     monkeypatch.setattr(search, "CANDIDATES", (("patchtst", False, 0),))
     frame = weekly(30).drop(columns="price")
     with pytest.warns(UserWarning, match="only the seasonal naive .*: patchtst: left out, patch_"):
@@ -120,7 +120,7 @@ def test_a_candidate_that_the_data_are_too_short_for_is_left_out(monkeypatch, ca
     assert set(selected.leaderboard["model"]) == {"seasonal_naive", "ensemble"}
 
 
-def test_without_time_the_seasonal_naive_forecast_is_returned_with_intervals(capsys):
+def test_if_the_time_limit_is_too_short_the_seasonal_naive_forecast_is_returned(capsys):
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e-6)
     assert "the seasonal naive forecast is used" in capsys.readouterr().out
@@ -131,7 +131,7 @@ def test_without_time_the_seasonal_naive_forecast_is_returned_with_intervals(cap
     assert (rows["ensemble-hi-80"] - rows["ensemble-lo-80"]).between(0.1, 20).all()
 
 
-def test_the_naive_quantiles_cover(capsys):
+def test_the_intervals_of_the_naive_candidate_have_their_coverage(capsys):
     frame = weekly(400, "abcdef").drop(columns="price")
     train = frame[frame["ds"] < "2024-12-01"]
     rows = candidates.fit_naive(train, HORIZON, "D").backtest(frame, windows=10)
@@ -143,20 +143,20 @@ def test_the_naive_quantiles_cover(capsys):
 def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     frame = weekly().drop(columns="price")
     whole = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
-    make, count = candidates.made, []
+    train, tried = candidates.train_candidate, []
 
     def interrupted(*args, **kwargs):
-        count.append(args[0][0])
-        if len(count) == 3:
+        tried.append(args[0][0])
+        if len(tried) == 3:
             raise KeyboardInterrupt
-        return make(*args, **kwargs)
+        return train(*args, **kwargs)
 
-    monkeypatch.setattr(search, "made", interrupted)
-    options = {"time_limit": 1e6, "verbose": False, "folder": tmp_path / "kept"}
+    monkeypatch.setattr(search, "train_candidate", interrupted)
+    options = {"time_limit": 1e6, "verbose": False, "folder": tmp_path / "candidates"}
     with pytest.raises(KeyboardInterrupt):
         kerastrans.select(frame, HORIZON, **options)
     resumed = kerastrans.select(frame, HORIZON, **options)
-    assert count == ["seasonal_naive", "nlinear", "nlinear", "nlinear"]
+    assert tried == ["seasonal_naive", "nlinear", "nlinear", "nlinear"]
     pd.testing.assert_frame_equal(
         resumed.leaderboard.drop(columns="seconds"), whole.leaderboard.drop(columns="seconds")
     )
@@ -166,7 +166,7 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
 
 
 @pytest.mark.filterwarnings("error::UserWarning")
-def test_yearly_series_have_no_calendar_and_each_candidate_once(two, monkeypatch):
+def test_yearly_series_have_no_calendar_and_no_duplicate_candidates(two, monkeypatch):
     monkeypatch.setattr(search, "CANDIDATES", (("nlinear", True, 0), ("nlinear", False, 0)))
     times = pd.date_range("1980-01-01", periods=40, freq="YS")
     frame = pd.DataFrame({"ds": times, "y": 5.0 + np.arange(40) % 7}).assign(unique_id="a")
@@ -178,7 +178,7 @@ def test_yearly_series_have_no_calendar_and_each_candidate_once(two, monkeypatch
 
 
 @pytest.mark.slow
-def test_channels_of_a_wide_frame_are_series(two):
+def test_select_treats_channels_of_a_wide_frame_as_series(two):
     long = weekly().drop(columns="price")
     wide = long.pivot(index="ds", columns="unique_id", values="y")
     selected = kerastrans.select(wide, HORIZON, time_limit=1e6, verbose=False)
@@ -191,7 +191,7 @@ def test_channels_of_a_wide_frame_are_series(two):
     [
         ({"time_limit": 0}, "time_limit must be seconds above 0, got 0"),
         ({"prediction_length": 0}, "prediction_length must be an integer of at least 1"),
-        ({"prediction_length": 200}, "the longest series has 150 steps, too few to hold 200"),
+        ({"prediction_length": 200}, "the longest series has 150 steps, too few to hold out 200"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
@@ -200,15 +200,15 @@ def test_bad_arguments_are_refused(arguments, message):
 
 
 @pytest.mark.slow
-def test_pretrained_weights_take_part_at_the_levels_of_the_others(monkeypatch, tmp_path):
+def test_the_pretrained_candidate_has_the_quantiles_of_the_other_candidates(monkeypatch, tmp_path):
     monkeypatch.setattr(search, "CANDIDATES", candidates.CANDIDATES[:1])
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
     table = selected.leaderboard.set_index("model")
     assert table.loc["kerastrans_zero", "loss"] < table.loc["seasonal_naive", "loss"]
-    member = candidates.pretrained(frame, HORIZON, "D", 0).predict(frame, levels=[80, 50])
-    alone = kerastrans.from_pretrained("kerastrans_zero", HORIZON, verbose=False)
-    expected = alone.predict(frame, levels=[80, 50])
+    member = candidates.load_pretrained(frame, HORIZON, "D", 0).predict(frame, levels=[80, 50])
+    published = kerastrans.from_pretrained("kerastrans_zero", HORIZON, verbose=False)
+    expected = published.predict(frame, levels=[80, 50])
     for column in ("kerastrans_zero", "kerastrans_zero-lo-80"):
         np.testing.assert_allclose(member[column], expected[column], rtol=1e-4)
     between = expected[["kerastrans_zero-lo-80", "kerastrans_zero"]].to_numpy()
@@ -217,3 +217,9 @@ def test_pretrained_weights_take_part_at_the_levels_of_the_others(monkeypatch, t
     selected.save(tmp_path / "s")
     rows = Selected.load(tmp_path / "s").predict(frame)
     np.testing.assert_allclose(rows["ensemble"], selected.predict(frame)["ensemble"], rtol=1e-5)
+
+
+def test_the_skill_is_the_relative_reduction_of_the_naive_loss():
+    assert search._skill(0.5, 2.0) == 0.75
+    assert search._skill(3.0, 2.0) == -0.5
+    assert search._skill(0.0, 0.0) == 0.0

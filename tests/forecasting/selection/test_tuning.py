@@ -12,14 +12,14 @@ def quiet():
 
 
 @pytest.mark.parametrize("name", zoo.names())
-def test_a_search_space_names_hyperparameters_and_more_than_one_value(name):
+def test_a_search_space_has_known_hyperparameters_with_several_values(name):
     space = zoo.info(name).search_space
     assert set(space) <= set(zoo.info(name).defaults)
     assert all(len(set(values)) > 1 for values in space.values())
 
 
 @pytest.mark.slow
-def test_the_best_trial_is_the_one_with_the_least_validation_loss():
+def test_the_best_trial_has_the_smallest_validation_loss():
     study, forecaster = tuning.tune(
         "nlinear",
         series("a", 120),
@@ -43,7 +43,7 @@ def test_the_best_trial_is_the_one_with_the_least_validation_loss():
     assert np.isfinite(found["nlinear"]).all()
 
 
-def test_bad_input_is_refused_before_a_trial():
+def test_invalid_arguments_are_refused_before_the_first_trial():
     options = {"validation_size": 21, "trials": 1}
     with pytest.raises(ValueError, match="unknown model 'nlinaer'"):
         tuning.tune("nlinaer", series("a", 120), 14, 7, **options)
@@ -53,7 +53,7 @@ def test_bad_input_is_refused_before_a_trial():
         tuning.tune("nlinear", series("a", 120), 14, 7, validation_size=21, trials=0)
 
 
-def test_the_missing_extra_is_named(monkeypatch):
+def test_a_missing_optuna_is_reported_with_its_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     with pytest.raises(
         ImportError, match=r'tune requires an optional package: pip install "kerastrans\[tune\]"'
@@ -61,7 +61,7 @@ def test_the_missing_extra_is_named(monkeypatch):
         tuning.tune("nlinear", series("a", 60), 14, 7, validation_size=7)
 
 
-def test_what_is_wrong_with_the_data_ends_the_search():
+def test_invalid_data_end_the_search():
     frame = series("a", 120)
     with pytest.raises(ValueError, match="validation_size=3 holds no whole forecast"):
         tuning.tune("nlinear", frame, 14, 7, validation_size=3, trials=2)
@@ -69,10 +69,10 @@ def test_what_is_wrong_with_the_data_ends_the_search():
         tuning.tune("nlinear", frame[:9], 14, 7, validation_size=7, trials=2)
 
 
-def test_sizes_that_do_not_go_together_are_left_out_and_named():
+def test_trials_with_invalid_sizes_fail_with_a_warning():
     space = {"num_heads": (3,), "d_model": (16,)}
     with (
-        pytest.warns(UserWarning, match=r"trial 0 is left out: num_heads must divide d_model"),
-        pytest.raises(ValueError, match="all 1 trials were left out, the last one: num_heads must"),
+        pytest.warns(UserWarning, match=r"trial 0 failed: num_heads must divide d_model"),
+        pytest.raises(ValueError, match="all 1 trials failed, the last one with: num_heads must"),
     ):
         tuning.tune("patchtst", series("a", 120), 16, 7, validation_size=7, trials=1, space=space)

@@ -1,0 +1,35 @@
+"""Everything of a fitted state that an exported file repeats."""
+
+import numpy as np
+
+from kerastrans.data.frames import ID
+from kerastrans.export.encodings import Encodings
+from kerastrans.export.widths import Widths
+
+GROUP = "group"  # input of a file, of the value of the column that intervals were calibrated by
+
+
+def export_options(state):
+    """Return the arguments of `kerastrans.export.export` for a `FittedState`."""
+    config = state.config
+    widths = None if state.intervals is None else _widths_of(state.intervals)
+    return {
+        "scaler": config.scaler,
+        "fill": config.fill,
+        "bounds": config.bounds,
+        "short": config.short,
+        "encodings": Encodings(state.clock, bool(config.calendar), state.covariates, widths),
+    }
+
+
+def _widths_of(intervals):
+    """Return the `Widths` of `ConformalIntervals`."""
+    members = [intervals, *intervals.groups.values()]
+    offsets = {level: np.stack([x.offsets[level] for x in members]) for level in intervals.offsets}
+    by = intervals.by if intervals.by in (None, ID) else GROUP
+    widths = Widths(offsets, by, tuple(intervals.groups))
+    if intervals.sizes is None:
+        return widths
+    sizes = list(intervals.sizes.values())
+    sizes = np.stack([np.mean(sizes, axis=0), *sizes])
+    return Widths(offsets, by, tuple(intervals.groups), sizes, tuple(intervals.sizes))
