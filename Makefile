@@ -2,7 +2,7 @@
 PYTHON ?= python3
 TORCH ?= torch>=2.6
 BIN = .venv/bin
-PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope
+PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope --durations 10 --durations-min 1
 INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
 DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py

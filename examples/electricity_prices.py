@@ -67,9 +67,9 @@ print(f"{prices['unique_id'].iloc[0]}: {len(train):,} hours to train, {24 * test
 """
 ## Two forecasters
 
-`future=` names the columns that are known for the hours to forecast. N-HiTS has no inputs for
-covariates. Therefore a regression on them is added, and the network forecasts the remainder.
-`calendar` adds hour and weekday, which are always known.
+`future=` names the columns that are known for the hours to forecast. N-HiTS reads them in each
+of its blocks, pooled at the same rate as the prices. `calendar` adds hour and weekday, which are
+always known.
 """
 
 forecasters = {}

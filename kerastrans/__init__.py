@@ -6,8 +6,7 @@ import wrapt
 
 from kerastrans.utils import former_paths
 from kerastrans.utils.lazy import names_of
-
-__version__ = "0.2.0"
+from kerastrans.version import __version__ as __version__
 
 _HOMES = {
     "data": (),

@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from kerastrans.decoding.cached_decoder import cached_decoder
-from kerastrans.decoding.feedback import FeedBack
+from kerastrans.decoding.feedback import FeedBack, Sampler
 from kerastrans.decoding.inputs import check_start_token, check_tokens
 from kerastrans.decoding.samplers import GreedySampler
 from kerastrans.utils.types import Tensor
@@ -79,7 +79,7 @@ def generate_tokens(
     source: Tensor,
     source_lengths: Tensor,
     num_steps: int,
-    sampler: FeedBack | None = None,
+    sampler: Sampler | None = None,
 ) -> Any:
     """Generate up to `num_steps` tokens one by one, feeding each back as the next input.
 

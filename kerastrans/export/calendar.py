@@ -120,7 +120,8 @@ class Calendar:
         ticks = ticks + (step - phase)  # not negative
         number = ticks // step - 1 - before
         fits = ops.logical_and((second + tick - rest) % tick == 0, ticks % step == 0)
-        days, seconds = np.divmod(self.steps * (self.step // SECOND), DAY_SECONDS)
+        steps = np.divmod(self.steps * (self.step // SECOND), DAY_SECONDS)
+        days, seconds = (ops.convert_to_tensor(x, "int32") for x in steps)
         return number, fits, *_carry(day[:, None] + days, second[:, None] + seconds)
 
     def _count_grid(self, day, second):
@@ -136,7 +137,8 @@ class Calendar:
         fits = ops.take(ops.convert_to_tensor(stamps, "int32"), place) == day - phase_days
         fits = ops.logical_and(fits, second == phase_seconds)
         fits = ops.logical_and(fits, number % multiple == 0)
-        places = ops.clip(place[:, None] + self.steps * multiple, 0, len(stamps) - 1)
+        steps = ops.convert_to_tensor(self.steps * multiple, "int32")
+        places = ops.clip(place[:, None] + steps, 0, len(stamps) - 1)
         days = ops.take(ops.convert_to_tensor(stamps, "int32"), places) + phase_days
         return number // multiple - 1000, fits, days, ops.zeros_like(days) + phase_seconds
 

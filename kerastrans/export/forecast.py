@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import keras
 from keras import ops
 
-from kerastrans import __version__, heads
+from kerastrans import heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs, takes_missing
 from kerastrans.decoding.samplers import FeedBack
@@ -22,6 +22,7 @@ from kerastrans.utils.validation import (
     check_positive_integers,
     check_prediction_length,
 )
+from kerastrans.version import __version__
 
 SHORT = ("refuse", "pad")
 
@@ -31,19 +32,33 @@ class Forecast:
     """A model's forecast as a function of tensors, and the metadata of an exported file.
 
     Attributes:
-        function: Function from the tensors of the signature to a dict of outputs.
-        signature: List of named `tf.TensorSpec`, one per argument.
+        function: Function from the tensors of the inputs, in their order, to a dict of outputs.
+        inputs: Dict of name -> `Input`.
+        batch_size: int, number of windows in a call; None for any number.
         metadata: Dict that JSON can hold.
         loops: bool, whether the model decodes step by step.
-        texts: Dict of the inputs that are codes of texts -> tuple of the texts; the code of a text
-            is its place plus 1, that of any other text 0.
     """
 
     function: callable
-    signature: list
+    inputs: dict
+    batch_size: int | None
     metadata: dict
     loops: bool
-    texts: dict
+
+    @property
+    def texts(self):
+        """Dict of the inputs that are codes of texts -> tuple of the texts, see `Input`."""
+        return {name: x.texts for name, x in self.inputs.items() if x.texts is not None}
+
+    @property
+    def signature(self):
+        """List of named `tf.TensorSpec`, one per input."""
+        import tensorflow as tf
+
+        return [
+            tf.TensorSpec((self.batch_size, *x.shape), x.dtype, name=name)
+            for name, x in self.inputs.items()
+        ]
 
     def description(self, takes_texts=True):
         """Return the metadata of a file that takes texts, or their codes, as JSON."""
@@ -64,6 +79,7 @@ def forecast_of(
     metadata=None,
     encodings=None,
     batch_size=None,
+    backends=("tensorflow",),
 ):
     """Return the `Forecast` of a model, after checks of everything that cannot be exported.
 
@@ -77,9 +93,10 @@ def forecast_of(
         metadata: See `export_savedmodel`.
         encodings: See `export_savedmodel`.
         batch_size: int, number of windows in a call; None for any number.
+        backends: Names of the backends that the format is written on.
 
     Raises:
-        RuntimeError: If Keras does not run on TensorFlow.
+        RuntimeError: If Keras runs on another backend.
         ValueError: See `export_savedmodel`.
     """
     decodes = is_autoregressive(model)
@@ -89,31 +106,22 @@ def forecast_of(
     check_choice("short", short, SHORT)
     if batch_size is not None:
         check_positive_integers(batch_size=batch_size)
-    if keras.backend.backend() != "tensorflow":
-        raise RuntimeError(
-            f"models are exported by the TensorFlow backend, Keras runs on "
-            f"{keras.backend.backend()}: save the model as .keras, or the forecaster to a folder, "
-            "and export it in a process with KERAS_BACKEND=tensorflow."
-        )
-    import tensorflow as tf
-
-    history, *further = inputs_of(model)
+    _check_backend(backends)
+    history, *others = inputs_of(model)
     _check_history(model, history)
-    head = heads.of(model)
+    head, bounds, encodings = heads.of(model), check_bounds(bounds), encodings or Encodings()
+    widths = encodings.widths
     if scaler is not None:
         check_scaler(model, head, scaler, history.shape[-1])
-    bounds = check_bounds(bounds)
     if bounds is not None:
         check_bounded(head)
-    encodings = encodings or Encodings()
-    widths = encodings.widths
     if widths is not None:
         check_head(head)
     predict = (_decoding if decodes else _direct)(model, prediction_length)
     predict = unscaled(predict, model, head, scaler, takes_missing(model), fill)
     symbols = {"history": history}
     if not decodes:
-        symbols |= {x.name: x for x in further if not x.name.startswith(TYPICAL)}
+        symbols |= {x.name: x for x in others if not x.name.startswith(TYPICAL)}
     encoder = Encoder(
         encodings, symbols, history.shape[1], prediction_length, missing_inputs(model)
     )
@@ -135,12 +143,18 @@ def forecast_of(
             outputs |= widths.bounds(head, parameters, scale, given, limit)
         return masked(outputs, given["history"], fits)
 
-    signature = [
-        tf.TensorSpec((batch_size, *x.shape), x.dtype, name=name) for name, x in inputs.items()
-    ]
-    texts = {name: x.texts for name, x in inputs.items() if x.texts is not None}
     facts |= {**encoder.describe(), **(metadata or {})}
-    return Forecast(function, signature, facts, decodes, texts)
+    return Forecast(function, inputs, batch_size, facts, decodes)
+
+
+def _check_backend(backends):
+    """Raise RuntimeError unless Keras runs on one of these backends."""
+    if keras.backend.backend() not in backends:
+        raise RuntimeError(
+            f"models are exported by the TensorFlow backend, Keras runs on "
+            f"{keras.backend.backend()}: save the model as .keras, or the forecaster to a folder, "
+            "and export it in a process with KERAS_BACKEND=tensorflow."
+        )
 
 
 def _check_history(model, history):

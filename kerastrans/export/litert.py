@@ -8,6 +8,7 @@ from typing import Any
 import keras
 from keras import layers
 
+from kerastrans.export.litert_torch import convert_by_torch
 from kerastrans.export.savedmodel import write_savedmodel
 from kerastrans.utils.files import first_line, new_file
 from kerastrans.utils.keras_internals import all_layers
@@ -31,6 +32,9 @@ def export_litert(
     runner of the interpreter takes any batch size. The file contains the metadata as
     `metadata.json`, which `zipfile` reads.
 
+    Written on TensorFlow, or on PyTorch with the extra `litert`. PyTorch fixes all shapes: the file
+    takes `batch_size` windows, 1 by default, of exactly the context, and is not quantized.
+
     Args:
         model: See `export_savedmodel`.
         path: Path of the file to write, which must not exist.
@@ -46,7 +50,8 @@ def export_litert(
     Raises:
         FileExistsError: If `path` exists.
         OSError: If the disk is full; nothing is left at `path`.
-        RuntimeError: If Keras does not run on TensorFlow, or the converter refuses the model.
+        ImportError: If Keras runs on PyTorch and the extra is missing.
+        RuntimeError: If Keras runs on JAX, or the converter refuses the model.
         ValueError: As `export_savedmodel`; if `quantize` is unknown, or a recurrent network has no
             batch size.
 
@@ -63,18 +68,26 @@ def export_litert(
     check_choice("quantize", quantize, PRECISIONS)
     path = Path(path)
     check_new(path)
+    if keras.backend.backend() == "torch":
+        forecast, content = convert_by_torch(model, quantize, batch_size, **options)
+    else:
+        forecast, content = _convert_by_tensorflow(model, quantize, batch_size, **options)
+    with new_file(path) as unfinished:
+        unfinished.write_bytes(content)
+        with zipfile.ZipFile(unfinished, "a") as archive:  # after the model, as its format allows
+            archive.writestr("metadata.json", forecast.description(takes_texts=False))
+    return path
+
+
+def _convert_by_tensorflow(model, quantize, batch_size, **options):
+    """Return the `Forecast` of a model and the content of its LiteRT file."""
     _check_recurrent(model, batch_size)
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent, "savedmodel")
         forecast = write_savedmodel(
             model, folder, takes_texts=False, batch_size=batch_size, **options
         )
-        content = _convert(model.name, folder, quantize)
-    with new_file(path) as unfinished:
-        unfinished.write_bytes(content)
-        with zipfile.ZipFile(unfinished, "a") as archive:  # after the model, as its format allows
-            archive.writestr("metadata.json", forecast.description(takes_texts=False))
-    return path
+        return forecast, _convert(model.name, folder, quantize)
 
 
 def _check_recurrent(model, batch_size):

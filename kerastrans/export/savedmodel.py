@@ -108,9 +108,9 @@ def write_savedmodel(model, folder, *, takes_texts=True, **options):
         RuntimeError: See `export_savedmodel`.
         ValueError: See `export_savedmodel`.
     """
+    forecast = forecast_of(model, **options)
     import tensorflow as tf
 
-    forecast = forecast_of(model, **options)
     serve = forecast.function
     if forecast.loops:
         serve = tf.function(serve, jit_compile=True)

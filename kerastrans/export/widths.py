@@ -71,10 +71,9 @@ class Widths:
             middle = (low + high) / 2
             ends += [ops.minimum(low, middle), ops.maximum(high, middle)]
         # A wider interval contains a narrower one: all bounds are put in order.
-        ends = ops.sort(ops.stack(ends, axis=-1), axis=-1)
-        count = len(self.levels)
-        lower, upper = ops.flip(ends[..., :count], axis=-1), ends[..., count:]
-        return limit({"lower": lower, "upper": upper})
+        ends, count = _in_order(ends), len(self.levels)
+        lower, upper = ends[:count][::-1], ends[count:]
+        return limit({"lower": ops.stack(lower, axis=-1), "upper": ops.stack(upper, axis=-1)})
 
     def _of_keys(self, name, keys, values, inputs):
         """Return the values of the window's key, the first of them for an unknown key."""
@@ -83,6 +82,16 @@ class Widths:
             return ops.convert_to_tensor(values[:1])
         places = [0, *(keys.index(key) + 1 if key in keys else 0 for key in self.keys[name])]
         return ops.take(ops.convert_to_tensor(values[places]), inputs[name], axis=0)
+
+
+def _in_order(tensors):
+    """Return tensors whose values are sorted at each place; not all formats can sort."""
+    tensors = list(tensors)
+    for last in range(len(tensors) - 1, 0, -1):
+        for i in range(last):
+            low, high = tensors[i], tensors[i + 1]
+            tensors[i : i + 2] = ops.minimum(low, high), ops.maximum(low, high)
+    return tensors
 
 
 def check_head(head):

@@ -143,6 +143,10 @@ class Head(keras.layers.Layer):
         """
         is_shifted = self._mask(self.num_locations)
         is_scaled = self._mask(self.num_locations + self.num_spreads)
+        if not isinstance(parameters, np.ndarray):  # PyTorch cannot trace arrays
+            is_shifted, is_scaled = (
+                ops.convert_to_tensor(x, parameters.dtype) for x in (is_shifted, is_scaled)
+            )
         factor = scale[..., None] * is_scaled + (1 - is_scaled)
         return parameters * factor + center[..., None] * is_shifted
 

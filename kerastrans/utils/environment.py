@@ -7,7 +7,7 @@ from importlib import metadata
 
 import keras
 
-import kerastrans
+from kerastrans.version import __version__
 
 PACKAGES = ("keras", "tensorflow", "jax", "torch", "numpy", "pandas")
 
@@ -16,6 +16,7 @@ def environment():
     """Return a dict of the versions, the Keras backend and the machine of this process.
 
     Example:
+        >>> import kerastrans
         >>> environment()["kerastrans"] == kerastrans.__version__
         True
     """
@@ -24,7 +25,7 @@ def environment():
         with contextlib.suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
     return {
-        "kerastrans": kerastrans.__version__,
+        "kerastrans": __version__,
         "python": platform.python_version(),
         **versions,
         "backend": keras.backend.backend(),

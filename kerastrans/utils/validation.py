@@ -78,9 +78,9 @@ def check_choice(name, value, choices):
 
 
 def check_column_names(**kinds):
-    """Raise ValueError for a list of column names that is a single str or contains duplicates."""
+    """Raise ValueError for what is not a list of column names, or contains duplicates."""
     for kind, names in kinds.items():
-        if isinstance(names, str):
+        if isinstance(names, str) or not isinstance(names, Iterable):
             raise ValueError(f"{kind} must be a list of column names, got {names!r}.")
         for name in names:
             if list(names).count(name) > 1:

@@ -225,7 +225,7 @@ def test_wide_columns_are_known_by_name():
     forecaster = Forecaster("nlinear", 48, 12).fit(wide, epochs=1, stride=8, verbose=0)
     found = forecaster.predict(wide)
     pd.testing.assert_frame_equal(found, forecaster.predict(wide[wide.columns[::-1]]))
-    with pytest.raises(ValueError, match=r"trained on the columns .* \['JFK'\] are missing"):
+    with pytest.raises(ValueError, match=r"made for the columns .* \['JFK'\] are missing"):
         forecaster.predict(wide.drop(columns="JFK"))
 
 

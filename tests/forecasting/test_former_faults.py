@@ -50,6 +50,13 @@ def test_a_wide_model_forecasts_a_long_frame_with_its_own_spread(wide):
     np.testing.assert_allclose(found, numbers(forecaster.predict(wide)), rtol=1e-5)
 
 
+def test_a_channel_named_as_the_column_of_long_frames_is_not_taken_for_it(wide):
+    wide = wide.set_axis(["y", "z"], axis=1)
+    forecaster = Forecaster("nlinear", *SIZE).fit(wide, epochs=0)
+    found = numbers(forecaster.predict(as_long(wide)))
+    np.testing.assert_allclose(found, numbers(forecaster.predict(wide)), rtol=1e-5)
+
+
 def test_a_wide_model_backtests_and_calibrates_on_a_long_frame_as_it_predicts(wide):
     forecaster = Forecaster("nlinear", *SIZE).fit(wide[:80], epochs=1, verbose=0)
     long = as_long(wide)

@@ -103,7 +103,7 @@ def infer_frequency(times):
             return regular.freqstr
         steps, counts = np.unique(np.diff(times.asi8), return_counts=True)
         usual = pd.Timedelta(steps[counts.argmax()])
-        freq = _infer_monthly(times) if usual.days >= 28 else None
+        freq = _infer_monthly(times) if usual.days >= 28 else _infer_half_monthly(times)
         if freq is not None:
             return freq
         if usual == pd.Timedelta("1D") and (times.day_of_week < 5).all():
@@ -117,6 +117,17 @@ def infer_frequency(times):
         f"cannot infer the frequency of {len(times)} time stamps, the first "
         f"{[str(t) for t in times[:3]]}: give freq, such as freq='h'."
     )
+
+
+def _infer_half_monthly(times):
+    """Return the frequency of two stamps a month, as "SMS" and "SME" have them; otherwise None."""
+    days = np.where(times.is_month_end, 31, times.day)  # a month's end counts as one day
+    first, *rest = np.unique(days)
+    if len(rest) != 1 or len(np.unique(times.asi8 - times.normalize().asi8)) > 1:
+        return None
+    if (first, rest[0]) == (1, 15):
+        return "SMS-15"
+    return "SME-15" if (first, rest[0]) == (15, 31) else None
 
 
 def _infer_monthly(times):

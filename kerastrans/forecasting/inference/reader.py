@@ -139,7 +139,7 @@ class Reader:
         expected = [*self.channels, *self._other_columns]
         missing = [name for name in expected if name not in frame.columns]
         if missing:
-            raise ValueError(f"trained on the columns {expected}; {missing} are missing.")
+            raise ValueError(f"made for the columns {expected}; {missing} are missing.")
         return frame[expected]
 
     def _is_univariate(self, frame):

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
+from kerastrans.data.frames import ID
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.models import registry
@@ -22,7 +23,8 @@ def adapt_to_frame(state, frame):
         ValueError: If the model mixes channels, or has separate weights for each of them.
         ValueError: If there are conformal intervals, which were calibrated for each channel.
     """
-    if state.channels is None or set(state.channels) & set(frame.columns):
+    is_long = ID in frame.columns  # its column "y" is not a channel of this name
+    if state.channels is None or (not is_long and set(state.channels) & set(frame.columns)):
         return state
     return to_univariate(state)
 
@@ -40,7 +42,7 @@ def _build_univariate(state):
     name = config.architecture
     if name is None or registry.info(name).mixes_channels:
         raise ValueError(
-            f"trained on the columns {channels}, which {config.name} mixes: give these columns."
+            f"made for the columns {channels}, which {config.name} mixes: give these columns."
         )
     if state.intervals is not None:
         raise ValueError(
@@ -53,7 +55,7 @@ def _build_univariate(state):
     weights = state.model.get_weights()
     if [w.shape for w in weights] != [w.shape for w in model.get_weights()]:
         raise ValueError(
-            f"trained on the columns {channels}, each of which has its weights: give these columns."
+            f"made for the columns {channels}, each of which has its weights: give these columns."
         )
     model.set_weights(weights)
     heads.of(model).spread = head.spread  # `fit` measured it; it is not a weight

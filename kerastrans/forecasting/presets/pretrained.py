@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.time.frequency import offset_of
@@ -101,6 +102,8 @@ def from_pretrained(
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
     for name in sorted(set(FIXED) & set(options)):
         raise ValueError(f"from_pretrained takes no {name!r}: the published model sets it.")
+    if not isinstance(model_options, dict | None):
+        raise ValueError(f"model_options must be a dict of options, got {model_options!r}.")
     folder, card = resolve_checkpoint(source, revision)
     pretrained = load(folder).with_options(**model_options or {})
     if joint and not isinstance(pretrained, GroupedModel):
@@ -118,7 +121,8 @@ def from_pretrained(
         offset_of(freq)  # raises
     card["parameters"] = model.count_params()
     if model_options:
-        card["options"] = dict(model_options)
+        # NumPy's numbers as Python's, which JSON has.
+        card["options"] = {name: np.asarray(x).item() for name, x in model_options.items()}
     card["trainable_parameters"] = count_trainable(model, trainable, lora_rank)
     options = {"optimizer": keras.optimizers.Adam(1e-4, clipnorm=1.0), **options}
     options |= {"past": past, "future": future}

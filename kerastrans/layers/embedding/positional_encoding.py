@@ -95,8 +95,10 @@ class PositionalEncoding(_Positional):
         self._is_sine = columns % 2 == 0
 
     def encode(self, positions):
-        angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * self._frequencies
-        return ops.where(self._is_sine, ops.sin(angles), ops.cos(angles))
+        frequencies = ops.convert_to_tensor(self._frequencies)
+        angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * frequencies
+        is_sine = ops.convert_to_tensor(self._is_sine)
+        return ops.where(is_sine, ops.sin(angles), ops.cos(angles))
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -65,8 +65,10 @@ class PretrainedModel:
         """
         unknown = sorted(set(options) - set(self.option_names))
         if unknown:
-            known = ", ".join(self.option_names) or "none"
-            raise ValueError(f"{self.network.name} has the options {known}, got {unknown}.")
+            known = (
+                f"the options {', '.join(self.option_names)}" if self.option_names else "no options"
+            )
+            raise ValueError(f"{self.network.name} has {known}, got {unknown}.")
         return self._with(**options) if options else self
 
     def _with(self, **options):

@@ -156,6 +156,8 @@ def monthly(day, months=30, step=1):
         (pd.date_range("2000", periods=30, freq="YE-JUN").delete(4), "YE-JUN"),
         (pd.date_range("2000-02-01", periods=30, freq="2MS").delete(4), "2MS"),
         (pd.date_range("2000-02-13", periods=30, freq="2W-SUN"), "2W-SUN"),
+        (pd.date_range("2000", periods=30, freq="SMS").delete(4), "SMS-15"),
+        (pd.date_range("2000", periods=30, freq="SME").delete([3, 4]), "SME-15"),
     ],
 )
 def test_frequency_of_months_quarters_and_years_is_inferred(times, freq):

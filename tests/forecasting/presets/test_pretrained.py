@@ -299,6 +299,9 @@ def test_the_guide_runs(folder, tmp_path, monkeypatch):
         ({"context_length": 0}, "context_length"),
         ({"trainable": "some"}, "trainable must be one of 'all', 'lora', 'head', got 'some'"),
         ({"lora_rank": 0}, "lora_rank"),
+        ({"joint": True}, "joint must be a list of column names, got True"),
+        ({"model_options": ["x"]}, r"model_options must be a dict of options, got \['x'\]"),
+        ({"model_options": {"x": 1}}, r"chronos_bolt has no options, got \['x'\]"),
         ({"scaler": "mase"}, "takes no 'scaler': the published model sets it"),
         ({"calendar": True}, "takes no 'calendar': the published model sets it"),
     ],
@@ -325,7 +328,7 @@ def test_the_point_is_that_of_the_package_and_options_are_passed_to_the_model(tm
     write(tmp_path, FLOWSTATE, random_tensors(layer.layout()))
     port, frame = pretrained.load(tmp_path), long_frame(lengths=(60, 30))
     series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
-    for options in (None, {"scale_factor": 0.5}):
+    for options in (None, {"scale_factor": np.float32(0.5)}):
         forecaster = kerastrans.from_pretrained(
             tmp_path, STEPS, "max", model_options=options, alias="flow"
         )
@@ -360,7 +363,7 @@ def test_joint_columns_are_forecast_together(tmp_path, folder):
     forecaster.save(tmp_path / "saved")
     for each in (forecaster.clone(), Forecaster.load(tmp_path / "saved")):
         pd.testing.assert_frame_equal(each.predict(wide[["z", "y"]]), rows)
-    with pytest.raises(ValueError, match=r"trained on the columns \['y', 'z'\]"):
+    with pytest.raises(ValueError, match=r"made for the columns \['y', 'z'\]"):
         forecaster.predict(wide[["y"]])
     with pytest.raises(ValueError, match="forecasts each series separately: no joint"):
         kerastrans.from_pretrained(folder, STEPS, joint=["y", "z"])

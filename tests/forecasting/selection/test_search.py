@@ -217,3 +217,9 @@ def test_the_pretrained_candidate_has_the_quantiles_of_the_other_candidates(monk
     selected.save(tmp_path / "s")
     rows = Selected.load(tmp_path / "s").predict(frame)
     np.testing.assert_allclose(rows["ensemble"], selected.predict(frame)["ensemble"], rtol=1e-5)
+
+
+def test_the_skill_is_the_relative_reduction_of_the_naive_loss():
+    assert search._skill(0.5, 2.0) == 0.75
+    assert search._skill(3.0, 2.0) == -0.5
+    assert search._skill(0.0, 0.0) == 0.0

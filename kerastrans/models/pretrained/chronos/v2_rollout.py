@@ -127,7 +127,8 @@ class GroupForecast:
         count, length = values.shape[2:]
         steps = np.arange(first, first + count * length).reshape(count, length) / self.time_scale
         steps = steps.astype(keras.backend.standardize_dtype(values.dtype))
-        time = ops.add(steps, ops.zeros_like(values))
+        # The larger tensor is the first summand, for the reason given in `scaling.rescaled`.
+        time = ops.add(ops.zeros_like(values), steps)
         return ops.concatenate([time, values, mask], axis=-1)
 
 

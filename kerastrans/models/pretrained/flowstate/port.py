@@ -12,7 +12,7 @@ from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import empirical_quantiles, rescaled
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_positive
 
 ARCHITECTURE = "FlowStateForPrediction"
 MAX_CONTEXT = 16 * 1024  # largest number of steps of a history, at any sampling rate
@@ -69,10 +69,8 @@ class FlowState(PretrainedModel):
 
     def __init__(self, stack, config, scale_factor):
         longest = config["decoder_patch_len"]
-        if not 0 < scale_factor <= longest:
-            raise ValueError(
-                f"scale_factor must be above 0 and at most {longest}, got {scale_factor}."
-            )
+        check_positive(scale_factor=scale_factor)
+        check_at_most(scale_factor=scale_factor, decoder_patch_len=longest)
         self.stack, self.config, self.scale_factor = stack, config, float(scale_factor)
         self.patch_length = int(longest / self.scale_factor + 1e-6)
         context = min(MAX_CONTEXT, int(config["context_length"] / self.scale_factor))

@@ -20,7 +20,7 @@ from kerastrans.models.pretrained.timesfm.decoding import (
     uncrossed,
     unflipped,
 )
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE, MODEL_TYPE = "TimesFm2_5ModelForPrediction", "timesfm2_5"
 ORIGINAL_KEY = "tokenizer.hidden_layer.weight"  # identifies weights of the original package
@@ -109,7 +109,10 @@ class TimesFM(PretrainedModel):
     equivariance = "scale"  # of deviations above `decoding.MIN_DEVIATION`; zeros pad the history
 
     def __init__(self, network, sizes, options):
-        check_positive_integers(max_context=options.max_context)
+        switches = dataclasses.asdict(options)
+        check_positive_integers(max_context=switches.pop("max_context"))
+        for name, value in switches.items():
+            check_choice(name, value, (True, False))
         patches = math.ceil(options.max_context / sizes.patch_length)
         super().__init__(network, sizes.levels, patches * sizes.patch_length)
         self.sizes = sizes

@@ -7,7 +7,13 @@ from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_o
 from kerastrans.models.pretrained.grouped_model import GroupedModel
 from kerastrans.models.pretrained.toto.decoding import decode
 from kerastrans.models.pretrained.toto.network import LEVELS, TotoStack, toto_layers
-from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
+from kerastrans.utils.validation import (
+    check_at_most,
+    check_divides,
+    check_non_negative,
+    check_positive,
+    check_positive_integers,
+)
 
 # Keys that only a configuration of Toto has.
 TOTO_KEYS = ("layer_group_size", "num_variate_layers_per_group", "variate_layer_first")
@@ -89,6 +95,9 @@ class Toto(GroupedModel):
         if block_length is not None:
             check_positive_integers(block_length=block_length)
             check_divides(patch_size=self.patch_length, block_length=block_length)
+        check_non_negative(min_observed=min_observed)
+        if limit is not None:
+            check_positive(limit=limit)
         self.stack, self.config = stack, config
         self.block_length, self.min_observed, self.limit = block_length, min_observed, limit
         patches = keras.Input((1, 2, 2 * self.patch_length), name="patches")

@@ -64,6 +64,11 @@ def test_a_forecast_does_not_depend_on_its_neighbours(model):
     assert_close(together, alone)
 
 
+def test_a_single_series_can_be_forecast_for_a_single_patch(model):
+    one, *_ = model.forecast([SERIES[0]], 4)
+    assert_close([one], model.forecast([SERIES[0]] * 2, 4)[:1])
+
+
 def test_of_a_long_series_the_last_part_counts(model):
     last = {name: values[-24:] for name, values in PAST[0].items()}
     whole = model.forecast([SERIES[0]], HORIZON, past_covariates=[PAST[0]])

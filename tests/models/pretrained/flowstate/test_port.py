@@ -106,7 +106,10 @@ def test_what_does_not_fit_is_named(model):
         flowstate.load({key: CONFIG[key] for key in CONFIG.keys() - {"decoder_dim"}}, {})
     with pytest.raises(ValueError, match=r"lacks 'model\.decoder\.lin\.bias'"):
         flowstate.load(CONFIG, {})
-    with pytest.raises(ValueError, match="scale_factor must be above 0 and at most 4"):
+    with pytest.raises(ValueError, match="scale_factor must be at most decoder_patch_len=4, got 5"):
         model.with_options(scale_factor=5)
+    for value in ("daily", float("nan"), 0):
+        with pytest.raises(ValueError, match="scale_factor must be"):
+            model.with_options(scale_factor=value)
     with pytest.raises(ValueError, match="prediction_length must be at most patch and context=43"):
         model.build(10, 44)

@@ -275,3 +275,5 @@ def test_options_that_there_are_not_are_refused(model):
         model.with_options(max_horizon=64)
     with pytest.raises(ValueError, match="max_context"):
         model.with_options(max_context=0)
+    with pytest.raises(ValueError, match="infer_is_positive must be one of True, False, got 'no'"):
+        model.with_options(infer_is_positive="no")

@@ -120,6 +120,9 @@ def test_what_does_not_fit_is_named(model, series):
         toto.load(CONFIG, {})
     with pytest.raises(ValueError, match="patch_size must divide block_length=6"):
         model.with_options(block_length=6)
+    for option in ("limit", "min_observed"):
+        with pytest.raises(ValueError, match=f"{option} must be a number of at least 0, got -1"):
+            model.with_options(**{option: -1})
     with pytest.raises(ValueError, match="positions=8192"):
         model.build(32_768, 4)
     with pytest.raises(ValueError, match="past_covariates lack the past of 'a'"):
