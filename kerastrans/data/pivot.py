@@ -71,11 +71,11 @@ def _power_of_two(size, xp):
     return unit
 
 
-def weakest(equivariances):
+def common_equivariance(equivariances):
     """Return the equivariance that all of these have.
 
     Example:
-        >>> weakest(["affine", "scale"])
+        >>> common_equivariance(["affine", "scale"])
         'scale'
     """
     return EQUIVARIANCES[min(map(EQUIVARIANCES.index, equivariances))]
