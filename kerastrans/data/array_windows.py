@@ -1,4 +1,4 @@
-"""Windows over a series, as views until a batch is made, and the pairs that train a decoder."""
+"""Windows over a series given as an array, and training pairs for a decoder."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from kerastrans.utils.validation import check_positive_integers
 
 
 def sliding_windows(values, context_length, prediction_length, stride=1):
-    """All windows of a series, without copying it.
+    """Return all windows of a series as views, without copying it.
 
     Args:
-        values: `(time, num_channels)`.
-        context_length: int, steps of history in a window.
-        prediction_length: int, steps to forecast after them.
-        stride: int, steps from one window to the next.
+        values: Array `(time, num_channels)`.
+        context_length: int, number of steps of history in a window.
+        prediction_length: int, number of steps to forecast after them.
+        stride: int, number of steps from one window to the next.
 
     Returns:
         Read-only views `(windows, context_length, num_channels)` and
@@ -21,8 +21,8 @@ def sliding_windows(values, context_length, prediction_length, stride=1):
         `time - context_length - prediction_length + 1` windows: none is dropped.
 
     Raises:
-        ValueError: values that are not 2-D, not finite or too short for one window.
-        ValueError: a size below 1.
+        ValueError: If `values` is not 2-D, not finite or too short for one window.
+        ValueError: If a size is below 1.
 
     Example:
         >>> import numpy as np
@@ -46,36 +46,36 @@ def window_dataset(
     teacher_forcing=False,
     first_position=None,
 ):
-    """Batches of windows over a series, for `model.fit`, `evaluate` and `predict`.
+    """Return batches of windows over a series, for `model.fit`, `evaluate` and `predict`.
 
-    The series is kept once; windows are cut batch by batch, on every backend in the way that
-    `fit` takes fastest: a `tf.data.Dataset` on TensorFlow, a `keras.utils.PyDataset` elsewhere.
+    The series is stored once, and windows are cut batch by batch: in a `tf.data.Dataset` on
+    TensorFlow and in a `keras.utils.PyDataset` on other backends, which are the fastest for `fit`.
 
     Args:
-        values: `(time, num_channels)`, scaled.
-        context_length: int, steps of history in a window.
-        prediction_length: int, steps to forecast after them.
-        stride: int, steps from one window to the next.
-        batch_size: int; no window is dropped, and the last batch may be smaller, unless
-            `shuffle`.
-        shuffle: bool, whether the order of the windows changes with every epoch; then give
-            `fit` `shuffle=False`, which would warn that there is nothing left to shuffle. The
-            last batch of an epoch is filled up with windows seen before, so that all batches
-            are of one size and a training step is compiled once.
-        seed: int, of the shuffling.
-        teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)`, where
-            the decoder's inputs are the last observed value and all targets but the last, or
-            `(contexts, targets)`.
-        first_position: int, for models that ask where in time a window begins (CycleNet): the
-            number of the first row of `values`, counted from the same origin in every part of
-            the series. The inputs are then `{"history": contexts, "position": positions}`.
+        values: Array `(time, num_channels)`, scaled.
+        context_length: int, number of steps of history in a window.
+        prediction_length: int, number of steps to forecast after them.
+        stride: int, number of steps from one window to the next.
+        batch_size: int, number of windows in a batch. Without `shuffle` the last batch may be
+            smaller. No window is dropped.
+        shuffle: bool, whether the order of the windows changes with every epoch. In this case call
+            `fit` with `shuffle=False`, since it warns otherwise. The last batch of an epoch is
+            filled up with earlier windows, so that all batches have the same size and the training
+            step is compiled only once.
+        seed: int, seed of the shuffling.
+        teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)` instead of
+            `(contexts, targets)`. The decoder's inputs are the last observed value and all targets
+            except the last.
+        first_position: int, number of the first row of `values`, counted from the same origin in
+            every part of the series. It is for models that need the position of a window in time
+            (CycleNet). The inputs are then `{"history": contexts, "position": positions}`.
 
     Returns:
-        An iterable of batches that knows its length.
+        An iterable of batches, with a length.
 
     Raises:
-        ValueError: values or sizes that `sliding_windows` refuses; `batch_size` below 1.
-        ValueError: both `teacher_forcing` and `first_position`.
+        ValueError: If `sliding_windows` refuses the values or sizes, or `batch_size` is below 1.
+        ValueError: If both `teacher_forcing` and `first_position` are given.
 
     Example:
         >>> import numpy as np
@@ -85,8 +85,9 @@ def window_dataset(
     """
     check_positive_integers(batch_size=batch_size)
     if teacher_forcing and first_position is not None:
-        raise ValueError("a batch has decoder inputs or positions: give one of the two.")
+        raise ValueError("teacher_forcing and first_position cannot be combined: give one of them.")
     count = len(_windows(values, context_length, prediction_length, stride))
+    # Offsets of the rows of a window from its first row; added to first rows `(batch, 1)` below.
     steps = np.arange(context_length + prediction_length)
 
     def make(xp, arrays, chosen):
@@ -95,6 +96,7 @@ def window_dataset(
         batch = xp.take(series, starts[:, None] + steps, axis=0)
         contexts, targets = batch[:, :context_length], batch[:, context_length:]
         if teacher_forcing:
+            # The decoder's inputs are the targets one step earlier.
             return (contexts, batch[:, context_length - 1 : -1]), targets
         if first_position is not None:
             return {"history": contexts, "position": first_position + starts}, targets
@@ -104,18 +106,19 @@ def window_dataset(
 
 
 def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
-    """Decoder inputs and targets: at each step the decoder sees the true values before it.
+    """Return decoder inputs and targets: the input at each step is the true value before it.
 
     Args:
-        sequences: `(batch, time, num_channels)`, what the decoder is to return.
-        start_token: number, or array that broadcasts to `(batch, 1, num_channels)`, put
-            first; for forecasting the last observed value, `contexts[:, -1:]`.
-        end_token: the same, appended to the targets, so that the decoder learns to end; None
-            for forecasting, where the horizon is known.
+        sequences: Array `(batch, time, num_channels)` that the decoder learns to return.
+        start_token: Number, or array that broadcasts to `(batch, 1, num_channels)`, the first
+            input. For forecasting, the last observed value, `contexts[:, -1:]`.
+        end_token: Number or array like `start_token`, appended to the targets, so that the decoder
+            learns to end. None for forecasting, since the horizon is known.
 
     Returns:
-        `(decoder_inputs, targets)`: start token + sequence against sequence + end token, or,
-        without an end token, start token + all but the last step against the sequence.
+        `(decoder_inputs, targets)`. With an end token, the start token and the sequence, and the
+        sequence and the end token. Otherwise the start token and all steps except the last, and the
+        sequence.
 
     Example:
         >>> import numpy as np
@@ -136,7 +139,7 @@ def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
 
 
 def random_sequences(num_samples, length, num_channels, seed=None):
-    """Standard normal sequences `(num_samples, length, num_channels)`, float32, to practise on.
+    """Return standard normal sequences `(num_samples, length, num_channels)`, float32.
 
     Example:
         >>> random_sequences(2, 6, 12, seed=0).shape
@@ -148,7 +151,7 @@ def random_sequences(num_samples, length, num_channels, seed=None):
 
 
 def _windows(values, context_length, prediction_length, stride):
-    """View `(windows, context_length + prediction_length, num_channels)` of a checked series."""
+    """Check a series and return a view `(windows, steps, num_channels)` of its windows."""
     check_positive_integers(
         context_length=context_length, prediction_length=prediction_length, stride=stride
     )
@@ -166,5 +169,6 @@ def _windows(values, context_length, prediction_length, stride):
         raise ValueError(
             f"values must be finite, got {values[row, channel]} in row {row}, channel {channel}."
         )
+    # `sliding_window_view` puts the steps last: (windows, num_channels, steps).
     windows = np.lib.stride_tricks.sliding_window_view(values, length, axis=0)[::stride]
     return windows.transpose(0, 2, 1)

@@ -20,27 +20,32 @@ class Windows:
 
     Attributes:
         panel: `Panel`.
-        context_length, prediction_length: int, steps before a cut, and from it on.
-        series, cuts: `(windows,)`, each window's series and the row of its first target.
+        context_length: int, number of steps before a cut.
+        prediction_length: int, number of steps from a cut on.
+        series: `(windows,)`, series of each window.
+        cuts: `(windows,)`, row of the first target of each window.
         scaler: `WindowScaler`.
-        fill: what takes the place of a missing value: None for nothing, "last" for the last value
-            before in the context, "zero". The loss leaves missing targets out in any case.
-        calendar: bool, whether calendar features join the future covariates.
-        position: bool, whether the model asks for the clock's number of a window's first step.
-        decoder: bool, whether it asks for decoder inputs: the last value of the context and all
-            targets but the last.
-        history: str, what the model calls the input of its history.
-        missing: names of the inputs that take NaN for a missing value; in others it is 0.
-        ends: `(windows,)`, rows before which a series' values set the typical scale of its windows,
-            see `series_scales`; each window's cut by default.
-        weights: `(windows,)`, how likely each is in shuffled batches, see `make_batches`.
-        limits: `(windows,)`, rows from which on the targets are not known; None for all known.
-        typical: dict of inputs of the model for the typical scale of each window's series -> the
-            `WindowScaler` that measures it.
+        fill: Replacement of missing values: "last" for the last value before in the context,
+            "zero" for 0, None to keep them. The loss ignores missing targets in any case.
+        calendar: bool, whether calendar features are added to the future covariates.
+        position: bool, whether the model has an input for the clock's number of a window's first
+            step.
+        decoder: bool, whether the model has decoder inputs: the last value of the context and all
+            targets except the last.
+        history: str, name of the model's input of the history.
+        missing: Names of the inputs that take NaN for a missing value; in others it is 0.
+        ends: `(windows,)`, row before which a series is used for the typical scale of a window, see
+            `series_scales`; each window's cut by default.
+        weights: `(windows,)`, relative frequency of each window in shuffled batches, see
+            `make_batches`.
+        limits: `(windows,)`, first row whose targets are unknown; None if all are known.
+        typical: Dict of the names of the model's inputs for the typical scale of each window's
+            series -> the `WindowScaler` that measures it.
 
     Raises:
-        ValueError: a length below 1, an unknown fill, a context that the scaler cannot use.
-        ValueError: a window reaches beyond the years that the panel's clock counts.
+        ValueError: If a length is below 1, the fill is unknown, or the scaler cannot use the
+            context.
+        ValueError: If a window ends after the last year that the panel's clock supports.
 
     Example:
         >>> import numpy as np
@@ -83,23 +88,23 @@ class Windows:
         return len(self.cuts)
 
     def observed(self):
-        """Whether any value of the context is known, `(windows,)`."""
+        """Return whether any value of the context is known, `(windows,)`."""
         known = self.panel.num_known
         first = np.maximum(self.cuts - self.context_length, self.panel.begins[self.series])
         return known[self.cuts] > known[first]
 
     def batches(self, batch_size, shuffle=False, seed=None, **kwargs):
-        """Batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
+        """Return batches `(inputs, scaled targets)` for `fit`, see `make_batches`."""
         make = functools.partial(self._batch, is_training=True)
         arrays, count = list(self._tables.values()), len(self)
         kwargs |= {"seed": seed, "weights": self.weights}
         return make_batches(arrays, count, make, min(batch_size, count), shuffle, **kwargs)
 
     def arrays(self, chosen=slice(None)):
-        """Inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows.
+        """Return inputs and `(center, scale)`, each `(windows, 1, num_channels)`, of some windows.
 
         Raises:
-            ValueError: a scaled value that float32 cannot hold.
+            ValueError: If float32 cannot hold a scaled value.
         """
         numbers, arrays = np.arange(len(self))[chosen], list(self._tables.values())
         with np.errstate(over="ignore", invalid="ignore"):
@@ -115,15 +120,15 @@ class Windows:
         return inputs, scales
 
     def histories(self, chosen=slice(None), scalers=None):
-        """Raw histories of some windows, as the graph around a model takes them.
+        """Return the raw histories of some windows, as the graph around a model takes them.
 
         Args:
-            chosen: Which windows.
-            scalers: Dict of a name -> the `WindowScaler` by which typical scales are measured.
+            chosen: Index or slice of the windows.
+            scalers: Dict of a name -> the `WindowScaler` that measures typical scales.
 
         Returns:
             Dict of arrays: "history" `(windows, context_length, num_channels)`, float64, NaN where
-            missing; the further inputs by name; and by the names of `scalers` the typical scale of
+            missing; the additional inputs; and under the names of `scalers` the typical scale of
             each window's series, `(windows, 1, num_channels)`.
         """
         numbers = np.arange(len(self))[chosen]
@@ -136,7 +141,7 @@ class Windows:
         return inputs
 
     def _typical(self, scaler):
-        """The typical scales of a scaler, and which of them is each window's; computed once."""
+        """Return the typical scales of a scaler and the place of each window's; computed once."""
         known = self.__dict__.setdefault("_typical_scales", {})
         if scaler not in known:
             ends = self.cuts if self.ends is None else self.ends
@@ -145,7 +150,7 @@ class Windows:
 
     @functools.cached_property
     def _tables(self):
-        """Dict of the arrays that every batch is cut from."""
+        """Arrays that every batch is cut from, by name."""
         panel = self.panel
         arrays = {
             "cut": np.asarray(self.cuts, "int64"),
@@ -171,14 +176,20 @@ class Windows:
 
     @property
     def _earliest(self):
-        """The clock's number of the first row of the calendar."""
+        """Number on the clock of the first row of the calendar."""
         return int(self.panel.first.min()) - self.context_length
 
     def _batch(self, xp, arrays, chosen, is_training):
-        """Inputs, and scaled targets in training or else `(center, scale)`; see `make_batches`.
+        """Return a batch of windows; `make_batches` calls this with NumPy or TensorFlow.
 
-        If `is_training` is None, the inputs with the history as it is.
+        Args:
+            xp: Module that computes.
+            arrays: Arrays of `_tables`, in its order.
+            chosen: Numbers of the windows, `(batch,)`.
+            is_training: True for inputs and scaled targets, False for scaled inputs and
+                `(center, scale)`, None for inputs whose history is not scaled.
         """
+        # Rows of the panel, (batch, steps): row 0 for unknown targets and steps before the series.
         past_steps = self.context_length
         steps = np.arange(-past_steps, self.prediction_length)
         table = dict(zip(self._tables, arrays, strict=True))
@@ -190,6 +201,7 @@ class Windows:
         if "limits" in table:
             rows = xp.where(rows < xp.take(table["limits"], chosen)[:, None], rows, 0)
         x = seen = xp.take(table["values"], rows[:, :past_steps], axis=0)
+        # Center and scale come from observed values only: gaps are filled afterwards.
         if is_training is not None:
             typical = xp.take(table["typical"], xp.take(table["typical_of"], chosen), axis=0)
             center, scale = self.scaler.statistics(seen, xp, typical[:, None])
@@ -198,13 +210,14 @@ class Windows:
             if self.history not in self.missing:
                 x = xp.where(xp.isnan(x), 0.0, x)
             x = xp.asarray(x, dtype="float32")
+        # The additional inputs of the model, in the order of its contract.
         inputs = {self.history: x}
         if "past" in table:
             inputs["past_covariates"] = xp.take(table["past"], rows[:, :past_steps], axis=0)
         future = []
         if "future" in table:
             future.append(xp.take(table["future"], rows, axis=0))
-        numbers = xp.take(table["first"], series) + cut - begin
+        numbers = xp.take(table["first"], series) + cut - begin  # of the cuts, on the clock
         if self.calendar:
             place = numbers[:, None] + steps - self._earliest
             future.append(xp.take(table["calendar"], place, axis=0))
@@ -218,14 +231,14 @@ class Windows:
         if self.position:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
         if len(inputs) == 1 and not self.decoder:
-            inputs = x
+            inputs = x  # a model with one input takes a tensor
         if is_training is None:
             return inputs
         if not is_training:
             return inputs, (center, scale)
         targets = xp.take(table["values"], rows[:, past_steps:], axis=0)
         targets = xp.asarray((targets - center) / scale, dtype="float32")
-        if self.decoder:
+        if self.decoder:  # teacher forcing: the value before each target
             before = xp.concatenate([x[:, -1:], targets[:, :-1]], axis=1)
             if self.history not in self.missing:
                 before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
@@ -233,7 +246,7 @@ class Windows:
         return inputs, targets
 
     def _filled(self, xp, table, seen, rows):
-        """The contexts `seen`, of these rows of the panel, with their gaps filled."""
+        """Return the contexts `seen`, cut from these rows of the panel, with their gaps filled."""
         if self.fill == "zero":
             return xp.where(xp.isnan(seen), 0.0, seen)
         if self.fill is None:

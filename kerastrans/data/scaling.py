@@ -1,4 +1,4 @@
-"""Standardisation: by the training rows alone, or of each window by its own context."""
+"""Standardisation with statistics of the training rows, or of the context of each window."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ import numpy as np
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SCALERS = (None, "standard", "mean_abs", "mase")
-SHIFTING = ("standard", "mase")  # kinds after which a zero of the series is no longer zero
+SHIFTING = ("standard", "mase")  # kinds that shift values, so that zeros do not stay zero
 
 
 @dataclass(frozen=True)
 class StandardScaler:
     """Per-channel standardisation, `(x - mean) / std`, and its inverse.
 
-    Make one with `StandardScaler.fit(train)`. A constant channel has std 1, so that it becomes 0.
+    Create one with `StandardScaler.fit(train)`. A constant channel has std 1 and becomes 0.
 
     Attributes:
         mean: `(num_channels,)`, in the units of the series.
@@ -33,18 +33,20 @@ class StandardScaler:
 
     @classmethod
     def fit(cls, values):
-        """Statistics of `values` `(time, num_channels)`: give it the training rows and no more.
+        """Return the scaler of the training rows, `values` `(time, num_channels)`.
 
         Raises:
-            ValueError: a value is NaN; values whose range float64 cannot hold.
+            ValueError: If a value is NaN, or float64 cannot hold the range of the values.
         """
         values = np.asarray(values, "float64")
         if np.isnan(values).any():
             place = np.argwhere(np.isnan(values))[0].tolist()
             raise ValueError(
-                f"values must be known to standardise by, got NaN at {place}: fill them first, "
-                "such as by frame.interpolate()."
+                f"values must be known, got NaN at {place}: fill gaps first, such as with "
+                "frame.interpolate()."
             )
+        # Relative to the first row and in units of the largest distance from it: neither do squares
+        # overflow, nor does a large level hide small changes.
         with np.errstate(over="ignore"):
             shifted = values - values[0]
         peak = np.abs(shifted).max(axis=0)
@@ -58,11 +60,11 @@ class StandardScaler:
         return cls(values[0] + peak * shifted.mean(axis=0), np.where(std > 0, std, 1.0))
 
     def statistics(self, seen, xp=np, typical=0.0):
-        """Centre and scale of every window, `(1, 1, num_channels)`, float32."""
+        """Return centre and scale of every window, `(1, 1, num_channels)`, float32."""
         return tuple(x[None, None].astype("float32") for x in (self.mean, self.std))
 
     def transform(self, values):
-        """`(..., num_channels)` in units of the series -> standardised, float32.
+        """Standardise values `(..., num_channels)` in the units of the series, to float32.
 
         Raises:
             ValueError: a value that float32 cannot hold.
@@ -70,7 +72,7 @@ class StandardScaler:
         return _to_float32((np.asarray(values, "float64") - self.mean) / self.std)
 
     def inverse_transform(self, values):
-        """`(..., num_channels)` standardised -> units of the series, float32.
+        """Return standardised values `(..., num_channels)` in the units of the series, float32.
 
         Raises:
             ValueError: a value that float32 cannot hold.
@@ -78,23 +80,23 @@ class StandardScaler:
         return _to_float32(np.asarray(values, "float64") * self.std + self.mean)
 
     def to_dict(self):
-        """JSON-ready `{"mean": [...], "std": [...]}`; `from_dict` reads it."""
+        """Return `{"mean": [...], "std": [...]}` for JSON; `from_dict` reads it."""
         return {"mean": self.mean.tolist(), "std": self.std.tolist()}
 
     @classmethod
     def from_dict(cls, config):
-        """A scaler from what `to_dict` returned."""
+        """Return the scaler of a dict that `to_dict` returned."""
         return cls(np.asarray(config["mean"]), np.asarray(config["std"]))
 
 
 @dataclass(frozen=True)
 class WindowScaler:
-    """Scaling of each window by the observed values of its own context.
+    """Scaling of each window with statistics of the observed values of its context.
 
     Attributes:
         kind: "standard" (mean and standard deviation), "mean_abs" (mean absolute value), "mase"
-            (mean, and the mean absolute seasonal difference), or None for windows as they are.
-        season: int, steps of the season of "mase"; fewer than the context has.
+            (mean, and the mean absolute seasonal difference), or None to leave windows unscaled.
+        season: int, number of steps in the season of "mase", less than the context length.
 
     Example:
         >>> import numpy as np
@@ -108,24 +110,24 @@ class WindowScaler:
 
     @property
     def is_identity(self):
-        """Whether windows stay as they are, and so do their forecasts."""
+        """True if windows and their forecasts stay unscaled."""
         return self.kind is None
 
     @property
     def equivariance(self):
-        """What may be done to a window so that the same is done to what is forecast from it.
+        """Changes of a window that change its forecast in the same way.
 
-        "affine" or "scale", see `kerastrans.data.pivot`; "" for windows as they are.
+        "affine" or "scale", see `kerastrans.data.pivot`; "" if windows stay unscaled.
         """
         return {"standard": "affine", "mase": "affine", "mean_abs": "scale", None: ""}[self.kind]
 
     @property
     def least_spread(self):
-        """The least standard deviation by which a network should divide a window once more.
+        """Lower limit for the standard deviation if a network divides a scaled window again.
 
-        In units of the scaled window, so that the network does not undo what `statistics` does
-        for a context that hardly moves. One that is divided by its level can be calm and yet move.
-        0 where the units are not known.
+        It keeps the network from undoing what `statistics` does for a context that hardly changes.
+        It is smaller for "mean_abs", whose contexts are divided by their level, so that small
+        deviations matter, and 0 for unscaled windows, whose units are not known.
         """
         return {None: 0.0, "standard": 1.0, "mean_abs": 0.01, "mase": 0.5}[self.kind]
 
@@ -134,7 +136,7 @@ class WindowScaler:
         check_positive_integers(season=self.season)
 
     def check_context(self, context_length):
-        """Raise ValueError if a context of so many steps has no value a season before another."""
+        """Raise ValueError if a context of this length is not longer than the season."""
         if self.kind == "mase" and self.season >= context_length:
             raise ValueError(
                 f"WindowScaler('mase', season={self.season}) takes differences of {self.season} "
@@ -142,19 +144,19 @@ class WindowScaler:
             )
 
     def statistics(self, seen, xp=np, typical=0.0):
-        """Centre and scale `(batch, 1, num_channels)` of contexts `(batch, time, num_channels)`.
+        """Return centre and scale `(batch, 1, num_channels)` of contexts.
 
-        NaN values do not count. What is known of a context may hardly move, as the zeros before a
-        launch or a sensor that is stuck, or be too little to tell: the scale is not below
-        `typical / sqrt(known + 1)`, the deviation that the known values would have, were they all
-        alike, with one more at the typical distance. Without a typical scale a constant context is
-        divided by its magnitude, one that is zero throughout, or has no value, by 1.
+        NaN values are ignored. The known values of a context may hardly change, such as the zeros
+        before a launch or the values of a sensor that is stuck, or there may be too few of them.
+        Therefore the scale is at least `typical / sqrt(known + 1)`: the deviation of `known` equal
+        values and one more at the typical distance. Without a typical scale, a constant context is
+        divided by its magnitude; a context of zeros or without a value is divided by 1.
 
         Args:
-            seen: array or tensor.
-            xp: the module that computes: NumPy, TensorFlow's NumPy, or `keras.ops`.
-            typical: the scale of the whole series, `(batch, 1, num_channels)`, or broadcast, see
-                `series_scales`; 0 where it is not known.
+            seen: Array or tensor `(batch, time, num_channels)`, the contexts.
+            xp: Module that computes: NumPy, TensorFlow's NumPy, or `keras.ops`.
+            typical: Scale of the whole series, `(batch, 1, num_channels)` or broadcast to it, see
+                `series_scales`; 0 if it is not known.
         """
         center, scale, unit, number = self._measured(seen, xp)
         if self.kind is None:
@@ -163,11 +165,11 @@ class WindowScaler:
         return center, xp.where(scale > 0.0, scale, unit)
 
     def deviations(self, seen):
-        """The scale of each context as it is: 0 where there is none, see `statistics`."""
+        """Return the measured scale of each context, 0 for a constant one; see `statistics`."""
         return self._measured(seen, np)[1]
 
     def _measured(self, seen, xp):
-        """Centre, scale, magnitude (1 where it is 0) and number of known values of contexts."""
+        """Return centre, scale, magnitude (1 instead of 0) and number of known values."""
         known = xp.logical_not(xp.isnan(seen))
         weight = xp.where(known, xp.ones_like(seen), 0.0)
         number = xp.sum(weight, axis=1, keepdims=True)
@@ -177,8 +179,8 @@ class WindowScaler:
         if self.kind in (None, "mean_abs"):
             level = xp.sum(xp.abs(values) / unit, axis=1, keepdims=True) / count * unit
             return xp.zeros_like(level), level, unit, number
-        # From the greatest value on and in units of the greatest size: neither do squares overflow,
-        # nor is a small range lost beside a large level, nor does a constant have a deviation.
+        # Relative to the largest value and in units of the largest magnitude: squares do not
+        # overflow, a large level does not hide a small range, and a constant has no deviation.
         top = xp.max(xp.where(known, seen, -unit), axis=1, keepdims=True)
         below = xp.where(known, seen - top, 0.0) / unit
         middle = xp.sum(below, axis=1, keepdims=True) / count
@@ -191,7 +193,7 @@ class WindowScaler:
             pairs = xp.maximum(xp.sum(both, axis=1, keepdims=True), 1.0)
             scale = xp.sum(steps, axis=1, keepdims=True) / pairs
         center = xp.where(number > 0.0, top + middle * unit, 0.0)
-        # A deviation that is no more than the rounding of the values is none.
+        # A deviation of a few rounding errors counts as 0.
         is_real = scale > 4 * _resolution(seen)
         return center, xp.where(is_real, scale * unit, xp.zeros_like(scale)), unit, number
 
@@ -204,10 +206,10 @@ def _to_float32(values):
 
 
 def _or_one(x, xp):
-    """Positive values as they are, 1 in place of others."""
+    """Replace values that are not positive by 1."""
     return xp.where(x > 0.0, x, xp.ones_like(x))
 
 
 def _resolution(x):
-    """The relative spacing of an array's or a tensor's numbers."""
+    """Return the relative spacing of the numbers of an array or tensor."""
     return np.finfo("float32" if "float32" in str(x.dtype) else "float64").eps

@@ -1,23 +1,23 @@
-"""The scale of whole series, by which that of one window is judged."""
+"""The scale of whole series, the yardstick for the scale of one window."""
 
 import numpy as np
 
-_CHUNK = 2**22  # values that are laid out at once
+_CHUNK = 2**22  # number of values that are copied at once
 
 
 def series_scales(panel, scaler, series, ends):
-    """The scale, by the same scaler, of all known values of a series before a row.
+    """Return the scale of all known values of each window's series before a row.
 
     Args:
         panel: `Panel`.
-        scaler: `WindowScaler`.
-        series: `(windows,)`, each window's series.
-        ends: `(windows,)`, the first row that does not count: where the rows that train end, or
-            the window's cut.
+        scaler: `WindowScaler` that measures the scale.
+        series: `(windows,)`, series of each window.
+        ends: `(windows,)`, first row that is not used: the end of the training rows, or the cut of
+            the window.
 
     Returns:
-        `(scales, places)`: `(distinct, num_channels)`, in the units of the series, 0 where there
-        is none, and `(windows,)`, which of them is each window's.
+        `(scales, places)`: the distinct scales `(distinct, num_channels)` in the units of the
+        series, 0 without a scale, and the place of each window's scale among them, `(windows,)`.
 
     Example:
         >>> import pandas as pd
@@ -28,6 +28,7 @@ def series_scales(panel, scaler, series, ends):
         >>> scales
         array([[1.]])
     """
+    # Each distinct pair of a series and an end is measured once; one number identifies a pair.
     size = len(panel.values) + 1
     pairs, places = np.unique(series * size + ends, return_inverse=True)
     scales = np.zeros((len(pairs), panel.num_channels))
@@ -35,12 +36,14 @@ def series_scales(panel, scaler, series, ends):
         return scales, places
     begins, ends = panel.begins[pairs // size], pairs % size
     lengths = ends - begins
+    # From the longest to the shortest, so that a chunk has parts of similar lengths, which are
+    # padded to the longest with row 0, which is NaN.
     order = np.argsort(lengths, kind="stable")
     order = order[lengths[order] > 0]
     while len(order):
         longest = lengths[order[-1]]
         chosen = order[-max(1, _CHUNK // (longest * panel.num_channels)) :]
-        chosen = chosen[2 * lengths[chosen] >= longest]  # of similar lengths
+        chosen = chosen[2 * lengths[chosen] >= longest]
         order = order[: -len(chosen)]
         rows = ends[chosen][:, None] - np.arange(longest, 0, -1)
         rows = np.where(rows < begins[chosen][:, None], 0, rows)

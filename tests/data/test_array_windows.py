@@ -129,7 +129,7 @@ def test_position_is_the_first_row_of_each_window(stride, shuffle):
 
 
 def test_positions_and_decoder_inputs_cannot_be_combined():
-    with pytest.raises(ValueError, match="decoder inputs or positions: give one of the two"):
+    with pytest.raises(ValueError, match="cannot be combined: give one of them"):
         window_dataset(VALUES, 4, 2, teacher_forcing=True, first_position=0)
 
 

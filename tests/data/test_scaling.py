@@ -114,5 +114,5 @@ def test_statistics_are_equal_in_every_module(kind, dtype):
 
 
 def test_missing_values_are_refused_by_the_standard_scaler():
-    with pytest.raises(ValueError, match=r"got NaN at \[1, 0\]: fill them first"):
+    with pytest.raises(ValueError, match=r"got NaN at \[1, 0\]: fill gaps first"):
         StandardScaler.fit([[1.0], [np.nan], [3.0]])
