@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kerastrans.cli.options import add_options, port
-from kerastrans.cli.trained import HORIZON, TEXT, load_forecaster, read_facts
+from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster, read_facts
 from kerastrans.utils.validation import check_new
 
 
@@ -20,8 +20,8 @@ def add_commands(add):
     serve.add_argument(
         "--port", type=port, default=8501, help="from 0 to 65535 (default: %(default)s)"
     )
-    add_options(export, HORIZON)
-    add_options(serve, HORIZON)
+    add_options(export, PUBLISHED)
+    add_options(serve, PUBLISHED)
 
 
 def run_export(options):

@@ -5,7 +5,7 @@ from pathlib import Path
 from kerastrans.cli.options import DOOR, LEVELS, STATIC, add_options, given
 from kerastrans.cli.outputs import check_outputs, check_picture, write_table
 from kerastrans.cli.reading import read_series, read_static
-from kerastrans.cli.trained import DEFAULT, HORIZON, TEXT, load_forecaster, read_facts
+from kerastrans.cli.trained import DEFAULT, PUBLISHED, TEXT, load_forecaster, read_facts
 
 FUTURE = {
     "--future": {
@@ -31,8 +31,8 @@ def add_commands(add):
         command.add_argument("data", help="name of a dataset, or CSV file, long or wide")
         command.add_argument("--output", type=Path, help="CSV file to write")
         command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
-    add_options(forecast, HORIZON, FUTURE, LEVELS, DOOR, STATIC)
-    add_options(backtest, HORIZON, ORIGINS, LEVELS, DOOR, STATIC)
+    add_options(forecast, PUBLISHED, FUTURE, LEVELS, DOOR, STATIC)
+    add_options(backtest, PUBLISHED, ORIGINS, LEVELS, DOOR, STATIC)
 
 
 def run_forecast(options):

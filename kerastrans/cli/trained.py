@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORECASTER, given
+from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -17,30 +17,57 @@ HORIZON = {
 }
 
 
+def context(text):
+    """Parse a number of steps, or "max"."""
+    return text if text == "max" else int(text)
+
+
+# Arguments of `kerastrans.from_pretrained`.
+PUBLISHED = {
+    **HORIZON,
+    "--context-length": {
+        "type": context,
+        "metavar": "STEPS",
+        "help": "steps of history, or max, only for published weights",
+    },
+    "--set": {
+        "type": hyperparameter,
+        "action": "append",
+        "metavar": "NAME=VALUE",
+        "dest": "model_options",
+        "help": "an option of the authors' package, only for published weights; may be repeated",
+    },
+    "--revision": {"metavar": "COMMIT", "help": "commit, branch or tag of a name on the hub"},
+}
+
+
 def read_facts(options):
     """Return the covariates and the frequency of a trained forecaster, without importing Keras.
 
     Args:
-        options: Parsed options, with `trained` and perhaps those of `HORIZON`.
+        options: Parsed options, with `trained` and perhaps those of `PUBLISHED`.
 
     Returns:
         Dict of "covariates", a list of column names, and "freq".
 
     Raises:
         ValueError: If nothing was trained there, or a file is damaged.
-        ValueError: If a number of steps is given for a forecaster, which has a fixed one.
+        ValueError: If an option for published weights is given for a trained forecaster.
     """
     from kerastrans.forecasting.presets.sources import open_preset
 
-    trained, steps = options.trained, given(options, HORIZON)
-    check_positive_integers(**steps)
-    if _is_published(trained):
+    trained = options.trained
+    check_positive_integers(**given(options, HORIZON))
+    if is_published(trained):
         return {"covariates": [], "freq": None}
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
-    if steps:
-        raise ValueError(f"{trained} has a fixed number of steps: leave out --prediction-length.")
+    for flag, option in PUBLISHED.items():
+        if given(options, {flag: option}):
+            raise ValueError(
+                f"{trained} is trained: leave out {flag}, an option of published weights."
+            )
     return facts
 
 
@@ -55,7 +82,7 @@ def load_forecaster(options, frame=None):
     Raises:
         ValueError: If published weights are given neither a number of steps nor a frame.
     """
-    if _is_published(options.trained):
+    if is_published(options.trained):
         return _load_published(options, frame)
     start_keras()
     from kerastrans.forecasting.presets.catalog import load_trained
@@ -65,7 +92,8 @@ def load_forecaster(options, frame=None):
 
 def _load_published(options, frame):
     """Load published weights for the given number of steps, or for a season of the frame."""
-    freq, steps = given(options, DOOR).get("freq"), given(options, HORIZON).get("prediction_length")
+    freq, arguments = given(options, DOOR).get("freq"), given(options, PUBLISHED)
+    steps = arguments.pop("prediction_length", None)
     if steps is None:
         if frame is None:
             raise ValueError(
@@ -77,10 +105,11 @@ def _load_published(options, frame):
     start_keras()
     from kerastrans.forecasting.presets.pretrained import from_pretrained
 
-    return from_pretrained(options.trained, steps, freq=freq)
+    arguments["model_options"] = dict(arguments.get("model_options", ()))
+    return from_pretrained(options.trained, steps, freq=freq, **arguments)
 
 
-def _is_published(trained):
+def is_published(trained):
     """Return whether `trained` is a folder with published weights, or the name of some."""
     from kerastrans.forecasting.presets.sources import WEIGHTS, published_names
     from kerastrans.models.pretrained.hub import NAME

@@ -1,37 +1,25 @@
 """`kerastrans verify`."""
 
-import numpy as np
-
-from kerastrans.cli.options import DOOR, FORECASTER, add_options, given, positive
+from kerastrans.cli.options import DOOR, add_options, given, positive
 from kerastrans.cli.reading import read_series
-from kerastrans.cli.startup import start_keras
+from kerastrans.cli.trained import PUBLISHED, is_published, load_forecaster
 
-DEFAULT_STEPS = 24
-OPTIONS = {
-    "--prediction-length": {
-        **FORECASTER["--prediction-length"],
-        "help": f"number of steps to forecast (default: {DEFAULT_STEPS})",
-    },
+TOLERANCE = {
     "--tolerance": {
         "type": positive,
         "metavar": "SHARE",
         "help": "allowed difference, relative to a series' largest forecast (default: 1e-4)",
     },
-    "--context-length": {
-        **FORECASTER["--context-length"],
-        "help": "steps of history, or max for all that the model reads (default: as in forecast)",
-        "type": lambda text: text if text == "max" else int(text),
-    },
-    "--revision": {"metavar": "COMMIT", "help": "commit, branch or tag of a name on the hub"},
 }
+LEVELS = (80, 60, 40, 20)  # percents of the intervals whose bounds are the deciles
 
 
 def add_commands(add):
     """Add the command; `add(name, run, text)` creates a parser."""
     verify = add("verify", run_verify, "compare published weights here and in their own package")
-    verify.add_argument("name", help="folder of a checkpoint, or name on the Hugging Face hub")
+    verify.add_argument("trained", help="folder of a checkpoint, or name on the Hugging Face hub")
     verify.add_argument("data", help="name of a dataset, or CSV file, long or wide")
-    add_options(verify, OPTIONS, DOOR)
+    add_options(verify, PUBLISHED, TOLERANCE, DOOR)
 
 
 def run_verify(options):
@@ -41,40 +29,40 @@ def run_verify(options):
 
     Raises:
         ValueError: If the forecasts differ by more than the tolerance.
+        ValueError: If these are not published weights, or model options are given.
     """
+    name = options.trained
+    if not is_published(name):
+        raise ValueError(f"{name} has no published weights, which could be compared.")
+    if hasattr(options, "model_options"):
+        raise ValueError("verify takes no --set: the authors' package is run with its defaults.")
     frame = read_series(options.data, options)
-    start_keras()
+    forecaster = load_forecaster(options, frame)
     from kerastrans.data.frames import is_wide, to_long
-    from kerastrans.forecasting.presets.pretrained import from_pretrained, resolve_checkpoint
-    from kerastrans.models.pretrained.verification import verify
+    from kerastrans.forecasting.presets.pretrained import resolve_checkpoint
+    from kerastrans.models.pretrained.verification import compare
 
     long = to_long(frame, []) if is_wide(frame) else frame
-    revision = {"revision": getattr(options, "revision", None)}
-    folder, _ = resolve_checkpoint(options.name, **revision)
-    steps = getattr(options, "prediction_length", DEFAULT_STEPS)
-    choices = given(options, DOOR, {"--context-length": {}}) | revision
-    forecaster = from_pretrained(options.name, steps, verbose=False, **choices)
     panel = forecaster.reader.panel(long)
-    begins = np.maximum(panel.begins, panel.cuts - forecaster.context_length)
-    series = [panel.values[x:y, 0] for x, y in zip(begins, panel.cuts, strict=True)]
+    ends = zip(panel.begins, panel.cuts, strict=True)
+    series = [panel.values[max(x, y - forecaster.context_length) : y, 0] for x, y in ends]
+    steps, alias = forecaster.prediction_length, forecaster.alias
 
     def forecast():
-        rows = forecaster.predict(long, levels=(20, 40, 60, 80))
-        return list(_deciles(rows, forecaster.alias).reshape(len(series), 1, steps, 9))
+        rows = forecaster.predict(long, levels=LEVELS)
+        median = f"{alias}-median" if f"{alias}-median" in rows else alias
+        lows = [f"{alias}-lo-{level}" for level in LEVELS]
+        highs = [f"{alias}-hi-{level}" for level in LEVELS[::-1]]
+        columns = [alias, *lows, median, *highs]
+        return list(rows[columns].to_numpy().reshape(len(series), 1, steps, len(columns)))
 
-    tolerance = given(options, {"--tolerance": {}})
-    result = verify(folder, series, steps, forecasts=forecast, **tolerance)
-    print(f"{options.name}: {result.port} compared with {result.package} on {len(series)} series")
-    for name, difference in zip(panel.names[:, 0], result.differences, strict=True):
-        print(f"  {name}: largest difference {difference:.1e}")
+    folder, _ = resolve_checkpoint(name, getattr(options, "revision", None))
+    tolerance = given(options, TOLERANCE)
+    result = compare(forecaster.model.name, folder, series, steps, forecast, **tolerance)
+    print(f"{name}: {result.port} compared with {result.package} on {len(series)} series")
+    for series_name, difference in zip(panel.names[:, 0], result.differences, strict=True):
+        print(f"  {series_name}: largest difference {difference:.1e}")
     verdict = f"largest of all {result.largest:.1e}, tolerance {result.tolerance:.0e}"
     if not result.is_equal:
         raise ValueError(f"the forecasts differ: {verdict}.")
     print(f"the forecasts are equal: {verdict}.")
-
-
-def _deciles(rows, alias):
-    """Return the deciles `(rows, 9)` of the forecasts in a frame."""
-    bounds = [f"{alias}-{side}-{level}" for side in ("lo", "hi") for level in (80, 60, 40, 20)]
-    median = f"{alias}-median" if f"{alias}-median" in rows.columns else alias
-    return rows[[*bounds[:4], median, *bounds[:3:-1]]].to_numpy()

@@ -9,7 +9,7 @@ from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import read_frame, read_limits
 from kerastrans.data.series_faults import series_faults
 from kerastrans.data.time.clock import Clock
-from kerastrans.data.time.frequency import check_countable, countable
+from kerastrans.data.time.frequency import check_countable, is_countable
 from kerastrans.utils.validation import NoSeriesError
 
 
@@ -167,7 +167,7 @@ def read_panel(
     used = [c.name for c in (*covariates.past, *covariates.future)]
     times, codes, names, values, frame = read_frame(frame, [*used, *limits], future)
     is_past = np.arange(len(frame)) < num_past  # `frame` now includes the rows of `future`
-    stamped = countable(times)
+    stamped = is_countable(times)
     if not stamped.any():
         check_countable(times)  # raises
     if clock is None:

@@ -72,11 +72,11 @@ def _power_of_two(size, xp):
     return unit
 
 
-def weakest(equivariances):
+def common_equivariance(equivariances):
     """Return the weakest of several equivariances, which all of them include.
 
     Example:
-        >>> weakest(["affine", "scale"])
+        >>> common_equivariance(["affine", "scale"])
         'scale'
     """
     return EQUIVARIANCES[min(map(EQUIVARIANCES.index, equivariances))]

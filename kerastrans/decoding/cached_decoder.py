@@ -7,8 +7,14 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.decoding.contract import check_steps, states_own, time_axes
-from kerastrans.decoding.graph import arguments, history_input, split, store, takes_missing
+from kerastrans.decoding.contract import check_steps, defines_method, time_axes
+from kerastrans.decoding.graph import (
+    fill_arguments,
+    history_input,
+    split_calls,
+    store_outputs,
+    takes_missing,
+)
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.utils.backend import compile_function
 
@@ -24,14 +30,14 @@ def cached_decoder(model):
     return _decoders[model]
 
 
-def rounded_up(num_steps):
+def round_up_steps(num_steps):
     """Round the number of steps up to the next size of a compiled loop.
 
     The result is at most a quarter larger. There are four sizes between two powers of two, so all
     lengths up to n need 4 log2(n) loops.
 
     Example:
-        >>> [rounded_up(n) for n in (3, 8, 9, 24, 33, 96, 336)]
+        >>> [round_up_steps(n) for n in (3, 8, 9, 24, 33, 96, 336)]
         [3, 8, 10, 24, 40, 96, 384]
     """
     unit = max(1, 2 ** ((num_steps - 1).bit_length() - 3))
@@ -59,7 +65,7 @@ class CachedDecoder:
         *self.encoder_inputs, self.decoder_input = model.inputs
         self.with_missing = history_input(model) if takes_missing(model) else None
         self.output = model.outputs[0]
-        self.encode_nodes, self.step_nodes = split(model)
+        self.encode_nodes, self.step_nodes = split_calls(model)
         axes, self._reads_ahead = check_steps(model, self.step_nodes)
         if axes.get(id(self.output)) != 1:
             raise ValueError(
@@ -69,7 +75,7 @@ class CachedDecoder:
         self._time_axes = {
             id(node): time_axes(node, axes)
             for node in self.step_nodes
-            if states_own(node.operation, "start_cache")
+            if defines_method(node.operation, "start_cache")
         }
         self.variables = _unique_variables(self.encode_nodes + self.step_nodes)
         self._compiled = {}
@@ -77,8 +83,8 @@ class CachedDecoder:
     def run(self, encoder_inputs, first, num_steps, sampler):
         """Call `decode` on NumPy arrays, in a loop compiled once for a range of lengths."""
         self.check_length(num_steps)
-        room = num_steps if self._reads_ahead else rounded_up(num_steps)
-        draws = [_padded(x, room) for x in sampler.draws(len(first), num_steps)]
+        room = num_steps if self._reads_ahead else round_up_steps(num_steps)
+        draws = [_pad_draws(x, room) for x in sampler.draws(len(first), num_steps)]
         tensors = (np.int32(num_steps), *encoder_inputs, first, *draws)
         decode = self.compiled(room, sampler)
         outputs = decode(*(ops.convert_to_tensor(x) for x in tensors))
@@ -135,8 +141,8 @@ class CachedDecoder:
         """Return all tensors that do not change between steps, by the id of their KerasTensor."""
         tensors = dict(zip(map(id, self.encoder_inputs), encoder_inputs, strict=True))
         for node in self.encode_nodes:
-            args, kwargs = arguments(node, tensors)
-            store(node, node.operation(*args, **kwargs), tensors)
+            args, kwargs = fill_arguments(node, tensors)
+            store_outputs(node, node.operation(*args, **kwargs), tensors)
         return tensors
 
     def _start_caches(self, encoded, batch_size, length):
@@ -144,7 +150,7 @@ class CachedDecoder:
         caches = []
         for node in self.step_nodes:
             if id(node) in self._time_axes:
-                args, kwargs = arguments(node, encoded)
+                args, kwargs = fill_arguments(node, encoded)
                 sizes = {"batch_size": batch_size, "length": length}
                 caches.append(node.operation.start_cache(*args, **kwargs, **sizes))
         return caches
@@ -159,7 +165,7 @@ class CachedDecoder:
         caches, new_caches = iter(caches), []
         for node in self.step_nodes:
             operation = node.operation
-            args, kwargs = arguments(node, tensors)
+            args, kwargs = fill_arguments(node, tensors)
             if id(node) in self._time_axes:
                 state = {"cache": next(caches), "time_axes": self._time_axes[id(node)]}
                 outputs, cache = operation.decode(*args, **kwargs, **state, index=index)
@@ -168,7 +174,7 @@ class CachedDecoder:
                 outputs = operation.decode(*args, **kwargs, index=index)
             else:
                 outputs = operation(*args, **kwargs)
-            store(node, outputs, tensors)
+            store_outputs(node, outputs, tensors)
         return tensors[id(self.output)], new_caches
 
     def check_inputs(self, arrays, caller):
@@ -189,7 +195,7 @@ def _decode_steps(decoder, num_steps, *tensors, room, sampler):
     return decoder.decode(*tensors, num_steps=num_steps, sampler=sampler, room=room)
 
 
-def _padded(draws, room):
+def _pad_draws(draws, room):
     """Pad draws `(rows, num_steps, ...)` with zeros, which are never used, to `room` steps."""
     missing = room - draws.shape[1]
     return np.pad(draws, [(0, 0), (0, missing)] + [(0, 0)] * (draws.ndim - 2))

@@ -30,7 +30,7 @@ import inspect
 import keras
 from keras import layers
 
-from kerastrans.decoding.graph import arguments, store
+from kerastrans.decoding.graph import fill_arguments, store_outputs
 from kerastrans.layers.dropout import Dropout
 from kerastrans.utils.keras_internals import op_name
 
@@ -72,7 +72,7 @@ MASK_OPS = {
 }
 
 
-def states_own(layer, method):
+def defines_method(layer, method):
     """Return whether a layer defines `method` for its current `call`.
 
     The result is False if a subclass overrides `call` without overriding the method.
@@ -82,7 +82,7 @@ def states_own(layer, method):
         >>> class Reversed(CachedMultiHeadAttention):
         ...     def call(self, query):
         ...         return super().call(query[:, ::-1])
-        >>> [states_own(kind(2, 4), "decode") for kind in (CachedMultiHeadAttention, Reversed)]
+        >>> [defines_method(kind(2, 4), "decode") for kind in (CachedMultiHeadAttention, Reversed)]
         [True, False]
     """
     for cls in type(layer).__mro__:
@@ -111,7 +111,7 @@ def check_steps(model, nodes):
         ValueError: If a layer or operation cannot be decoded; the message names it.
     """
     symbol = model.inputs[-1]
-    one, two = (_resized(symbol, steps) for steps in (1, 2))
+    one, two = (_resize(symbol, steps) for steps in (1, 2))
     axes = {id(symbol): _time_axis(one, two)}
     if axes[id(symbol)] is None:
         raise _refusal(model, "its last input has no time axis")
@@ -119,7 +119,7 @@ def check_steps(model, nodes):
     for node in nodes:
         _check_operation(node, axes)
         for shapes in (one, two):
-            _infer(node, shapes)
+            _infer_shapes(node, shapes)
         for output in node.outputs:
             axes[id(output)] = _time_axis(one[id(output)], two[id(output)])
             if axes[id(output)] is None:
@@ -129,7 +129,7 @@ def check_steps(model, nodes):
                     f"{two[id(output)].shape} for two: one axis must be the time axis",
                 )
         if hasattr(node.operation, "check_decode"):
-            args, kwargs = arguments(node, {})
+            args, kwargs = fill_arguments(node, {})
             named = time_axes(node, axes)
             reads_ahead |= node.operation.check_decode(*args, time_axes=named, **kwargs)
     return axes, reads_ahead
@@ -137,7 +137,7 @@ def check_steps(model, nodes):
 
 def time_axes(node, axes):
     """Return the time axis of each argument of a node that depends on the decoder's input."""
-    args, kwargs = arguments(node, {})
+    args, kwargs = fill_arguments(node, {})
     bound = inspect.signature(node.operation.call).bind(*args, **kwargs)
     return {name: axes[id(x)] for name, x in bound.arguments.items() if id(x) in axes}
 
@@ -145,12 +145,12 @@ def time_axes(node, axes):
 def _check_operation(node, axes):
     """Raise ValueError unless the operation is known to be position-wise or defines `decode`."""
     operation = node.operation
-    args, kwargs = arguments(node, {})
+    args, kwargs = fill_arguments(node, {})
     if not isinstance(operation, keras.layers.Layer):
         decodable = op_name(operation) in ARITHMETIC_OPS | MASK_OPS
-    elif states_own(operation, "decode"):
+    elif defines_method(operation, "decode"):
         stated = {"index": 0}
-        if states_own(operation, "start_cache"):
+        if defines_method(operation, "start_cache"):
             stated |= {"cache": None, "time_axes": {}}
         try:
             inspect.signature(operation.decode).bind(*args, **kwargs, **stated)
@@ -172,17 +172,17 @@ def _check_operation(node, axes):
         )
 
 
-def _infer(node, shapes):
+def _infer_shapes(node, shapes):
     """Add the shapes of the node's outputs, as KerasTensors, to `shapes`."""
-    args, kwargs = arguments(node, shapes)
+    args, kwargs = fill_arguments(node, shapes)
     try:
-        store(node, node.operation.compute_output_spec(*args, **kwargs), shapes)
+        store_outputs(node, node.operation.compute_output_spec(*args, **kwargs), shapes)
     except Exception as error:  # an operation may raise anything when shapes do not fit
         given = [shapes.get(id(x), x).shape for x in node.input_tensors]
         raise _refusal(node.operation, f"shapes of single steps do not match: {given}") from error
 
 
-def _resized(symbol, steps):
+def _resize(symbol, steps):
     """Return a KerasTensor like `symbol` with this number of steps."""
     return keras.KerasTensor((symbol.shape[0], steps, *symbol.shape[2:]), symbol.dtype)
 

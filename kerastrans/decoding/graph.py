@@ -8,7 +8,7 @@ from kerastrans.utils.keras_internals import call_arguments, calls, op_name
 PASS_ON = ("GetItem", "Reshape", "Transpose", "Tile", "Concatenate", "Add", "Subtract")
 
 
-def arguments(node, tensors):
+def fill_arguments(node, tensors):
     """Return the node's call arguments, with KerasTensors replaced by known tensors.
 
     Args:
@@ -23,13 +23,13 @@ def arguments(node, tensors):
     return keras.tree.map_structure(fill_in, call_arguments(node))
 
 
-def store(node, outputs, tensors):
+def store_outputs(node, outputs, tensors):
     """Store the outputs of a node's operation in `tensors`, by the ids of the node's outputs."""
     flat = keras.tree.flatten(outputs)
     tensors.update(zip((id(x) for x in node.outputs), flat, strict=True))
 
 
-def split(model):
+def split_calls(model):
     """Split the calls of a model into those that do not depend on its last input, and the rest.
 
     Both lists are in the order of the graph.

@@ -5,8 +5,8 @@ import numpy as np
 from keras import ops
 
 from kerastrans.data.covariates import KINDS
-from kerastrans.decoding.contract import states_own
-from kerastrans.decoding.graph import arguments, store
+from kerastrans.decoding.contract import defines_method
+from kerastrans.decoding.graph import fill_arguments, store_outputs
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
@@ -58,7 +58,7 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
     }
     scores = {"encoder_self": [], "decoder_self": [], "cross": []}
     for node in nodes:
-        args, kwargs = arguments(node, tensors)
+        args, kwargs = fill_arguments(node, tensors)
         layer = node.operation
         if isinstance(layer, CachedMultiHeadAttention):
             is_cross = len(args) > 1 or kwargs.get("memory") is not None
@@ -71,7 +71,7 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
                 )
             scores[kind].append(weights[0])
         # Run the layer as usual to obtain the inputs of the following layers.
-        store(node, layer(*args, **kwargs), tensors)
+        store_outputs(node, layer(*args, **kwargs), tensors)
     scores = {kind: np.stack(weights) for kind, weights in scores.items() if weights}
     if not scores:
         raise ValueError(f"{model.name!r} has no kerastrans attention.")
@@ -81,7 +81,7 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
 def _check_shown(operations):
     """Raise ValueError for an attention layer without a matrix of weights to show."""
     for layer in operations:
-        if isinstance(layer, ProjectedAttention) and not states_own(layer, "attention_scores"):
+        if isinstance(layer, ProjectedAttention) and not defines_method(layer, "attention_scores"):
             raise ValueError(
                 f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}): it has no "
                 "weights for every query and key."

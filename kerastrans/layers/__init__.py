@@ -47,6 +47,7 @@ from kerastrans.layers.normalization.observed_normalization import ObservedNorma
 from kerastrans.layers.normalization.observed_values import ObservedValues
 from kerastrans.layers.normalization.padded_normalization import PaddedNormalization
 from kerastrans.layers.normalization.reversible_normalization import ReversibleInstanceNormalization
+from kerastrans.layers.normalization.series_start import SeriesStart
 from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent.recurrent_forecaster import RecurrentForecaster
@@ -100,6 +101,7 @@ __all__ = [
     "SamePhase",
     "SeasonalFill",
     "SeriesDecomposition",
+    "SeriesStart",
     "StateSpace",
     "UnscaledAttention",
     "ValueEmbedding",

@@ -109,11 +109,11 @@ class ModelCase:
     def outputs(self, inputs, model=None):
         """Return the output of the model as a NumPy array."""
         model = self.model if model is None else model
-        outputs = model(arrange(model, inputs), training=False)
+        outputs = model(arrange_inputs(model, inputs), training=False)
         return keras.ops.convert_to_numpy(outputs)
 
 
-def arrange(model, inputs):
+def arrange_inputs(model, inputs):
     """Return arrays in the nested structure of the model's inputs.
 
     A single input is matched whatever its name, because Keras renames an unnamed input when it
@@ -136,7 +136,7 @@ def assert_close(actual, expected, tolerance, what):
 
 
 @contextlib.contextmanager
-def generators_kept():
+def keep_generators():
     """Restore the states of Python's and NumPy's global generators at the end."""
     states = random.getstate(), np.random.get_state()
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.testing import leak_checks, state_checks
-from kerastrans.testing.cases import generators_kept
+from kerastrans.testing.cases import keep_generators
 from kerastrans.testing.frames import is_long, target_columns
 from kerastrans.testing.reports import run_checks
 
@@ -154,7 +154,7 @@ def check_forecaster(
         given = forecaster if inspect.isclass(forecaster) else type(forecaster)
         raise TypeError(f"forecaster must be a kerastrans.Forecaster, got {given.__name__}.")
     case = ForecasterCase(forecaster, frame, static, future, fit_options)
-    with generators_kept(), warnings.catch_warnings():
+    with keep_generators(), warnings.catch_warnings():
         # Scoring training rows and series that are too short are intended here.
         warnings.simplefilter("ignore", UserWarning)
         return run_checks("forecaster", CHECKS, case, skip if export else {*skip, "export"})

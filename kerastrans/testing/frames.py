@@ -18,7 +18,7 @@ def target_columns(frame, covariates):
     return ["y"] if is_long(frame) else [c for c in frame.columns if c not in covariates]
 
 
-def changed(frame, columns, rows, function):
+def change_rows(frame, columns, rows, function):
     """Return a copy of the frame with `function` applied to these columns and rows.
 
     Numeric columns become floats; the values of categories are replaced.
@@ -52,7 +52,7 @@ def is_after(frame, cutoffs, steps=0):
     return (order > steps).to_numpy()
 
 
-def beginning(frame, count, stride):
+def first_rows(frame, count, stride):
     """Return every `stride`-th of the first `count` rows of each series."""
     if not is_long(frame):
         return frame.sort_index().head(count)[::stride]

@@ -57,10 +57,10 @@ def _change_later_rows(case, cutoffs, size):
     future_columns = case.option("future")
     columns = [*case.targets, *case.option("past")]
     rows = frames.is_after(case.frame, cutoffs)
-    frame = frames.changed(case.frame, columns, rows, lambda x: size * (1 + x))
+    frame = frames.change_rows(case.frame, columns, rows, lambda x: size * (1 + x))
     # Future covariates are known up to the horizon, and change only after it.
     rows = frames.is_after(case.frame, cutoffs, case.untrained.prediction_length)
-    return frames.changed(frame, future_columns, rows, lambda x: size * (1 + x))
+    return frames.change_rows(frame, future_columns, rows, lambda x: size * (1 + x))
 
 
 def _check_later_rows(case, before, backtest, size):
@@ -136,7 +136,7 @@ def check_forecaster_equivariance(case):
     all_rows = np.ones(len(case.frame), bool)
     # A shift of a few standard deviations, so that float32 still resolves the data.
     shift *= float(np.nanstd(case.frame[case.targets].to_numpy("float64")))
-    frame = frames.changed(case.frame, case.targets, all_rows, lambda x: scale * x + shift)
+    frame = frames.change_rows(case.frame, case.targets, all_rows, lambda x: scale * x + shift)
     actual = case.predict(case.trained, frame)
     expected = frames.values(case.forecast) * scale + shift
     assert_rows_close(actual, expected.reset_index(), 2e-4, "the forecast of scaled data")

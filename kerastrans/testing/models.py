@@ -1,7 +1,7 @@
 """Contract checks of a model, for architectures of the zoo and custom models."""
 
 from kerastrans.testing import build_checks, forecast_checks, training_checks
-from kerastrans.testing.cases import ModelCase, generators_kept
+from kerastrans.testing.cases import ModelCase, keep_generators
 from kerastrans.testing.reports import run_checks
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
@@ -84,5 +84,5 @@ def check_model(
     check_choice("equivariance", equivariance, (None, "", "shift", "scale", "affine"))
     case = ModelCase(build, sizes, hyperparameters, equivariance, mixes_channels)
     subject = build if isinstance(build, str) else getattr(build, "__name__", None) or build.name
-    with generators_kept():
+    with keep_generators():
         return run_checks(subject, CHECKS, case, skip if export else {*skip, "export"})

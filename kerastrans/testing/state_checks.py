@@ -79,7 +79,7 @@ def check_clone(case):
 def _fail_to_fit(case, forecaster, stride):
     """Train on every `stride`-th row of a beginning that is too short for a window."""
     count = stride * case.untrained.prediction_length
-    frame = frames.beginning(case.frame, count, stride)
+    frame = frames.first_rows(case.frame, count, stride)
     try:
         case.fit(forecaster, frame)
     except ValueError:

@@ -9,7 +9,7 @@ import numpy as np
 from kerastrans import heads
 from kerastrans.decoding.generation import generate, generate_tokens
 from kerastrans.export.savedmodel import export_savedmodel
-from kerastrans.testing.cases import arrange, assert_close
+from kerastrans.testing.cases import arrange_inputs, assert_close
 from kerastrans.testing.reports import NotApplicable
 from kerastrans.text.tokens import END, START
 
@@ -49,7 +49,7 @@ def _train(case, steps):
     eager = keras.backend.backend() == "tensorflow"
     loss = heads.of(model).loss()
     model.compile(keras.optimizers.Adam(0.003), loss, run_eagerly=eager)
-    batch = arrange(model, inputs)
+    batch = arrange_inputs(model, inputs)
     return model, [float(model.train_on_batch(batch, targets)) for _ in range(steps)]
 
 

@@ -59,7 +59,7 @@ def distribute(kind="data", num_devices=None, model_devices=2):
             f"Keras does not support kind={kind!r} on {backend}: run with KERAS_BACKEND=jax."
         )
     if backend == "tensorflow":
-        with _mirrored(num_devices).scope():
+        with _mirrored_strategy(num_devices).scope():
             yield
         return
     before = keras.distribution.distribution()
@@ -91,7 +91,7 @@ def _distribution(kind, devices, model_devices):
     )
 
 
-def _mirrored(num_devices):
+def _mirrored_strategy(num_devices):
     """Return TensorFlow's strategy over the GPUs, or over the CPUs if there is none."""
     import tensorflow as tf
 

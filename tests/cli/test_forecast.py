@@ -123,7 +123,11 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
 def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path, refuse, capsys):
     command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]
     trained = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
-    assert "has a fixed number of steps" in refuse(*trained, "--prediction-length=3")
+    for option in ("--prediction-length=3", "--context-length=max", "--set=x=1", "--revision=a"):
+        message = f"leave out {option.partition('=')[0]}, an option of published weights"
+        assert message in refuse(*trained, option)
+    assert "fracast has no options, got ['x']" in refuse(*command, "--set=x=1")
+    assert "context_length must be at most" in refuse(*command, "--context-length=4096")
     assert "pass --prediction-length" in refuse("export", "fracast_0", tmp_path / "f.onnx")
     assert cli.main([*command, "--prediction-length=3"]) == 0
     assert "licence Apache-2.0" in capsys.readouterr().out

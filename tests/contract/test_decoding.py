@@ -9,7 +9,7 @@ from keras import layers, ops
 
 import kerastrans
 from kerastrans import generate, transformer_decoder, transformer_encoder
-from kerastrans.decoding.cached_decoder import CachedDecoder, cached_decoder, rounded_up
+from kerastrans.decoding.cached_decoder import CachedDecoder, cached_decoder, round_up_steps
 from kerastrans.layers import (
     CachedMultiHeadAttention,
     LearntPositionalEncoding,
@@ -165,7 +165,7 @@ def test_valid_lengths_of_the_decoder():
 def test_a_mask_that_does_not_reach_is_refused():
     early = keras.Input((STEPS,), dtype="bool")
     model = model_of(lambda x, *_: attention(x, padding_mask=early), early)
-    with pytest.raises(ValueError, match=r"6 steps want a mask of as many, got shape \(2, 1, 5\)"):
+    with pytest.raises(ValueError, match=r"6 steps require a mask of as many, got shape \(2, 1, 5\)"):
         generate(model, [HISTORY, EARLY], STEPS + 1)
 
 
@@ -215,9 +215,9 @@ def test_what_cannot_be_decoded_is_refused_by_name_before_any_work(decode, messa
 
 @given(num_steps=st.integers(1, 5000))
 def test_a_loop_has_room_for_a_quarter_more_at_most(num_steps):
-    room = rounded_up(num_steps)
+    room = round_up_steps(num_steps)
     assert num_steps <= room <= max(num_steps, 1.25 * num_steps)
-    assert rounded_up(room) == room
+    assert round_up_steps(room) == room
 
 
 @pytest.mark.slow

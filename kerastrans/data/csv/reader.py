@@ -9,7 +9,7 @@ import pandas as pd
 from kerastrans.data.csv.cells import Faults, read_dates, read_table, read_values
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.time.clock import Clock
-from kerastrans.data.time.frequency import countable, offset_of
+from kerastrans.data.time.frequency import is_countable, offset_of
 from kerastrans.utils.validation import suggest
 
 DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
@@ -136,7 +136,7 @@ def _check_stamps(times, ids, lines, faults):
     """Add faults for rows whose time stamp is outside the range of the clock or duplicated."""
     is_date = times.notna()
     faults.add_lines(
-        lines[is_date & ~countable(pd.DatetimeIndex(times))],
+        lines[is_date & ~is_countable(pd.DatetimeIndex(times))],
         lambda line: f"{times[line]} is not in the years 1678 to 2261.",
     )
     keys = pd.DataFrame({"times": times, "ids": 0 if ids is None else ids})

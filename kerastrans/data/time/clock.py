@@ -12,7 +12,7 @@ from kerastrans.data.time.frequency import (
     LAST,
     check_countable,
     grid,
-    infer,
+    infer_frequency,
     is_local,
     offset_of,
     step_of,
@@ -69,7 +69,9 @@ class Clock:
         """
         check_countable(times)
         tz = None if times.tz is None else str(times.tz)
-        clock = cls(infer(wall_clock(times, None).as_unit("ns")) if freq is None else freq, 0, tz)
+        clock = cls(
+            infer_frequency(wall_clock(times, None).as_unit("ns")) if freq is None else freq, 0, tz
+        )
         count = clock._count(times)
         if clock._step is not None:
             return replace(clock, phase=_most_common(count % clock._step))

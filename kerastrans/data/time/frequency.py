@@ -41,7 +41,7 @@ def is_local(freq):
     return step is None or step % DAY == 0
 
 
-def countable(times):
+def is_countable(times):
     """Return which stamps are in the years 1678 to 2261, bool `(time,)`; missing ones are not."""
     bounds = [pd.Timestamp(bound, tz=times.tz) for bound in ("1678-01-01", "2262-01-01")]
     return np.asarray((times >= bounds[0]) & (times < bounds[1]))
@@ -49,7 +49,7 @@ def countable(times):
 
 def check_countable(times):
     """Raise ValueError for the first stamp that is not in the years 1678 to 2261."""
-    inside = countable(times)
+    inside = is_countable(times)
     if not inside.all():
         raise ValueError(
             f"time stamps must be in the years 1678 to 2261, got {times[int(np.argmin(inside))]}."
@@ -84,7 +84,7 @@ def grid(freq):
     return stamps, int(np.searchsorted(stamps, pd.Timestamp("1700-01-01").value))
 
 
-def infer(times):
+def infer_frequency(times):
     """Infer the frequency of increasing stamps without a time zone, from the most common step.
 
     Args:
@@ -103,7 +103,7 @@ def infer(times):
             return regular.freqstr
         steps, counts = np.unique(np.diff(times.asi8), return_counts=True)
         usual = pd.Timedelta(steps[counts.argmax()])
-        freq = _monthly(times) if usual.days >= 28 else _half_monthly(times)
+        freq = _infer_monthly(times) if usual.days >= 28 else _infer_half_monthly(times)
         if freq is not None:
             return freq
         if usual == pd.Timedelta("1D") and (times.day_of_week < 5).all():
@@ -119,7 +119,7 @@ def infer(times):
     )
 
 
-def _half_monthly(times):
+def _infer_half_monthly(times):
     """Return the frequency of two stamps a month, as "SMS" and "SME" have them; otherwise None."""
     days = np.where(times.is_month_end, 31, times.day)  # a month's end counts as one day
     first, *rest = np.unique(days)
@@ -130,7 +130,7 @@ def _half_monthly(times):
     return "SME-15" if (first, rest[0]) == (15, 31) else None
 
 
-def _monthly(times):
+def _infer_monthly(times):
     """Return the frequency of stamps on one day of the month, or on its last day; otherwise None.
 
     The step is the greatest common divisor of all steps, in months, so that gaps do not change it.

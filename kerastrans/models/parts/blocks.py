@@ -8,7 +8,7 @@ import functools
 from typing import Any
 
 from kerastrans.layers import CachedMultiHeadAttention
-from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn, prefixed
+from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn, prefix_name
 from kerastrans.utils.types import Tensor
 
 
@@ -75,7 +75,7 @@ def transformer_encoder(
             key_dim,
             dropout if attention_dropout is None else attention_dropout,
             kernel_initializer=kernel_initializer,
-            name=prefixed(name, "self_attention"),
+            name=prefix_name(name, "self_attention"),
         )
         return layer(x, padding_mask=padding_mask)
 
@@ -91,8 +91,8 @@ def transformer_encoder(
 
     add = {"norm": norm, "normalization": normalization}
     attention = self_attention or multi_head_attention
-    x = add_norm(inputs, attention, dropout, **add, name=prefixed(name, "self_attention"))
-    return add_norm(x, feed_forward, dropout, **add, name=prefixed(name, "ffn"))
+    x = add_norm(inputs, attention, dropout, **add, name=prefix_name(name, "self_attention"))
+    return add_norm(x, feed_forward, dropout, **add, name=prefix_name(name, "ffn"))
 
 
 def transformer_decoder(
@@ -152,18 +152,20 @@ def transformer_decoder(
     attention = functools.partial(CachedMultiHeadAttention, num_heads, key_dim, dropout, **initial)
 
     def self_attention(x):
-        layer = attention(causal=True, name=prefixed(name, "self_attention"))
+        layer = attention(causal=True, name=prefix_name(name, "self_attention"))
         return layer(x, padding_mask=padding_mask)
 
     def cross_attention(x):
-        layer = attention(name=prefixed(name, "cross_attention"))
+        layer = attention(name=prefix_name(name, "cross_attention"))
         return layer(x, encoder_output, padding_mask=encoder_padding_mask)
 
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation=activation, **initial, name=name)
 
-    x = add_norm(inputs, self_attention, dropout, norm=norm, name=prefixed(name, "self_attention"))
+    x = add_norm(
+        inputs, self_attention, dropout, norm=norm, name=prefix_name(name, "self_attention")
+    )
     if encoder_output is not None:
-        names = {"name": prefixed(name, "cross_attention")}
+        names = {"name": prefix_name(name, "cross_attention")}
         x = add_norm(x, cross_attention, dropout, norm=norm, **names)
-    return add_norm(x, feed_forward, dropout, norm=norm, name=prefixed(name, "ffn"))
+    return add_norm(x, feed_forward, dropout, norm=norm, name=prefix_name(name, "ffn"))

@@ -7,7 +7,7 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.data.pivot import weakest
+from kerastrans.data.pivot import common_equivariance
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of
 from kerastrans.heads.given_quantiles import GivenQuantiles
@@ -78,7 +78,11 @@ def build_ensemble(members, levels=None, name="ensemble"):
     else:
         weighted = zip(parts, members, strict=True)
         combined = add([layers.Rescaling(member.weight)(part) for part, member in weighted])
-    known = {"equivariance": weakest(equivariance_of(x.model, x.scaler, x.fill) for x in members)}
+    known = {
+        "equivariance": common_equivariance(
+            equivariance_of(x.model, x.scaler, x.fill) for x in members
+        )
+    }
     head = heads.PointHead(**known) if levels is None else GivenQuantiles(levels, **known)
     outputs = head(combined)
     return keras.Model(inputs if len(inputs) > 1 else inputs["history"], outputs, name=name)

@@ -6,7 +6,7 @@ from keras import ops
 
 from kerastrans import heads
 from kerastrans.data.missing import FILLS
-from kerastrans.data.pivot import weakest
+from kerastrans.data.pivot import common_equivariance
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.utils.keras_internals import all_layers
@@ -146,7 +146,7 @@ def equivariance_of(model, scaler, fill=None):
         "affine", "scale" or "", see `kerastrans.data.pivot`.
     """
     found = scaler.equivariance or heads.of(model).equivariance
-    return weakest([found, "scale"]) if fill == "zero" else found
+    return common_equivariance([found, "scale"]) if fill == "zero" else found
 
 
 def forecast_tensors(model, scaler, inputs, fill=None):

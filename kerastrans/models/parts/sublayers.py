@@ -108,14 +108,14 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
     check_choice("norm", norm, ("pre", "post"))
     check_choice("normalization", normalization, ("layer", "batch"))
     if normalization == "layer":
-        normalise = layers.LayerNormalization(epsilon=EPSILON, name=prefixed(name, "norm"))
+        normalise = layers.LayerNormalization(epsilon=EPSILON, name=prefix_name(name, "norm"))
     else:
         normalise = layers.BatchNormalization(
-            momentum=0.9, epsilon=1e-5, name=prefixed(name, "norm")
+            momentum=0.9, epsilon=1e-5, name=prefix_name(name, "norm")
         )
     x = sublayer(normalise(inputs) if norm == "pre" else inputs)
-    x = Dropout(dropout, name=prefixed(name, "dropout"))(x)
-    x = layers.Add(name=prefixed(name, "add"))([inputs, x])
+    x = Dropout(dropout, name=prefix_name(name, "dropout"))(x)
+    x = layers.Add(name=prefix_name(name, "add"))([inputs, x])
     return normalise(x) if norm == "post" else x
 
 
@@ -126,11 +126,11 @@ def close_stack(inputs, norm, *, dtype=None, name=None):
     """
     if norm == "post":
         return inputs
-    return layers.LayerNormalization(epsilon=EPSILON, dtype=dtype, name=prefixed(name, "norm"))(
+    return layers.LayerNormalization(epsilon=EPSILON, dtype=dtype, name=prefix_name(name, "norm"))(
         inputs
     )
 
 
-def prefixed(prefix, name):
-    """Return the name of a layer with a prefix; None if there is no prefix."""
+def prefix_name(prefix, name):
+    """The name of a layer: after the prefix, or None where there is none."""
     return prefix and f"{prefix}_{name}"

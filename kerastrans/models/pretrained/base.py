@@ -8,6 +8,7 @@ from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.quantile import CLOSE
+from kerastrans.layers import SeriesStart
 from kerastrans.models.pretrained.arrays import (
     as_levels,
     as_tasks,
@@ -136,7 +137,8 @@ class PretrainedModel:
 
         Returns:
             A model from `(batch, context_length, num_channels)`, NaN where missing, to
-            `(batch, prediction_length, num_channels, len(levels))`.
+            `(batch, prediction_length, num_channels, len(levels))`. A channel begins with its
+            first known value.
 
         Raises:
             ValueError: If a size is below 1, or there are covariates.
@@ -144,8 +146,17 @@ class PretrainedModel:
         refuse_covariates(self.network.name, covariates)
         sizes = {"context_length": context_length, "prediction_length": prediction_length}
         check_positive_integers(**sizes, num_channels=num_channels)
+        return self._build(**sizes, num_channels=num_channels, begins_with_known=True)
+
+    def _build(self, context_length, prediction_length, num_channels, begins_with_known):
+        """Return the model of `build`, or one whose series can begin with a missing value.
+
+        Steps before the start of a series are then `self.padding`.
+        """
         history = keras.Input((context_length, num_channels), name="history")
-        rows = ops.reshape(ops.transpose(history, (0, 2, 1)), (-1, context_length))
+        marks_start = begins_with_known and np.isinf(self.padding)
+        rows = SeriesStart()(history) if marks_start else history
+        rows = ops.reshape(ops.transpose(rows, (0, 2, 1)), (-1, context_length))
         x = self.quantiles(rows, prediction_length)
         x = ops.reshape(x, (-1, num_channels, prediction_length, len(self.levels)))
         forecast = self.head()(ops.transpose(x, (0, 2, 1, 3)))
@@ -209,4 +220,4 @@ class PretrainedModel:
 
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
     def _compiled(self, length, prediction_length):
-        return compile_inference(self.build(length, prediction_length))
+        return compile_inference(self._build(length, prediction_length, 1, begins_with_known=False))

@@ -62,7 +62,7 @@ def read_licence(folder, name):
     try:
         stated = yaml.safe_load(head[1]) if head else {}
         if not isinstance(stated, dict):
-            raise yaml.YAMLError("its metadata are no mapping")
+            raise yaml.YAMLError("its metadata are not a mapping")
     except yaml.YAMLError as error:
         raise ValueError(
             f"{name} is not loaded: the metadata of its README.md cannot be read, so its licence "

@@ -1,8 +1,8 @@
 """Forecasts of the authors' packages, for comparison with the ports.
 
 Each function takes the folder of a checkpoint, a list of arrays `(variates, time)` and the horizon,
-and returns a list of arrays `(variates, prediction_length, 9)`, the deciles. None of the packages
-is a dependency.
+and returns a list of arrays `(variates, prediction_length, 10)`: the point forecast, and then the
+deciles. None of the packages is a dependency.
 """
 
 import functools
@@ -72,8 +72,8 @@ def _chronos(folder, series, steps):
     inputs = [torch.tensor(values) for values in series]
     levels = list(DECILES)
     options = {"prediction_length": steps, "quantile_levels": levels}
-    quantiles, _ = pipeline.predict_quantiles(inputs, **options)
-    return [np.asarray(x) for x in quantiles]
+    pairs = zip(*pipeline.predict_quantiles(inputs, **options), strict=True)
+    return [np.concatenate([np.asarray(y)[..., None], np.asarray(x)], axis=-1) for x, y in pairs]
 
 
 def _timesfm(folder, rows, steps):
@@ -92,7 +92,8 @@ def _timesfm(folder, rows, steps):
         per_core_batch_size=len(rows),
     )
     model.compile(options)
-    return model.forecast(steps, rows)[1][..., 1:]
+    points, channels = model.forecast(steps, rows)
+    return np.concatenate([points[..., None], channels[..., 1:]], axis=-1)
 
 
 def _granite(kind, folder, rows, steps, **options):
@@ -102,8 +103,10 @@ def _granite(kind, folder, rows, steps, **options):
     with torch.no_grad():
         for row in rows:
             outputs = model(torch.tensor(row)[None, :, None], prediction_length=steps, **options)
-            quantiles = np.asarray(outputs.quantile_outputs)[0]  # possibly with a channel axis
-            yield quantiles.reshape(quantiles.shape[:2]).T
+            # Both possibly have a channel axis.
+            points = np.asarray(outputs.prediction_outputs).reshape(1, steps)
+            deciles = np.asarray(outputs.quantile_outputs).reshape(-1, steps)
+            yield np.concatenate([points, deciles]).T
 
 
 def _flowstate(folder, rows, steps):
@@ -122,7 +125,9 @@ def _fracast(folder, rows, steps):
     from fracast import FracastModel
 
     model = FracastModel.from_pretrained(folder, weights="fp32")
-    return [model.forecast(row, horizon=steps) for row in rows]
+    for row in rows:
+        deciles = model.forecast(row, horizon=steps)
+        yield np.concatenate([deciles[:, 4:5], deciles], axis=-1)
 
 
 REFERENCES = {

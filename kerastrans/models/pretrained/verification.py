@@ -20,8 +20,9 @@ class Verification:
     Attributes:
         port: Name of the port in this package.
         package: Name and version of the reference package.
-        differences: List of one float per series: the largest difference of a quantile, relative to
-            the largest absolute value that the reference forecasts for that row.
+        differences: List of one float per series: the largest difference of a point forecast or a
+            decile, relative to the largest absolute value that the reference forecasts for that
+            row.
         tolerance: float, largest difference that counts as equal.
     """
 
@@ -41,8 +42,8 @@ class Verification:
         return self.largest <= self.tolerance
 
 
-def verify(folder, series, prediction_length, tolerance=TOLERANCE, forecasts=None):
-    """Compare the deciles that a port forecasts with those of its reference package.
+def verify(folder, series, prediction_length, tolerance=TOLERANCE):
+    """Compare the forecasts of a port with those of its reference package, from arrays.
 
     Both read the same folder and the same series in this process, in float32.
 
@@ -51,9 +52,37 @@ def verify(folder, series, prediction_length, tolerance=TOLERANCE, forecasts=Non
         series: List of arrays `(time,)` or `(variates, time)`, NaN where missing.
         prediction_length: int, number of steps to forecast.
         tolerance: float above 0, largest difference that counts as equal.
-        forecasts: Function that returns a list of arrays `(variates, prediction_length, 9)`, the
-            deciles of a frame, to compare instead of those of the array call of the port. All
-            deciles but the median are then sorted, as the bounds in a frame are.
+
+    Returns:
+        `Verification`.
+
+    Raises:
+        ValueError: As in `load`, `PretrainedModel.forecast` and `compare`.
+        ImportError: If the reference package is not installed.
+    """
+    check_positive_integers(prediction_length=prediction_length)
+    model = load(folder)
+
+    def forecast():
+        found = model.forecast(series, prediction_length, DECILES)
+        return [np.concatenate([x["mean"][..., None], x["quantiles"]], axis=-1) for x in found]
+
+    return compare(port_of(model), folder, series, prediction_length, forecast, tolerance)
+
+
+def compare(port, folder, series, prediction_length, forecast, tolerance=TOLERANCE):
+    """Compare forecasts of some series with those of the reference package of a port.
+
+    All deciles but the median are compared in increasing order, as a frame has them.
+
+    Args:
+        port: Name of the port in this package.
+        folder: Path of a checkpoint.
+        series: List of arrays `(time,)` or `(variates, time)`, NaN where missing.
+        prediction_length: int, number of steps to forecast.
+        forecast: Function that returns a list of arrays `(variates, prediction_length, 10)`, the
+            point forecast and the deciles; it is called if the reference package is installed.
+        tolerance: float above 0, largest difference that counts as equal.
 
     Returns:
         `Verification`.
@@ -62,32 +91,15 @@ def verify(folder, series, prediction_length, tolerance=TOLERANCE, forecasts=Non
         ImportError: If the reference package is not installed.
         ValueError: If the port has no known reference, or the reference returns forecasts of a
             different shape or values that are not finite.
-        ValueError: As in `load` and `PretrainedModel.forecast`.
     """
     check_positive(tolerance=tolerance)
-    check_positive_integers(prediction_length=prediction_length)
     tasks = as_tasks(series)
-    model = load(folder)
-    port = port_of(model)
     reference = reference_of(port)
     reference.check()
     expected = reference.forecast(folder, tasks, prediction_length)
-    if forecasts is None:
-        forecasts = [x["quantiles"] for x in model.forecast(tasks, prediction_length, DECILES)]
-    else:
-        forecasts = forecasts()
-        expected = [_with_sorted_bounds(deciles) for deciles in expected]
-    pairs = enumerate(zip(forecasts, expected, strict=True))
+    pairs = enumerate(zip(forecast(), expected, strict=True))
     differences = [_difference(reference.package, number, *pair) for number, pair in pairs]
     return Verification(port, _with_version(reference.package), differences, tolerance)
-
-
-def _with_sorted_bounds(deciles):
-    """Return deciles with all but the median in order."""
-    deciles = np.array(deciles)
-    bounds = [0, 1, 2, 3, 5, 6, 7, 8]
-    deciles[..., bounds] = np.sort(deciles[..., bounds], axis=-1)
-    return deciles
 
 
 def _difference(package, number, forecast, expected):
@@ -98,8 +110,16 @@ def _difference(package, number, forecast, expected):
         raise ValueError(
             f"{package} returns {what} for series {number}, ours has the shape {forecast.shape}."
         )
+    forecast, expected = _in_order(forecast), _in_order(expected)
     largest = np.maximum(np.abs(expected).max(axis=(1, 2), keepdims=True), np.finfo("float32").tiny)
     return float((np.abs(forecast - expected) / largest).max())
+
+
+def _in_order(forecast):
+    """Return the point forecast, the median, and the other deciles in increasing order."""
+    middle = [0, 1 + DECILES.index(0.5)]
+    others = np.sort(np.delete(forecast, middle, axis=-1), axis=-1)
+    return np.concatenate([forecast[..., middle], others], axis=-1)
 
 
 def _with_version(package):

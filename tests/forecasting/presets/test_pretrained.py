@@ -27,7 +27,9 @@ from tests.helpers.checkpoints import (
     CHRONOS_2,
     CHRONOS_BOLT,
     FLOWSTATE,
+    PATCHTST_FM,
     changed,
+    random_patchtst_fm,
     random_tensors,
     write,
 )
@@ -315,6 +317,7 @@ def test_published_weights_in_the_package_are_loaded_by_name(capsys):
     frame = kerastrans.datasets.load("air_passengers")
     forecaster = kerastrans.from_pretrained("fracast_0", 12)
     assert "fracast_0: licence Apache-2.0; 85,001 parameters" in capsys.readouterr().out
+    assert forecaster.context_length == 2048  # as many steps as its package reads
     rows = forecaster.backtest(frame, windows=4)
     errors = (rows["fracast_0"] - rows["y"]).abs() / rows["y"]
     assert errors.mean() < 0.15  # the seasonal naive forecast has 0.11
@@ -347,6 +350,22 @@ def test_the_point_is_that_of_the_package_and_options_are_passed_to_the_model(tm
         ValueError, match=r"flowstate has the options scale_factor, got \['speed'\]"
     ):
         kerastrans.from_pretrained(tmp_path, STEPS, model_options={"speed": 2})
+
+
+@pytest.mark.slow
+def test_a_series_shorter_than_the_context_is_not_one_that_begins_with_missing_values(tmp_path):
+    tensors = random_patchtst_fm(PATCHTST_FM)
+    source, frame = write(tmp_path, PATCHTST_FM, tensors), long_frame(lengths=(9, 14))
+    series = [part["y"].to_numpy() for _, part in frame.groupby("unique_id")]
+    expected = pretrained.load(source).forecast(series, STEPS)
+    expected = np.concatenate([x["mean"][0] for x in expected])
+    forecaster = kerastrans.from_pretrained(source, STEPS, alias="short")
+    np.testing.assert_allclose(forecaster.predict(frame)["short"], expected, rtol=1e-4)
+    gaps = frame.assign(y=frame["y"].where(frame.index % 9 > 2))  # one series begins with them
+    known = gaps[gaps["ds"] >= gaps["ds"][3]]
+    pd.testing.assert_frame_equal(
+        forecaster.predict(gaps)[:STEPS], forecaster.predict(known)[:STEPS]
+    )
 
 
 def test_joint_columns_are_forecast_together(tmp_path, folder):

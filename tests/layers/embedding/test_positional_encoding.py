@@ -70,7 +70,7 @@ def test_more_positions_than_max_len_are_refused(kind):
 
 
 def test_wrong_width_is_refused():
-    with pytest.raises(ValueError, match="wants inputs whose last axis is 4"):
+    with pytest.raises(ValueError, match="requires inputs whose last axis is 4"):
         PositionalEncoding(5, 4)(np.zeros((1, 5, 3), "float32"))
 
 

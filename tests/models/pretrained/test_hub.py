@@ -102,7 +102,7 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
         ("google/timesfm-3.0-pytorch", "TimesFM Non-Commercial License"),
         ("Salesforce/moirai-2.0-R-small", "CC-BY-NC-4.0"),
         ("NX-AI/TiRex", "NXAI Community License"),
-        ("ibm-research/flowstate", "research alone"),
+        ("ibm-research/flowstate", "research only"),
     ],
 )
 def test_weights_that_may_not_be_used_are_refused_by_name(name, reason):

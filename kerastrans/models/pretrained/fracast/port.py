@@ -80,6 +80,7 @@ class Fracast(PretrainedModel):
 
     def __init__(self, network, config):
         super().__init__(network, config["quantiles"], config["W"])
+        self.usual_context = self.max_context  # every history is padded to it, at the same cost
         self.horizon = config["horizon"]
         self.middle = int(np.argmin(np.abs(np.subtract(self.levels, 0.5))))
 

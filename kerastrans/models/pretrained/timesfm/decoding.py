@@ -96,7 +96,7 @@ def divisor(deviation):
     return ops.where(deviation < MIN_DEVIATION, ops.ones_like(deviation), deviation)
 
 
-def beside(x, y):
+def interleave(x, y):
     """Interleave the rows of two tensors `(batch, time)` to `(2 * batch, time)`."""
     return ops.reshape(ops.stack([x, y], axis=1), (-1, x.shape[-1]))
 

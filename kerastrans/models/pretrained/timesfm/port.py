@@ -14,9 +14,9 @@ from kerastrans.models.pretrained.scaling import first_observed, rescaled
 from kerastrans.models.pretrained.timesfm import network as timesfm_network
 from kerastrans.models.pretrained.timesfm.config import FIELDS, read_original, read_transformers
 from kerastrans.models.pretrained.timesfm.decoding import (
-    beside,
     decode,
     divisor,
+    interleave,
     uncrossed,
     unflipped,
 )
@@ -147,7 +147,7 @@ class TimesFM(PretrainedModel):
         location, scale = self._location_and_scale(values, observed)
         x = (values - location) / divisor(scale) * observed
         if options.force_flip_invariance:
-            x, observed = beside(x, -x), beside(observed, observed)
+            x, observed = interleave(x, -x), interleave(observed, observed)
         x, spread = decode(self.network, sizes, x, observed, prediction_length)
         if options.force_flip_invariance:
             x, spread = unflipped(x), unflipped(spread)
