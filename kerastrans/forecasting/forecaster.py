@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_native_frames
 from kerastrans.data.sampling import Sampling
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
@@ -42,7 +43,8 @@ class Forecaster:
 
     Frames are long, with the columns "unique_id", "ds" and "y"; or wide, with a DatetimeIndex and
     one column per channel of a single series. Each window is scaled by its own context, so that
-    one model is trained on series of all sizes, and forecasts new series without training.
+    one model is trained on series of all sizes, and forecasts new series without training. Long
+    frames can also be frames of Polars or PyArrow; results are then frames of the same library.
 
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
@@ -146,6 +148,7 @@ class Forecaster:
         self.faults = {}
         self._told = set()  # names of data sets, see `warn_if_seen`
 
+    @takes_native_frames
     def fit(
         self,
         frame: pd.DataFrame | PathLike,
@@ -299,6 +302,7 @@ class Forecaster:
         """`Reader` that reads frames as the training data were read."""
         return Reader.like(self._trained())
 
+    @takes_native_frames
     def predict(
         self,
         frame: pd.DataFrame,
@@ -360,6 +364,7 @@ class Forecaster:
         """
         return forecast_outputs(self._trained(), inputs)
 
+    @takes_native_frames
     def backtest(
         self,
         frame: pd.DataFrame,
@@ -412,6 +417,7 @@ class Forecaster:
         warn_if_seen(self.card, frame, self._told)
         return run.rows(levels, static, self.alias)
 
+    @takes_native_frames
     def calibrate(
         self,
         frame: pd.DataFrame,
@@ -482,6 +488,7 @@ class Forecaster:
         self.fitted = state.with_intervals(found.intervals)
         return self
 
+    @takes_native_frames
     def variable_importances(
         self, frame: pd.DataFrame, *, static: pd.DataFrame | None = None
     ) -> Any:

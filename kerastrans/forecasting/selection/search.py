@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TARGET, TIME, to_long
+from kerastrans.data.native_frames import takes_native_frames
 from kerastrans.data.panel import read_panel
 from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
@@ -33,6 +34,7 @@ LEVELS = (95, 80, 50)  # percents; their bounds and the median are the quantiles
 MIN_TIME_SHARE = 0.05  # share of the time limit that must remain to train another candidate
 
 
+@takes_native_frames
 def select(
     frame: pd.DataFrame,
     prediction_length: int,
