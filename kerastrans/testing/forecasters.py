@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.testing import leak_checks, state_checks
+from kerastrans.testing import copy_checks, leak_checks, state_checks
 from kerastrans.testing.cases import keep_generators
 from kerastrans.testing.frames import is_long, target_columns
 from kerastrans.testing.reports import run_checks
@@ -21,9 +21,16 @@ CHECKS = {
     "backtest": leak_checks.check_backtest,
     "refit": leak_checks.check_refit,
     "equivariance": leak_checks.check_forecaster_equivariance,
+    "plain values": leak_checks.check_plain_values,
+    "training on zeros": leak_checks.check_training_on_zeros,
     "histories": leak_checks.check_histories,
+    "other form": copy_checks.check_other_form,
     "save and load": state_checks.check_save,
     "training after load": state_checks.check_training_after_load,
+    "arguments": copy_checks.check_arguments,
+    "refit after load": copy_checks.check_refit_after_load,
+    "spread": copy_checks.check_spread,
+    "checkpoint": copy_checks.check_checkpoint,
     "seed": state_checks.check_forecaster_seed,
     "generators": state_checks.check_generators,
     "clone": state_checks.check_clone,
@@ -56,11 +63,11 @@ class ForecasterCase:
         """List of the frames that were given."""
         return [x for x in (self.frame, self.static, self.future) if x is not None]
 
-    def fit(self, forecaster=None, frame=None, callbacks=()):
+    def fit(self, forecaster=None, frame=None, callbacks=(), **options):
         """Train `forecaster`, by default a clone of the given one, on `frame`."""
         forecaster = self.untrained.clone() if forecaster is None else forecaster
         frame = self.frame if frame is None else frame
-        options = dict(self._fit_options)
+        options = {**self._fit_options, **options}
         callbacks = [*options.pop("callbacks", ()), *callbacks]
         return forecaster.fit(frame, static=self.static, callbacks=callbacks, **options)
 
@@ -88,7 +95,7 @@ class ForecasterCase:
     @functools.cached_property
     def refitted(self):
         """The backtest from two origins with models trained at these origins."""
-        return self.backtest(self.untrained.clone(), refit=True)
+        return self.backtest(self.trained, refit=True)
 
     def backtest(self, forecaster, frame=None, refit=False):
         """Forecast from two origins; with `refit` a model is trained at each of them."""
@@ -122,8 +129,8 @@ def check_forecaster(
 ):
     """Check that a forecaster keeps its contract on the given data, and report failures.
 
-    Clones are trained about ten times; the forecaster itself is not changed. Every check runs, even
-    if others fail. A frame of a few series with about two hundred steps is enough.
+    Clones are trained almost thirty times; the forecaster itself is not changed. Every check runs,
+    even if others fail. A frame of a few series with about two hundred steps is enough.
 
     Args:
         forecaster: `kerastrans.Forecaster` that was created with the name of an architecture.

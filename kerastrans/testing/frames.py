@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID, TIME
+from kerastrans.data.frames import ID, TARGET, TIME, to_long
 
 KEYS = (ID, TIME, "cutoff", "y")
 
@@ -64,6 +64,24 @@ def first_rows(frame, count, stride):
 def one_series(frame, name):
     """Return the rows of one series of a long frame."""
     return frame[frame[ID] == name]
+
+
+def both_forms(frame, covariates, channels=None):
+    """Return a frame and the same series in the other form: long for wide, wide for long.
+
+    A wide frame has one time axis, so of long series the steps that all of them have are kept.
+
+    Args:
+        frame: Long or wide DataFrame.
+        covariates: Names of the columns of a wide frame that are not channels.
+        channels: Names of the channels of a wide frame; by default all other columns.
+    """
+    if not is_long(frame):
+        return frame, to_long(frame, covariates, channels)
+    times = frame.groupby(ID)[TIME]
+    frame = frame[frame[TIME].between(times.min().max(), times.max().min())]
+    wide = frame.pivot(index=TIME, columns=ID, values=TARGET)
+    return frame, wide.rename_axis(index=None, columns=None)
 
 
 def values(rows):

@@ -1,5 +1,7 @@
 """Checks that a forecast depends only on the past of its series."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 
@@ -12,6 +14,8 @@ TOLERANCE = 1e-5
 # Values are replaced by (1 + value) times this factor. A model that trains on later rows, or reads
 # them unscaled, would diverge or overflow with the first factor; the second keeps counts small.
 PERTURBATION, SMALL_PERTURBATION = 1e6, 2.0
+# Pairs of a scale and a shift in standard deviations; float64 still resolves the last.
+TRANSFORMS = (40.0, 7.0), (40.0, 0.0), (1e-8, 0.0), (1e8, 0.0), (1.0, 1e8)
 
 
 def check_predict(case):
@@ -21,9 +25,7 @@ def check_predict(case):
     if not (rows.groupby(ID).size() == num_steps).all():
         raise AssertionError(f"a series does not have {num_steps} rows")
     table = frames.values(rows)
-    if not np.isfinite(table.to_numpy("float64")).all():
-        share = np.mean(~np.isfinite(table.to_numpy()))
-        raise AssertionError(f"{share:.0%} of the forecast is not finite")
+    _assert_finite(rows, "the forecast")
     for low in (column for column in table.columns if "lo-" in column):
         if (table[low] > table[low.replace("lo-", "hi-")]).any():
             raise AssertionError(f"{low} is above its upper bound")
@@ -82,7 +84,7 @@ def check_later_rows_when_refitting(case):
     _check_later_rows(
         case,
         case.refitted,
-        lambda frame: case.backtest(case.untrained.clone(), frame, refit=True),
+        lambda frame: case.backtest(case.trained, frame, refit=True),
         SMALL_PERTURBATION,
     )
 
@@ -94,7 +96,7 @@ def _predict_from(case, cutoffs, forecaster=None):
         frame = frame[frame[ID].isin(cutoffs.index)]
     rows = frames.is_after(frame, cutoffs)
     before, after = frame[~rows], frame[rows]
-    if case.is_long and not before.groupby(ID)[TIME].max().equals(cutoffs.rename(TIME)):
+    if case.is_long and not (before.groupby(ID)[TIME].max() == cutoffs).all():
         raise NotApplicable("a series has no row at an origin")
     if forecaster is None:
         forecaster = case.fit(frame=before)
@@ -131,15 +133,58 @@ def check_forecaster_equivariance(case):
     kind = case.option("scaler").kind
     if kind is None:
         raise NotApplicable("scaler=None does not claim equivariance")
-    # Missing values that are filled with zero cannot be shifted.
-    scale, shift = 40.0, 0.0 if kind == "mean_abs" or case.option("fill") == "zero" else 7.0
+    if case.option("bounds"):
+        raise NotApplicable("bounds do not scale with the data")
     all_rows = np.ones(len(case.frame), bool)
-    # A shift of a few standard deviations, so that float32 still resolves the data.
-    shift *= float(np.nanstd(case.frame[case.targets].to_numpy("float64")))
-    frame = frames.change_rows(case.frame, case.targets, all_rows, lambda x: scale * x + shift)
-    actual = case.predict(case.trained, frame)
-    expected = frames.values(case.forecast) * scale + shift
-    assert_rows_close(actual, expected.reset_index(), 2e-4, "the forecast of scaled data")
+    deviation = float(np.nanstd(case.frame[case.targets].to_numpy("float64")))
+    for scale, shift in TRANSFORMS:
+        # Missing values that are filled with zero cannot be shifted.
+        if shift and (kind == "mean_abs" or case.option("fill") == "zero"):
+            continue
+        offset = shift * deviation
+        transform = functools.partial(_transform, scale=scale, offset=offset)
+        frame = frames.change_rows(case.frame, case.targets, all_rows, transform)
+        rows = frames.values(case.predict(case.trained, frame))
+        actual = ((rows - offset) / scale).reset_index()
+        what = f"the forecast of data times {scale:g} plus {shift:g} standard deviations"
+        assert_rows_close(actual, case.forecast, 2e-4, what)
+
+
+def _transform(x, scale, offset):
+    return scale * x + offset
+
+
+def check_plain_values(case):
+    """Check that the forecasts of constant, all-zero and perfectly seasonal series are finite."""
+    functions = {
+        "constant": lambda x: np.full(len(x), 5.0),
+        "perfectly seasonal": lambda x: np.arange(len(x)) % 7.0,
+        "all-zero": np.zeros_like,
+    }
+    for name, function in functions.items():
+        rows = case.predict(case.trained, _with_values(case, function))
+        _assert_finite(rows, f"the forecast of {name} series")
+
+
+def check_training_on_zeros(case):
+    """Check that a model that was trained on series of zeros forecasts them with finite values."""
+    frame = _with_values(case, np.zeros_like)
+    rows = case.predict(case.fit(frame=frame), frame)
+    _assert_finite(rows, "the forecast after training on zeros")
+
+
+def _with_values(case, function):
+    """Return the frame with other values in all rows."""
+    if case.option("bounds"):
+        raise NotApplicable("the values may be out of bounds")
+    return frames.change_rows(case.frame, case.targets, np.ones(len(case.frame), bool), function)
+
+
+def _assert_finite(rows, what):
+    """Raise AssertionError unless a forecast and its intervals are finite."""
+    is_finite = np.isfinite(frames.values(rows).to_numpy("float64"))
+    if not is_finite.all():
+        raise AssertionError(f"{np.mean(~is_finite):.0%} of {what} is not finite")
 
 
 def check_histories(case):

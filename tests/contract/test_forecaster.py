@@ -10,7 +10,16 @@ from tests.helpers.contract_frames import HORIZON, make_data
 CONTEXT = 24
 
 # What does not depend on the architecture is checked in test_option_pairs.py.
-TRAINING = ("later rows, refit", "refit", "training after load", "failed fit", "failed first fit")
+TRAINING = (
+    "later rows, refit",
+    "refit",
+    "training on zeros",
+    "training after load",
+    "refit after load",
+    "checkpoint",
+    "failed fit",
+    "failed first fit",
+)
 QUICK = ("seasonal_naive",)
 
 
@@ -24,3 +33,10 @@ def test_every_architecture(name):
     data = make_data("long")
     report = check_forecaster(forecaster, **data, skip=(*TRAINING, "generators", "calibration"))
     report.raise_for_failures()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["auto", "nlinear"])
+def test_what_fit_chooses_stays_chosen_by_fit(name):
+    forecaster = Forecaster(name, prediction_length=HORIZON)
+    check_forecaster(forecaster, **make_data("long")).raise_for_failures()

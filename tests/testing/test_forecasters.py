@@ -1,12 +1,14 @@
 """`check_forecaster` finds the fault in forecasters that have one more than ours."""
 
+import contextlib
 import random
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans import Forecaster
+from kerastrans import Forecaster, heads
 from kerastrans.testing import check_forecaster
 from kerastrans.testing.forecasters import CHECKS
 
@@ -84,6 +86,67 @@ class ClonesItsModel(Forecaster):
         return clone
 
 
+class RoundsToFloat32(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        return super().predict(frame.astype({"y": "float32"}), *args, **kwargs)
+
+
+class AddsWhatIsSmall(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        return moved(super().predict(frame, *args, **kwargs), 1e-7)
+
+
+class DividesByTheRange(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        with np.errstate(invalid="ignore"):
+            return moved(super().predict(frame, *args, **kwargs), 0 / np.ptp(frame["y"]))
+
+
+class DividesByTheMean(Forecaster):
+    def fit(self, frame, *args, **kwargs):
+        with np.errstate(invalid="ignore"):
+            self.offset = 0 / frame["y"].mean()
+        return super().fit(frame, *args, **kwargs)
+
+    def predict(self, *args, **kwargs):
+        return moved(super().predict(*args, **kwargs), self.offset)
+
+
+class KnowsTheForm(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        return moved(super().predict(frame, *args, **kwargs), 1.0 * ("unique_id" in frame))
+
+
+class ReplacesItsArguments(Forecaster):
+    def fit(self, *args, **kwargs):
+        super().fit(*args, **kwargs)
+        self.config = self.fitted.config
+        return self
+
+
+class LoadsAnotherSeed(Forecaster):
+    @classmethod
+    def load(cls, path):
+        loaded = super().load(path)
+        loaded.config = replace(loaded.config, seed=1)
+        return loaded
+
+
+class ForgetsItsSpread(Forecaster):
+    def save(self, path, **kwargs):
+        head = heads.of(self.model)
+        spread, head.spread = head.spread, 1.0
+        super().save(path, **kwargs)
+        head.spread = spread
+
+
+class ResumesEveryCheckpoint(Forecaster):
+    def fit(self, *args, **kwargs):
+        with contextlib.suppress(ValueError):
+            super().fit(*args, **kwargs)
+        return self
+
+
 FAULTS = {
     KnowsNeighbours: ("neighbours", "the forecast of a single series differs by"),
     KnowsTheFirstRow: ("order of rows", "the forecast of shuffled rows differs by"),
@@ -93,16 +156,45 @@ FAULTS = {
     ForgetsItsWeights: ("save and load", "the loaded forecast differs by"),
     WritesIntoTheFrame: ("inputs", "a given frame has changed"),
     ClonesItsModel: ("clone", "a clone forecasts before it is trained"),
+    RoundsToFloat32: (
+        "equivariance",
+        "the forecast of data times 1 plus 1e+08 standard deviations",
+    ),
+    AddsWhatIsSmall: (
+        "equivariance",
+        "the forecast of data times 1e-08 plus 0 standard deviations",
+    ),
+    DividesByTheRange: ("plain values", "100% of the forecast of constant series is not finite"),
+    DividesByTheMean: ("training on zeros", "100% of the forecast after training on zeros is not"),
+    KnowsTheForm: ("other form", "the forecast of the other form of frame differs by"),
+    ReplacesItsArguments: ("arguments", "after fit, get_config has another context_length"),
+    LoadsAnotherSeed: ("refit after load", "the loaded and refitted backtest differs by"),
+    ForgetsItsSpread: ("spread", "the forecast of twice the spread after loading differs by"),
+    ResumesEveryCheckpoint: ("checkpoint", "a training that begins with other weights resumes"),
 }
 
 
-@pytest.mark.parametrize("kind", FAULTS, ids=lambda kind: kind.__name__)
+SLOW = (
+    DividesByTheMean,
+    ReplacesItsArguments,
+    LoadsAnotherSeed,
+    ForgetsItsSpread,
+    ResumesEveryCheckpoint,
+)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(x, marks=[pytest.mark.slow] if x in SLOW else []) for x in FAULTS],
+    ids=lambda kind: kind.__name__,
+)
 def test_a_fault_is_found_by_the_check_that_looks_for_it(kind, frame):
     name, message = FAULTS[kind]
     others = set(CHECKS) - {"predict", name}
     if kind is WritesIntoTheFrame:  # by another check
         others.remove("clone")
-    report = check_forecaster(kind("nlinear", 14, 7), frame.copy(), skip=others)
+    context_length = None if name == "arguments" else 14
+    report = check_forecaster(kind("nlinear", context_length, 7), frame.copy(), skip=others)
     assert report[name].status == "failed"
     assert report[name].reason.startswith(message)
 
