@@ -13,7 +13,7 @@ from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.evaluation.relative import geometric_mean, relative_errors
-from kerastrans.evaluation.significance import LEVEL
+from kerastrans.evaluation.significance import SIGNIFICANCE
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 LAST_VALUE = "last value"
@@ -137,7 +137,7 @@ def verdicts(table, baseline):
         chance = f"p = {row['p']:.2g}"
         if np.isnan(row["p"]):
             verb, chance = "is not tested against", "too few origins"
-        elif row["p"] > LEVEL:
+        elif row["p"] > SIGNIFICANCE:
             verb = "is not significantly different from"
         lines.append(
             f"{name} {verb} {baseline}: its MAE is {100 * abs(row['skill']):.1f} % "

@@ -32,12 +32,12 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
 
         - "skill": 1 minus the geometric mean over series of the ratio of the mean absolute errors.
           Each ratio is clipped to the range from 0.01 to 100 (as in fev) and is 1 if both errors
-          are zero; a warning names the series for which the baseline has no error.
+          are zero; a warning names the series without an error of the baseline.
         - "p": p-value of the two-sided test that "skill" is zero, from blocks of time over all
           series, see `kerastrans.evaluation.significance`, adjusted by Holm's method for the number
           of forecasts compared. It is NaN, with a warning, if the origins form fewer than 4 blocks,
           and NaN if a forecast is infinite.
-        - "crps skill": like "skill", but for the CRPS, if there are intervals.
+        - "crps skill": "skill" with the CRPS instead of the absolute error, if there are intervals.
         - "owa": the mean of "smape" and "mase", each divided by the baseline's.
         - the columns of `score`.
 

@@ -51,7 +51,7 @@ def write_report(
             several models.
         baseline: str, name of the backtest that the others are compared with. By default the best
             of the last value and the seasonal naives is added if `history` is given.
-        train: Long or wide DataFrame from which MASE and other scaled errors take their scale, see
+        train: Long or wide DataFrame that sets the scale of MASE and other scaled errors, see
             `kerastrans.backtesting.score`.
         history: Long or wide DataFrame of the series, for the naive baselines and the plots.
         season: int, number of steps in the season of MASE; by default that of the frequency.
