@@ -7,6 +7,7 @@ true values, so that `kerastrans.backtesting.skill` can compare them with the mo
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
 from kerastrans.data.time.seasons import seasons_of
 from kerastrans.evaluation.backtesting import score
@@ -20,6 +21,7 @@ LAST_VALUE = "last value"
 METRICS = ("mae", "rmse", "smape")  # "mape" may be infinite
 
 
+@takes_any_frame
 def naive_backtests(backtest, history, seasons=None, *, freq=None):
     """Backtest the last value and seasonal naive forecasts on the rows of a backtest.
 
@@ -68,6 +70,7 @@ def naive_backtests(backtest, history, seasons=None, *, freq=None):
     return {name: on_rows(backtest, name, values) for name, values in naives.items()}
 
 
+@takes_any_frame
 def best_naive(backtest, history, seasons=None, *, metric="mae", freq=None):
     """Return the last value or seasonal naive with the smallest error on the rows of a backtest.
 

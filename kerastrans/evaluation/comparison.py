@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
 from kerastrans.evaluation.relative import geometric_mean, log_mean, relative_errors
 from kerastrans.evaluation.scales import error_scales, warn_of_series
@@ -15,6 +16,7 @@ from kerastrans.utils.validation import check_choice
 NAIVE2 = "naive2"  # the baseline of "owa"
 
 
+@takes_any_frame
 def skill(backtests, baseline, train=None, *, season=None, freq=None):
     """Compare forecasts with a baseline: relative errors and their significance.
 

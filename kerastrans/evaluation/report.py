@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME, check_columns, split_models
@@ -24,6 +25,7 @@ img { max-width: 100%; }
 MAX_ROWS = 50  # number of rows shown in a table
 
 
+@takes_any_frame
 def write_report(
     path,
     backtests,
