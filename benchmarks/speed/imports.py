@@ -82,7 +82,7 @@ def sizes():
         for path in (ROOT / folder).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts and "demo-" not in str(path)
     )
-    weights = {"kerastrans alone": own, "with all it needs": own + sum(map(_weight, base))}
+    weights = {"kerastrans itself": own, "with all it needs": own + sum(map(_weight, base))}
     for extra in ("jax", "torch", "hub", "text", "tune", "onnx", "serve", "scale"):
         added = _closure(project["optional-dependencies"][extra]) - base
         weights[f"extra {extra}"] = sum(map(_weight, added))

@@ -128,7 +128,7 @@ FIT = {
     "--window-sampling-limit": {
         "type": int,
         "metavar": "STEPS",
-        "help": "last steps of each series in which training forecasts may begin (default: all)",
+        "help": "train on forecasts that begin in the last STEPS of each series (default: all)",
     },
 }
 LEVELS = {

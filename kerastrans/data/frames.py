@@ -9,6 +9,13 @@ from kerastrans.utils.validation import NoSeriesError
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
 
 
+def check_is_frame(frame):
+    """Raise TypeError unless a value is a DataFrame."""
+    if not isinstance(frame, pd.DataFrame):
+        kind = type(frame).__name__
+        raise TypeError(f"expected a DataFrame of pandas, polars or pyarrow, got {kind}.")
+
+
 def is_real(column):
     """Return whether a column has real numbers or booleans, not text, dates or complex numbers."""
     numeric = pd.api.types.is_numeric_dtype(column)
@@ -120,8 +127,7 @@ def read_frame(frame, covariates, future=None):
         TypeError: If `frame` is not a DataFrame.
         ValueError: If a column is missing or has a wrong type.
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(f"expected a DataFrame, got {type(frame).__name__}.")
+    check_is_frame(frame)
     wide = is_wide(frame)
     if wide:
         channels = [c for c in frame.columns if c not in covariates]

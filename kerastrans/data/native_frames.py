@@ -1,64 +1,71 @@
-"""Frames of Polars, PyArrow and other libraries at the public functions that take pandas frames."""
+"""polars and pyarrow frames as arguments and results of functions of pandas frames."""
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
+import narwhals as nw
 import pandas as pd
+
+from kerastrans.data.frames import ID, TIME
+from kerastrans.data.time.dates import read_times
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def takes_native_frames(function: Callable[P, R]) -> Callable[P, R]:
-    """Let a function take frames of any library that narwhals knows.
+def takes_any_frame(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a function of pandas frames so that it takes polars and pyarrow frames too.
 
-    Arguments that are such frames become pandas frames. If the function returns a pandas frame, the
-    caller receives a frame of the library of the first of them. Frames of pandas are passed on
-    unchanged.
+    Frames are converted to pandas, also in lists and dicts. Returned frames are converted to the
+    kind of the first such argument, unless they have an index that names their rows, as tables of
+    scores do. A frame with "ds" and without "unique_id" is wide: "ds" becomes its index.
 
     Example:
         >>> import pyarrow
-        >>> double = takes_native_frames(lambda frame: 2 * frame)
-        >>> double(pyarrow.table({"y": [1, 2]})).to_pydict()
-        {'y': [2, 4]}
+        >>> takes_any_frame(lambda frame: 2 * frame)(pyarrow.table({"y": [1, 2]}))["y"].to_pylist()
+        [2, 4]
     """
 
     @functools.wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        libraries: list[Any] = []
-        read: Any = [_read(x, libraries) for x in args]
-        named: Any = {name: _read(x, libraries) for name, x in kwargs.items()}
-        result = function(*read, **named)
-        if not libraries or not isinstance(result, pd.DataFrame):
-            return result
-        return _write(result, libraries[0])
+    def wrapper(*args, **kwargs):
+        kinds = []
+        args = [_to_pandas(x, kinds) for x in args]
+        kwargs = {name: _to_pandas(x, kinds) for name, x in kwargs.items()}
+        result = function(*args, **kwargs)
+        return _from_pandas(result, kinds[0]) if kinds else result
 
     return wrapper
 
 
-def _read(value: Any, libraries: list[Any]) -> Any:
-    """Return a native frame as a pandas frame, and remember its library; other values unchanged."""
-    module = type(value).__module__.partition(".")[0]
-    if module in ("builtins", "pandas", "pathlib", "kerastrans", "numpy", "keras"):
+def _to_pandas(value, kinds):
+    """Return a value with its frames as pandas frames, and append the kinds of others to a list."""
+    if isinstance(value, dict):
+        return {name: _to_pandas(x, kinds) for name, x in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_to_pandas(x, kinds) for x in value)
+    if isinstance(value, pd.DataFrame) or not hasattr(value, "columns"):
         return value
-    import narwhals as nw
-
     frame = nw.from_native(value, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return value
-    libraries.append(frame.implementation)
+    kinds.append(frame.implementation)
     try:
-        return frame.to_pandas()
-    except ModuleNotFoundError as error:
+        frame = frame.to_pandas()
+    except ImportError:
         raise ImportError(
-            f"a frame of {module} requires {error.name}: pip install {error.name}."
+            'polars frames require pyarrow: pip install "kerastrans[polars]".'
         ) from None
+    if TIME in frame.columns and ID not in frame.columns:
+        return frame.set_index(read_times(frame.pop(TIME)))
+    return frame
 
 
-def _write(frame: pd.DataFrame, library: Any) -> Any:
-    """Return a pandas frame as a frame of another library."""
-    import narwhals as nw
-
-    table = nw.from_native(frame, eager_only=True).to_arrow()
-    return nw.from_arrow(table, backend=library).to_native()
+def _from_pandas(value, kind):
+    """Return a value with its pandas frames without an index as frames of a kind."""
+    if isinstance(value, dict):
+        return {name: _from_pandas(x, kind) for name, x in value.items()}
+    if not isinstance(value, pd.DataFrame) or not isinstance(value.index, pd.RangeIndex):
+        return value
+    frame = nw.from_native(value)
+    return frame.to_polars() if kind.is_polars() else frame.to_arrow()

@@ -9,6 +9,7 @@ rows does not matter.
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, read_columns, split_models
 from kerastrans.evaluation.comparison import check_same_levels, skill
 from kerastrans.evaluation.scales import error_scales
@@ -27,6 +28,7 @@ __all__ = [
 GROUPS = (None, ID, "step", CUTOFF)
 
 
+@takes_any_frame
 def interval_levels(frame, alias=None):
     """Return the levels of the intervals in a frame of forecasts, in percent and increasing.
 
@@ -37,6 +39,7 @@ def interval_levels(frame, alias=None):
     return list(read_columns(frame, alias).intervals)
 
 
+@takes_any_frame
 def quantiles(frame, alias=None):
     """Return the quantile levels of a frame of forecasts, increasing, and their columns.
 
@@ -52,6 +55,7 @@ def quantiles(frame, alias=None):
     return np.array(list(columns)), list(columns.values())
 
 
+@takes_any_frame
 def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
     """Score a backtest with the definitions of the M4 competition, GluonTS and fev.
 
@@ -149,6 +153,7 @@ def observed_levels(backtest, alias=None):
     return np.array(list(columns.quantiles)), np.array(shares)
 
 
+@takes_any_frame
 def score_all(backtests, train=None, *, season=None, freq=None):
     """Score each backtest over all its rows.
 

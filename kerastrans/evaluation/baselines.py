@@ -7,19 +7,21 @@ true values, so that `kerastrans.backtesting.skill` can compare them with the mo
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
 from kerastrans.data.time.seasons import seasons_of
 from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.evaluation.relative import geometric_mean, relative_errors
-from kerastrans.evaluation.significance import LEVEL
+from kerastrans.evaluation.significance import SIGNIFICANCE
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 LAST_VALUE = "last value"
 METRICS = ("mae", "rmse", "smape")  # "mape" may be infinite
 
 
+@takes_any_frame
 def naive_backtests(backtest, history, seasons=None, *, freq=None):
     """Backtest the last value and seasonal naive forecasts on the rows of a backtest.
 
@@ -68,6 +70,7 @@ def naive_backtests(backtest, history, seasons=None, *, freq=None):
     return {name: on_rows(backtest, name, values) for name, values in naives.items()}
 
 
+@takes_any_frame
 def best_naive(backtest, history, seasons=None, *, metric="mae", freq=None):
     """Return the last value or seasonal naive with the smallest error on the rows of a backtest.
 
@@ -137,7 +140,7 @@ def verdicts(table, baseline):
         chance = f"p = {row['p']:.2g}"
         if np.isnan(row["p"]):
             verb, chance = "is not tested against", "too few origins"
-        elif row["p"] > LEVEL:
+        elif row["p"] > SIGNIFICANCE:
             verb = "is not significantly different from"
         lines.append(
             f"{name} {verb} {baseline}: its MAE is {100 * abs(row['skill']):.1f} % "

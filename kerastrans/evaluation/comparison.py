@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
 from kerastrans.evaluation.relative import geometric_mean, log_mean, relative_errors
 from kerastrans.evaluation.scales import error_scales, warn_of_series
@@ -15,6 +16,7 @@ from kerastrans.utils.validation import check_choice
 NAIVE2 = "naive2"  # the baseline of "owa"
 
 
+@takes_any_frame
 def skill(backtests, baseline, train=None, *, season=None, freq=None):
     """Compare forecasts with a baseline: relative errors and their significance.
 
@@ -32,12 +34,12 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
 
         - "skill": 1 minus the geometric mean over series of the ratio of the mean absolute errors.
           Each ratio is clipped to the range from 0.01 to 100 (as in fev) and is 1 if both errors
-          are zero; a warning names the series for which the baseline has no error.
+          are zero; a warning names the series without an error of the baseline.
         - "p": p-value of the two-sided test that "skill" is zero, from blocks of time over all
           series, see `kerastrans.evaluation.significance`, adjusted by Holm's method for the number
           of forecasts compared. It is NaN, with a warning, if the origins form fewer than 4 blocks,
           and NaN if a forecast is infinite.
-        - "crps skill": like "skill", but for the CRPS, if there are intervals.
+        - "crps skill": "skill" with the CRPS instead of the absolute error, if there are intervals.
         - "owa": the mean of "smape" and "mase", each divided by the baseline's.
         - the columns of `score`.
 

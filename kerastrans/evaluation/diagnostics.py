@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.backtesting import observed_levels
 from kerastrans.evaluation.columns import TARGET, TIME, check_columns, read_columns
 from kerastrans.evaluation.panels import (
@@ -46,6 +47,7 @@ def plot_error_by_step(scores, metric="mae", title=None, unit=None):
     return figure
 
 
+@takes_any_frame
 def plot_calibration(backtest, title=None, *, alias=None):
     """Plot the reliability of the quantiles and the histogram of the PIT.
 
@@ -90,6 +92,7 @@ def plot_calibration(backtest, title=None, *, alias=None):
     return figure
 
 
+@takes_any_frame
 def plot_residuals(backtest, title=None, unit=None, *, alias=None):
     """Plot the errors of a backtest over time and as a histogram.
 

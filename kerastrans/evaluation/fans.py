@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import (
     CUTOFF,
     ID,
@@ -26,6 +27,7 @@ from kerastrans.evaluation.panels import (
 MAX_PANELS = 8
 
 
+@takes_any_frame
 def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, series=None):
     """Plot the end of a history and the forecasts that follow it, one panel per series.
 
@@ -80,6 +82,7 @@ def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, ser
     return figure
 
 
+@takes_any_frame
 def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alias=None):
     """Plot forecasts with their intervals as a fan, one panel per series.
 

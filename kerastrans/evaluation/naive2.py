@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.signal import correlate
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.baselines import locate, on_rows
 from kerastrans.evaluation.comparison import NAIVE2
 from kerastrans.evaluation.scales import scale_season
@@ -11,6 +12,7 @@ from kerastrans.utils.validation import check_positive_integers
 _CRITICAL = 1.645  # 95 percent quantile of the standard normal distribution: a two-sided 90 % test
 
 
+@takes_any_frame
 def naive2_backtest(backtest, history, season=None, *, freq=None):
     """Backtest Naive 2 on the rows of a backtest; as a baseline of `skill` it gives OWA.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME, check_columns, split_models
@@ -24,6 +25,7 @@ img { max-width: 100%; }
 MAX_ROWS = 50  # number of rows shown in a table
 
 
+@takes_any_frame
 def write_report(
     path,
     backtests,
@@ -51,7 +53,7 @@ def write_report(
             several models.
         baseline: str, name of the backtest that the others are compared with. By default the best
             of the last value and the seasonal naives is added if `history` is given.
-        train: Long or wide DataFrame from which MASE and other scaled errors take their scale, see
+        train: Long or wide DataFrame that sets the scale of MASE and other scaled errors, see
             `kerastrans.backtesting.score`.
         history: Long or wide DataFrame of the series, for the naive baselines and the plots.
         season: int, number of steps in the season of MASE; by default that of the frequency.

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import stats
 
-LEVEL = 0.05  # largest p-value at which a difference is called significant
+SIGNIFICANCE = 0.05  # largest p-value of a difference that is called significant
 MIN_BLOCKS = 4
 MAX_BLOCKS = 12
 

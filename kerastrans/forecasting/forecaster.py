@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import pandas as pd
+from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
-from kerastrans.data.native_frames import takes_native_frames
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
@@ -42,9 +42,10 @@ class Forecaster:
     """One model for many series, fitted on data frames and predicting data frames.
 
     Frames are long, with the columns "unique_id", "ds" and "y"; or wide, with a DatetimeIndex and
-    one column per channel of a single series. Each window is scaled by its own context, so that
-    one model is trained on series of all sizes, and forecasts new series without training. Long
-    frames can also be frames of Polars or PyArrow; results are then frames of the same library.
+    one column per channel of a single series. They may be polars or pyarrow frames, whose forecasts
+    are frames of the same kind; a wide one has the column "ds" instead of an index. Each window is
+    scaled by its own context, so that one model is trained on series of all sizes, and forecasts
+    new series without training.
 
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
@@ -148,14 +149,14 @@ class Forecaster:
         self.faults = {}
         self._told = set()  # names of data sets, see `warn_if_seen`
 
-    @takes_native_frames
+    @takes_any_frame
     def fit(
         self,
-        frame: pd.DataFrame | PathLike,
+        frame: IntoDataFrame | PathLike,
         *,
-        static: pd.DataFrame | None = None,
+        static: IntoDataFrame | None = None,
         freq: str | None = None,
-        validation: pd.DataFrame | None = None,
+        validation: IntoDataFrame | None = None,
         validation_size: int | None = None,
         stride: int = 1,
         batch_size: int = 32,
@@ -302,15 +303,15 @@ class Forecaster:
         """`Reader` that reads frames as the training data were read."""
         return Reader.like(self._trained())
 
-    @takes_native_frames
+    @takes_any_frame
     def predict(
         self,
-        frame: pd.DataFrame,
+        frame: IntoDataFrameT,
         *,
-        future: pd.DataFrame | None = None,
-        static: pd.DataFrame | None = None,
+        future: IntoDataFrame | None = None,
+        static: IntoDataFrame | None = None,
         levels: Levels | None = None,
-    ) -> pd.DataFrame:
+    ) -> IntoDataFrameT:
         """Forecast the steps after the end of each series.
 
         A model that does not mix channels also takes long frames, and wide frames with other
@@ -364,19 +365,19 @@ class Forecaster:
         """
         return forecast_outputs(self._trained(), inputs)
 
-    @takes_native_frames
+    @takes_any_frame
     def backtest(
         self,
-        frame: pd.DataFrame,
+        frame: IntoDataFrameT,
         *,
         windows: int = 5,
         step: int | None = None,
-        static: pd.DataFrame | None = None,
+        static: IntoDataFrame | None = None,
         levels: Levels | None = None,
         refit: bool | int = False,
         train_size: int | None = None,
         **kwargs: Any,
-    ) -> pd.DataFrame:
+    ) -> IntoDataFrameT:
         """Forecast the end of each series from several origins, each with the rows before it.
 
         Args:
@@ -417,14 +418,14 @@ class Forecaster:
         warn_if_seen(self.card, frame, self._told)
         return run.rows(levels, static, self.alias)
 
-    @takes_native_frames
+    @takes_any_frame
     def calibrate(
         self,
-        frame: pd.DataFrame,
+        frame: IntoDataFrame,
         *,
         windows: int,
         step: int | None = None,
-        static: pd.DataFrame | None = None,
+        static: IntoDataFrame | None = None,
         levels: Levels = LEVELS,
         method: str = "split",
         symmetric: bool | None = None,
@@ -488,9 +489,9 @@ class Forecaster:
         self.fitted = state.with_intervals(found.intervals)
         return self
 
-    @takes_native_frames
+    @takes_any_frame
     def variable_importances(
-        self, frame: pd.DataFrame, *, static: pd.DataFrame | None = None
+        self, frame: IntoDataFrame, *, static: IntoDataFrame | None = None
     ) -> Any:
         """Return how much a "tft" uses each variable in the last windows of these series.
 

@@ -11,7 +11,7 @@ from kerastrans.heads.samples import Samples
 _STEPS = np.arange(-30, 31) / 10
 _NODES = (1 + np.tanh(np.pi / 2 * np.sinh(_STEPS))) / 2
 _WEIGHTS = np.pi / 4 * np.cosh(_STEPS) / np.cosh(np.pi / 2 * np.sinh(_STEPS)) ** 2 / 10
-MAX_COUNTS = 10_000  # largest bound up to which the probabilities of all counts are summed
+MAX_COUNTS = 10_000  # largest bound for summing the probabilities of all counts
 _OPEN = np.finfo("float64").tiny, np.nextafter(1.0, 0.0)  # probabilities with a finite quantile
 
 
@@ -79,12 +79,12 @@ class Bounded:
 
     @property
     def point_is_median(self):
-        """Whether the point is the median: the mean of a bounded distribution is not."""
+        """True if the point is the median; the mean of a bounded distribution is not."""
         return self.head.point_is_median and not self._is_distribution
 
     @property
     def _is_distribution(self):
-        """Whether the point of the head is the mean of a distribution."""
+        """True if the point of the head is the mean of a distribution."""
         return self.head.has_parameter_axis and not isinstance(self.head, QuantileHead | Samples)
 
     def _counts_beyond(self, parameters, bound, side):

@@ -42,7 +42,7 @@ class GivenQuantiles(QuantileHead):
 
     @property
     def point_is_median(self):
-        """Whether the point is the median."""
+        """True if the point is the median."""
         return self.point_weights is None
 
     def point(self, parameters):

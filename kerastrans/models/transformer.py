@@ -39,7 +39,7 @@ def build_transformer_model(
         num_encoder_blocks: int, number of blocks of the encoder.
         num_decoder_blocks: int, number of blocks of the decoder.
         dropout: float in [0, 1).
-        d_model: int, width inside the model, to which each input is projected. None keeps the width
+        d_model: int, width inside the model; each input is projected to it. None keeps the width
             of the inputs, which is too narrow to copy a dozen channels.
         output_dim: int, number of channels of the decoder's input and output; `num_channels` by
             default.

@@ -92,7 +92,7 @@ def check_levels(levels):
     levels = tuple(map(float, levels if isinstance(levels, Iterable) else [levels]))
     ordered = all(low < high for low, high in itertools.pairwise((0.0, *levels, 1.0)))
     if not levels or not ordered:
-        raise ValueError(f"levels must increase and lie in (0, 1), got {list(levels)}.")
+        raise ValueError(f"levels must increase and be in (0, 1), got {list(levels)}.")
     return levels
 
 

@@ -165,9 +165,7 @@ def test_valid_lengths_of_the_decoder():
 def test_a_mask_that_does_not_reach_is_refused():
     early = keras.Input((STEPS,), dtype="bool")
     model = model_of(lambda x, *_: attention(x, padding_mask=early), early)
-    with pytest.raises(
-        ValueError, match=r"6 steps require a mask of as many, got shape \(2, 1, 5\)"
-    ):
+    with pytest.raises(ValueError, match=r"6 steps require a mask of as many, got .*\(2, 1, 5\)"):
         generate(model, [HISTORY, EARLY], STEPS + 1)
 
 

@@ -138,7 +138,7 @@ def test_interval_levels_are_pairs_with_equal_tails(levels, percents):
 
 @pytest.mark.parametrize(
     ("levels", "message"),
-    [([0.5, 0.1], "levels must increase"), ([0.0, 0.5], "levels must increase and lie in")],
+    [([0.5, 0.1], "levels must increase"), ([0.0, 0.5], "levels must increase and be in")],
 )
 def test_invalid_levels_are_refused(levels, message):
     with pytest.raises(ValueError, match=message):

@@ -34,7 +34,7 @@ model = kerastrans.build_transformer_model((24, 1), 8, 2, 16, 1, 1, dropout=0.1)
 kerastrans.generate(model, frame.to_numpy()[None], 12, start_token=0.0)
 
 # What is wrong is an error; `warn_unused_ignores` says so where it is not.
-forecaster.predict("my.csv")  # type: ignore[arg-type]
+forecaster.predict("my.csv")  # type: ignore[type-var]
 forecaster.fit(frame, epochs="ten")  # type: ignore[arg-type]
 kerastrans.from_pretrained("fracast_0", "twelve")  # type: ignore[arg-type]
 zoo.from_preset(1)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The README's table: a figure of each kind from benchmarks/results, and what it is beside."""
+"""The README's table: one figure of each kind from benchmarks/results, and its comparison."""
 
 import json
 
@@ -12,7 +12,7 @@ from tools.tables.speed import decoding
 
 def measured():
     """Accuracy first, then speed."""
-    return pd.DataFrame([*_errors(), *_times()], columns=["what", "kerastrans", "beside it"])
+    return pd.DataFrame([*_errors(), *_times()], columns=["measure", "kerastrans", "compared with"])
 
 
 def _errors():
@@ -20,11 +20,11 @@ def _errors():
     errors = {name: scores["mae"] for name, scores in demo.items()}
     ours = errors.pop("nhits")
     naive = min(errors, key=errors.get)
-    yield "MAE of `make demo`, flights an hour", f"{ours:.2f}", f"{naive}: {errors[naive]:.2f}"
+    yield "MAE of `make demo`, flights per hour", f"{ours:.2f}", f"{naive}: {errors[naive]:.2f}"
     tasks = pd.read_csv(RESULTS / "tasks.csv").pivot_table("mase", "task", "model")
     for model, what in (
         ("auto", "the default"),
-        ("select", "`select`, 15 minutes a task"),
+        ("select", "`select`, 15 minutes per task"),
         ("kerastrans_zero", "kerastrans-zero, without training"),
     ):
         below = 1 - np.exp(np.log(tasks[model] / tasks["seasonal_naive"]).mean())
@@ -39,7 +39,7 @@ def _errors():
     what = f"MSE of {len(etth1)} architectures on ETTh1, mean of their horizons"
     yield what, f"{etth1.iloc[0]:.3f} to {etth1.iloc[-1]:.3f} times", "the published figures"
     model, dataset = ratios.index[-1]
-    what = f"the furthest from its figures: {model} on {dataset}"
+    what = f"the largest ratio: {model} on {dataset}"
     yield what, f"{ratios.iloc[-1]:.3f} times", "the published figure"
 
 
@@ -54,6 +54,6 @@ def _times():
     loop = f"the loop around `model.predict`: {cached['predict loop']} that"
     yield "96 steps of the Transformer, decoded", cached["cached"], loop
     service = json.loads((RESULTS / "serving.json").read_text())
-    found = f"{service['requests_per_second']:.0f} forecasts a second"
+    found = f"{service['requests_per_second']:.0f} forecasts per second"
     quality = f"p50 {service['p50_ms']:.0f} ms, {service['wrong_answers']} wrong answers"
     yield "the service, 16 clients for ten minutes on two cores", found, quality

@@ -44,7 +44,7 @@ def tables():
 
 
 def filled(page):
-    """The text of a page with its tables made anew."""
+    """The text of a page with its tables made again."""
     text = (ROOT / page).read_text()
     for tag, table in tables()[page].items():
         marked = f"<!-- {tag} -->\n{markdown(table())}\n<!-- /{tag} -->"
@@ -52,7 +52,7 @@ def filled(page):
             rf"<!-- {tag} -->.*?<!-- /{tag} -->", lambda _, m=marked: m, text, flags=re.S
         )
         if count != 1:
-            raise SystemExit(f"{page} has {count} places for the table {tag}, wanted 1.")
+            raise SystemExit(f"{page} has {count} places for the table {tag}, expected 1.")
     return text
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
-from kerastrans.data.frames import ID
+from kerastrans.data.frames import ID, check_is_frame
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.models import registry
@@ -20,9 +20,11 @@ def adapt_to_frame(state, frame):
         frame: Long or wide frame.
 
     Raises:
+        TypeError: If `frame` is not a DataFrame.
         ValueError: If the model mixes channels, or has separate weights for each of them.
         ValueError: If there are conformal intervals, which were calibrated for each channel.
     """
+    check_is_frame(frame)
     is_long = ID in frame.columns  # its column "y" is not a channel of this name
     if state.channels is None or (not is_long and set(state.channels) & set(frame.columns)):
         return state

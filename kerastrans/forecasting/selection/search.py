@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.frames import ID, TARGET, TIME, to_long
-from kerastrans.data.native_frames import takes_native_frames
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
 from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
@@ -34,15 +35,15 @@ LEVELS = (95, 80, 50)  # percents; their bounds and the median are the quantiles
 MIN_TIME_SHARE = 0.05  # share of the time limit that must remain to train another candidate
 
 
-@takes_native_frames
+@takes_any_frame
 def select(
-    frame: pd.DataFrame,
+    frame: IntoDataFrame,
     prediction_length: int,
     *,
     time_limit: float = 600,
     past: Columns = (),
     future: Columns = (),
-    static: pd.DataFrame | None = None,
+    static: IntoDataFrame | None = None,
     freq: str | None = None,
     seed: int = 0,
     folder: PathLike | None = None,

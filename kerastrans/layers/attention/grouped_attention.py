@@ -33,7 +33,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         past_keys: `(batch, num_groups, past, key_dim)`, returned by earlier calls.
         past_values: `(batch, num_groups, past, value_dim)`.
         start: int, position of the first step.
-        center: int, position from which xPos measures distances.
+        center: int, origin of the distances of xPos.
 
     Returns:
         `(batch, time, d_model)`, and the keys and values so far.

@@ -154,7 +154,7 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         >>> ops.convert_to_numpy(layer(ops.zeros((1, 2, 1)))).tolist()
         [[[2.0], [3.0]]]
 
-    Source: PatchTST-FM (IBM, 2026), in which a short history fills the end of the context.
+    Source: PatchTST-FM (IBM, 2026); there a short history fills the end of the context.
     """
 
     def call(self, inputs):

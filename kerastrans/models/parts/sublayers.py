@@ -132,5 +132,5 @@ def close_stack(inputs, norm, *, dtype=None, name=None):
 
 
 def prefix_name(prefix, name):
-    """The name of a layer: after the prefix, or None where there is none."""
+    """Return the name of a layer with a prefix; None without a prefix."""
     return prefix and f"{prefix}_{name}"
