@@ -30,8 +30,11 @@ def first_observed(values, observed):
         values: `(..., time)`.
         observed: Mask of the same shape, 1 for observed values and 0 elsewhere.
     """
-    place = ops.expand_dims(ops.argmax(observed, axis=-1), -1)
-    return ops.take_along_axis(values, ops.cast(place, "int32"), axis=-1)
+    observed = ops.cast(observed, values.dtype)
+    steps_left = observed * np.arange(values.shape[-1], 0, -1).astype(values.dtype)
+    is_first = ops.equal(steps_left, ops.max(steps_left, axis=-1, keepdims=True))
+    # ONNX and LiteRT have no operator for the index that `argmax` and `take_along_axis` need.
+    return ops.sum(values * observed * ops.cast(is_first, values.dtype), axis=-1, keepdims=True)
 
 
 def rescaled(scaled, location, scale):
