@@ -95,13 +95,16 @@ class MixtureHead(Head):
     def outputs(self, parameters):
         """Return the outputs of an exported model, a dict of tensors: mean and parameters."""
         means, _, log_weights = self._split_parameters(parameters)
-        mean = ops.sum(ops.exp(log_weights) * means, axis=-1)
+        first = means[..., 0]
+        mean = first + ops.sum(ops.exp(log_weights) * (means - first[..., None]), axis=-1)
         return {"forecast": mean, "parameters": parameters}
 
     def point(self, parameters):
         """Return the mean."""
         means, _, log_weights = self._split_parameters(parameters)
-        return (np.exp(log_weights) * means).sum(axis=-1)
+        # Relative to one of the means, rounded weights whose sum is not quite 1 cost no precision.
+        first = means[..., 0]
+        return first + (np.exp(log_weights) * (means - first[..., None])).sum(axis=-1)
 
     def cdf(self, parameters, values):
         """Return the probability of a value of at most `values` `(...)`."""

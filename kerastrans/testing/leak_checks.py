@@ -103,6 +103,8 @@ def _predict_from(case, cutoffs, forecaster=None):
     future = case.option("future")
     if not future:
         return forecaster.predict(before, static=case.static)
+    if frames.has_gaps(after):
+        raise NotApplicable("the covariates of a step to forecast are missing")
     keys = [ID, TIME] if case.is_long else []
     future_rows = after[keys + list(future)]
     return forecaster.predict(before, future=future_rows, static=case.static)

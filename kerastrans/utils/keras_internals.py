@@ -99,6 +99,17 @@ def dropout_state(layer):
     return layer.noise_shape, getattr(layer, "seed_generator", None)
 
 
+def seed_generators(model, seed):
+    """Set the random generators of a model's layers to the state that follows from `seed`.
+
+    Their states are weights that Keras does not write into its files.
+    """
+    states = [variable for variable in model.variables if variable.name == "seed_generator_state"]
+    seeds = np.random.default_rng(seed).integers(2**31, size=len(states))
+    for state, first in zip(states, seeds, strict=True):
+        state.assign(np.array([first, 0]))
+
+
 class StackedCells(keras.layers.StackedRNNCells):
     """Stacked LSTM cells whose new states are nested like `state_size`.
 

@@ -59,6 +59,16 @@ def test_mean_and_median_of_a_skewed_mixture_differ():
     assert not head.point_is_median
 
 
+def test_rounded_weights_do_not_move_the_mean_of_a_mixture_at_a_high_level():
+    head, level = MixtureHead(2), 1e12
+    log_weights = np.log(np.float32([0.3, 0.7])) + 1e-6  # their sum is not quite 1
+    parameters = np.array([level, level + 10.0, 1.0, 1.0, *log_weights])
+    np.testing.assert_allclose(head.point(parameters) - level, 7.0, atol=1e-3)
+    values = ops.convert_to_tensor(np.float32([2.0**24, 2.0**24 + 10, 1, 1, *log_weights]))
+    exported = ops.convert_to_numpy(head.outputs(values)["forecast"])
+    np.testing.assert_allclose(exported - 2.0**24, 7.0, atol=1.0)
+
+
 @pytest.mark.parametrize("mean", [1e-3, 1.0, 30.0, 1e3, 1e6])
 @pytest.mark.parametrize("alpha", [1e-4, 0.5, 30.0])
 def test_likelihood_of_counts_has_float32_accuracy(mean, alpha):

@@ -147,3 +147,16 @@ def test_only_weights_replaced_by_a_file_are_not_initialised():
     later.build((None, 4))
     for layer in (elsewhere, later):
         assert len(np.unique(layer.get_weights()[0])) == 12
+
+
+def test_the_generators_of_all_layers_follow_from_the_seed():
+    inputs = layers.Input((4,))
+    nested = keras.Model(inputs, layers.Dropout(0.5)(inputs))
+    model = keras.Model(inputs, layers.GaussianNoise(1.0)(nested(inputs)))
+    values = np.ones((8, 4), "float32")
+    drawn = []
+    for seed in (0, 0, 1):
+        keras_internals.seed_generators(model, seed)
+        drawn.append([np.asarray(ops.convert_to_numpy(model(values, training=True)))])
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert (drawn[0][0] != drawn[2][0]).mean() > 0.5

@@ -8,6 +8,7 @@ import numpy as np
 from kerastrans.forecasting.inference.state import BATCH
 from kerastrans.forecasting.training.early_stopping import EarlyStopping
 from kerastrans.forecasting.training.progress import Progress
+from kerastrans.utils.keras_internals import seed_generators
 
 MAX_EPOCHS = 100  # with early stopping, as the following
 MAX_STEPS_PER_EPOCH = 250  # so that the loss of large data is monitored often, too
@@ -72,6 +73,7 @@ def fit_model(windows, batch_size, epochs, time_limit, checkpoint=None, **kwargs
     callbacks = [*(kwargs.pop("callbacks", None) or ()), early_stopping, progress, checkpoint]
     kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
     kwargs.setdefault("steps_per_epoch", windows.steps(0, batch_size))
+    seed_generators(model, config.seed)
     epochs_before = checkpoint.restore(model, early_stopping) if checkpoint is not None else 0
     if early_stopping is not None and early_stopping.is_over:
         epochs = epochs_before
