@@ -94,6 +94,7 @@ class MixtureHead(Head):
 
     def outputs(self, parameters):
         """Return the outputs of an exported model, a dict of tensors: mean and parameters."""
+        parameters = ops.convert_to_tensor(parameters)
         means, _, log_weights = self._split_parameters(parameters)
         first = means[..., 0]
         mean = first + ops.sum(ops.exp(log_weights) * (means - first[..., None]), axis=-1)
