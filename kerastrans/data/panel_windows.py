@@ -30,8 +30,9 @@ class Windows:
         calendar: bool, whether calendar features are added to the future covariates.
         position: bool, whether the model has an input for the clock's number of a window's first
             step.
-        decoder: bool, whether the model has decoder inputs: the last value of the context and all
-            targets except the last.
+        decoder_patch: int, number of steps that the model decodes at once. It has decoder inputs:
+            as many last values of the context, and all targets that precede others by as many
+            steps. 0 for a model without decoder inputs.
         history: str, name of the model's input of the history.
         missing: Names of the inputs that take NaN for a missing value; in others it is 0.
         ends: `(windows,)`, row before which a series is used for the typical scale of a window, see
@@ -67,7 +68,7 @@ class Windows:
     fill: str | None = None
     calendar: bool = False
     position: bool = False
-    decoder: bool = False
+    decoder_patch: int = 0
     history: str = "history"
     missing: frozenset = frozenset()
     ends: np.ndarray | None = None
@@ -230,7 +231,7 @@ class Windows:
             inputs[name] = xp.asarray(scales[:, None], dtype=x.dtype)
         if self.position:
             inputs["position"] = xp.asarray(numbers - past_steps, dtype="int32")
-        if len(inputs) == 1 and not self.decoder:
+        if len(inputs) == 1 and not self.decoder_patch:
             inputs = x  # a model with one input takes a tensor
         if is_training is None:
             return inputs
@@ -238,8 +239,9 @@ class Windows:
             return inputs, (center, scale)
         targets = xp.take(table["values"], rows[:, past_steps:], axis=0)
         targets = xp.asarray((targets - center) / scale, dtype="float32")
-        if self.decoder:  # teacher forcing: the value before each target
-            before = xp.concatenate([x[:, -1:], targets[:, :-1]], axis=1)
+        if self.decoder_patch:  # teacher forcing: the values before each target
+            before = xp.concatenate([x[:, -self.decoder_patch :], targets], axis=1)
+            before = before[:, : self.prediction_length]
             if self.history not in self.missing:
                 before = xp.where(xp.isnan(before), xp.zeros_like(before), before)
             inputs = {**inputs, "decoder_inputs": before}

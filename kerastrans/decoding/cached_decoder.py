@@ -7,7 +7,13 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.decoding.contract import check_steps, defines_method, time_axes
+from kerastrans.decoding.contract import (
+    batch_factors,
+    check_steps,
+    defines_method,
+    patch_length_of,
+    time_axes,
+)
 from kerastrans.decoding.graph import (
     fill_arguments,
     history_input,
@@ -66,6 +72,7 @@ class CachedDecoder:
         self.with_missing = history_input(model) if takes_missing(model) else None
         self.output = model.outputs[0]
         self.encode_nodes, self.step_nodes = split_calls(model)
+        self.patch_length = patch_length_of(model)
         axes, self._reads_ahead = check_steps(model, self.step_nodes)
         if axes.get(id(self.output)) != 1:
             raise ValueError(
@@ -77,54 +84,67 @@ class CachedDecoder:
             for node in self.step_nodes
             if defines_method(node.operation, "start_cache")
         }
+        self._batch_factors = batch_factors(model, self.step_nodes)
         self.variables = _unique_variables(self.encode_nodes + self.step_nodes)
         self._compiled = {}
 
-    def run(self, encoder_inputs, first, num_steps, sampler):
+    def run(self, encoder_inputs, first, num_steps, sampler, copies=1):
         """Call `decode` on NumPy arrays, in a loop compiled once for a range of lengths."""
-        self.check_length(num_steps)
-        room = num_steps if self._reads_ahead else round_up_steps(num_steps)
-        draws = [_pad_draws(x, room) for x in sampler.draws(len(first), num_steps)]
-        tensors = (np.int32(num_steps), *encoder_inputs, first, *draws)
-        decode = self.compiled(room, sampler)
+        num_patches = -(-num_steps // self.patch_length)
+        self.check_length(num_patches)
+        room = num_patches if self._reads_ahead else round_up_steps(num_patches)
+        draws = sampler.draws(len(first), num_patches * self.patch_length)
+        draws = [_pad_draws(x, room * self.patch_length) for x in draws]
+        tensors = (np.int32(num_patches), *encoder_inputs, first, *draws)
+        decode = self.compiled(room, sampler, copies)
         outputs = decode(*(ops.convert_to_tensor(x) for x in tensors))
         return ops.convert_to_numpy(outputs)[:, :num_steps]
 
-    def compiled(self, room, sampler):
-        """Return `decode` as a compiled function of the number of steps and the tensors.
+    def compiled(self, room, sampler, copies=1):
+        """Return `decode` as a compiled function of the number of patches and the tensors.
 
         The `MAX_LOOPS` most recently used loops are kept.
         """
-        key = room, sampler
+        key = room, sampler, copies
         loop = self._compiled.pop(key, None)
         if loop is None:
             # Each loop is a partial. TensorFlow counts traces per code object, and would take the
             # loops for one function that is traced again and again, and warn.
-            decode = functools.partial(_decode_steps, self, room=room, sampler=sampler)
+            options = {"room": room, "sampler": sampler, "copies": copies}
+            decode = functools.partial(_decode_patches, self, **options)
             loop = compile_function(decode, self.variables)
         self._compiled[key] = loop
         if len(self._compiled) > MAX_LOOPS:
             del self._compiled[next(iter(self._compiled))]
         return loop
 
-    def decode(self, *tensors, num_steps, sampler, room=None):
+    def decode(self, *tensors, num_patches, sampler, room=None, copies=1):
         """Run the loop and return the result of the sampler.
 
         Args:
             *tensors: One tensor per encoder input, the first decoder input, and the sampler's
                 random numbers.
-            num_steps: int, number of steps; a scalar tensor if `room` is given.
+            num_patches: int, number of patches, each of `patch_length` steps; a scalar tensor if
+                `room` is given.
             sampler: Sampler, see `kerastrans.decoding.samplers`.
-            room: int, number of steps that the caches can hold; `num_steps` by default.
+            room: int, number of patches that the caches can hold; `num_patches` by default.
+            copies: int, number of sequences that are decoded from each row of the encoder inputs,
+                which is encoded once. They are neighbouring rows of the first decoder input.
         """
-        room = num_steps if room is None else room
+        room = num_patches if room is None else room
         count = len(self.encoder_inputs)
         encoder_inputs, (first, *draws) = tensors[:count], tensors[count:]
         encoded = self._encode(encoder_inputs)
-        caches = self._start_caches(encoded, ops.shape(first)[0], room)
+        batch_size = ops.shape(first)[0] // copies
+        caches = self._start_caches(encoded, batch_size, room)
+        if copies > 1:
+            repeat = functools.partial(_repeat_rows, batch_size=batch_size, copies=copies)
+            caches = keras.tree.map_structure(repeat, caches)
+            encoded |= {key: repeat(encoded[key]) for key in self._read_by_steps(encoded)}
 
         def has_next_step(index, value, memory, caches):
-            return ops.logical_and(index < num_steps, ops.logical_not(sampler.is_finished(memory)))
+            is_finished = sampler.is_finished(memory)
+            return ops.logical_and(index < num_patches, ops.logical_not(is_finished))
 
         def step(index, value, memory, caches):
             outputs, caches = self._step(encoded, value, caches, index)
@@ -134,8 +154,26 @@ class CachedDecoder:
             return index + 1, value, memory, caches
 
         index = ops.convert_to_tensor(0, "int32")
-        state = (index, first, sampler.start(first, room, *draws), caches)
+        memory = sampler.start(first, room * self.patch_length, *draws)
+        state = (index, first, memory, caches)
         return sampler.result(ops.while_loop(has_next_step, step, state)[2])
+
+    def unroll(self, encoder_inputs, num_steps):
+        """Return the outputs of each patch, fed back as the next input, without a loop.
+
+        Args:
+            encoder_inputs: One tensor per encoder input.
+            num_steps: int, number of time steps.
+        """
+        num_patches = -(-num_steps // self.patch_length)
+        encoded = self._encode(encoder_inputs)
+        value = encoder_inputs[0][:, -self.patch_length :]
+        caches = self._start_caches(encoded, ops.shape(value)[0], num_patches)
+        outputs = []
+        for index in range(num_patches):
+            value, caches = self._step(encoded, value, caches, index)
+            outputs.append(value)
+        return outputs
 
     def _encode(self, encoder_inputs):
         """Return all tensors that do not change between steps, by the id of their KerasTensor."""
@@ -145,18 +183,24 @@ class CachedDecoder:
             store_outputs(node, node.operation(*args, **kwargs), tensors)
         return tensors
 
+    def _read_by_steps(self, encoded):
+        """Return the ids of encoded tensors with a batch axis that the repeated part reads."""
+        read = (x for node in self.step_nodes for x in node.input_tensors)
+        return {id(x) for x in read if id(x) in encoded and x.shape[:1] == (None,)}
+
     def _start_caches(self, encoded, batch_size, length):
         """Return one cache for each layer of the step that has one, in the order of the graph."""
         caches = []
         for node in self.step_nodes:
             if id(node) in self._time_axes:
                 args, kwargs = fill_arguments(node, encoded)
-                sizes = {"batch_size": batch_size, "length": length}
+                rows = batch_size * self._batch_factors[id(node)]
+                sizes = {"batch_size": rows, "length": length}
                 caches.append(node.operation.start_cache(*args, **kwargs, **sizes))
         return caches
 
     def _step(self, encoded, value, caches, index):
-        """Run the newest value `(batch, 1, width)` through the decoder.
+        """Run the newest values `(batch, patch_length, width)` through the decoder.
 
         Returns:
             Tuple of the outputs and the updated caches.
@@ -183,22 +227,29 @@ class CachedDecoder:
             arrays, self.encoder_inputs, caller, "encoder input(s)", self.with_missing
         )
 
-    def check_length(self, num_steps):
-        """Raise ValueError if `num_steps` exceeds the length of a positional encoding."""
+    def check_length(self, num_patches):
+        """Raise ValueError if `num_patches` exceeds the length of a positional encoding."""
         for node in self.step_nodes:
             if hasattr(node.operation, "check_length"):
-                node.operation.check_length(num_steps)
+                node.operation.check_length(num_patches)
 
 
-def _decode_steps(decoder, num_steps, *tensors, room, sampler):
-    """Call `decoder.decode` with the number of steps as a positional argument."""
-    return decoder.decode(*tensors, num_steps=num_steps, sampler=sampler, room=room)
+def _decode_patches(decoder, num_patches, *tensors, **options):
+    """Call `decoder.decode` with the number of patches as a positional argument."""
+    return decoder.decode(*tensors, num_patches=num_patches, **options)
 
 
-def _pad_draws(draws, room):
-    """Pad draws `(rows, num_steps, ...)` with zeros, which are never used, to `room` steps."""
-    missing = room - draws.shape[1]
+def _pad_draws(draws, num_steps):
+    """Pad draws `(rows, time, ...)` with zeros, which are never used, to `num_steps`."""
+    missing = num_steps - draws.shape[1]
     return np.pad(draws, [(0, 0), (0, missing)] + [(0, 0)] * (draws.ndim - 2))
+
+
+def _repeat_rows(x, batch_size, copies):
+    """Repeat the rows of each sequence: `(batch * n, ...)` -> `(batch * copies * n, ...)`."""
+    sizes = ops.shape(x)[1:]
+    x = ops.repeat(ops.reshape(x, (batch_size, -1, *sizes)), copies, axis=0)
+    return ops.reshape(x, (-1, *sizes))
 
 
 def _unique_variables(nodes):

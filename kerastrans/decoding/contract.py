@@ -23,16 +23,22 @@ Optional methods are
 
 `time_axes` maps the names of the arguments that depend on the decoder's input to their time axes.
 A class that overrides `call` does not inherit these methods and must define its own.
+
+A model can decode several values at once: if the layer that reads the decoder's input has an
+attribute `patch_length`, each step of the loop is a patch of as many time steps. A layer that moves
+channels into the batch states their number in `batch_factor`, and a layer that moves them back its
+inverse: caches have as many rows.
 """
 
 import inspect
+from fractions import Fraction
 
 import keras
 from keras import layers
 
 from kerastrans.decoding.graph import fill_arguments, store_outputs
 from kerastrans.layers.dropout import Dropout
-from kerastrans.utils.keras_internals import op_name
+from kerastrans.utils.keras_internals import calls, op_name
 
 # Layers that treat every element alike.
 ELEMENT_WISE_LAYERS = {
@@ -93,6 +99,24 @@ def defines_method(layer, method):
     return False
 
 
+def patch_length_of(model):
+    """Return the number of time steps that a model decodes at once."""
+    symbol = model.inputs[-1]
+    readers = (node for node in calls(model) if any(x is symbol for x in node.input_tensors))
+    return max(getattr(node.operation, "patch_length", 1) for node in readers)
+
+
+def batch_factors(model, nodes):
+    """Return the number of rows per sequence of each call, by the call's id."""
+    factors, found = {id(model.inputs[-1]): Fraction(1)}, {}
+    for node in nodes:
+        factor = max(factors.get(id(x), Fraction(0)) for x in node.input_tensors)
+        found[id(node)] = int(factor)
+        factor *= Fraction(getattr(node.operation, "batch_factor", 1))
+        factors.update((id(x), factor) for x in node.outputs)
+    return found
+
+
 def check_steps(model, nodes):
     """Check that a model's graph can run one step at a time.
 
@@ -110,8 +134,8 @@ def check_steps(model, nodes):
     Raises:
         ValueError: If a layer or operation cannot be decoded; the message names it.
     """
-    symbol = model.inputs[-1]
-    one, two = (_resize(symbol, steps) for steps in (1, 2))
+    symbol, unit = model.inputs[-1], patch_length_of(model)
+    one, two = (_resize(symbol, steps * unit) for steps in (1, 2))
     axes = {id(symbol): _time_axis(one, two)}
     if axes[id(symbol)] is None:
         raise _refusal(model, "its last input has no time axis")
@@ -188,12 +212,15 @@ def _resize(symbol, steps):
 
 
 def _time_axis(one, two):
-    """Return the only axis that differs, if it is 1 for one step and 2 for two; otherwise None."""
+    """Return the only axis that differs, if it is twice as long for two steps; otherwise None."""
     if len(one.shape) != len(two.shape):
         return None
     pairs = zip(one.shape, two.shape, strict=True)
     differing = [(axis, pair) for axis, pair in enumerate(pairs) if pair[0] != pair[1]]
-    return differing[0][0] if [pair for _, pair in differing] == [(1, 2)] else None
+    if len(differing) != 1:
+        return None
+    axis, (first, second) = differing[0]
+    return axis if second == 2 * first else None
 
 
 def _refusal(operation, why):

@@ -11,8 +11,9 @@ class Sampler:
     """Base class of samplers. Samplers of numbers and of tokens define `start` and `advance`.
 
     `start(first, num_steps, *draws)` returns the memory of the loop before its first step.
-    `advance(outputs, index, memory)` converts the outputs `(rows, 1, width)` of a step to the next
-    input, the new memory, and the rows that are continued (None if each row continues itself).
+    `advance(outputs, index, memory)` converts the outputs `(rows, 1, width)` of a step, or
+    `(rows, patch_length, width)` of a model that decodes patches, to the next input, the new
+    memory, and the rows that are continued (None if each row continues itself).
     """
 
     width = 1  # rows per sequence
@@ -40,8 +41,8 @@ class FeedBack(Sampler):
 
     def advance(self, outputs, index, memory):
         (written,) = memory
-        value = ops.cast(outputs, written.dtype)
-        return value, (ops.slice_update(written, (0, index, 0), value),), None
+        value, place = ops.cast(outputs, written.dtype), index * outputs.shape[1]
+        return value, (ops.slice_update(written, (0, place, 0), value),), None
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,9 @@ class AncestralSampler(Sampler):
 
     def advance(self, outputs, index, memory):
         written, uniform = memory
-        draw = ops.cast(ops.take(uniform, index, axis=1)[:, None], outputs.dtype)
+        steps = outputs.shape[1]
+        places = index * steps + ops.arange(steps, dtype="int32")
+        draw = ops.cast(ops.take(uniform, places, axis=1), outputs.dtype)
         value = ops.cast(self.head.draw(outputs, draw), written.dtype)
-        return value, (ops.slice_update(written, (0, index, 0), value), uniform), None
+        written = ops.slice_update(written, (0, index * steps, 0), value)
+        return value, (written, uniform), None

@@ -41,7 +41,8 @@ def generate(
             beyond the length used in training; learnt ones raise an error.
         start_token: what the decoder sees first: a number, or an array that broadcasts to
             `(batch, 1, output_dim)`. None: the last observed value,
-            `encoder_inputs[:, -1:, :]`. The copy task of the lesson starts from 0.
+            `encoder_inputs[:, -1:, :]`, or the last patch for a model that decodes patches. The
+            copy task of the lesson starts from 0.
 
     Returns:
         NumPy array `(batch, num_steps, output_dim)`, float32.
@@ -69,8 +70,9 @@ def generate(
         )
     encoder_inputs = decoder.check_inputs(encoder_inputs, "generate")
     if start_token is None:
-        start_token = np.nan_to_num(encoder_inputs[0][:, -1:, :])
-    start_token = check_start_token(start_token, decoder.decoder_input, len(encoder_inputs[0]))
+        start_token = np.nan_to_num(encoder_inputs[0][:, -decoder.patch_length :])
+    shape = len(encoder_inputs[0]), decoder.patch_length
+    start_token = check_start_token(start_token, decoder.decoder_input, shape)
     return decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
 
 

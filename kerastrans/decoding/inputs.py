@@ -44,13 +44,18 @@ def _check_array(array, symbol, may_miss):
     return array.astype(symbol.dtype, copy=False)
 
 
-def check_start_token(token, symbol, batch_size):
-    """Return the start token as a NumPy array `(batch, 1, width)` for the decoder's input.
+def check_start_token(token, symbol, sizes):
+    """Return the start token as a NumPy array `(batch, time, width)` for the decoder's input.
+
+    Args:
+        token: Number or array.
+        symbol: KerasTensor of the decoder's input.
+        sizes: `(batch, time)`; the time is 1, or the length of a patch.
 
     Raises:
         ValueError: If the token cannot be broadcast to this shape, or is not finite.
     """
-    shape = (batch_size, 1, symbol.shape[-1])
+    shape = (*sizes, symbol.shape[-1])
     token = np.asarray(token, symbol.dtype)
     if not np.isfinite(token).all():
         raise ValueError("start_token must be finite, got NaN or infinite values.")
@@ -58,7 +63,7 @@ def check_start_token(token, symbol, batch_size):
         return np.broadcast_to(token, shape)
     except ValueError:
         raise ValueError(
-            f"start_token must broadcast to (batch, 1, output_dim) = {shape}, "
+            f"start_token must broadcast to (batch, time, output_dim) = {shape}, "
             f"got shape {token.shape}."
         ) from None
 

@@ -15,7 +15,8 @@ def generate_samples(
 ) -> np.ndarray:
     """Sample possible futures by feeding a draw from the forecast distribution back at each step.
 
-    All samples of all windows run through one compiled loop. The draws of a window depend only on
+    All samples of all windows run through one compiled loop, and each history is encoded once. The
+    draws of a window depend only on
     `seed` and its history, not on the other windows.
 
     Args:
@@ -53,7 +54,7 @@ def generate_samples(
             "in a point."
         )
     arrays = decoder.check_inputs(inputs, "generate_samples")
-    repeated = [np.repeat(x, num_samples, axis=0) for x in arrays]
+    first = np.repeat(arrays[0][:, -decoder.patch_length :], num_samples, axis=0)
     sampler = AncestralSampler(head, decoder.decoder_input.shape[-1], seed, arrays[0])
-    drawn = decoder.run(repeated, repeated[0][:, -1:], num_steps, sampler)
+    drawn = decoder.run(arrays, first, num_steps, sampler, copies=num_samples)
     return drawn.reshape(len(arrays[0]), num_samples, *drawn.shape[1:])

@@ -197,7 +197,8 @@ def describe(model, inputs, prediction_length):
 def _decoding(model, prediction_length):
     """Return the function that decodes a scaled forecast step by step."""
     decoder = cached_decoder(model)
-    decoder.check_length(prediction_length)
+    num_patches = -(-prediction_length // decoder.patch_length)
+    decoder.check_length(num_patches)
     num_channels = model.inputs[0].shape[-1]
     widths = decoder.decoder_input.shape[-1], decoder.output.shape[-1]
     if widths != (num_channels, num_channels):
@@ -205,11 +206,12 @@ def _decoding(model, prediction_length):
             "only a model whose input, decoder and output have one width is exported, got "
             f"{num_channels}, {widths[0]} and {widths[1]} in {model.name!r}."
         )
-    loop = {"num_steps": prediction_length, "sampler": FeedBack()}
+    loop = {"num_patches": num_patches, "sampler": FeedBack()}
 
     def decode(inputs):
         history = inputs["history"]
-        return decoder.decode(history, history[:, -1:], **loop)
+        decoded = decoder.decode(history, history[:, -decoder.patch_length :], **loop)
+        return decoded[:, :prediction_length]
 
     return decode
 

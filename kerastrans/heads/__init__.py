@@ -103,5 +103,5 @@ def _heads(model):
     for layer in reversed(model.layers):
         if isinstance(layer, Head):
             yield layer
-        elif isinstance(layer, keras.Model):
-            yield from _heads(layer)
+        elif isinstance(inner := getattr(layer, "model", layer), keras.Model):
+            yield from _heads(inner)

@@ -65,6 +65,10 @@ class PointHead(Head):
         """Return the inputs."""
         return inputs
 
+    def decode(self, inputs, *, index):
+        """Return the newest step of a model that decodes step by step."""
+        return inputs
+
     def loss(self):
         """Return the loss that was chosen for this head."""
         return PointError(self.point_loss)

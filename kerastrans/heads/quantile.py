@@ -4,9 +4,11 @@ import keras
 import numpy as np
 import scipy
 from keras import ops
+from keras.backend import standardize_dtype
 
 from kerastrans.heads.base import Head
 from kerastrans.heads.losses import Pinball
+from kerastrans.heads.normal import standard_normal
 from kerastrans.utils.validation import check_levels
 
 CLOSE = 1e-9  # levels that differ by less are equal: 1 - 0.9 is not exactly 0.1
@@ -45,6 +47,7 @@ class QuantileHead(Head):
     """
 
     point_is_median = True
+    num_uniforms = 1
 
     def __init__(self, levels=(0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975), **kwargs):
         super().__init__(**kwargs)
@@ -77,6 +80,17 @@ class QuantileHead(Head):
 
     def _mask(self, count):
         return np.ones(self.size, "float32")  # all quantiles are locations
+
+    def draw(self, parameters, uniform):
+        """Return one draw for each element, from uniform numbers `(..., 1)`; all are tensors."""
+        self._check_two()
+        z = standard_normal(uniform)
+        knots = scipy.special.ndtri(self.levels).astype(standardize_dtype(z.dtype))
+        low, high = knots[:-1].copy(), knots[1:].copy()
+        low[0], high[-1] = -np.inf, np.inf  # extrapolated
+        reached = ops.minimum(ops.maximum(z, low), high) - knots[:-1]
+        slopes = (parameters[..., 1:] - parameters[..., :-1]) / np.diff(knots)
+        return parameters[..., 0] + ops.sum(slopes * reached, axis=-1)
 
     def loss(self):
         """Return the pinball loss, averaged over the levels."""

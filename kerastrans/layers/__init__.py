@@ -11,11 +11,13 @@ from kerastrans.layers.attention.grouped_attention import GroupedQueryAttention
 from kerastrans.layers.attention.interpretable_attention import InterpretableMultiHeadAttention
 from kerastrans.layers.attention.padding_mask import PaddingMask
 from kerastrans.layers.attention.prob_sparse_attention import ProbSparseAttention
+from kerastrans.layers.attention.prompted_attention import PromptedAttention
 from kerastrans.layers.attention.relative_position_bias import RelativePositionBias
 from kerastrans.layers.attention.residual_attention import ResidualAttention
 from kerastrans.layers.attention.unscaled_attention import UnscaledAttention
 from kerastrans.layers.causal_convolution import CausalDepthwiseConvolution
 from kerastrans.layers.covariates.centered_covariates import CenteredCovariates
+from kerastrans.layers.covariates.known_features import KnownFeatures
 from kerastrans.layers.covariates.missing_history import MissingHistory
 from kerastrans.layers.covariates.recency import Recency
 from kerastrans.layers.dropout import Dropout
@@ -23,6 +25,7 @@ from kerastrans.layers.embedding.channel_embedding import ChannelEmbedding
 from kerastrans.layers.embedding.dilation_condition import DilationCondition
 from kerastrans.layers.embedding.future_clock import FutureClock
 from kerastrans.layers.embedding.global_token import GlobalToken
+from kerastrans.layers.embedding.lagged_patches import LaggedPatches, UnfoldPatches
 from kerastrans.layers.embedding.patching import Patching
 from kerastrans.layers.embedding.phases import PhaseEncoding, SeasonalFill
 from kerastrans.layers.embedding.positional_encoding import (
@@ -39,6 +42,7 @@ from kerastrans.layers.frequency.lagged import LagChanges, SamePhase
 from kerastrans.layers.frequency.legendre import LegendreExpansion
 from kerastrans.layers.frequency.octave_lags import OctaveLags
 from kerastrans.layers.frequency.periodic_convolution import PeriodicConvolution
+from kerastrans.layers.history_loss import HistoryLoss
 from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.median import Median
@@ -55,6 +59,11 @@ from kerastrans.layers.recurrent.state_space import StateSpace
 from kerastrans.layers.weighted_residual import WeightedResidual
 
 __all__ = [
+    "HistoryLoss",
+    "UnfoldPatches",
+    "LaggedPatches",
+    "KnownFeatures",
+    "PromptedAttention",
     "AutoCorrelation",
     "BasisExpansion",
     "CachedMultiHeadAttention",

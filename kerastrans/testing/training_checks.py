@@ -7,6 +7,7 @@ import keras
 import numpy as np
 
 from kerastrans import heads
+from kerastrans.decoding.contract import patch_length_of
 from kerastrans.decoding.generation import generate, generate_tokens
 from kerastrans.export.savedmodel import export_savedmodel
 from kerastrans.testing.cases import arrange_inputs, assert_close
@@ -66,9 +67,9 @@ def check_decoding(case):
     elif case.model.output_shape != decoder.shape:
         raise NotApplicable("the model decodes samples of a distribution")
     else:
-        first = arrays[0][:, -1:]
+        first = arrays[0][:, -patch_length_of(case.model) :]
         values = generate(case.model, arrays, num_steps, start_token=first)
-    decoder_inputs = np.concatenate([first, values[:, :-1]], axis=1)
+    decoder_inputs = np.concatenate([first, values], axis=1)[:, :num_steps]
     # By induction over the steps, equality here means equality to feeding the growing sequence.
     outputs = case.outputs({**inputs, decoder.name: decoder_inputs})
     if "int" not in decoder.dtype:

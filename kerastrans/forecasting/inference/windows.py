@@ -1,6 +1,7 @@
 """Windows of a panel with the inputs of a model."""
 
 from kerastrans.data.panel_windows import Windows
+from kerastrans.decoding.contract import patch_length_of
 from kerastrans.decoding.graph import history_input, missing_inputs
 from kerastrans.models.parts.forecast_graph import typical_inputs
 
@@ -29,7 +30,7 @@ def windows_of(owner, panel, series, cuts, ends=None, weights=None, limits=None)
         fill=config.fill,
         calendar=config.calendar,
         position="position" in names,
-        decoder="decoder_inputs" in names,
+        decoder_patch=patch_length_of(model) if "decoder_inputs" in names else 0,
         history=history_input(model).name,
         missing=missing_inputs(model),
         ends=ends,

@@ -1,0 +1,105 @@
+"""Causal attention with rotary positions to a prompt and to the steps after it."""
+
+import keras
+from keras import ops
+
+from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.attention.rotary import rotate
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class PromptedAttention(ProjectedAttention):
+    """Causal attention of a sequence to a prompt and to itself, with rotary positions.
+
+    Without a prompt it is causal self-attention, and the same layer is called on the prompt itself:
+    both calls together equal one call on the prompt followed by the sequence. In decoding, the keys
+    and values of the prompt are computed once.
+
+    Args:
+        num_heads: int, number of heads.
+        key_dim: int, even width of each head.
+        dropout: float in [0, 1), applied to the attention weights.
+        theta: float, see `kerastrans.layers.attention.rotary.rotate`.
+        **kwargs: Other arguments of `CachedMultiHeadAttention`, except `causal`.
+
+    Call arguments:
+        query: `(batch, query, d_model)`.
+        prompt: `(batch, prompt, d_model)`, the steps before those of the query; None for none.
+
+    Returns:
+        `(batch, query, d_model)`.
+
+    Raises:
+        ValueError: If a size is below 1, or `key_dim` is odd.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = PromptedAttention(num_heads=2, key_dim=8)
+        >>> ops.shape(layer(ops.ones((4, 3, 16)), ops.ones((4, 10, 16))))
+        (4, 3, 16)
+
+    Source: Su et al. (2021), "RoFormer: Enhanced Transformer with rotary position embedding".
+    """
+
+    def __init__(self, num_heads, key_dim, dropout=0.0, theta=10000.0, **kwargs):
+        super().__init__(num_heads, key_dim, dropout, **kwargs)
+        if key_dim % 2:
+            raise ValueError(f"key_dim must be even: features turn in pairs, got {key_dim}.")
+        self.theta = theta
+
+    def build(self, query_shape, prompt_shape=None):
+        super().build(query_shape)
+
+    def call(self, query, prompt=None):
+        keys, values = self._project(query, 0 if prompt is None else prompt.shape[1])
+        if prompt is not None:
+            earlier_keys, earlier_values = self._project(prompt, 0)
+            keys = ops.concatenate([earlier_keys, keys], axis=2)
+            values = ops.concatenate([earlier_values, values], axis=2)
+        return self._attend(query, keys, values, 0 if prompt is None else prompt.shape[1])
+
+    def check_decode(self, query, prompt=None, *, time_axes):
+        """See `kerastrans.decoding.contract`."""
+        if "prompt" in time_axes:
+            raise ValueError(f"{self.name}: the prompt must not depend on the decoder's input.")
+        return False
+
+    def start_cache(self, query, prompt=None, *, batch_size, length):
+        """Return the keys and values of the prompt, with room for `length` steps after it."""
+        shape = batch_size, self.num_heads, length, self.key_dim
+        room = ops.zeros(shape, self.compute_dtype)
+        if prompt is None:
+            return room, room
+        return tuple(ops.concatenate([x, room], axis=2) for x in self._project(prompt, 0))
+
+    def decode(self, query, prompt=None, *, cache, index, time_axes):
+        """Return the attention of the newest step `(batch, 1, d_model)`, and the cache."""
+        place = index if prompt is None else prompt.shape[1] + index
+        keys, values = (
+            ops.slice_update(earlier, (0, 0, place, 0), new)
+            for earlier, new in zip(cache, self._project(query, place), strict=True)
+        )
+        return self._attend(query, keys, values, place), (keys, values)
+
+    def _attend(self, query, keys, values, offset):
+        """Return the attention of a query whose first step is at the position `offset`."""
+        queries = rotate(self._queries(query), self._positions(query, offset), self.theta)
+        is_past = ops.arange(keys.shape[2]) <= self._positions(query, offset)[..., None]
+        weights = self.weights_dropout(self._weights(queries, keys, is_past))
+        return self._merge_heads(ops.matmul(weights, values))
+
+    def _project(self, x, offset):
+        """Return rotated keys, and values, each `(batch, heads, time, key_dim)`."""
+        keys, values = self.project(x)
+        return rotate(keys, self._positions(x, offset), self.theta), values
+
+    def _positions(self, x, offset):
+        return ops.arange(ops.shape(x)[1], dtype="int32")[None] + offset
+
+    def compute_output_shape(self, query_shape, prompt_shape=None):
+        return query_shape
+
+    def get_config(self):
+        config = {**super().get_config(), "theta": self.theta}
+        del config["causal"]  # it always is
+        return config
