@@ -159,21 +159,27 @@ class CachedDecoder:
         return sampler.result(ops.while_loop(has_next_step, step, state)[2])
 
     def unroll(self, encoder_inputs, num_steps):
-        """Return the outputs of each patch, fed back as the next input, without a loop.
+        """Return the outputs `(batch, time, ...)`, fed back as the next inputs, without a loop.
+
+        The growing sequence is decoded as a whole, without caches: TensorFlow cannot differentiate
+        the update of a cache.
 
         Args:
             encoder_inputs: One tensor per encoder input.
             num_steps: int, number of time steps.
         """
-        num_patches = -(-num_steps // self.patch_length)
         encoded = self._encode(encoder_inputs)
-        value = encoder_inputs[0][:, -self.patch_length :]
-        caches = self._start_caches(encoded, ops.shape(value)[0], num_patches)
-        outputs = []
-        for index in range(num_patches):
-            value, caches = self._step(encoded, value, caches, index)
-            outputs.append(value)
-        return outputs
+        sequence = encoder_inputs[0][:, -self.patch_length :]
+        while True:
+            tensors = {**encoded, id(self.decoder_input): sequence}
+            for node in self.step_nodes:
+                args, kwargs = fill_arguments(node, tensors)
+                store_outputs(node, node.operation(*args, **kwargs), tensors)
+            outputs = tensors[id(self.output)]
+            if outputs.shape[1] >= num_steps:
+                return outputs[:, :num_steps]
+            newest = ops.cast(outputs[:, -self.patch_length :], sequence.dtype)
+            sequence = ops.concatenate([sequence, newest], axis=1)
 
     def _encode(self, encoder_inputs):
         """Return all tensors that do not change between steps, by the id of their KerasTensor."""

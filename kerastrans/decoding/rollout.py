@@ -1,7 +1,6 @@
 """Point forecasts of an autoregressive model, fed back inside the graph of another model."""
 
 import keras
-from keras import ops
 
 from kerastrans.decoding.cached_decoder import CachedDecoder
 from kerastrans.decoding.graph import takes_missing
@@ -40,8 +39,7 @@ class Rollout(keras.layers.Layer):
         return takes_missing(self.model)
 
     def call(self, inputs):
-        outputs = self._decoder.unroll(list(inputs), self.prediction_length)
-        return ops.concatenate(outputs, axis=1)[:, : self.prediction_length]
+        return self._decoder.unroll(list(inputs), self.prediction_length)
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape[0][0], self.prediction_length, inputs_shape[0][2]

@@ -71,7 +71,14 @@ class PatchTokens:
 
 
 def patch_tokens(
-    context_length, prediction_length, num_channels, patch_length, d_model, head, covariates, lags=()
+    context_length,
+    prediction_length,
+    num_channels,
+    patch_length,
+    d_model,
+    head,
+    covariates,
+    lags=(),
 ):
     """Create the inputs of an autoregressive model over patches, and embed their tokens.
 
