@@ -76,7 +76,7 @@ class Forecaster:
         calendar: bool, whether calendar features (hour, weekday ...) are covariates; by default
             only for "auto".
         short: "pad" to forecast series shorter than the context, "refuse" to leave them out.
-        num_samples: int, number of samples per forecast of an autoregressive model (DeepAR).
+        num_samples: int, number of samples per forecast of an autoregressive model.
         seed: int, seed of the weights, the order of windows and the samples.
         alias: Name of the forecast column; by default that of the architecture.
         bounds: Pair of the smallest and the largest value that the series can have, such as

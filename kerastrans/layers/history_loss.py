@@ -37,6 +37,9 @@ class HistoryLoss(keras.layers.Layer):
         self.head = head
         self.weight = weight
 
+    def build(self, inputs_shape, parameters_shape, history_shape):
+        pass  # the head is built where the parameters come from
+
     def call(self, inputs, parameters, history, training=False):
         if training:
             steps = min(parameters.shape[1], history.shape[1])

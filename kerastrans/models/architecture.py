@@ -26,6 +26,7 @@ class Architecture:
             covariates" and "static covariates" are the kinds that the builder supports itself.
             "takes heads" means that the builder has the argument `head`; "autoregressive", that the
             model forecasts step by step if its head is a distribution.
+        head: Name of the head that a `Forecaster` trains by default, if the builder takes heads.
         inputs: Names of the model's inputs: "history" `(batch, context_length, num_channels)`,
             and "position" `(batch,)`, the number of the window's first step in the series.
         paper: Dict of hyperparameter -> value in the paper, for hyperparameters whose default is
@@ -49,6 +50,7 @@ class Architecture:
     year: int
     summary: str
     tags: tuple
+    head: str = "quantiles"
     inputs: tuple = ("history",)
     paper: dict = field(default_factory=dict, repr=False, compare=False)
     parameters: dict = field(default_factory=dict, repr=False, compare=False)

@@ -1,7 +1,6 @@
 """A decoder-only Transformer over patches, as large forecasting models are built."""
 
-import keras
-from keras import layers, ops
+from keras import layers
 
 from kerastrans.layers import Dropout, HistoryLoss, PromptedAttention
 from kerastrans.models.parts.checks import checked
@@ -9,6 +8,7 @@ from kerastrans.models.parts.patch_tokens import patch_tokens
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import EPSILON
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_non_negative
 
 ARCHITECTURE = {
     "title": "Decoder-only Transformer",
@@ -53,16 +53,56 @@ def build_decoder_transformer_model(
 ):
     """Build a decoder-only Transformer, which continues the patches of its history.
 
+    A token is a patch of one channel's values; causal attention with rotary positions reads the
+    tokens before it, and a linear map forecasts the next patch. All channels share the weights, and
+    each window is normalised by its mean and standard deviation; counts are divided by their mean.
+    With a head of parameters the model is autoregressive: it is trained by teacher forcing and
+    forecasts by ancestral sampling, patch by patch (`kerastrans.generate_samples`). With a point
+    head it is trained on its own forecasts and returns the whole horizon at once.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        patch_length: int, number of steps forecast at once; 16 by default, or the horizon or half
+            of the context if they are shorter.
+        d_model: int, width of a token, a multiple of `2 * num_heads`.
+        num_heads: int, number of attention heads.
+        ff_dim: int, width inside the feed-forward networks.
+        num_blocks: int, number of blocks.
+        dropout: float in [0, 1), dropout rate on attention weights and sublayers.
+        history_loss: float, factor of the loss of forecasts inside the history, which trains the
+            model on every position; 0 for none. Only training has it.
+        head: None for point forecasts, or a head of `kerastrans.heads` that can be drawn from.
+        covariates: Dict of "past", "future" and "static", see `kerastrans.zoo.build`. Each token
+            has the future covariates of the patch that it forecasts, and its own past ones.
+        name: str, name of the model.
+
     Returns:
-        A functional Keras model.
+        A functional Keras model. With a point head it maps `(batch, context_length,
+        num_channels)`, or a dict with covariates, to `(batch, prediction_length, num_channels)`.
+        With other heads it maps `[history, past_covariates, future_covariates, static_covariates,
+        decoder_inputs]`, without the covariates that are not given, to `(batch, time, num_channels,
+        size)`; the decoder inputs are `(batch, time, num_channels)`, the values `patch_length`
+        steps before the targets.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `d_model` is not a multiple of `2 * num_heads`.
+        ValueError: If `patch_length` is longer than the context.
+        ValueError: If `dropout` is outside [0, 1), or `history_loss` is negative.
+        ValueError: If `head` is unknown.
 
     Example:
         >>> model = build_decoder_transformer_model(24, 12, 3, patch_length=4, head="normal")
         >>> model.output_shape
         (None, None, 3, 2)
 
-    Source: Das et al. (2024).
+    Source: Das et al. (2024), "A decoder-only foundation model for time-series forecasting",
+    section 4; Rasul et al. (2023), "Lag-Llama", for rotary positions and a distribution as the
+    head.
     """
+    check_non_negative(history_loss=history_loss)
     patch_length = default_patch_length(patch_length, context_length, prediction_length)
     sizes = context_length, prediction_length, num_channels, patch_length, d_model
     tokens = patch_tokens(*sizes, head, covariates)
@@ -104,4 +144,5 @@ class _Block:
 
 
 def default_patch_length(patch_length, context_length, prediction_length):
+    """Return the patch length, or one that fits in the context at least twice."""
     return patch_length or max(1, min(16, context_length // 2, prediction_length))

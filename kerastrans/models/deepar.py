@@ -30,6 +30,7 @@ ARCHITECTURE = {
         "takes heads",
         "autoregressive",
     ),
+    "head": "student_t",
 }
 SEARCH_SPACE = {
     "units": (20, 40, 80),
@@ -67,9 +68,10 @@ def build_deepar_model(
         units: int, width of the LSTMs.
         num_layers: int, number of LSTMs.
         dropout: float in [0, 1), dropout rate on the inputs of each LSTM.
-        head: None for point forecasts, or a distribution of `kerastrans.heads`.
+        head: None for point forecasts, or a head of `kerastrans.heads` that can be drawn from: a
+            distribution or quantiles.
         covariates: Dict of "future" and "static", see `kerastrans.zoo.build`; it requires a
-            distribution as the head.
+            head that can be drawn from.
         name: str, name of the model.
 
     Returns:
@@ -81,7 +83,6 @@ def build_deepar_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
-        ValueError: If `head` forecasts quantiles.
         ValueError: If there are past covariates, or any covariates with a point head.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -104,8 +105,6 @@ def build_deepar_model(
         x = unfold_channels(x, num_channels)
         return keras.Model(window.history, window.forecast(x, head, prediction_length), name=name)
 
-    if not hasattr(head, "draw"):
-        raise ValueError(f"deepar requires a distribution, got {type(head).__name__}.")
     if "past" in (covariates or {}):
         raise ValueError("deepar takes future and static covariates, not past ones.")
     extra, columns = covariate_columns(window, prediction_length, covariates)

@@ -1,7 +1,5 @@
 """The encoder-decoder Transformer as a forecaster, patch by patch."""
 
-import keras
-
 from kerastrans.layers import PositionalEncoding
 from kerastrans.models.decoder_transformer import default_patch_length
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
@@ -54,7 +52,53 @@ def build_time_series_transformer_model(
     covariates=None,
     name="time_series_transformer",
 ):
-    """Build it."""
+    """Build the Transformer of Vaswani et al. as a forecaster of patches.
+
+    The encoder reads the patches of each channel's history. The decoder reads the last patch and
+    then its own forecasts, each token next to earlier values at `lags`, attends to the encoder, and
+    a linear map forecasts the next patch. All channels share the weights, and each window is
+    normalised by its mean and standard deviation; counts are divided by their mean. With a head of
+    parameters the model is autoregressive: it is trained by teacher forcing and forecasts by
+    ancestral sampling, patch by patch (`kerastrans.generate_samples`). With a point head it is
+    trained on its own forecasts and returns the whole horizon at once.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        patch_length: int, number of steps forecast at once; 16 by default, or the horizon or half
+            of the context if they are shorter. 1 forecasts step by step.
+        lags: Numbers of steps, each from `patch_length` to the context length. A token of the
+            decoder also contains the values so many steps before the targets.
+        d_model: int, width of a token, a multiple of `num_heads`.
+        num_heads: int, number of attention heads.
+        ff_dim: int, width inside the feed-forward networks.
+        num_encoder_blocks: int, number of blocks of the encoder.
+        num_decoder_blocks: int, number of blocks of the decoder.
+        dropout: float in [0, 1), dropout rate on attention weights and sublayers.
+        head: None for point forecasts, or a head of `kerastrans.heads` that can be drawn from.
+        covariates: Dict of "past", "future" and "static", see `kerastrans.zoo.build`. Each token
+            has the future covariates of the patch that it forecasts, and its own past ones.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model with the inputs and outputs of `build_decoder_transformer_model`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `d_model` is not a multiple of `num_heads`.
+        ValueError: If a lag is shorter than a patch, or a lag or a patch longer than the context.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_time_series_transformer_model(24, 12, 3, lags=[24], head="student_t")
+        >>> model.output_shape
+        (None, None, 3, 3)
+
+    Source: Vaswani et al. (2017), figure 1; Salinas et al. (2020), section 3, for training and
+    sampling; Nie et al. (2023), section 3.1, for patches.
+    """
     patch_length = default_patch_length(patch_length, context_length, prediction_length)
     sizes = context_length, prediction_length, num_channels, patch_length, d_model
     tokens = patch_tokens(*sizes, head, covariates, lags)

@@ -4,7 +4,7 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.testing import check_forecaster
-from tests.helpers.architectures import NAMES, SMALL
+from tests.helpers.architectures import AUTOREGRESSIVE, NAMES, SMALL
 from tests.helpers.contract_frames import HORIZON, make_data
 
 CONTEXT = 24
@@ -28,7 +28,7 @@ QUICK = ("seasonal_naive",)
     [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in NAMES],
 )
 def test_every_architecture(name):
-    options = {"head": "student_t", "num_samples": 20} if name == "deepar" else {}
+    options = {"num_samples": 20} if name in AUTOREGRESSIVE else {}
     forecaster = Forecaster(name, CONTEXT, HORIZON, **options, **SMALL.get(name, {}))
     data = make_data("long")
     report = check_forecaster(forecaster, **data, skip=(*TRAINING, "generators", "calibration"))

@@ -10,14 +10,22 @@ from keras import ops
 
 from kerastrans import Forecaster, heads, zoo
 from tests.conftest import to_numpy
-from tests.helpers.architectures import CHANNELS, CONTEXT, HORIZON, NAMES, build, example_inputs
+from tests.helpers.architectures import (
+    AUTOREGRESSIVE,
+    CHANNELS,
+    CONTEXT,
+    HORIZON,
+    NAMES,
+    build,
+    example_inputs,
+)
 
 WITH_HEAD = [
     name
     for name in NAMES
-    if "head" in inspect.signature(zoo.info(name).builder).parameters and name != "deepar"
+    if "head" in inspect.signature(zoo.info(name).builder).parameters and name not in AUTOREGRESSIVE
 ]
-BASELINES = [name for name in NAMES if name not in WITH_HEAD and name != "deepar"]
+BASELINES = [name for name in NAMES if name not in [*WITH_HEAD, *AUTOREGRESSIVE]]
 COVARIATES = {"past": (0,), "future": (0, 3), "static": (4,)}
 
 
@@ -45,6 +53,15 @@ def test_the_last_layer_is_the_head_of_a_point_too(name):
     assert head.loss().error == "mse"
     assert head.output is model.output
     assert not head.weights
+
+
+@pytest.mark.parametrize("name", ["time_series_transformer", "decoder_transformer"])
+def test_a_point_head_is_read_from_the_model_that_is_rolled_out(name, tmp_path):
+    model = build(name, head=heads.PointHead("mse"))
+    model.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert heads.of(model).loss().error == heads.of(again).loss().error == "mse"
+    np.testing.assert_allclose(to_numpy(again(history())), to_numpy(model(history())), atol=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["mae", "mse", "huber"])

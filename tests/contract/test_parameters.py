@@ -165,6 +165,24 @@ def segrnn(segment_length, d_model, **_):
     return dense(segment_length, d) + gru + where + dense(d, segment_length)
 
 
+def autoregressive(d_model, patch_length, blocks):
+    """Embeddings of the patches of both sides, one norm after each stack, and the head."""
+    tokens = 2 * dense(2 * patch_length, d_model)  # values, and which of them are known
+    return tokens + blocks + dense(d_model, patch_length)
+
+
+def time_series_transformer(d_model, ff_dim, patch_length, **_):
+    d, f = d_model, ff_dim
+    decoder = 2 * attention(d) + ffn(d, f) + 3 * norm(d)
+    blocks = 2 * encoder(d, f) + norm(d) + decoder + norm(d)
+    return autoregressive(d, patch_length, blocks)
+
+
+def decoder_transformer(d_model, ff_dim, patch_length, **_):
+    blocks = 2 * encoder(d_model, ff_dim) + norm(d_model)
+    return autoregressive(d_model, patch_length, blocks)
+
+
 COUNTS = {
     "last_value": lambda: 0,
     "seasonal_naive": lambda **_: 0,
@@ -180,12 +198,14 @@ COUNTS = {
     "timemixer": timemixer,
     "sparsetsf": lambda period: 1 + 2 * (period // 2) + (L // period) * -(-H // period),
     "cyclenet": lambda cycle_length: cycle_length * C + dense(L, H),
+    "time_series_transformer": time_series_transformer,
     "direct_transformer": transformer,
     "informer": informer,
     "autoformer": autoformer,
     "fedformer": fedformer,
     "patchtst": patchtst,
     "itransformer": itransformer,
+    "decoder_transformer": decoder_transformer,
     "timexer": timexer,
     "tft": tft,
     "tcn": tcn,

@@ -81,7 +81,7 @@ def test_covariates_and_calendar_match_their_steps():
     covariates = Covariates.of(frame, past=["seen"], future=["price"])
     panel = read_panel(frame, covariates=covariates)
     chosen = Windows(
-        panel, 6, 3, np.array([0]), panel.begins + 10, calendar=True, position=True, decoder=True
+        panel, 6, 3, np.array([0]), panel.begins + 10, calendar=True, position=True, decoder_patch=1
     )
     inputs, targets = keras.tree.map_structure(to_numpy, next(iter(chosen.batches(1))))
     mean, std = np.arange(20.0).mean(), np.arange(20.0).std()

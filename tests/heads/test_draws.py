@@ -9,7 +9,13 @@ from scipy import stats
 
 from kerastrans import heads
 from kerastrans.decoding.samplers import AncestralSampler
-from kerastrans.heads import MixtureHead, NegativeBinomialHead, NormalHead, StudentTHead
+from kerastrans.heads import (
+    MixtureHead,
+    NegativeBinomialHead,
+    NormalHead,
+    QuantileHead,
+    StudentTHead,
+)
 from kerastrans.utils.backend import compile_function
 from tests.conftest import to_numpy
 from tests.heads.conftest import scipy_of
@@ -120,3 +126,14 @@ def test_num_uniforms_is_the_number_of_uniform_numbers_per_draw():
         "normal": 2,
         "negative_binomial": 8,
     }
+
+
+def test_draws_of_quantiles_are_interpolated_on_the_scale_of_a_normal_distribution():
+    head, normal = QuantileHead([0.1, 0.5, 0.9]), stats.norm(3, 2)
+    levels = np.float32([[0.01], [0.1], [0.25], [0.5], [0.9], [0.99]])
+    parameters = np.broadcast_to(normal.ppf([0.1, 0.5, 0.9]).astype("float32"), (6, 3))
+    drawn = to_numpy(head.draw(*(ops.convert_to_tensor(x) for x in (parameters, levels))))
+    np.testing.assert_allclose(drawn, normal.ppf(levels[:, 0]), rtol=1e-4)
+    with pytest.raises(ValueError, match="two"):
+        one = ops.ones((1, 1))
+        QuantileHead([0.5]).draw(one, one)

@@ -22,12 +22,14 @@ SMALL = {
     "timemixer": {"num_scales": 3, "dropout": 0.0},
     "sparsetsf": {"period": 4},
     "cyclenet": {"cycle_length": 6},
+    "time_series_transformer": {**_ATTENTION, "patch_length": 5},
     "direct_transformer": _ATTENTION,
     "informer": {**_ATTENTION, "factor": 2},
     "autoformer": {"d_model": 16, "ff_dim": 24, "moving_average": 5, "dropout": 0.0},
     "fedformer": {**_ATTENTION, "moving_average": 6, "modes": 6},
     "patchtst": {**_ATTENTION, "patch_length": 6, "stride": 3},
     "itransformer": _ATTENTION,
+    "decoder_transformer": {**_ATTENTION, "patch_length": 5},
     "timexer": {**_ATTENTION, "patch_length": 6},
     "tft": {"d_model": 16, "num_heads": 2, "dropout": 0.0},
     "tcn": {"filters": 16, "num_blocks": 3, "dropout": 0.0},
@@ -37,6 +39,7 @@ SMALL = {
     "segrnn": {"segment_length": 6, "d_model": 24, "dropout": 0.0},
 }
 NAMES = zoo.names()
+AUTOREGRESSIVE = zoo.names("autoregressive")
 # One of each family, for what takes long: the others are in the slow tier.
 FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "segrnn")
 TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]

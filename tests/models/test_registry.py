@@ -90,12 +90,13 @@ def test_names_are_in_the_order_of_families_and_years():
         "seasonal_naive",
         "linear_regression",
     ]
-    assert len(zoo.names()) == 27
+    assert len(zoo.names()) == 29
 
 
 def test_tags_filter_the_names():
-    assert zoo.names("autoregressive") == ["deepar"]
-    native = ["nbeats", "nhits", "tsmixer", "tft", "timexer"]
+    autoregressive = ["time_series_transformer", "decoder_transformer"]
+    assert zoo.names("autoregressive") == [*autoregressive, "deepar"]
+    native = ["nbeats", "nhits", "tsmixer", autoregressive[0], "tft", autoregressive[1], "timexer"]
     assert zoo.names(tag="past covariates") == native
     assert zoo.names(tag="future covariates") == [*native, "deepar"]
     assert zoo.names("convolution") == ["tcn", "timesnet"]

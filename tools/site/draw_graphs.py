@@ -37,6 +37,8 @@ def main(names):
 def build(name):
     """The model that is drawn: small, one block of each kind."""
     sizes = dict(FEW.get(name, {}))
+    if name in zoo.names("autoregressive"):  # the decoder is hidden in the rollout of points
+        sizes["head"] = zoo.info(name).head
     for parameter, default in zoo.info(name).defaults.items():
         if parameter.startswith("num_") and parameter.endswith(("blocks", "layers", "stacks")):
             sizes[parameter] = 1

@@ -139,8 +139,8 @@ class Config:
         if self.head is None:
             if "head" not in self.builder_arguments:
                 return heads.get("point")
-            draws = self.architecture in registry.names("autoregressive")
-            return heads.get("student_t" if draws else "quantiles")
+            known = self.architecture in registry.names()
+            return heads.get(registry.info(self.architecture).head if known else "quantiles")
         return heads.get(self.head)
 
     def _check_columns(self):

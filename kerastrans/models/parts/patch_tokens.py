@@ -98,6 +98,12 @@ def patch_tokens(
 
     Returns:
         `PatchTokens`.
+
+    Example:
+        >>> from kerastrans import heads
+        >>> tokens = patch_tokens(24, 12, 3, 4, 16, heads.get("normal"), None)
+        >>> tokens.history.shape, tokens.decoder.shape
+        ((None, 6, 16), (None, None, 16))
     """
     window = open_window(context_length, num_channels, head, center="mean", scale="std", fill=False)
     extra, columns = covariate_columns(window, prediction_length, covariates)

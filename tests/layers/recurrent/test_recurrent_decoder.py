@@ -128,7 +128,6 @@ def test_context_of_one_step_without_covariates():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"head": "quantiles"}, "requires a distribution, got QuantileHead"),
         ({"covariates": {"past": (0,)}}, "takes future and static covariates, not past ones"),
         ({"head": "point"}, "takes covariates only with a distribution"),
         ({"dropout": 1.0}, "dropout must be"),
