@@ -134,6 +134,6 @@ def test_draws_of_quantiles_are_interpolated_on_the_scale_of_a_normal_distributi
     parameters = np.broadcast_to(normal.ppf([0.1, 0.5, 0.9]).astype("float32"), (6, 3))
     drawn = to_numpy(head.draw(*(ops.convert_to_tensor(x) for x in (parameters, levels))))
     np.testing.assert_allclose(drawn, normal.ppf(levels[:, 0]), rtol=1e-4)
+    one = ops.ones((1, 1))
     with pytest.raises(ValueError, match="two"):
-        one = ops.ones((1, 1))
         QuantileHead([0.5]).draw(one, one)
