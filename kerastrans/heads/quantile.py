@@ -89,7 +89,8 @@ class QuantileHead(Head):
         low, high = knots[:-1].copy(), knots[1:].copy()
         low[0], high[-1] = -np.inf, np.inf  # extrapolated
         reached = ops.minimum(ops.maximum(z, low), high) - knots[:-1]
-        slopes = (parameters[..., 1:] - parameters[..., :-1]) / np.diff(knots)
+        distances = ops.convert_to_tensor(np.diff(knots))
+        slopes = (parameters[..., 1:] - parameters[..., :-1]) / distances
         return parameters[..., 0] + ops.sum(slopes * reached, axis=-1)
 
     def loss(self):

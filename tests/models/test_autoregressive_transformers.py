@@ -34,10 +34,10 @@ def inputs_of(model, batch=3):
 @pytest.mark.parametrize(
     "options",
     [
-        {"head": "normal", "horizon": 12, "num_channels": 2},
-        {"head": "quantiles", "covariates": COVARIATES},
+        {"head": "quantiles", "num_channels": 2, "covariates": COVARIATES},
+        pytest.param({"head": "normal", "horizon": 12}, marks=pytest.mark.slow),
     ],
-    ids=["whole patches", "covariates"],
+    ids=["covariates", "whole patches"],
 )
 def test_samples_equal_those_of_the_growing_sequence(name, options):
     options = {"lags": (5, 24), **options} if name == "time_series_transformer" else options

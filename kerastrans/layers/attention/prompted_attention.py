@@ -85,7 +85,8 @@ class PromptedAttention(ProjectedAttention):
         """Return the attention of a query whose first step is at the position `offset`."""
         queries = rotate(self._queries(query), self._positions(query, offset), self.theta)
         is_past = (
-            ops.arange(keys.shape[2], dtype="int32") <= self._positions(query, offset)[..., None]
+            ops.arange(ops.shape(keys)[2], dtype="int32")
+            <= self._positions(query, offset)[..., None]
         )
         weights = self.weights_dropout(self._weights(queries, keys, is_past))
         return self._merge_heads(ops.matmul(weights, values))
