@@ -122,8 +122,8 @@ def run(mask):
     keras.utils.set_random_seed(0)
     model = build(mask)
     model.compile(keras.optimizers.Adam(2e-3), "mse")
-    inputs, targets = teacher_forcing_pairs(train)
-    seen, wanted = teacher_forcing_pairs(test)
+    inputs, targets = teacher_forcing_pairs(train, start_token=0.0)
+    seen, wanted = teacher_forcing_pairs(test, start_token=0.0)
     generated = GeneratedError()
     history = model.fit(
         [train, inputs],

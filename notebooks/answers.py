@@ -155,7 +155,7 @@ print(((distance >= 0) & (distance < 3)).astype(int))
 
 # %%
 train, test = random_sequences(2000, 6, 12, 0), random_sequences(300, 6, 12, 1)
-inputs, targets = teacher_forcing_pairs(train)
+inputs, targets = teacher_forcing_pairs(train, start_token=0.0)
 for d_model in (None, 64):
     keras.utils.set_random_seed(0)
     model = kerastrans.build_transformer_model((6, 12), 16, 4, 128, 1, 1, 0.0, d_model=d_model)
@@ -173,9 +173,9 @@ for d_model in (None, 64):
 keras.utils.set_random_seed(0)
 model = kerastrans.build_transformer_model((6, 12), 16, 4, 128, 1, 1, 0.0, d_model=64)
 model.compile(keras.optimizers.Adam(2e-3), "mse")
-inputs, targets = teacher_forcing_pairs(train[:, ::-1])
+inputs, targets = teacher_forcing_pairs(train[:, ::-1], start_token=0.0)
 model.fit([train, inputs], targets, epochs=8, batch_size=64, verbose=0)
-seen, _ = teacher_forcing_pairs(model.generate(test[:1], 6, start_token=0.0))
+seen, _ = teacher_forcing_pairs(model.generate(test[:1], 6, start_token=0.0), start_token=0.0)
 kerastrans.plotting.attention_heatmaps(
     kerastrans.attention_scores(model, [test[:1], seen])["cross"],
     title="Cross-attention while copying backwards",

@@ -93,13 +93,13 @@ def scoring():
         keras.utils.set_random_seed(SEED)
         model = copy_model(attention)
         model.compile(keras.optimizers.Adam(2e-3), "mse")
-        inputs, targets = teacher_forcing_pairs(train)
+        inputs, targets = teacher_forcing_pairs(train, start_token=0.0)
         fit = {"batch_size": 64, "verbose": 0}
         model.fit([train, inputs], targets, **fit)  # compiles
         start = time.perf_counter()
         model.fit([train, inputs], targets, epochs=14, **fit)
         seconds = time.perf_counter() - start
-        seen, wanted = teacher_forcing_pairs(test)
+        seen, wanted = teacher_forcing_pairs(test, start_token=0.0)
         rows[name] = {
             "parameters": model.count_params(),
             "seconds_per_epoch": round(seconds / 14, 2),

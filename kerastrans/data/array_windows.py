@@ -1,5 +1,7 @@
 """Windows over a series given as an array, and training pairs for a decoder."""
 
+import warnings
+
 import numpy as np
 
 from kerastrans.data.batches import make_batches
@@ -105,13 +107,15 @@ def window_dataset(
     return make_batches([np.asarray(values)], count, make, min(batch_size, count), shuffle, seed)
 
 
-def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
+def teacher_forcing_pairs(sequences, start_token=None, end_token=None):
     """Return decoder inputs and targets: the input at each step is the true value before it.
 
     Args:
         sequences: Array `(batch, time, num_channels)` that the decoder learns to return.
         start_token: Number, or array that broadcasts to `(batch, 1, num_channels)`, the first
-            input. For forecasting, the last observed value, `contexts[:, -1:]`.
+            input; `generate` must start from the same. For forecasting, the last observed value,
+            `contexts[:, -1:]`, from which `generate` starts by default. 0 if it is not given, which
+            is deprecated.
         end_token: Number or array like `start_token`, appended to the targets, so that the decoder
             learns to end. None for forecasting, since the horizon is known.
 
@@ -120,13 +124,26 @@ def teacher_forcing_pairs(sequences, start_token=0.0, end_token=None):
         sequence and the end token. Otherwise the start token and all steps except the last, and the
         sequence.
 
+    Warns:
+        FutureWarning: If there is no `start_token`.
+
     Example:
         >>> import numpy as np
-        >>> decoder_inputs, targets = teacher_forcing_pairs(np.array([[[1.0], [2.0], [3.0]]]))
+        >>> sequences = np.array([[[1.0], [2.0], [3.0]]])
+        >>> decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0)
         >>> decoder_inputs.ravel().tolist(), targets.ravel().tolist()
         ([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
     """
     sequences = np.asarray(sequences)
+    if start_token is None:
+        warnings.warn(
+            "teacher_forcing_pairs without a start_token uses 0, but generate starts from the last "
+            "observed value. Pass start_token=contexts[:, -1:], or start_token=0.0 to both; version "
+            "0.5 will require it.",
+            FutureWarning,
+            stacklevel=2,
+        )
+        start_token = 0.0
 
     def as_step(token):
         token = np.asarray(token, sequences.dtype)

@@ -55,7 +55,7 @@ def test_future_decoder_inputs_change_nothing(norm):
 def test_every_weight_gets_a_gradient(small_model, small_inputs):
     small_model.compile(keras.optimizers.SGD(0.1), "mse", **XLA)
     before = [w.copy() for w in small_model.get_weights()]
-    decoder_inputs, targets = teacher_forcing_pairs(small_inputs)
+    decoder_inputs, targets = teacher_forcing_pairs(small_inputs, start_token=0.0)
     small_model.fit([small_inputs, decoder_inputs], targets, epochs=2, verbose=0)
     for weight, old, new in zip(
         small_model.weights, before, small_model.get_weights(), strict=True
