@@ -138,8 +138,8 @@ def teacher_forcing_pairs(sequences, start_token=None, end_token=None):
     if start_token is None:
         warnings.warn(
             "teacher_forcing_pairs without a start_token uses 0, but generate starts from the last "
-            "observed value. Pass start_token=contexts[:, -1:], or start_token=0.0 to both; version "
-            "0.5 will require it.",
+            "observed value. Pass start_token=contexts[:, -1:], or start_token=0.0 to both; "
+            "version 0.5 will require it.",
             FutureWarning,
             stacklevel=2,
         )
