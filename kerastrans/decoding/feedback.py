@@ -54,6 +54,7 @@ class AncestralSampler(Sampler):
         num_channels: int, number of values drawn at each step.
         seed: int, seed of the draws.
         histories: Array `(windows, ...)`. All windows have the same number of rows in the batch.
+            None for one unknown window.
 
     Source: Salinas et al. (2020), section 3.
     """
@@ -65,13 +66,14 @@ class AncestralSampler(Sampler):
     histories: np.ndarray | None = field(default=None, compare=False)
 
     def draws(self, rows, num_steps):
-        samples = rows // len(self.histories)
+        histories = [0.0] if self.histories is None else self.histories
+        samples = rows // len(histories)
         shape = samples, num_steps, self.num_channels, self.head.num_uniforms
         # A window's generator is seeded by the call's seed and the window's values, so that its
         # samples do not depend on the other windows, and different windows have different samples.
         generators = (
             np.random.default_rng([self.seed, zlib.crc32(np.asarray(x, "float32").tobytes())])
-            for x in self.histories
+            for x in histories
         )
         uniform = (random.uniform(1e-6, 1 - 1e-6, shape) for random in generators)
         return [np.concatenate([x.astype("float32") for x in uniform])]

@@ -5,12 +5,13 @@ import json
 from dataclasses import dataclass
 
 import keras
+import numpy as np
 from keras import ops
 
 from kerastrans import heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs, takes_missing
-from kerastrans.decoding.samplers import FeedBack
+from kerastrans.decoding.samplers import AncestralSampler, FeedBack
 from kerastrans.export.encodings import Encoder, Encodings, Input
 from kerastrans.export.last_steps import last_steps
 from kerastrans.export.scaling import check_bounded, check_scaler, masked, unscaled, within
@@ -78,6 +79,8 @@ def forecast_of(
     prediction_length=None,
     metadata=None,
     encodings=None,
+    num_samples=100,
+    seed=0,
     batch_size=None,
     backends=("tensorflow",),
 ):
@@ -92,6 +95,8 @@ def forecast_of(
         prediction_length: See `export_savedmodel`.
         metadata: See `export_savedmodel`.
         encodings: See `export_savedmodel`.
+        num_samples: See `export_savedmodel`.
+        seed: See `export_savedmodel`.
         batch_size: int, number of windows in a call; None for any number.
         backends: Names of the backends that the format is written on.
 
@@ -102,14 +107,18 @@ def forecast_of(
     decodes = is_autoregressive(model)
     if prediction_length is None and not decodes:
         prediction_length = model.output_shape[1]
-    check_positive_integers(prediction_length=prediction_length)
+    check_positive_integers(prediction_length=prediction_length, num_samples=num_samples)
     check_choice("short", short, SHORT)
     if batch_size is not None:
         check_positive_integers(batch_size=batch_size)
     _check_backend(backends)
     history, *others = inputs_of(model)
     _check_history(model, history)
+    others = others[:-1] if decodes else others
     head, bounds, encodings = heads.of(model), check_bounds(bounds), encodings or Encodings()
+    draws = decodes and hasattr(head, "draw")
+    sampler = AncestralSampler(head, history.shape[2], seed) if draws else FeedBack()
+    head = heads.Samples(head) if draws else head
     widths = encodings.widths
     if scaler is not None:
         check_scaler(model, head, scaler, history.shape[-1])
@@ -117,17 +126,19 @@ def forecast_of(
         check_bounded(head)
     if widths is not None:
         check_head(head)
-    predict = (_decoding if decodes else _direct)(model, prediction_length)
+    if decodes:
+        predict = _decoding(model, prediction_length, sampler, num_samples if draws else 1)
+    else:
+        predict = _direct(model, prediction_length)
     predict = unscaled(predict, model, head, scaler, takes_missing(model), fill)
     symbols = {"history": history}
-    if not decodes:
-        symbols |= {x.name: x for x in others if not x.name.startswith(TYPICAL)}
+    symbols |= {x.name: x for x in others if not x.name.startswith(TYPICAL)}
     encoder = Encoder(
         encodings, symbols, history.shape[1], prediction_length, missing_inputs(model)
     )
     columns = dict.fromkeys(bound_inputs(bounds), Input((prediction_length, 1)))
     inputs = {**encoder.inputs, **columns}
-    facts = {**describe(model, inputs, prediction_length), "short": short}
+    facts = {**describe(model, head, inputs, prediction_length), "short": short}
     facts |= {} if bounds is None else {"bounds": list(bounds)}
 
     def function(*tensors):
@@ -138,6 +149,8 @@ def forecast_of(
         encoded, fits = encoder(given)
         parameters, scale = predict(encoded)
         limit = functools.partial(within, bounds=bounds, inputs=given)
+        if draws:
+            parameters = limit({"samples": parameters})["samples"]
         outputs = limit(head.outputs(parameters))
         if widths is not None:
             outputs |= widths.bounds(head, parameters, scale, given, limit)
@@ -168,11 +181,12 @@ def _check_history(model, history):
         )
 
 
-def describe(model, inputs, prediction_length):
+def describe(model, head, inputs, prediction_length):
     """Return the metadata of a model as a dict that JSON can hold.
 
     Args:
         model: Keras model.
+        head: Head of the forecast.
         inputs: Dict of the names of its inputs to objects with a shape without the batch axis and
             a data type.
         prediction_length: int.
@@ -181,7 +195,6 @@ def describe(model, inputs, prediction_length):
         Dict with "model", "context_length", "prediction_length", "num_channels", "inputs",
         "kerastrans" (the version), and the "quantiles" of a quantile head.
     """
-    head = heads.of(model)
     _, context_length, num_channels = history_input(model).shape
     return {
         "model": model.name,
@@ -194,24 +207,38 @@ def describe(model, inputs, prediction_length):
     }
 
 
-def _decoding(model, prediction_length):
-    """Return the function that decodes a scaled forecast step by step."""
+def _decoding(model, prediction_length, sampler, num_samples):
+    """Return the function that decodes a scaled forecast, or samples, step by step.
+
+    All windows have the same random numbers.
+    """
     decoder = cached_decoder(model)
     num_patches = -(-prediction_length // decoder.patch_length)
     decoder.check_length(num_patches)
     num_channels = model.inputs[0].shape[-1]
-    widths = decoder.decoder_input.shape[-1], decoder.output.shape[-1]
+    widths = decoder.decoder_input.shape[-1], decoder.output.shape[2]
     if widths != (num_channels, num_channels):
         raise ValueError(
             "only a model whose input, decoder and output have one width is exported, got "
             f"{num_channels}, {widths[0]} and {widths[1]} in {model.name!r}."
         )
-    loop = {"num_patches": num_patches, "sampler": FeedBack()}
+    _, *others = (x.name for x in decoder.encoder_inputs)
+    draws = sampler.draws(num_samples, num_patches * decoder.patch_length)
 
     def decode(inputs):
         history = inputs["history"]
-        decoded = decoder.decode(history, history[:, -decoder.patch_length :], **loop)
-        return decoded[:, :prediction_length]
+        first = ops.repeat(history[:, -decoder.patch_length :], num_samples, axis=0)
+        repeated = [ops.tile(x, (ops.shape(history)[0], *[1] * (x.ndim - 1))) for x in draws]
+        decoded = decoder.decode(
+            *(history, *(inputs[name] for name in others), first, *repeated),
+            num_patches=num_patches,
+            sampler=sampler,
+            copies=num_samples,
+        )[:, :prediction_length]
+        if not draws:
+            return decoded
+        shape = -1, num_samples, prediction_length, num_channels
+        return ops.transpose(ops.reshape(decoded, shape), (0, 2, 3, 1))
 
     return decode
 

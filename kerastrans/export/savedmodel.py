@@ -26,6 +26,8 @@ def export_savedmodel(
     prediction_length: int | None = None,
     metadata: dict[str, Any] | None = None,
     encodings: Any = None,
+    num_samples: int = 100,
+    seed: int = 0,
 ) -> Path:
     """Export a model as a SavedModel that runs on plain TensorFlow, with no kerastrans installed.
 
@@ -34,7 +36,8 @@ def export_savedmodel(
     `(batch, prediction_length, num_channels)` in the same units; scaling is inside. A head adds
     `quantiles`, or the `parameters` of its distribution, with a last axis. A channel without a
     value has the forecast NaN. The cached decoding loop of an autoregressive model is inside too,
-    compiled by XLA at the first call of each size. Other inputs of a direct model keep their names.
+    compiled by XLA at the first call of each size; with a head it draws `samples`, whose mean is the
+    forecast. Other inputs keep their names.
     The signature `metadata` has no input and returns the metadata as JSON.
 
     Args:
@@ -53,6 +56,8 @@ def export_savedmodel(
         encodings: `kerastrans.export.encodings.Encodings` of time stamps, covariates and conformal
             intervals, which `Forecaster.export` passes; by default the inputs are those of the
             model.
+        num_samples: int, number of samples of an autoregressive model with a head.
+        seed: int, seed of their random numbers, which are in the file and the same for all windows.
 
     Returns:
         The path.
@@ -87,6 +92,8 @@ def export_savedmodel(
             prediction_length=prediction_length,
             metadata=metadata,
             encodings=encodings,
+            num_samples=num_samples,
+            seed=seed,
         )
     return path
 

@@ -7,6 +7,7 @@ from keras import ops
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.data.scaling import StandardScaler, WindowScaler
 from kerastrans.heads.quantile import QuantileHead
+from kerastrans.heads.samples import Samples
 from kerastrans.models.parts.forecast_graph import WindowScaling, equivariance_of
 
 
@@ -77,7 +78,7 @@ def _by_constants(scaler, takes_missing):
 
 def check_bounded(head):
     """Raise ValueError for a distribution, whose bounded mean a file cannot compute."""
-    if head.has_parameter_axis and not isinstance(head, QuantileHead):
+    if head.has_parameter_axis and not isinstance(head, QuantileHead | Samples):
         raise ValueError(
             f"bounds and a {type(head).__name__} cannot be exported together: train with "
             "head='quantiles', or forecast in Python."

@@ -1,6 +1,7 @@
 """Reader of forecasts that are samples, with the methods of a head."""
 
 import numpy as np
+from keras import ops
 
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
@@ -74,4 +75,8 @@ class Samples:
 
     def outputs(self, parameters):
         """Return a dict of the point forecast and the samples."""
-        return {"forecast": self.point(parameters), "samples": parameters}
+        if isinstance(parameters, np.ndarray):
+            return {"forecast": self.point(parameters), "samples": parameters}
+        first = parameters[..., :1]  # relative to it, large samples lose no precision
+        mean = first[..., 0] + ops.mean(parameters - first, axis=-1)
+        return {"forecast": mean, "samples": parameters}

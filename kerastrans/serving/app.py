@@ -89,7 +89,7 @@ def create_app(
     symbols |= {name: keras.KerasTensor(shape, "float64") for name in limits}
     missing = missing_inputs(forecaster.model) | {"history"}
     inputs = {name: Input(tuple(x.shape[1:]), x.dtype) for name, x in symbols.items()}
-    facts = describe(forecaster.model, inputs, forecaster.prediction_length)
+    facts = describe(forecaster.model, forecaster.fitted.head, inputs, forecaster.prediction_length)
     facts |= forecaster.metadata
     stamps = TimeStamps.of(forecaster, symbols)
     if stamps is not None:
