@@ -7,6 +7,7 @@ from keras import ops
 
 from kerastrans.heads.point import PointHead
 from kerastrans.heads.quantile import QuantileHead
+from kerastrans.heads.samples import Samples
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Widths:
         for level in self.levels:
             tail = (1 - level / 100) / 2
             both = (parameters, parameters)
-            if isinstance(head, QuantileHead):
+            if not isinstance(head, PointHead):
                 both = [head._at(parameters, x) for x in (tail, 1 - tail)]
             low, high = limit(dict(zip("lu", both, strict=True))).values()
             offsets = self._of_keys(self.by, self.groups, self.offsets[level], inputs)
@@ -96,7 +97,7 @@ def _in_order(tensors):
 
 def check_head(head):
     """Raise ValueError for a distribution, whose quantiles a file cannot compute."""
-    if not isinstance(head, QuantileHead | PointHead):
+    if not isinstance(head, QuantileHead | Samples | PointHead):
         raise ValueError(
             f"conformal intervals of a {type(head).__name__} cannot be exported: train with "
             "head='quantiles' or head='point', or export before calibrate."

@@ -62,6 +62,14 @@ class Samples:
         quantiles = np.quantile(parameters, levels, axis=-1, method="weibull")
         return np.moveaxis(quantiles, 0, -1)
 
+    def _at(self, parameters, level):
+        """Return the `quantile` of a level as a tensor `(...)`, of samples that are a tensor."""
+        ordered, count = ops.sort(parameters, axis=-1), parameters.shape[-1]
+        place = min(max(level * (count + 1) - 1, 0), count - 1)
+        low = int(place)
+        share, high = place - low, min(low + 1, count - 1)
+        return (1 - share) * ordered[..., low] + share * ordered[..., high]
+
     def cdf(self, parameters, values):
         """Return the fraction of samples that are at most `values` `(...)`."""
         return (parameters <= np.asarray(values)[..., None]).mean(axis=-1)
