@@ -5,7 +5,6 @@ import json
 from dataclasses import dataclass
 
 import keras
-import numpy as np
 from keras import ops
 
 from kerastrans import heads

@@ -117,16 +117,32 @@ def _erfc(context, node, name, args):
     context.replace_inputs(node, [one.output[0], erf.output[0]])
 
 
+def _expm1(context, node, name, args):
+    """Convert exp(x) - 1 to 2 exp(x / 2) sinh(x / 2), which is exact near 0 as well."""
+    half, two = (
+        context.make_const(_make_name("constant"), np.array(x, "float32")).output[0]
+        for x in (0.5, 2)
+    )
+
+    def make(operator, *inputs):
+        return context.make_node(operator, list(inputs)).output[0]
+
+    halved = make("Mul", node.input[0], half)
+    node.type = "Mul"
+    context.replace_inputs(node, [make("Mul", two, make("Exp", halved)), make("Sinh", halved)])
+
+
 def _where(context, node, name, args):
     """Keep the operator: the converter multiplies by the condition, but NaN times 0 is NaN."""
     node.type = "Where"
 
 
 def _update_slice(context, node, name, args):
-    """Convert the update of a cache to the part before the step, the step and the part after it."""
+    """Convert the update of a cache to the part before it, the update and the part after it."""
     cache, update, starts = node.input
     shapes = context.get_shape(cache), context.get_shape(update)
-    axis = next(i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if old != new)
+    # The axis of time; of the same size if one update fills the cache.
+    axis = next((i for i, (old, new) in enumerate(zip(*shapes, strict=True)) if old != new), 1)
 
     def constant(value):
         return context.make_const(_make_name("constant"), np.array([value], "int64")).output[0]
@@ -139,7 +155,7 @@ def _update_slice(context, node, name, args):
 
     starts = make("Cast", starts, to=INT64)
     first = part(starts, constant(axis), constant(axis + 1), 0)
-    after = make("Add", first, constant(1))
+    after = make("Add", first, constant(shapes[1][axis]))
     before = part(cache, constant(0), first, axis)
     rest = part(cache, after, constant(shapes[0][axis]), axis)
     dtype = context.get_dtype(node.output[0])
@@ -154,4 +170,9 @@ def _update_slice(context, node, name, args):
     )
 
 
-_HANDLERS = {"Erfc": _erfc, "SelectV2": _where, "XlaDynamicUpdateSlice": _update_slice}
+_HANDLERS = {
+    "Erfc": _erfc,
+    "Expm1": _expm1,
+    "SelectV2": _where,
+    "XlaDynamicUpdateSlice": _update_slice,
+}

@@ -36,9 +36,9 @@ def export_savedmodel(
     `(batch, prediction_length, num_channels)` in the same units; scaling is inside. A head adds
     `quantiles`, or the `parameters` of its distribution, with a last axis. A channel without a
     value has the forecast NaN. The cached decoding loop of an autoregressive model is inside too,
-    compiled by XLA at the first call of each size; with a head it draws `samples`, whose mean is the
-    forecast. Other inputs keep their names.
-    The signature `metadata` has no input and returns the metadata as JSON.
+    compiled by XLA at the first call of each size; with a head it draws `samples`, whose mean is
+    the forecast. Other inputs keep their names. The signature `metadata` has no input and returns
+    the metadata as JSON.
 
     Args:
         model: Autoregressive model as in `kerastrans.generate`, with a decoder as wide as the

@@ -18,6 +18,7 @@ def export_options(state):
         "fill": config.fill,
         "bounds": config.bounds,
         "short": config.short,
+        "prediction_length": config.prediction_length,
         "num_samples": config.num_samples,
         "seed": config.seed,
         "encodings": Encodings(state.clock, bool(config.calendar), state.covariates, widths),
