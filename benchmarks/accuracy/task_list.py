@@ -11,6 +11,7 @@ import pandas as pd
 
 from kerastrans import datasets
 
+OWN = "kerastrans"  # tasks that nobody published, for the comparison of the Transformers
 ORIGIN = pd.Timestamp("2000-01-01")  # of series that come without dates
 FREQUENCIES = {"yearly": "YS", "quarterly": "QS", "monthly": "MS", "other": "D"}
 
@@ -40,7 +41,7 @@ class Task:
     @property
     def is_dated(self):
         """Whether the time stamps are real: M4, M3 and tourism come without."""
-        return self.benchmark == "fev-bench"
+        return self.benchmark in ("fev-bench", OWN)
 
     def load(self):
         """The long frame, all of it."""
@@ -97,6 +98,9 @@ TASKS = {
         Task("fev-bench", "hospital", 12, 4, 12, "hospital"),
         Task("fev-bench", "australian_tourism", 8, 2, 4, "tourism_small"),
         Task("fev-bench", "jena_weather_10T", 144, 20, 144, "weather"),
+        Task(OWN, "nyc_departures", 24, 20, 24, "nyc_departures"),
+        Task(OWN, "etth1_24", 24, 20, 24, "etth1"),
+        Task(OWN, "etth1_96", 96, 20, 24, "etth1"),
         Task("M4", "m4_hourly", 48, 1, 24, "m4_hourly"),
         Task("M4", "m4_weekly", 13, 1, 1, "m4_weekly"),
         *(

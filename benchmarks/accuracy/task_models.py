@@ -3,15 +3,24 @@
 import functools
 
 import keras
+import pandas as pd
 
 from kerastrans import Forecaster, combine, from_pretrained, select
 from kerastrans.data import WindowScaler
+from kerastrans.forecasting.selection.candidates import fit_naive
 
 
 def seasonal_naive(task, train, seed, **options):
     """The season before, without intervals."""
     model = Forecaster("seasonal_naive", task.season, task.horizon, season=task.season)
     return model.fit(train), ""
+
+
+def seasonal_naive_quantiles(weeks, task, train, seed, **options):
+    """The season before, or the week before, with the quantiles of its errors on training rows."""
+    season = 7 * task.season if weeks else task.season
+    freq = pd.infer_freq(train.loc[train["unique_id"] == train["unique_id"].iloc[0], "ds"])
+    return fit_naive(train, task.horizon, freq, season=season, seed=seed), f"season {season}"
 
 
 def naive(task, train, seed, **options):
@@ -103,9 +112,22 @@ STEPS = {
     "tourism_quarterly": (200, 10),
     "tourism_monthly": (1000, 20),
 }
-ARCHITECTURES = ("auto", "patchtst", "nhits", "nbeats", "tide", "rlinear", "deepar", "tft")
+ARCHITECTURES = (
+    "auto",
+    "patchtst",
+    "nhits",
+    "nbeats",
+    "tide",
+    "rlinear",
+    "deepar",
+    "tft",
+    "time_series_transformer",
+    "decoder_transformer",
+)
 MODELS = {
     "seasonal_naive": seasonal_naive,
+    "seasonal_naive+quantiles": functools.partial(seasonal_naive_quantiles, False),
+    "weekly_naive+quantiles": functools.partial(seasonal_naive_quantiles, True),
     "naive": naive,
     "select": selected,
     "kerastrans_zero": functools.partial(zero_shot, "kerastrans_zero"),

@@ -12,7 +12,7 @@ from kerastrans.utils.environment import environment
 COLUMNS = ("skill", "p", "mae", "rmse", "mase", "crps", "wql")
 
 
-def compare_with_naives(backtest, alias, history, freq, train=None):
+def compare_with_naives(backtest, alias, history, freq, train=None, others=None):
     """Compare a backtest with the last value and the seasonal naives on the same rows.
 
     Args:
@@ -21,6 +21,7 @@ def compare_with_naives(backtest, alias, history, freq, train=None):
         history: DataFrame of the series.
         freq: str, pandas frequency, whose seasons the naives repeat.
         train: DataFrame of the rows that define the scale of MASE, or None.
+        others: Dict of names -> backtests on the same rows to include in the table, or None.
 
     Returns:
         Table of scores by name, see `kerastrans.backtesting.skill`, and the sentence that compares
@@ -29,7 +30,8 @@ def compare_with_naives(backtest, alias, history, freq, train=None):
     naives = naive_backtests(backtest, history, freq=freq)
     best = best_of(naives)
     scaling = {} if train is None else {"train": train, "freq": freq}
-    table = backtesting.skill({alias: backtest, **naives}, best, **scaling)
+    backtests = {alias: backtest, **(others or {}), **naives}
+    table = backtesting.skill(backtests, best, **scaling)
     return table, verdicts(table.loc[[alias, best]], best)[0]
 
 
@@ -39,7 +41,7 @@ def format_scores(table):
     return table[shown].to_string(float_format="{:.4g}".format, na_rep="-")
 
 
-def write_training_report(folder, forecaster, frame, train, backtest, title, seconds):
+def write_training_report(folder, forecaster, frame, train, backtest, title, seconds, others=None):
     """Write report.txt, report.json, history.csv and forecast.png into a folder.
 
     Args:
@@ -50,12 +52,13 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
         backtest: DataFrame of the forecasts of the test part.
         title: str, title of the report.
         seconds: float, duration of the training.
+        others: See `compare_with_naives`.
 
     Returns:
         The text of report.txt.
     """
     fitted, alias = forecaster.fitted, forecaster.alias
-    table, verdict = compare_with_naives(backtest, alias, frame, fitted.freq, train)
+    table, verdict = compare_with_naives(backtest, alias, frame, fitted.freq, train, others)
     report = {
         "title": title,
         "settings": forecaster.get_config() if forecaster.config.architecture else alias,

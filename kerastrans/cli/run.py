@@ -41,6 +41,7 @@ def make_run(
     test_size=None,
     levels=None,
     resume=False,
+    others=None,
 ):
     """Train a forecaster, test it once on the end of each series, and write the folder.
 
@@ -57,6 +58,7 @@ def make_run(
             for at most a fifth of the series.
         levels: Percents of the intervals, or None.
         resume: bool, whether to continue an interrupted run.
+        others: Functions like `train_on` of forecasters to compare with, which are not kept.
 
     Returns:
         The trained `Forecaster`.
@@ -73,12 +75,15 @@ def make_run(
         started = time.perf_counter()
         forecaster = train_on(train, training)
         seconds = time.perf_counter() - started
-        backtest = forecaster.backtest(series.frame, windows=origins, static=static, levels=levels)
+        options = {"windows": origins, "static": static, "levels": levels}
+        backtest = forecaster.backtest(series.frame, **options)
+        trained = [function(train, None) for function in others or ()]
+        compared = {x.alias: x.backtest(series.frame, **options) for x in trained}
         done = training / "done"
         shutil.rmtree(done, ignore_errors=True)  # from a run that was killed while it wrote
         forecaster.save(done)
         text = write_training_report(
-            done, forecaster, series.frame, train, backtest, title, seconds
+            done, forecaster, series.frame, train, backtest, title, seconds, compared
         )
         check_new(output)
         done.rename(output)

@@ -10,6 +10,7 @@ from keras import ops
 from kerastrans import heads
 from kerastrans.decoding.generation import cached_decoder, is_autoregressive
 from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs, takes_missing
+from kerastrans.decoding.rollout import decode_fixed
 from kerastrans.decoding.samplers import AncestralSampler, FeedBack
 from kerastrans.export.encodings import Encoder, Encodings, Input
 from kerastrans.export.last_steps import last_steps
@@ -212,8 +213,7 @@ def _decoding(model, prediction_length, sampler, num_samples):
     All windows have the same random numbers.
     """
     decoder = cached_decoder(model)
-    num_patches = -(-prediction_length // decoder.patch_length)
-    decoder.check_length(num_patches)
+    decoder.check_length(-(-prediction_length // decoder.patch_length))
     num_channels = model.inputs[0].shape[-1]
     widths = decoder.decoder_input.shape[-1], decoder.output.shape[2]
     if widths != (num_channels, num_channels):
@@ -222,22 +222,10 @@ def _decoding(model, prediction_length, sampler, num_samples):
             f"{num_channels}, {widths[0]} and {widths[1]} in {model.name!r}."
         )
     _, *others = (x.name for x in decoder.encoder_inputs)
-    draws = sampler.draws(num_samples, num_patches * decoder.patch_length)
 
     def decode(inputs):
-        history = inputs["history"]
-        first = ops.repeat(history[:, -decoder.patch_length :], num_samples, axis=0)
-        repeated = [ops.tile(x, (ops.shape(history)[0], *[1] * (x.ndim - 1))) for x in draws]
-        decoded = decoder.decode(
-            *(history, *(inputs[name] for name in others), first, *repeated),
-            num_patches=num_patches,
-            sampler=sampler,
-            copies=num_samples,
-        )[:, :prediction_length]
-        if not draws:
-            return decoded
-        shape = -1, num_samples, prediction_length, num_channels
-        return ops.transpose(ops.reshape(decoded, shape), (0, 2, 3, 1))
+        tensors = [inputs["history"], *(inputs[name] for name in others)]
+        return decode_fixed(decoder, tensors, prediction_length, sampler, num_samples)
 
     return decode
 

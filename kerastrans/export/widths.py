@@ -65,7 +65,7 @@ class Widths:
             tail = (1 - level / 100) / 2
             both = (parameters, parameters)
             if not isinstance(head, PointHead):
-                both = [head._at(parameters, x) for x in (tail, 1 - tail)]
+                both = [head.at_level(parameters, x) for x in (tail, 1 - tail)]
             low, high = limit(dict(zip("lu", both, strict=True))).values()
             offsets = self._of_keys(self.by, self.groups, self.offsets[level], inputs)
             low, high = low - offsets[..., 0] * scale, high + offsets[..., 1] * scale

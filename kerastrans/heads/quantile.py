@@ -116,7 +116,7 @@ class QuantileHead(Head):
                 "the point of a QuantileHead is its median, but its levels "
                 f"{list(self.levels)} do not enclose 0.5: add it, or ask only for quantiles."
             )
-        return self._at(parameters, 0.5)
+        return self.at_level(parameters, 0.5)
 
     def median(self, parameters):
         """Return the median, from NumPy arrays or tensors."""
@@ -132,12 +132,13 @@ class QuantileHead(Head):
             ValueError: If the head has a single quantile and another level is requested.
         """
         parameters = np.asarray(parameters, "float64")
-        return np.stack([self._at(parameters, level) for level in check_levels(levels)], axis=-1)
+        quantiles = [self.at_level(parameters, level) for level in check_levels(levels)]
+        return np.stack(quantiles, axis=-1)
 
     def _encloses(self, level):
         return self.levels[0] - CLOSE <= level <= self.levels[-1] + CLOSE
 
-    def _at(self, parameters, level):
+    def at_level(self, parameters, level):
         """Return the quantile at one level, from NumPy arrays or tensors."""
         distances = np.abs(np.asarray(self.levels) - level)
         if distances.min() <= CLOSE:

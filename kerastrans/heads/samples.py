@@ -62,7 +62,7 @@ class Samples:
         quantiles = np.quantile(parameters, levels, axis=-1, method="weibull")
         return np.moveaxis(quantiles, 0, -1)
 
-    def _at(self, parameters, level):
+    def at_level(self, parameters, level):
         """Return the `quantile` of a level as a tensor `(...)`, of samples that are a tensor."""
         ordered, count = ops.sort(parameters, axis=-1), parameters.shape[-1]
         place = min(max(level * (count + 1) - 1, 0), count - 1)

@@ -1,13 +1,15 @@
 """Transformers over patches: what is decoded, what is fed back, and what training sees."""
 
+import keras
 import numpy as np
 import pytest
 from keras import ops
 
 from kerastrans import generate, generate_samples, heads, zoo
-from kerastrans.decoding.rollout import Rollout
+from kerastrans.decoding.rollout import Rollout, quantile_model
 from kerastrans.decoding.samplers import AncestralSampler
 from kerastrans.layers import HistoryLoss
+from kerastrans.utils.backend import compile_inference
 from tests.conftest import to_numpy
 from tests.helpers.architectures import SMALL
 
@@ -144,3 +146,23 @@ def test_rotary_positions_need_an_even_width_of_heads():
         build("decoder_transformer", d_model=6, num_heads=2)
     with pytest.raises(ValueError, match="history_loss must be a number of at least 0, got -1"):
         build("decoder_transformer", history_loss=-1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*NAMES, "deepar"])
+def test_a_graph_of_quantiles_forecasts_those_of_its_samples(name, tmp_path):
+    sizes = {kind: COVARIATES[kind] for kind in ("future", "static")}
+    model = zoo.build(name, CONTEXT, 10, 2, **SMALL[name], head="normal", covariates=sizes)
+    arrays, levels = inputs_of(model), [0.1, 0.5, 0.9]
+    quantiles = quantile_model(model, 10, levels, num_samples=2000)
+    assert not quantiles.trainable_weights
+    named = {x.name: array for x, array in zip(model.inputs, arrays, strict=False)}
+    ordered = [named[x.name] for x in quantiles.inputs]
+    found = compile_inference(quantiles)(*ordered)
+    drawn = generate_samples(model, arrays, 10, 2000)
+    expected = np.moveaxis(np.quantile(drawn, levels, axis=1), 0, -1)
+    spread = (expected[..., 2] - expected[..., 0]).mean()
+    assert np.abs(found - expected).mean() < 0.03 * spread
+    quantiles.save(tmp_path / "model.keras")
+    alone = compile_inference(keras.models.load_model(tmp_path / "model.keras"))
+    np.testing.assert_allclose(alone(*(x[1:2] for x in ordered))[0], found[1], atol=1e-5)

@@ -19,6 +19,7 @@ CANDIDATES = (
     (PRETRAINED, False, 0),
     ("rlinear", False, 0),
     ("tide", True, 0),
+    ("decoder_transformer", False, 0),
     ("nhits", False, 0),
     ("tide", False, 0),
     ("patchtst", True, 0),
@@ -72,18 +73,19 @@ def load_pretrained(frame, prediction_length, freq, seed):
     return forecaster.fit(frame, freq=freq, epochs=0)
 
 
-def fit_naive(frame, prediction_length, freq, **options):
+def fit_naive(frame, prediction_length, freq, season=None, **options):
     """Return a seasonal naive forecaster whose quantiles come from its errors on this frame.
 
     Args:
         frame: Long frame.
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
+        season: int, number of steps of a season; by default the shortest one of the frequency.
         **options: Options of `Forecaster`; only "seed" and "short" are used, because covariates
             would require weights.
     """
     longest = int(frame.groupby("unique_id").size().max())
-    season = season_of(freq)
+    season = season or season_of(freq)
     season = season if 2 * season <= longest else 1
     context_length = max(2 * season, 3)
     options = {key: options[key] for key in options.keys() & {"seed", "short"}}

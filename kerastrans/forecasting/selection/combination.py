@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from kerastrans import heads
 from kerastrans.data.covariates import KINDS, Covariates
 from kerastrans.decoding.graph import inputs_of
+from kerastrans.decoding.rollout import quantile_model
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.models.parts.ensemble import Member, build_ensemble
@@ -25,7 +26,9 @@ def combine(
     Args:
         forecasters: List of trained `Forecaster`, all with points or all with the same quantiles,
             for series with the same columns and frequency. Their contexts, scalers, losses and
-            architectures may differ. Conformal intervals are dropped; call `calibrate` afterwards.
+            architectures may differ. Autoregressive models contribute the quantiles of
+            `num_samples` samples, drawn with the same random numbers for all windows; another
+            `fit` does not train them. Conformal intervals are dropped; call `calibrate` afterwards.
         how: "median" or "mean", applied to the points or to each quantile.
         alias: Name of the forecast column.
 
@@ -49,7 +52,8 @@ def combine(
     if not isinstance(forecasters, list | tuple) or not forecasters:
         raise ValueError(f"forecasters must be a list of trained forecasters, got {forecasters!r}.")
     for number, forecaster in enumerate(forecasters):
-        _check_combinable(forecaster, forecasters[0], number)
+        _check_combinable(forecaster, number)
+    _check_settings(forecasters)
     _check_columns(forecasters)
     share = 1 / len(forecasters) if how == "mean" else None
     return build_combined(Forecaster, forecasters, [share] * len(forecasters), alias=alias)
@@ -57,12 +61,13 @@ def combine(
 
 def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
     """Return a `cls` with the weighted mean of forecasters, or the median if weights are None."""
-    fitted = [x.fitted for x in forecasters]
+    fitted, levels = [x.fitted for x in forecasters], _common_quantiles(forecasters)
+    weights = [None if weight is None else float(weight) for weight in weights]
     members = [
-        Member(x.model, x.config.scaler, None if weight is None else float(weight), x.config.fill)
+        Member(_model_of(x, levels), x.config.scaler, weight, x.config.fill)
         for x, weight in zip(fitted, weights, strict=True)
     ]
-    model = build_ensemble(members, _quantiles(forecasters[0]))
+    model = build_ensemble(members, levels)
     columns = {
         kind: next(filter(None, (getattr(x.covariates, kind) for x in fitted)), ())
         for kind in KINDS
@@ -87,9 +92,27 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
     return ensemble
 
 
-def _quantiles(forecaster):
-    """Return the probabilities of a forecaster's quantiles, or None for points."""
-    return getattr(heads.of(forecaster.model), "levels", None)
+def _draws(forecaster):
+    """Return whether the forecasts are samples."""
+    return isinstance(forecaster.fitted.head, heads.Samples)
+
+
+def _common_quantiles(forecasters):
+    """Return the probabilities of the members' quantiles, or None for points.
+
+    Samples have all quantiles: if no member has others, these are the default ones.
+    """
+    of_models = [heads.of(x.fitted.model) for x in forecasters if not _draws(x)]
+    return getattr((of_models or [heads.QuantileHead()])[0], "levels", None)
+
+
+def _model_of(state, levels):
+    """Return the model of a member, whose forecasts are points or quantiles at these levels."""
+    if not isinstance(state.head, heads.Samples):
+        return state.model
+    config = state.config
+    options = config.prediction_length, levels, config.num_samples, config.seed
+    return quantile_model(state.model, *options)
 
 
 def _latest_times(parts):
@@ -101,38 +124,47 @@ def _latest_times(parts):
     return latest
 
 
-def _check_combinable(forecaster, first, number):
-    """Raise ValueError for a forecaster that cannot be combined with the first one."""
+def _check_combinable(forecaster, number):
+    """Raise ValueError for a forecaster that cannot be combined with any other."""
     if not isinstance(forecaster, Forecaster):
         raise ValueError(f"forecasters[{number}] must be a Forecaster, got {forecaster!r}.")
     fitted = forecaster._trained()
     where = f"forecasters[{number}] ({forecaster.alias})"
-    additional_inputs = {tensor.name for tensor in inputs_of(fitted.model)[1:]}
+    others = inputs_of(fitted.model)[1 : -1 if fitted.decodes else None]
+    additional_inputs = {tensor.name for tensor in others}
     refused = sorted(
         additional_inputs - {"past_covariates", "future_covariates", "static_covariates"}
     )
     if refused or fitted.clock is None:
         why = f"its model takes {refused}" if refused else "it has published weights"
         raise ValueError(f"{where} cannot be combined: {why}.")
-    quantiles, head = _quantiles(forecaster), heads.of(fitted.model)
-    if quantiles is None and not isinstance(head, heads.PointHead):
+    head = heads.of(fitted.model)
+    if not _draws(forecaster) and not isinstance(head, heads.PointHead | heads.QuantileHead):
         raise ValueError(
-            f"{where} has a {type(head).__name__}: only points or quantiles can be combined."
+            f"{where} has a {type(head).__name__}: only points, quantiles or samples can be "
+            "combined."
         )
+
+
+def _check_settings(forecasters):
+    """Raise ValueError for forecasters whose settings differ."""
+    levels = _common_quantiles(forecasters)
     settings = {
         "prediction_length": lambda x: x.prediction_length,
         "frequency": lambda x: x.fitted.freq,
         "time stamps": lambda x: x.fitted.clock,
         "channels": lambda x: x.fitted.channels,
-        "quantiles": _quantiles,
+        "quantiles": lambda x: levels or "samples" if _draws(x) else _common_quantiles([x]),
         "bounds": lambda x: x.config.bounds,
     }
-    for name, get in settings.items():
-        if get(forecaster) != get(first):
-            raise ValueError(
-                f"{where} has {name} {get(forecaster)}, the first one has {get(first)}: combine "
-                "forecasters with the same settings."
-            )
+    first = forecasters[0]
+    for number, forecaster in enumerate(forecasters):
+        for name, get in settings.items():
+            if get(forecaster) != get(first):
+                raise ValueError(
+                    f"forecasters[{number}] ({forecaster.alias}) has {name} {get(forecaster)}, the "
+                    f"first one has {get(first)}: combine forecasters with the same settings."
+                )
 
 
 def _check_columns(forecasters):

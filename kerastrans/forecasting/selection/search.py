@@ -52,12 +52,13 @@ def select(
     """Backtest several models on the end of each series, and return the best ensemble of them.
 
     The first candidates are the seasonal naive forecast and "kerastrans_zero", which need no
-    training. Linear models, TiDE, N-HiTS and PatchTST follow, with and without calendar features,
-    each with the defaults of `Forecaster`. All candidates are backtested on the held-out end of
-    each series. An ensemble that averages their quantiles is then selected greedily; on the
-    held-out end it is never worse than its best member. The spread of its forecasts is corrected by
-    the errors there. Finally, its members are trained on the held-out end too, for a tenth of their
-    training steps. The channels of a wide frame are treated as separate series.
+    training. Linear models, TiDE, N-HiTS, PatchTST and a decoder-only Transformer follow, with and
+    without calendar features, each with the defaults of `Forecaster`. All candidates are backtested
+    on the held-out end of each series. An ensemble that averages their quantiles is then selected
+    greedily; on the held-out end it is never worse than its best member. The spread of its
+    forecasts is corrected by the errors there. Finally, its members are trained on the held-out end
+    too, for a tenth of their training steps. The channels of a wide frame are treated as separate
+    series.
 
     Args:
         frame: Long or wide frame, see `Forecaster.fit`.

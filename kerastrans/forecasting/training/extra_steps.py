@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
+from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import HeldOut
 from kerastrans.forecasting.training.early_stopping import DECAY
@@ -35,9 +36,10 @@ def finish(windows, steps, batch_size, is_verbose=False):
     parts = reader.clock, reader.covariates, reader.channels
     state = FittedState(windows.config, model, *parts)
     correction, all_rows = None, None
-    if windows.has_validation and heads.of(model).num_spreads and not state.decodes:
+    if windows.has_validation and heads.of(model).num_spreads:
         validation = windows.windows(0)[1]  # of a folder: the first file's
-        correction = SpreadCorrection(state, validation) if len(validation) else None
+        if len(validation):
+            correction = SpreadCorrection(state, forecast_windows(state, validation))
     steps = num_extra_steps(steps) if windows.has_validation else 0
     if steps:
         if is_verbose:

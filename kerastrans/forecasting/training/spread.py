@@ -4,6 +4,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from kerastrans import heads
+from kerastrans.decoding.cached_decoder import forget_decoder
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.utils.keras_internals import forget_functions
 from kerastrans.utils.pinball import pinball_loss
@@ -26,21 +27,29 @@ class SpreadCorrection:
     are shrunk more, and forecasts made on the same date count once, because errors are correlated
     across series; overconfidence is the common case.
 
+    The draws of an autoregressive model change what it reads next, so that its samples do not
+    spread in proportion to its head: its factor is measured a second time on samples that are
+    drawn with the first one.
+
     Args:
         state: `FittedState`.
-        windows: `Windows` that the model was not trained on, at least one.
+        forecasts: `Forecasts` of windows that the model was not trained on, at least one.
 
     Source: temperature scaling, Guo et al. (2017), for the spread in place of the logits.
     """
 
-    def __init__(self, state, windows):
-        self.windows = windows
-        head, forecasts = heads.of(state.model), forecast_windows(state, windows)
-        factor = best_factor(head, forecasts.parameters, forecasts.targets, forecasts.scale)
+    def __init__(self, state, forecasts):
+        windows = self.windows = forecasts.windows
+        factor = _factor_of(state, forecasts)
+        self.distance = mean_distance(state.head, forecasts)
+        if state.decodes:
+            spread = heads.of(state.model).spread
+            set_spread(state, factor * spread)
+            factor *= _factor_of(state, forecast_windows(state, windows))
+            set_spread(state, spread)
         numbers = windows.panel.numbers(windows.series, windows.cuts)
         dates = numbers // state.config.prediction_length
         self.factor = shrink_factor(factor, windows.series, dates)
-        self.distance = mean_distance(head, forecasts)
 
     def apply(self, state, is_trained_on=False):
         """Scale the spread of the model's head.
@@ -50,13 +59,24 @@ class SpreadCorrection:
             is_trained_on: bool, whether the model has since been trained on these windows. Their
                 forecast is then no narrower than it was before that training.
         """
-        head, narrowed = heads.of(state.model), 1.0
+        narrowed = 1.0
         if is_trained_on and self.distance > 0:
-            forecasts = forecast_windows(state, self.windows)
-            narrowed = np.clip(mean_distance(head, forecasts) / self.distance, 1 / MAX_FACTOR, 1)
-        head.spread = float(head.spread * self.factor / narrowed)
-        forget_functions(state.model)
-        state.__dict__.pop("_graph", None)  # it was compiled with the previous spread
+            distance = mean_distance(state.head, forecast_windows(state, self.windows))
+            narrowed = np.clip(distance / self.distance, 1 / MAX_FACTOR, 1)
+        set_spread(state, heads.of(state.model).spread * self.factor / narrowed)
+
+
+def set_spread(state, spread):
+    """Change the spread of the model's head, and forget what was compiled with the former one."""
+    heads.of(state.model).spread = float(spread)
+    forget_functions(state.model)
+    forget_decoder(state.model)
+    state.__dict__.pop("_graph", None)
+
+
+def _factor_of(state, forecasts):
+    parts = forecasts.parameters, forecasts.targets, forecasts.scale
+    return best_factor(state.head, *parts)
 
 
 def shrink_factor(factor, series, dates):
@@ -91,7 +111,7 @@ def best_factor(head, parameters, targets, scale):
     """Return the factor of the distances from the median with the least mean quantile loss.
 
     Args:
-        head: Head of the model.
+        head: Head of the forecasts.
         parameters: `(windows, prediction_length, num_channels, size)`.
         targets: `(windows, prediction_length, num_channels)`, NaN where missing.
         scale: `(windows, 1, num_channels)`, scales of the windows, which weigh the same.

@@ -13,14 +13,14 @@ class CenteredCovariates(keras.layers.Layer):
     A model that subtracts the mean of its window sees deviations from that mean, and should see
     covariates in the same way. Otherwise it would have to learn the effect of their level from the
     way that level drifts. A step of the context without a known value, such as a step before the
-    series began, becomes 0.
+    series began, becomes 0, and so does a missing covariate.
 
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:
         inputs: `(batch, time, columns)`, covariates of the context, optionally followed by those
-            of future steps.
+            of future steps, NaN for missing values.
         history: `(batch, context_length, num_channels)`, NaN for missing values.
 
     Returns:
@@ -41,12 +41,14 @@ class CenteredCovariates(keras.layers.Layer):
 
     def call(self, inputs, history):
         context_length = history.shape[1]
-        is_known = ops.logical_not(ops.all(ops.isnan(history), axis=2, keepdims=True))
-        known = ops.cast(is_known, inputs.dtype)
-        past, ahead = inputs[:, :context_length], inputs[:, context_length:]
+        given = ops.logical_not(ops.isnan(inputs))
+        values = ops.where(given, inputs, ops.zeros_like(inputs))
+        observed = ops.logical_not(ops.all(ops.isnan(history), axis=2, keepdims=True))
+        known = ops.cast(ops.logical_and(given[:, :context_length], observed), inputs.dtype)
         count = ops.maximum(ops.sum(known, axis=1, keepdims=True), 1.0)
-        mean = ops.sum(past * known, axis=1, keepdims=True) / count
-        return ops.concatenate([(past - mean) * known, ahead - mean], axis=1)
+        mean = ops.sum(values[:, :context_length] * known, axis=1, keepdims=True) / count
+        ahead = ops.cast(given[:, context_length:], inputs.dtype)
+        return (values - mean) * ops.concatenate([known, ahead], axis=1)
 
     def compute_output_shape(self, inputs_shape, history_shape):
         return inputs_shape

@@ -111,6 +111,52 @@ def test_members_with_different_covariates_and_calendar_are_combined():
         kerastrans.combine([members[0], trained(context_length=6, calendar=True)])
 
 
+@pytest.mark.slow
+def test_samplers_are_combined_by_the_quantiles_of_their_samples(quantiles, tmp_path):
+    small = {"d_model": 8, "num_heads": 2, "ff_dim": 8, "context_length": 12, "num_samples": 500}
+    sampler = trained("decoder_transformer", 1, **small)
+    columns = ["lo-95", "lo-80", "", "hi-80", "hi-95"]
+
+    def rows_of(forecaster, median):
+        rows = forecaster.predict(FRAME)
+        names = [f"{forecaster.alias}-{x}" if x else median for x in columns]
+        return rows[names].to_numpy()
+
+    drawn = rows_of(sampler, "decoder_transformer-median")
+    width = (drawn[:, 4] - drawn[:, 0]).mean()
+    only = kerastrans.combine([sampler, sampler], "mean")
+    assert np.abs(rows_of(only, "ensemble") - drawn).mean() < 0.05 * width
+    for members in ([sampler, quantiles[0]], [quantiles[0], sampler]):
+        combined = kerastrans.combine(members, "mean")
+        expected = (drawn + rows_of(quantiles[0], "nlinear")) / 2
+        assert np.abs(rows_of(combined, "ensemble") - expected).mean() < 0.05 * width
+    combined.save(tmp_path / "saved")
+    pd.testing.assert_frame_equal(
+        Forecaster.load(tmp_path / "saved").predict(FRAME), combined.predict(FRAME)
+    )
+    one = combined.predict(FRAME[FRAME["unique_id"] == "s0"])
+    every = combined.predict(FRAME).query("unique_id == 's0'")
+    np.testing.assert_allclose(one["ensemble"], every["ensemble"], rtol=1e-6)
+    before = rows_of(combined, "ensemble")
+    assert (rows_of(combined.fit(FRAME, epochs=1, verbose=0), "ensemble") != before).any()
+    with pytest.raises(ValueError, match="has quantiles samples, the first one has None"):
+        kerastrans.combine([trained(head="point", context_length=6), sampler])
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_combination_with_a_sampler_is_exported_as_one_file(quantiles, tmp_path):
+    small = {"d_model": 8, "num_heads": 2, "ff_dim": 8, "context_length": 12}
+    combined = kerastrans.combine([trained("decoder_transformer", **small), quantiles[0]], "mean")
+    suffix, run = RUNTIMES["ONNX"]
+    combined.export(tmp_path / f"exported{suffix}")
+    history = np.full((1, 12, 1), np.nan, "float32")
+    history[0, -9:, 0] = FRAME["y"].to_numpy()[-9:]
+    found = run(tmp_path / f"exported{suffix}", history)["forecast"]
+    expected = combined.predict(FRAME).query("unique_id == 's2'")["ensemble"]
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -119,7 +165,7 @@ def test_members_with_different_covariates_and_calendar_are_combined():
             r"forecasters\[1\] \(nlinear\) has prediction_length 2, the fir",
         ),
         ({"head": "point"}, "has quantiles None, the first one has"),
-        ({"head": "normal"}, "has a NormalHead: only points or quantiles can be combined"),
+        ({"head": "normal"}, "has a NormalHead: only points, quantiles or samples can"),
         ({"name": "cyclenet", "cycle_length": 7}, r"its model takes \['position'\]"),
     ],
 )

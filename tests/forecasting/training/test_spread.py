@@ -120,5 +120,6 @@ def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expe
     monkeypatch.setattr(spread, "forecast_windows", lambda *_: None)
     monkeypatch.setattr(spread, "mean_distance", lambda *_: later)
     model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
-    width.apply(types.SimpleNamespace(model=model), is_trained_on=True)
+    state = types.SimpleNamespace(model=model, head=heads.of(model))
+    width.apply(state, is_trained_on=True)
     assert heads.of(model).spread == pytest.approx(expected)

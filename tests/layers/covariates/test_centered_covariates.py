@@ -18,3 +18,10 @@ def test_covariates_are_unchanged_without_observed_values():
     history = np.full((1, 2, 1), np.nan, "float32")
     centered = to_numpy(CenteredCovariates()(np.ones((1, 3, 1), "float32"), history))
     np.testing.assert_array_equal(centered.ravel(), [0, 0, 1])
+
+
+def test_a_missing_covariate_is_neither_counted_nor_passed_on():
+    covariates = np.array([[[np.nan], [2.0], [4.0], [5.0], [np.nan]]], "float32")
+    history = np.zeros((1, 3, 1), "float32")
+    centered = to_numpy(CenteredCovariates()(covariates, history))
+    np.testing.assert_array_equal(centered.ravel(), [0, -1, 1, 2, 0])
