@@ -54,7 +54,10 @@ def generate(
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_transformer_model((6, 3), 4, 2, 16, 1, 1)
+        >>> sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
+        >>> model = kerastrans.build_transformer_model(
+        ...     (6, 3), **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> history = kerastrans.data.random_sequences(5, 6, 3, seed=0)
         >>> generate(model, history, 12).shape
         (5, 12, 3)
@@ -106,7 +109,10 @@ def generate_tokens(
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 1)
+        >>> sizes = {"d_model": 8, "num_heads": 2, "ff_dim": 16}
+        >>> model = kerastrans.build_seq2seq_transformer(
+        ...     9, 9, **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> generate_tokens(model, np.array([[4, 5, 0]]), np.array([2]), num_steps=6).shape
         (1, 6)
 
@@ -130,7 +136,10 @@ class AutoregressiveModel(keras.Model):
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_transformer_model((6, 3), 4, 2, 16, 1, 1)
+        >>> sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
+        >>> model = kerastrans.build_transformer_model(
+        ...     (6, 3), **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> isinstance(model, AutoregressiveModel)
         True
     """
@@ -146,7 +155,10 @@ class TokenModel(keras.Model):
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 1)
+        >>> sizes = {"d_model": 8, "num_heads": 2, "ff_dim": 16}
+        >>> model = kerastrans.build_seq2seq_transformer(
+        ...     9, 9, **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> isinstance(model, TokenModel)
         True
     """

@@ -56,6 +56,8 @@ from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent.recurrent_forecaster import RecurrentForecaster
 from kerastrans.layers.recurrent.state_space import StateSpace
+from kerastrans.layers.transformer.decoder import TransformerDecoder
+from kerastrans.layers.transformer.encoder import TransformerEncoder
 from kerastrans.layers.weighted_residual import WeightedResidual
 
 __all__ = [
@@ -111,6 +113,8 @@ __all__ = [
     "SeriesDecomposition",
     "SeriesStart",
     "StateSpace",
+    "TransformerDecoder",
+    "TransformerEncoder",
     "UnfoldPatches",
     "UnscaledAttention",
     "ValueEmbedding",

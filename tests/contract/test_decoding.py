@@ -50,7 +50,7 @@ def model_of(decode, *extra, length=None):
 
 
 def attention(x, memory=None, causal=True, **masks):
-    layer = CachedMultiHeadAttention(2, 3, causal=causal and memory is None)
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=causal and memory is None)
     return layers.Add()([x, layer(x, memory, **masks)])
 
 
@@ -71,9 +71,10 @@ def test_every_option_of_the_blocks(
     history, target = keras.Input((CONTEXT, WIDTH)), keras.Input((None, WIDTH))
     valid, early = keras.Input((CONTEXT,), dtype="bool"), keras.Input((STEPS,), dtype="bool")
     options = {"norm": norm, "activation": activation}
+    sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16, "dropout": 0.2}
     x = transformer_encoder(
         layers.Dense(8)(history),
-        *(2, 4, 16, 0.2),
+        **sizes,
         normalization=normalization,
         attention_dropout=attention_dropout,
         padding_mask=valid if "encoder" in masks else None,
@@ -84,7 +85,8 @@ def test_every_option_of_the_blocks(
         y = POSITIONS[positions](STEPS, 8)(y)
     for _ in range(blocks):
         y = transformer_decoder(
-            *(y, x, 2, 4, 16, 0.2),
+            *(y, x),
+            **sizes,
             padding_mask=early if "own" in masks else None,
             encoder_padding_mask=valid if "cross" in masks else None,
             **options,
@@ -96,7 +98,15 @@ def test_every_option_of_the_blocks(
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision(policy):
     keras.config.set_dtype_policy(policy)
-    model = kerastrans.build_transformer_model((CONTEXT, WIDTH), 4, 2, 16, 1, 1, d_model=8)
+    model = kerastrans.build_transformer_model(
+        (CONTEXT, WIDTH),
+        key_dim=4,
+        num_heads=2,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        d_model=8,
+    )
     # The policy's own rounding: products over 5 keys and over 8 slots add up in another order.
     assert_decodes(model, [HISTORY], atol=2e-2 if policy == "mixed_float16" else 0.1)
 
@@ -188,7 +198,10 @@ def both_ways(target, _):
 @pytest.mark.parametrize(
     ("decode", "message"),
     [
-        (lambda x, m: ProbSparseAttention(2, 3, causal=True)(x), r"ProbSparseAttention\) step by"),
+        (
+            lambda x, m: ProbSparseAttention(num_heads=2, key_dim=3, causal=True)(x),
+            r"ProbSparseAttention\) step by",
+        ),
         (
             lambda x, m: Reversed(2, 3, causal=True)(x),
             r"\(Reversed\) .*overrides `call`, but inherits",
@@ -204,7 +217,10 @@ def both_ways(target, _):
         (lambda x, m: attention(x, causal=False), "sees later positions"),
         (lambda x, m: attention(x, layers.Dense(3)(x)), "a memory that depends on the decoder's"),
         (both_ways, r"\(LogicalAnd\) step by step: .* one axis must be the time axis"),
-        (lambda x, m: transformer_encoder(x, 2, 4, 16), "sees later positions"),
+        (
+            lambda x, m: transformer_encoder(x, num_heads=2, key_dim=4, ff_dim=16),
+            "sees later positions",
+        ),
     ],
 )
 def test_what_cannot_be_decoded_is_refused_by_name_before_any_work(decode, message):

@@ -5,6 +5,7 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.layers.dropout import Dropout
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 
@@ -40,7 +41,8 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
     Source: Lim et al. (2021), equations 13-16.
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, **kwargs):
+    @positional_until("0.5", "num_heads", "key_dim", "dropout")
+    def __init__(self, *, num_heads, key_dim, dropout=0.0, **kwargs):
         check_positive_integers(num_heads=num_heads, key_dim=key_dim)
         check_dropout(dropout)
         super().__init__(**kwargs)

@@ -17,7 +17,7 @@ MEMORY = RNG.standard_normal((2, 7, 4), "float32")
 
 def equal_layers(num_heads=2, key_dim=3, memory=None, causal=False):
     """Our layer and Keras's, with the same random weights."""
-    ours = CachedMultiHeadAttention(num_heads, key_dim, causal=causal)
+    ours = CachedMultiHeadAttention(num_heads=num_heads, key_dim=key_dim, causal=causal)
     theirs = keras.layers.MultiHeadAttention(num_heads, key_dim)
     arguments = (QUERY,) if memory is None else (QUERY, memory)
     ours(*arguments)
@@ -52,7 +52,7 @@ def test_masked_cross_attention_equals_keras():
 
 
 def test_attention_equals_equation_1_in_float64():
-    layer = CachedMultiHeadAttention(1, 3)
+    layer = CachedMultiHeadAttention(num_heads=1, key_dim=3)
     result = to_numpy(layer(QUERY))
     (wq, bq), (wk, bk), (wv, bv), (wo, bo) = (
         [w.astype("float64") for w in dense.get_weights()]
@@ -65,7 +65,7 @@ def test_attention_equals_equation_1_in_float64():
 
 
 def test_attention_mask_accepts_valid_lengths_per_query():
-    layer = CachedMultiHeadAttention(2, 3)
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3)
     mask = create_padding_mask(np.array([[1, 2, 3, 4, 7], [7, 7, 7, 7, 7]]), 7)
     first = to_numpy(layer(QUERY, MEMORY, attention_mask=mask))
     changed = MEMORY.copy()
@@ -77,7 +77,7 @@ def test_attention_mask_accepts_valid_lengths_per_query():
 
 @pytest.mark.parametrize("policy", ["float32", "mixed_float16", "mixed_bfloat16", "float16"])
 def test_fully_masked_query_attends_to_nothing(policy):
-    layer = CachedMultiHeadAttention(2, 3, dtype=policy)
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, dtype=policy)
     padding_mask = np.array([[False] * 7, [True] * 7])
     result = to_numpy(ops.cast(layer(QUERY, MEMORY, padding_mask=padding_mask), "float32"))
     assert np.isfinite(result).all()
@@ -91,7 +91,7 @@ def test_fully_masked_query_has_finite_gradients(policy):
     keras.config.set_dtype_policy(policy)
     query, memory = keras.Input((5, 6)), keras.Input((7, 4))
     mask = keras.Input((7,), dtype="bool")
-    outputs = CachedMultiHeadAttention(2, 3)(query, memory, padding_mask=mask)
+    outputs = CachedMultiHeadAttention(num_heads=2, key_dim=3)(query, memory, padding_mask=mask)
     model = keras.Model([query, memory, mask], outputs)
     model.compile(keras.optimizers.SGD(0.1), "mse", **XLA)
     before = [w.copy() for w in model.get_weights()]
@@ -105,7 +105,9 @@ def test_fully_masked_query_has_finite_gradients(policy):
 @pytest.mark.parametrize("size", [100, 1000])
 def test_scores_beyond_float16_are_finite(size):
     """Projections that change nothing, so that the largest score is far above 65,504."""
-    layer = CachedMultiHeadAttention(1, 32, kernel_initializer="identity", dtype="mixed_float16")
+    layer = CachedMultiHeadAttention(
+        num_heads=1, key_dim=32, kernel_initializer="identity", dtype="mixed_float16"
+    )
     query = size * np.random.default_rng(0).normal(size=(1, 6, 32))
     assert (query[0] @ query[0].T / 32**0.5).max() > 65504 / (1 if size > 100 else 2)
     attended = to_numpy(ops.cast(layer(query), "float32"))
@@ -118,7 +120,7 @@ def test_scores_beyond_float16_are_finite(size):
 @pytest.mark.parametrize("hidden", [-1e9, -np.inf])
 def test_an_additive_mask_is_refused(hidden):
     additive = np.where(np.tri(5, dtype=bool), 0.0, hidden).astype("float32")
-    layer = CachedMultiHeadAttention(2, 3)
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3)
     with pytest.raises(ValueError, match=r"masks are boolean, .* got float32: .* `mask == 0`"):
         layer(QUERY[:, :5], attention_mask=additive)
     visible = to_numpy(layer(QUERY[:, :5], attention_mask=additive == 0))
@@ -128,14 +130,14 @@ def test_an_additive_mask_is_refused(hidden):
 
 
 def test_layer_reloads_from_its_config():
-    layer = CachedMultiHeadAttention(2, 3, dropout=0.2, causal=True, name="here")
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, dropout=0.2, causal=True, name="here")
     again = CachedMultiHeadAttention.from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
 
 
 def test_causal_attention_refuses_a_memory():
     with pytest.raises(ValueError, match="is causal"):
-        CachedMultiHeadAttention(2, 3, causal=True)(QUERY, MEMORY)
+        CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=True)(QUERY, MEMORY)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +155,7 @@ def test_bad_arguments_are_refused(arguments, message):
 
 
 def test_projections_from_one_initializer_have_different_weights():
-    layer = CachedMultiHeadAttention(2, 3, kernel_initializer=FanInUniform())
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, kernel_initializer=FanInUniform())
     layer.build((None, 4, 6))
     query, key, value, output = (to_numpy(w) for w in layer.weights[::2])
     for one, other in itertools.combinations((query, key, value, output), 2):

@@ -5,7 +5,7 @@ from tests.conftest import to_numpy
 
 
 def test_weights_are_averaged_over_heads_and_never_look_ahead():
-    layer = InterpretableMultiHeadAttention(2, 3)
+    layer = InterpretableMultiHeadAttention(num_heads=2, key_dim=3)
     x = np.random.default_rng(0).standard_normal((2, 7, 6)).astype("float32")
     outputs = to_numpy(layer(x[:, -4:], x))
     q = np.einsum("btd,dhk->bthk", x[:, -4:], to_numpy(layer.query_dense.kernel))
