@@ -78,8 +78,8 @@ keras.ops.convert_to_numpy(kerastrans.create_look_ahead_mask(5)).astype(int)
 # %%
 model = kerastrans.build_transformer_model(
     (CONTEXT, 1),
-    key_dim=8,
     num_heads=2,
+    key_dim=8,
     ff_dim=32,
     num_encoder_blocks=1,
     num_decoder_blocks=1,

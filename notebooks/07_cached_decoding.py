@@ -46,8 +46,8 @@ keras.utils.set_random_seed(0)
 CONTEXT, CHANNELS = 96, 7
 model = kerastrans.build_transformer_model(
     (CONTEXT, CHANNELS),
-    key_dim=16,
     num_heads=4,
+    key_dim=16,
     ff_dim=128,
     num_encoder_blocks=2,
     num_decoder_blocks=2,

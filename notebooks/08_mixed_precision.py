@@ -91,8 +91,8 @@ for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
     keras.utils.set_random_seed(0)
     model = kerastrans.build_transformer_model(
         (LENGTH, CHANNELS),
-        key_dim=16,
         num_heads=4,
+        key_dim=16,
         ff_dim=128,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -134,8 +134,8 @@ for name, error in errors.items():
 weights = model.get_weights()
 full = kerastrans.build_transformer_model(
     (LENGTH, CHANNELS),
-    key_dim=16,
     num_heads=4,
+    key_dim=16,
     ff_dim=128,
     num_encoder_blocks=1,
     num_decoder_blocks=1,

@@ -132,8 +132,8 @@ plotting.plot_forecast(
 # %%
 transformer = kerastrans.build_transformer_model(
     (CONTEXT, 3),
-    key_dim=8,
     num_heads=2,
+    key_dim=8,
     ff_dim=32,
     num_encoder_blocks=1,
     num_decoder_blocks=1,

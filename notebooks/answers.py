@@ -151,17 +151,21 @@ print(((distance >= 0) & (distance < 3)).astype(int))
 # %% [markdown]
 # ## 4. The copy task
 #
-# **A width of 12** has no room for value, position and what attention found:
+# **Without the projection** positions are added to the twelve values, and layer normalisation
+# over both destroys the values: more training does not help (0.89 to 0.94 after 40 epochs, with
+# three seeds). **Projected to the same width of 12** the model learns, slowly (0.18 to 0.26 after
+# 40 epochs), since 12 numbers are few for a step, its position and what attention found. With 64
+# there is room:
 
 # %%
 train, test = random_sequences(2000, 6, 12, 0), random_sequences(300, 6, 12, 1)
 inputs, targets = teacher_forcing_pairs(train, start_token=0.0)
-for d_model in (None, 64):
+for d_model in (None, 12, 64):
     keras.utils.set_random_seed(0)
     model = kerastrans.build_transformer_model(
         (6, 12),
-        key_dim=16,
         num_heads=4,
+        key_dim=16,
         ff_dim=128,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -182,8 +186,8 @@ for d_model in (None, 64):
 keras.utils.set_random_seed(0)
 model = kerastrans.build_transformer_model(
     (6, 12),
-    key_dim=16,
     num_heads=4,
+    key_dim=16,
     ff_dim=128,
     num_encoder_blocks=1,
     num_decoder_blocks=1,
@@ -243,8 +247,8 @@ for tied in (False, True):
 # %%
 model = kerastrans.build_transformer_model(
     (96, 7),
-    key_dim=16,
     num_heads=4,
+    key_dim=16,
     ff_dim=128,
     num_encoder_blocks=2,
     num_decoder_blocks=2,
@@ -284,8 +288,8 @@ print("2e-8 in float16 is", np.float16(2e-8))
 keras.config.set_dtype_policy("mixed_float16")
 model = kerastrans.build_transformer_model(
     (6, 12),
-    key_dim=16,
     num_heads=4,
+    key_dim=16,
     ff_dim=128,
     num_encoder_blocks=1,
     num_decoder_blocks=1,

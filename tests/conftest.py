@@ -51,8 +51,8 @@ def small_model():
     """An untrained Transformer: 8 steps of 3 channels in, any number out."""
     return kerastrans.build_transformer_model(
         (8, 3),
-        key_dim=4,
         num_heads=2,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=1,
         num_decoder_blocks=2,

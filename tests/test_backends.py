@@ -36,8 +36,8 @@ def reference(tmp_path_factory):
     keras.utils.set_random_seed(0)
     model = kerastrans.build_transformer_model(
         (12, 3),
-        key_dim=8,
         num_heads=2,
+        key_dim=8,
         ff_dim=32,
         num_encoder_blocks=2,
         num_decoder_blocks=2,

@@ -26,8 +26,8 @@ def train_copy_model(num_samples=5000, epochs=40, seed=SEED, verbose=2):
     keras.utils.set_random_seed(seed)
     model = kerastrans.build_transformer_model(
         (LENGTH, CHANNELS),
-        key_dim=16,
         num_heads=4,
+        key_dim=16,
         ff_dim=128,
         num_encoder_blocks=2,
         num_decoder_blocks=2,

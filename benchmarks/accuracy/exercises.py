@@ -230,8 +230,8 @@ def both_halves(data, noise):
     keras.utils.set_random_seed(SEED)
     model = kerastrans.build_transformer_model(
         (data.context, data.channels),
-        key_dim=8,
         num_heads=4,
+        key_dim=8,
         ff_dim=64,
         num_encoder_blocks=2,
         num_decoder_blocks=2,

@@ -119,8 +119,8 @@ def main():
     keras.utils.set_random_seed(SEED)
     model = kerastrans.build_transformer_model(
         (CONTEXT, CHANNELS),
-        key_dim=D_MODEL // HEADS,
         num_heads=HEADS,
+        key_dim=D_MODEL // HEADS,
         ff_dim=FF_DIM,
         num_encoder_blocks=BLOCKS,
         num_decoder_blocks=BLOCKS,

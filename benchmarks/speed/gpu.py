@@ -35,8 +35,8 @@ def build(size):
     shape = size["context"], CHANNELS
     return kerastrans.build_transformer_model(
         shape,
-        key_dim=d_model // 8,
         num_heads=8,
+        key_dim=d_model // 8,
         ff_dim=4 * d_model,
         num_encoder_blocks=blocks,
         num_decoder_blocks=blocks,

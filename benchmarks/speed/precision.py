@@ -27,8 +27,8 @@ def build(policy):
     keras.config.set_dtype_policy(policy)
     return kerastrans.build_transformer_model(
         (CONTEXT, CHANNELS),
-        key_dim=16,
         num_heads=4,
+        key_dim=16,
         ff_dim=128,
         num_encoder_blocks=2,
         num_decoder_blocks=2,

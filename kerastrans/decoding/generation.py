@@ -50,6 +50,7 @@ def generate(
     Raises:
         ValueError: If an input has the wrong shape, or NaN or infinite values.
         ValueError: If `num_steps` is below 1 or exceeds a learnt positional encoding.
+        ValueError: If a generated value is not finite.
         ValueError: If the model cannot be decoded step by step.
 
     Example:
@@ -76,7 +77,13 @@ def generate(
         start_token = np.nan_to_num(encoder_inputs[0][:, -decoder.patch_length :])
     shape = len(encoder_inputs[0]), decoder.patch_length
     start_token = check_start_token(start_token, decoder.decoder_input, shape)
-    return decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
+    generated = decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
+    if decoder.with_missing is None and not np.isfinite(generated).all():
+        raise ValueError(
+            "the forecast exceeds the range of floats: scale the series down, or check the weights "
+            f"and the dtype policy of {model.name!r}."
+        )
+    return generated
 
 
 def generate_tokens(

@@ -11,6 +11,7 @@ from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import implicit_masks
+from kerastrans.layers.transformer.encoder import TransformerBlock
 from kerastrans.utils.keras_internals import calls
 from kerastrans.utils.types import Tensor
 
@@ -87,6 +88,11 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
 def _check_shown(operations):
     """Raise ValueError for an attention layer without a matrix of weights to show."""
     for layer in operations:
+        if isinstance(layer, TransformerBlock):
+            raise ValueError(
+                f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}), a single "
+                "layer: use the function transformer_encoder or transformer_decoder in its place."
+            )
         if isinstance(layer, ProjectedAttention) and not defines_method(layer, "attention_scores"):
             raise ValueError(
                 f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}): it has no "

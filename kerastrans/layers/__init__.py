@@ -28,6 +28,11 @@ from kerastrans.layers.embedding.global_token import GlobalToken
 from kerastrans.layers.embedding.lagged_patches import LaggedPatches, UnfoldPatches
 from kerastrans.layers.embedding.patching import Patching
 from kerastrans.layers.embedding.phases import PhaseEncoding, SeasonalFill
+from kerastrans.layers.embedding.position_layers import (
+    PositionEmbedding,
+    RotaryEmbedding,
+    SinePositionEncoding,
+)
 from kerastrans.layers.embedding.positional_encoding import (
     EndPositionalEncoding,
     LearntPositionalEncoding,
@@ -98,6 +103,7 @@ __all__ = [
     "Patching",
     "PeriodicConvolution",
     "PhaseEncoding",
+    "PositionEmbedding",
     "PositionalEncoding",
     "ProbSparseAttention",
     "PromptedAttention",
@@ -108,10 +114,12 @@ __all__ = [
     "RelativePositionBias",
     "ResidualAttention",
     "ReversibleInstanceNormalization",
+    "RotaryEmbedding",
     "SamePhase",
     "SeasonalFill",
     "SeriesDecomposition",
     "SeriesStart",
+    "SinePositionEncoding",
     "StateSpace",
     "TransformerDecoder",
     "TransformerEncoder",

@@ -16,6 +16,8 @@ from kerastrans.layers import (
     PaddingMask,
     PositionalEncoding,
     ProbSparseAttention,
+    TransformerDecoder,
+    TransformerEncoder,
 )
 from kerastrans.layers.masks import create_padding_mask
 from kerastrans.models.parts.sublayers import add_norm
@@ -100,8 +102,8 @@ def test_mixed_precision(policy):
     keras.config.set_dtype_policy(policy)
     model = kerastrans.build_transformer_model(
         (CONTEXT, WIDTH),
-        key_dim=4,
         num_heads=2,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -164,6 +166,18 @@ def test_masks_of_every_query_over_a_memory():
     assert_decodes(model, [HISTORY, np.array([[1, 2, 6, 0, 3], [6, 5, 4, 3, 2]])])
 
 
+@pytest.mark.parametrize("sizes", [{}, {"value_dim": 5, "output_shape": 4}])
+def test_attention_to_itself_named_in_full(sizes):
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=True, **sizes)
+    assert_decodes(model_of(lambda x, _: layer(x, x, x)), [HISTORY])
+
+
+def test_keys_apart_from_values():
+    cross = CachedMultiHeadAttention(num_heads=2, key_dim=3, value_dim=5)
+    model = model_of(lambda x, memory: cross(x, memory, layers.Dense(7)(memory)))
+    assert_decodes(model, [HISTORY])
+
+
 def test_valid_lengths_of_the_decoder():
     lengths = keras.Input((), dtype="int32")
     model = model_of(
@@ -180,8 +194,8 @@ def test_a_mask_that_does_not_reach_is_refused():
 
 
 class Reversed(CachedMultiHeadAttention):
-    def call(self, query, memory=None):
-        return super().call(query[:, ::-1], memory)
+    def call(self, query, value=None, key=None):
+        return super().call(query[:, ::-1], value, key)
 
 
 class Shuffling(layers.Dense):
@@ -215,6 +229,16 @@ def both_ways(target, _):
         (lambda x, m: x[:, ::-1], r"\(GetItem\) step by step"),
         (lambda x, m: add_norm(x, layers.Dense(WIDTH), normalization="batch"), "BatchNormaliz"),
         (lambda x, m: attention(x, causal=False), "sees later positions"),
+        (
+            lambda x, m: TransformerEncoder(intermediate_dim=8, num_heads=2)(x),
+            r"\(TransformerEncoder\) step by step: it may look across time",
+        ),
+        (
+            lambda x, m: TransformerDecoder(intermediate_dim=8, num_heads=2)(
+                x, use_causal_mask=False
+            ),
+            "sees later positions",
+        ),
         (lambda x, m: attention(x, layers.Dense(3)(x)), "a memory that depends on the decoder's"),
         (both_ways, r"\(LogicalAnd\) step by step: .* one axis must be the time axis"),
         (

@@ -84,8 +84,8 @@ def differences(tmp_path_factory):
         if name == AUTOREGRESSIVE:
             model = kerastrans.build_transformer_model(
                 (CONTEXT, CHANNELS),
-                key_dim=4,
                 num_heads=2,
+                key_dim=4,
                 ff_dim=16,
                 num_encoder_blocks=1,
                 num_decoder_blocks=1,

@@ -29,8 +29,8 @@ from tests.conftest import assert_generated, naive_generate
 def test_what_is_generated_is_what_the_model_puts_out(batch, context, steps, heads, blocks, norm):
     model = kerastrans.build_transformer_model(
         (context, 3),
-        key_dim=4,
         num_heads=heads,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=blocks,
         num_decoder_blocks=blocks,
@@ -111,7 +111,7 @@ def test_generating_leaves_the_model_as_it_was(small_model, small_inputs):
 @pytest.mark.slow
 def test_a_dropped_model_is_not_kept_alive(small_inputs):
     model = kerastrans.build_transformer_model(
-        (8, 3), key_dim=4, num_heads=2, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+        (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
     )
     generate(model, small_inputs, 2)
     gone = weakref.ref(model)
@@ -217,7 +217,7 @@ def test_attention_to_later_positions_is_refused(small_inputs):
 
 def test_models_that_cannot_feed_back_are_refused(small_inputs):
     model = kerastrans.build_transformer_model(
-        (8, 3), key_dim=4, num_heads=2, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+        (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
     )
     head = keras.Model(model.inputs, layers.Dense(5)(model.outputs[0]))
     with pytest.raises(ValueError, match="their widths must agree, got 5 and 3"):

@@ -126,9 +126,16 @@ def test_only_the_kinds_that_a_model_has_are_shown():
     assert {kind: x.shape for kind, x in scores.items()} == {"encoder_self": (1, 2, 4, 4)}
 
 
+def test_the_attention_inside_a_block_that_is_one_layer_is_refused_by_name():
+    inputs = keras.Input((4, 6))
+    encoder = kerastrans.TransformerEncoder(intermediate_dim=8, num_heads=2, name="block")
+    with pytest.raises(ValueError, match=r"'block' \(TransformerEncoder\), a single layer: use"):
+        kerastrans.attention_scores(keras.Model(inputs, encoder(inputs)), np.zeros((1, 4, 6)))
+
+
 class Doubled(CachedMultiHeadAttention):
-    def call(self, query, memory=None):
-        return super().call(2 * query, memory)
+    def call(self, query, value=None, key=None):
+        return super().call(2 * query, value, key)
 
 
 @pytest.mark.parametrize(
@@ -154,8 +161,8 @@ def test_channels_that_are_examples_of_their_own_are_refused():
 def test_example_of_the_docstring():
     model = kerastrans.build_transformer_model(
         (6, 12),
-        key_dim=16,
         num_heads=4,
+        key_dim=16,
         ff_dim=128,
         num_encoder_blocks=2,
         num_decoder_blocks=2,

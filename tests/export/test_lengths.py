@@ -20,8 +20,8 @@ def build_or_loop(name):
     if name == "encoder-decoder":
         return kerastrans.build_transformer_model(
             (CONTEXT, CHANNELS),
-            key_dim=4,
             num_heads=2,
+            key_dim=4,
             ff_dim=16,
             num_encoder_blocks=1,
             num_decoder_blocks=1,

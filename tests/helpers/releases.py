@@ -126,8 +126,8 @@ def main():
     keras.utils.set_random_seed(1)
     lesson = kerastrans.build_transformer_model(
         (8, 3),
-        key_dim=4,
         num_heads=2,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=1,
         num_decoder_blocks=2,

@@ -17,8 +17,8 @@ def test_decoder_length_is_free(small_model, small_inputs):
 def test_inputs_and_output_may_differ_in_width(small_inputs):
     model = build_transformer_model(
         (8, 3),
-        key_dim=4,
         num_heads=2,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -39,8 +39,8 @@ def test_parameter_count_equals_the_closed_form():
     decoder = decoders * (2 * attention + network + 3 * 2 * d) + c * d + d + 2 * d
     model = build_transformer_model(
         (24, c),
-        key_dim=k,
         num_heads=h,
+        key_dim=k,
         ff_dim=f,
         num_encoder_blocks=encoders,
         num_decoder_blocks=decoders,
@@ -52,7 +52,7 @@ def test_parameter_count_equals_the_closed_form():
 def test_key_dim_and_num_heads_keep_their_places():
     """The lesson swapped them between the model and the blocks."""
     model = build_transformer_model(
-        (8, 3), key_dim=5, num_heads=2, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+        (8, 3), num_heads=2, key_dim=5, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
     )
     for name in ("encoder_0_self_attention", "decoder_0_cross_attention"):
         assert (model.get_layer(name).key_dim, model.get_layer(name).num_heads) == (5, 2)
@@ -62,8 +62,8 @@ def test_key_dim_and_num_heads_keep_their_places():
 def test_future_decoder_inputs_change_nothing(norm):
     model = build_transformer_model(
         (8, 3),
-        key_dim=4,
         num_heads=2,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=2,
         num_decoder_blocks=2,
@@ -95,8 +95,8 @@ def test_every_weight_gets_a_gradient(small_model, small_inputs):
 def test_decoder_noise_acts_in_training_alone(small_inputs):
     model = build_transformer_model(
         (8, 3),
-        key_dim=4,
         num_heads=2,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -115,8 +115,8 @@ def test_copy_task_is_learnt_autoregressively():
     sequences = random_sequences(2000, 3, 4, seed=0)
     model = build_transformer_model(
         (3, 4),
-        key_dim=16,
         num_heads=2,
+        key_dim=16,
         ff_dim=64,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -137,8 +137,8 @@ def test_same_seed_same_model(small_inputs):
         keras.utils.set_random_seed(7)
         model = build_transformer_model(
             (8, 3),
-            key_dim=4,
             num_heads=2,
+            key_dim=4,
             ff_dim=16,
             num_encoder_blocks=1,
             num_decoder_blocks=1,
@@ -157,6 +157,7 @@ def test_same_seed_same_model(small_inputs):
             {"input_shape": (8,)},
             r"input_shape must be \(context_length, num_channels\), got \(8,\)",
         ),
+        ({"input_shape": 8}, r"input_shape must be \(context_length, num_channels\), got 8\."),
         ({"input_shape": (0, 3)}, "context_length must be"),
         ({"key_dim": 0}, "key_dim must be"),
         ({"num_heads": -2}, "num_heads must be"),

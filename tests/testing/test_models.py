@@ -116,8 +116,8 @@ def test_a_model_that_is_not_functional_fails_at_once():
 def test_a_built_model_is_checked_and_left_as_it_was():
     model = kerastrans.build_transformer_model(
         (8, 2),
-        key_dim=4,
         num_heads=2,
+        key_dim=4,
         ff_dim=16,
         num_encoder_blocks=1,
         num_decoder_blocks=1,

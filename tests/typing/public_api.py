@@ -32,8 +32,8 @@ assert_type(kerastrans.__version__, str)
 kerastrans.select(read_csv("my.csv"), 24, time_limit=60)
 model = kerastrans.build_transformer_model(
     (24, 1),
-    key_dim=8,
     num_heads=2,
+    key_dim=8,
     ff_dim=16,
     num_encoder_blocks=1,
     num_decoder_blocks=1,

@@ -23,8 +23,8 @@ def trained(policy, epochs=30):
     keras.config.set_dtype_policy(policy)
     model = kerastrans.build_transformer_model(
         (16, 1),
-        key_dim=8,
         num_heads=2,
+        key_dim=8,
         ff_dim=32,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -54,8 +54,8 @@ def test_trains_and_generates_within_two_percent_of_float32(policy):
     keras.config.set_dtype_policy("float32")
     same = kerastrans.build_transformer_model(
         (16, 1),
-        key_dim=8,
         num_heads=2,
+        key_dim=8,
         ff_dim=32,
         num_encoder_blocks=1,
         num_decoder_blocks=1,
@@ -75,7 +75,7 @@ def test_trains_and_generates_within_two_percent_of_float32(policy):
 def test_model_reloads_with_its_policy(policy, tmp_path):
     keras.config.set_dtype_policy(policy)
     model = kerastrans.build_transformer_model(
-        (8, 3), key_dim=4, num_heads=2, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+        (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
     )
     inputs = random_sequences(2, 8, 3, seed=0)
     model.save(tmp_path / "model.keras")

@@ -15,8 +15,10 @@ from kerastrans.layers.masks import (
     row_of_mask,
 )
 from kerastrans.utils.deprecation import warn_former_name
+from kerastrans.utils.keras_internals import mask_of
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.user_warnings import warn_user
+from kerastrans.utils.validation import check_sequence
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -51,8 +53,8 @@ class CachedMultiHeadAttention(ProjectedAttention):
             as `create_padding_mask` returns them; True = may be attended to.
         attention_mask: boolean, broadcastable to `(batch, query, key)`, True = may be attended to.
         use_causal_mask: bool, overrides `causal` in this call.
-        mask, query_mask, value_mask, key_mask: Implicit masks, which Keras passes. The mask of the
-            query is also that of the result; only in self-attention does it hide keys.
+        query_mask, value_mask, key_mask: Implicit masks `(batch, time)`, which Keras passes. The
+            mask of the query is also that of the result; only in self-attention does it hide keys.
 
     Returns:
         `(batch, query, d_model)`, or `(batch, query, output_shape)`.
@@ -72,13 +74,18 @@ class CachedMultiHeadAttention(ProjectedAttention):
     Source: Vaswani et al. (2017), section 3.2, equation 1.
     """
 
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        shapes = {"query": query_shape, "value": value_shape, "key": key_shape}
+        check_sequence(**{name: shape for name, shape in shapes.items() if shape is not None})
+        super().build(query_shape, value_shape, key_shape)
+
     def __call__(self, *args, **kwargs):
         args, kwargs = _named_masks(args, kwargs)
-        signature = inspect.signature(self.call)
-        if "memory" in kwargs and "memory" not in signature.parameters:
+        names = list(inspect.signature(self.call).parameters)
+        if "memory" in kwargs and "memory" not in names:
             warn_former_name("argument", "memory", "value", since="0.3", until="0.5")
             kwargs["value"] = kwargs.pop("memory")
-        given = signature.bind(*args, **kwargs).arguments
+        given = {**kwargs, **dict(zip(names, args, strict=False))}
         query, value, key = (given.get(name) for name in ("query", "value", "key"))
         if value is query and (key is None or key is query):
             given = {name: x for name, x in given.items() if name not in ("value", "key")}
@@ -98,13 +105,12 @@ class CachedMultiHeadAttention(ProjectedAttention):
         padding_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         use_causal_mask: bool | None = None,
-        mask: Tensor | None = None,
         query_mask: Tensor | None = None,
         value_mask: Tensor | None = None,
         key_mask: Tensor | None = None,
     ) -> Tensor:
         keys, values = self.project(query if value is None else value, key)
-        own = mask if query_mask is None else query_mask
+        own = mask_of(query) if query_mask is None else query_mask
         masks = padding_mask, attention_mask, own, value_mask, key_mask
         return self.attend(query, keys, values, self._mask(query, value, use_causal_mask, *masks))
 

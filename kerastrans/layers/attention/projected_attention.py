@@ -8,7 +8,7 @@ from keras import ops
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.initializers import copy_initializer
 from kerastrans.utils.deprecation import positional_until
-from kerastrans.utils.validation import check_dropout, check_positive_integers, check_sequence
+from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 HIDDEN_SCORE = -1e9  # in place of a hidden score, in float32, before the softmax
 
@@ -59,7 +59,6 @@ class ProjectedAttention(keras.layers.Layer):
     def build(self, query_shape, value_shape=None, key_shape=None):
         value_shape = value_shape or query_shape
         key_shape = key_shape or value_shape
-        check_sequence(query=query_shape, value=value_shape, key=key_shape)
         self.query_dense.build(query_shape)
         self.key_dense.build(key_shape)
         self.value_dense.build(value_shape)

@@ -32,6 +32,10 @@ class _Positional(keras.layers.Layer):
         if length is not None and isinstance(offset, int):
             self.check_length(offset + length)
         positions = offset + ops.arange(ops.shape(inputs)[1], dtype="int32")
+        return self.add_encoding(inputs, positions)
+
+    def add_encoding(self, inputs, positions):
+        """Return the inputs plus the encoding of their positions."""
         inputs = ops.cast(inputs, self.compute_dtype)  # integers would cut the encoding off
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
@@ -174,7 +178,7 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         positions = (
             self.max_len - ops.shape(inputs)[1] + ops.arange(ops.shape(inputs)[1], dtype="int32")
         )
-        return inputs + ops.cast(self.encode(positions), inputs.dtype)
+        return self.add_encoding(inputs, positions)
 
     def decode(self, inputs, *, index):
         """Raise ValueError: a new step would change the positions of all earlier ones."""

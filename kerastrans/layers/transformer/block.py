@@ -77,7 +77,9 @@ class Block:
             self.layers += [*residual.layers, drop]
             return lambda x, sublayer: residual(x, lambda x: drop(sublayer(x)))
 
-        check_sequence(inputs=shape, **({} if memory_shape is None else {"memory": memory_shape}))
+        check_sequence(inputs=shape)
+        if memory_shape is not None:
+            check_sequence(**{"the encoder's output": memory_shape})
         self.self_attention = self_attention or attention("self_attention", causal=causal)
         self._around_self_attention = around("self_attention")
         self.cross_attention = None

@@ -129,8 +129,115 @@ def test_an_additive_mask_is_refused(hidden):
     )
 
 
+def copied(ours, theirs, *arguments, **masks):
+    """Our output and Keras's, with the same random weights."""
+    result, expected = ours(*arguments), theirs(*arguments)
+    weights = [RNG.standard_normal(w.shape) for w in theirs.weights]
+    theirs.set_weights(weights)
+    ours.set_weights([w.reshape(v.shape) for w, v in zip(weights, ours.weights, strict=True)])
+    result, expected = ours(*arguments, **masks), theirs(*arguments, **masks)
+    assert ours.count_params() == theirs.count_params()
+    return to_numpy(result), to_numpy(expected)
+
+
+@pytest.mark.parametrize(
+    ("value_dim", "output_shape", "count"), [(None, None, 2400), (4, 32, 3056)]
+)
+def test_parameter_counts_of_the_lesson(value_dim, output_shape, count):
+    """The two counts that the lesson prints, with 8 heads of 3 on inputs 24 wide."""
+    layer = CachedMultiHeadAttention(
+        num_heads=8, key_dim=3, value_dim=value_dim, output_shape=output_shape
+    )
+    inputs = keras.Input((6, 24))
+    outputs = layer(inputs, inputs)
+    assert outputs.shape == (None, 6, output_shape or 24)
+    assert layer.count_params() == count
+
+
+@pytest.mark.parametrize(("value_dim", "output_shape"), [(None, None), (5, None), (2, 9), (7, 1)])
+def test_queries_keys_and_values_of_other_lengths_and_widths(value_dim, output_shape):
+    """The lesson's table: X_q (5, 6), X_k (7, 3), X_v (7, 4)."""
+    sizes = {"num_heads": 3, "key_dim": 5, "value_dim": value_dim, "output_shape": output_shape}
+    key = RNG.standard_normal((2, 7, 3), "float32")
+    layers = CachedMultiHeadAttention(**sizes), keras.layers.MultiHeadAttention(**sizes)
+    mask = RNG.random((2, 5, 7)) < 0.7
+    mask[..., 0] = True
+    result, expected = copied(*layers, QUERY, MEMORY, key, attention_mask=mask)
+    assert result.shape == (2, 5, output_shape or 6)
+    np.testing.assert_allclose(result, expected, atol=1e-5)
+
+
+def test_arguments_have_the_order_and_the_names_of_keras():
+    ours = CachedMultiHeadAttention(num_heads=2, key_dim=3)
+    theirs = keras.layers.MultiHeadAttention(num_heads=2, key_dim=3)
+    copied(ours, theirs, QUERY, QUERY, QUERY)
+    same = [
+        ours(QUERY),
+        ours(QUERY, QUERY),
+        ours(QUERY, QUERY, QUERY),
+        ours(query=QUERY, value=QUERY, key=QUERY),
+    ]
+    for result in same:
+        np.testing.assert_allclose(
+            to_numpy(result), to_numpy(theirs(QUERY, QUERY, QUERY)), atol=1e-5
+        )
+    causal = ours(QUERY, QUERY, use_causal_mask=True)
+    expected = theirs(QUERY, QUERY, use_causal_mask=True)
+    np.testing.assert_allclose(to_numpy(causal), to_numpy(expected), atol=1e-5)
+    square = np.ones((2, 4, 4), "float32")  # time == width: data would fit in a padding_mask
+    layer = CachedMultiHeadAttention(num_heads=1, key_dim=2)
+    np.testing.assert_array_equal(to_numpy(layer(square, square, square)), to_numpy(layer(square)))
+
+
+def test_use_causal_mask_overrides_the_layer():
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=True)
+    layer(QUERY)
+    weights = to_numpy(layer.attention_scores(QUERY, use_causal_mask=False))
+    assert (weights[..., 0, 1:] > 0).all()
+    assert (to_numpy(layer.attention_scores(QUERY))[..., 0, 1:] == 0).all()
+
+
+def test_the_former_names_of_arguments_warn():
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3)
+    mask = np.arange(7) < np.array([[3], [7]])
+    expected = to_numpy(layer(QUERY, MEMORY, padding_mask=mask))
+    with pytest.warns(FutureWarning, match="'memory' was renamed to 'value'"):
+        result = layer(QUERY, memory=MEMORY, padding_mask=mask)
+    np.testing.assert_array_equal(to_numpy(result), expected)
+    with pytest.warns(FutureWarning, match="name the padding_mask"):
+        result = layer(QUERY, MEMORY, mask)
+    np.testing.assert_array_equal(to_numpy(result), expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"padding_mask": np.ones((2, 4), bool)}, r"must have shape \(batch, 5\), got \(2, 4\)"),
+        ({"padding_mask": np.ones((5,), bool)}, r"padding_mask must have shape \(batch, 5\)"),
+        ({"padding_mask": np.ones((2, 5), "float32")}, "masks are boolean"),
+        (
+            {"attention_mask": np.ones((2, 4, 5), bool)},
+            r"attention_mask must broadcast to \(batch, 5, 5\), got shape \(2, 4, 5\)",
+        ),
+        ({"value": MEMORY, "padding_mask": np.ones((2, 5), bool)}, r"\(batch, 7\), got \(2, 5\)"),
+        ({"value": MEMORY, "key": QUERY}, "key must have as many steps as value, 7, got 5"),
+        ({"key": QUERY}, "a key requires a value, got None"),
+        ({"value": QUERY[0]}, r"value must have shape \(batch, time, width\), got \(5, 6\)"),
+    ],
+)
+def test_masks_and_sequences_that_do_not_fit_are_refused_when_built(arguments, message):
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3)
+    with pytest.raises(ValueError, match=message):
+        layer(QUERY, **arguments)
+    symbols = {name: keras.KerasTensor(x.shape, x.dtype) for name, x in arguments.items()}
+    with pytest.raises(ValueError, match=message):
+        layer(keras.KerasTensor(QUERY.shape), **symbols)
+
+
 def test_layer_reloads_from_its_config():
-    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, dropout=0.2, causal=True, name="here")
+    layer = CachedMultiHeadAttention(
+        num_heads=2, key_dim=3, dropout=0.2, value_dim=5, output_shape=7, name="here"
+    )
     again = CachedMultiHeadAttention.from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
 

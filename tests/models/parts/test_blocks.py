@@ -194,6 +194,40 @@ def test_without_an_encoder_the_decoder_sees_no_later_input(norm):
     assert not [layer for layer in model.layers if "cross" in layer.name]
 
 
+@pytest.mark.parametrize(
+    ("shape", "masks", "message"),
+    [
+        ((8,), {}, r"inputs must have shape \(batch, time, width\), got \(None, 8\)"),
+        ((6, 8), {"padding_mask": ((5,), "bool")}, r"padding_mask must have shape \(batch, 6\)"),
+        ((6, 8), {"padding_mask": ((6,), "float32")}, "masks are boolean, .* got float32"),
+        ((6, 8), {"attention_mask": ((6, 5), "bool")}, r"broadcast to \(batch, 6, 6\)"),
+    ],
+)
+def test_ranks_and_masks_are_checked_when_a_block_is_built(shape, masks, message):
+    inputs = keras.Input(shape)
+    masks = {name: keras.Input(size, dtype=dtype) for name, (size, dtype) in masks.items()}
+    for block in (transformer_encoder, transformer_decoder):
+        with pytest.raises(ValueError, match=message):
+            block(inputs, num_heads=2, key_dim=4, ff_dim=16, **masks)
+
+
+def test_a_padding_mask_of_another_memory_is_refused():
+    inputs, memory = keras.Input((6, 8)), keras.Input((5, 8))
+    mask = keras.Input((6,), dtype="bool")
+    with pytest.raises(ValueError, match=r"padding_mask must have shape \(batch, 5\), got"):
+        transformer_decoder(
+            inputs, memory, num_heads=2, key_dim=4, ff_dim=16, encoder_padding_mask=mask
+        )
+
+
+def test_called_on_arrays_a_block_has_new_weights_each_time():
+    values = np.random.default_rng(0).standard_normal((1, 3, 4), "float32")
+    first, second = (
+        to_numpy(transformer_encoder(values, num_heads=2, key_dim=3, ff_dim=8)) for _ in range(2)
+    )
+    assert np.abs(first - second).max() > 1e-2
+
+
 def test_a_padding_mask_of_no_encoder_is_refused():
     inputs, mask = keras.Input((6, 8)), keras.Input((5,), dtype="bool")
     with pytest.raises(ValueError, match="encoder_padding_mask requires encoder_output, got None"):
