@@ -41,7 +41,7 @@ LENGTH, CHANNELS = 6, 12
 # `transformer_encoder` and `transformer_decoder` are functions from tensor to tensor, and
 # `build_transformer_model` stacks them into a plain functional Keras model. Note `d_model`: each
 # step of 12 values is projected to 64 numbers before its position is added. Without the projection
-# the position would be added to the values themselves, and could not be told from them.
+# the position would be added to the values themselves and destroy them.
 
 # %%
 model = kerastrans.build_transformer_model(

@@ -95,7 +95,7 @@ def mask_of(x):
     """Return the implicit mask of a tensor or KerasTensor, such as that of `Embedding(mask_zero)`.
 
     Layers receive the masks of their arguments, but the masks of tensors that are passed on in
-    another way, as in decoding, can only be read from the tensors. None if there is no mask.
+    another way, as in decoding, can only be read from the tensors. Without a mask it returns None.
     """
     return backend.get_keras_mask(x)
 

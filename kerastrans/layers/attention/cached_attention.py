@@ -79,6 +79,14 @@ class CachedMultiHeadAttention(ProjectedAttention):
         check_sequence(**{name: shape for name, shape in shapes.items() if shape is not None})
         super().build(query_shape, value_shape, key_shape)
 
+    def build_from_config(self, config):
+        """Build the layer as in a file; those of 0.2 name the shape of the value `memory_shape`."""
+        shapes = dict(config.get("shapes_dict", {}))
+        if "memory_shape" in shapes:
+            shapes["value_shape"] = shapes.pop("memory_shape")
+            config = {**config, "shapes_dict": shapes}
+        super().build_from_config(config)
+
     def __call__(self, *args, **kwargs):
         args, kwargs = _named_masks(args, kwargs)
         names = list(inspect.signature(self.call).parameters)

@@ -149,7 +149,7 @@ class RotaryEmbedding(_Positions):
 
     Args:
         max_wavelength: float, base of the angles.
-        scaling_factor: float, by which positions are divided ("linear" scaling in KerasHub).
+        scaling_factor: float, divisor of the positions ("linear" scaling in KerasHub).
         **kwargs: Arguments of `keras.layers.Layer`.
 
     Call arguments:

@@ -1,6 +1,7 @@
 """Layers of the Transformer's sublayers, created once and called in order.
 
-The objects here are no layers: called on KerasTensors they add their layers to a functional model.
+The objects here are not layers themselves: called on KerasTensors they add their layers to a
+functional model.
 """
 
 import keras
