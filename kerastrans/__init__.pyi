@@ -34,7 +34,7 @@ from kerastrans.forecasting.selection.combination import combine as combine
 from kerastrans.forecasting.selection import tuning as tuning
 from kerastrans import heads as heads
 from kerastrans import layers as layers
-from kerastrans.layers import CachedMultiHeadAttention as CachedMultiHeadAttention, LearntPositionalEncoding as LearntPositionalEncoding, PositionalEncoding as PositionalEncoding
+from kerastrans.layers import CachedMultiHeadAttention as CachedMultiHeadAttention, LearntPositionalEncoding as LearntPositionalEncoding, PositionalEncoding as PositionalEncoding, TransformerDecoder as TransformerDecoder, TransformerEncoder as TransformerEncoder
 from kerastrans.layers import masks as masks
 from kerastrans.layers.masks import combine_masks as combine_masks, create_look_ahead_mask as create_look_ahead_mask, create_padding_mask as create_padding_mask
 from kerastrans import models as models

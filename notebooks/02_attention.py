@@ -93,7 +93,7 @@ plt.show()
 # %%
 HEADS, KEY_DIM = 4, 8
 x = random.standard_normal((1, 6, 32)).astype("float32")
-layer = CachedMultiHeadAttention(HEADS, KEY_DIM)
+layer = CachedMultiHeadAttention(num_heads=HEADS, key_dim=KEY_DIM)
 from_layer = ops.convert_to_numpy(layer(x))
 arrays = layer.get_weights()  # kernel and bias of query, key, value and output
 
@@ -157,9 +157,18 @@ weights[0, 0].round(2)
 # %%
 x = np.ones((2, 100, 24), "float32")
 mask = create_padding_mask(np.array([3, 2]), 100)
-encoded = kerastrans.transformer_encoder(x, 8, 3, 48, 0.5, norm="post", padding_mask=mask)
+encoded = kerastrans.transformer_encoder(
+    x, num_heads=8, key_dim=3, ff_dim=48, dropout=0.5, norm="post", padding_mask=mask
+)
 decoded = kerastrans.transformer_decoder(
-    x, encoded, 8, 3, 48, 0.5, norm="post", encoder_padding_mask=mask
+    x,
+    encoded,
+    num_heads=8,
+    key_dim=3,
+    ff_dim=48,
+    dropout=0.5,
+    norm="post",
+    encoder_padding_mask=mask,
 )
 small = np.ones((2, 3, 4), "float32")
 wider = kerastrans.position_wise_ffn(small, 4, output_dim=8)

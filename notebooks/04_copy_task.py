@@ -39,15 +39,15 @@ LENGTH, CHANNELS = 6, 12
 # ## The model
 #
 # `transformer_encoder` and `transformer_decoder` are functions from tensor to tensor, and
-# `build_transformer_model` stacks them into a plain functional Keras model. Note `d_model`: the
-# sequences are 12 wide, and a residual stream of 12 is too narrow to hold a step, its position and
-# what attention found. A projection to 64 makes the room.
+# `build_transformer_model` stacks them into a plain functional Keras model. Note `d_model`: each
+# step of 12 values is projected to 64 numbers before its position is added. Without the projection
+# the position would be added to the values themselves and destroy them.
 
 # %%
 model = kerastrans.build_transformer_model(
     input_shape=(LENGTH, CHANNELS),
-    key_dim=16,
     num_heads=4,
+    key_dim=16,
     ff_dim=128,
     num_encoder_blocks=2,
     num_decoder_blocks=2,
@@ -141,7 +141,8 @@ for scale in (0.5, 1, 2, 5, 30):
 #
 # ## Exercises
 #
-# 1. Take `d_model=None`, which keeps the width of 12. How far does it get?
+# 1. Take `d_model=None`, which leaves the projection out, and `d_model=12`, which projects to the
+#    same width. How far do they get?
 # 2. Take the positions away from the encoder. Which steps are confused?
 # 3. Let the decoder say the sequence backwards. What changes in the picture of cross-attention?
 #

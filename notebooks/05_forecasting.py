@@ -77,7 +77,15 @@ keras.ops.convert_to_numpy(kerastrans.create_look_ahead_mask(5)).astype(int)
 
 # %%
 model = kerastrans.build_transformer_model(
-    (CONTEXT, 1), 8, 2, 32, 1, 1, 0.1, d_model=16, decoder_noise=1.0
+    (CONTEXT, 1),
+    num_heads=2,
+    key_dim=8,
+    ff_dim=32,
+    num_encoder_blocks=1,
+    num_decoder_blocks=1,
+    dropout=0.1,
+    d_model=16,
+    decoder_noise=1.0,
 )
 model.compile(keras.optimizers.Adam(3e-3), "mae")
 windows = window_dataset(

@@ -44,7 +44,15 @@ keras.utils.set_random_seed(0)
 
 # %%
 CONTEXT, CHANNELS = 96, 7
-model = kerastrans.build_transformer_model((CONTEXT, CHANNELS), 16, 4, 128, 2, 2, d_model=64)
+model = kerastrans.build_transformer_model(
+    (CONTEXT, CHANNELS),
+    num_heads=4,
+    key_dim=16,
+    ff_dim=128,
+    num_encoder_blocks=2,
+    num_decoder_blocks=2,
+    d_model=64,
+)
 history = random_sequences(1, CONTEXT, CHANNELS, seed=0)
 
 
@@ -130,7 +138,16 @@ for horizon in (12, 48, 96, 720):
 # and move their caches about.
 
 # %%
-tokens = kerastrans.build_seq2seq_transformer(200, 200, 32, 4, 64, 2, 2, 0.0)
+tokens = kerastrans.build_seq2seq_transformer(
+    200,
+    200,
+    d_model=32,
+    num_heads=4,
+    ff_dim=64,
+    num_encoder_blocks=2,
+    num_decoder_blocks=2,
+    dropout=0.0,
+)
 source = np.random.default_rng(0).integers(4, 200, (8, 10))
 lengths = np.full(8, 10)
 for name, sampler in (("greedy", None), ("beam of 4", kerastrans.BeamSampler(4))):

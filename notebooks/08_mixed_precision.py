@@ -64,7 +64,7 @@ with np.errstate(over="ignore", invalid="ignore"):
     row = np.exp(hidden - hidden.max())
     print("-1e9 in float16:", hidden[0], "softmax of a hidden row:", row / row.sum())
 
-layer = CachedMultiHeadAttention(2, 8, dtype="mixed_float16")
+layer = CachedMultiHeadAttention(num_heads=2, key_dim=8, dtype="mixed_float16")
 nothing = np.zeros((1, 4), bool)
 seen = layer(np.ones((1, 4, 16), "float32"), padding_mask=nothing)
 print("kerastrans:", ops.convert_to_numpy(seen)[0, 0, :4], seen.dtype)
@@ -90,7 +90,14 @@ for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
     keras.config.set_dtype_policy(policy)
     keras.utils.set_random_seed(0)
     model = kerastrans.build_transformer_model(
-        (LENGTH, CHANNELS), 16, 4, 128, 1, 1, 0.0, d_model=64
+        (LENGTH, CHANNELS),
+        num_heads=4,
+        key_dim=16,
+        ff_dim=128,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        dropout=0.0,
+        d_model=64,
     )
     optimizer = keras.optimizers.Adam(2e-3)
     if policy == "mixed_float16":
@@ -125,7 +132,16 @@ for name, error in errors.items():
 
 # %%
 weights = model.get_weights()
-full = kerastrans.build_transformer_model((LENGTH, CHANNELS), 16, 4, 128, 1, 1, 0.0, d_model=64)
+full = kerastrans.build_transformer_model(
+    (LENGTH, CHANNELS),
+    num_heads=4,
+    key_dim=16,
+    ff_dim=128,
+    num_encoder_blocks=1,
+    num_decoder_blocks=1,
+    dropout=0.0,
+    d_model=64,
+)
 full.set_weights(weights)
 gap = np.abs(model.generate(test[:8], 200, 0.0) - full.generate(test[:8], 200, 0.0))
 scale = np.abs(full.generate(test[:8], 200, 0.0)).mean()

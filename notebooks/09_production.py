@@ -130,7 +130,15 @@ plotting.plot_forecast(
 # The whole cached decoding loop is inside the SavedModel, for a horizon that the export fixes.
 
 # %%
-transformer = kerastrans.build_transformer_model((CONTEXT, 3), 8, 2, 32, 1, 1, d_model=16)
+transformer = kerastrans.build_transformer_model(
+    (CONTEXT, 3),
+    num_heads=2,
+    key_dim=8,
+    ff_dim=32,
+    num_encoder_blocks=1,
+    num_decoder_blocks=1,
+    d_model=16,
+)
 kerastrans.export_savedmodel(transformer, folder / "loop", scaler=scaler, prediction_length=HORIZON)
 subprocess.run(
     [sys.executable, "-c", SERVICE, "loop", "history.npy", "loop.npy"],

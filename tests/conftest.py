@@ -49,7 +49,15 @@ def seed():
 @pytest.fixture
 def small_model():
     """An untrained Transformer: 8 steps of 3 channels in, any number out."""
-    return kerastrans.build_transformer_model((8, 3), 4, 2, 16, 1, 2, d_model=12)
+    return kerastrans.build_transformer_model(
+        (8, 3),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=2,
+        d_model=12,
+    )
 
 
 @pytest.fixture

@@ -34,7 +34,15 @@ def reference(tmp_path_factory):
     """Model file, inputs, and what the present backend makes of them."""
     folder = tmp_path_factory.mktemp("parity")
     keras.utils.set_random_seed(0)
-    model = kerastrans.build_transformer_model((12, 3), 8, 2, 32, 2, 2, d_model=16)
+    model = kerastrans.build_transformer_model(
+        (12, 3),
+        num_heads=2,
+        key_dim=8,
+        ff_dim=32,
+        num_encoder_blocks=2,
+        num_decoder_blocks=2,
+        d_model=16,
+    )
     inputs = random_sequences(4, 12, 3, seed=0)
     model.save(folder / "model.keras")
     np.save(folder / "inputs.npy", inputs)

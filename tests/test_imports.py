@@ -87,7 +87,9 @@ def files(tmp_path_factory):
     quantiles = zoo.build("rlinear", 12, 4, 1, head="quantiles")
     quantiles.compile("adam", heads.of(quantiles).loss())
     quantiles.save(folder / "quantiles.keras")
-    tokens = kerastrans.build_seq2seq_transformer(8, 8, 8, 2, 8, 1, 1)
+    tokens = kerastrans.build_seq2seq_transformer(
+        8, 8, d_model=8, num_heads=2, ff_dim=8, num_encoder_blocks=1, num_decoder_blocks=1
+    )
     tokens.compile("adam", keras.losses.SparseCategoricalCrossentropy(), [TokenAccuracy()])
     tokens.save(folder / "tokens.keras")
     return folder

@@ -25,7 +25,14 @@ def train_copy_model(num_samples=5000, epochs=40, seed=SEED, verbose=2):
     """The model of the lesson, with `d_model=64`, trained to copy."""
     keras.utils.set_random_seed(seed)
     model = kerastrans.build_transformer_model(
-        (LENGTH, CHANNELS), 16, 4, 128, 2, 2, 0.0, d_model=64
+        (LENGTH, CHANNELS),
+        num_heads=4,
+        key_dim=16,
+        ff_dim=128,
+        num_encoder_blocks=2,
+        num_decoder_blocks=2,
+        dropout=0.0,
+        d_model=64,
     )
     model.compile(keras.optimizers.Adam(1e-3), "mse")
     sequences = random_sequences(num_samples, LENGTH, CHANNELS, seed)

@@ -54,7 +54,15 @@ def depth():
 
 def depth_speed(blocks):
     """Milliseconds of a training step of 64 sentences with so many blocks in each stack."""
-    model = kerastrans.build_seq2seq_transformer(400, 600, 32, 4, 64, blocks, blocks)
+    model = kerastrans.build_seq2seq_transformer(
+        400,
+        600,
+        d_model=32,
+        num_heads=4,
+        ff_dim=64,
+        num_encoder_blocks=blocks,
+        num_decoder_blocks=blocks,
+    )
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=PAD)
     model.compile("adam", loss)
     tokens = np.random.default_rng(SEED).integers(4, 400, (64, 10))
@@ -202,7 +210,9 @@ def decoder_alone(data):
     history = keras.Input((None, data.channels))
     x = embed(history)
     for _ in range(2):
-        x = add_norm(x, CachedMultiHeadAttention(4, 8, 0.1, causal=True), 0.1)
+        x = add_norm(
+            x, CachedMultiHeadAttention(num_heads=4, key_dim=8, dropout=0.1, causal=True), 0.1
+        )
         x = add_norm(x, lambda x: position_wise_ffn(x, 64, 0.1), 0.1)
     model = keras.Model(history, layers.Dense(data.channels)(layers.LayerNormalization()(x)))
     parts = sliding_windows(data.rows, data.context + data.horizon, 1, data.stride)
@@ -219,7 +229,14 @@ def both_halves(data, noise):
     """The Transformer, with noise of this size on what its decoder sees in training."""
     keras.utils.set_random_seed(SEED)
     model = kerastrans.build_transformer_model(
-        (data.context, data.channels), 8, 4, 64, 2, 2, d_model=32, decoder_noise=noise
+        (data.context, data.channels),
+        num_heads=4,
+        key_dim=8,
+        ff_dim=64,
+        num_encoder_blocks=2,
+        num_decoder_blocks=2,
+        d_model=32,
+        decoder_noise=noise,
     )
     seconds = data.train(model, data.windows(teacher_forcing=True), shuffle=False)
     batches = np.array_split(data.scaled, 8)

@@ -66,7 +66,15 @@ timed(lambda: forecaster.fit(frame, epochs=1, verbose=0), 1)
 """,
     "generate, 96 steps": """
 import kerastrans
-model = kerastrans.build_transformer_model((48, 1), 8, 2, 32, 2, 1, d_model=16)
+model = kerastrans.build_transformer_model(
+    (48, 1),
+    d_model=16,
+    num_heads=2,
+    key_dim=8,
+    ff_dim=32,
+    num_encoder_blocks=2,
+    num_decoder_blocks=1,
+)
 history = np.random.default_rng(0).normal(size=(1, 48, 1)).astype("float32")
 timed(lambda: kerastrans.generate(model, history, 96), 50)
 """,

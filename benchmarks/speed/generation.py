@@ -118,7 +118,13 @@ def main():
     quick = parser.parse_args().quick
     keras.utils.set_random_seed(SEED)
     model = kerastrans.build_transformer_model(
-        (CONTEXT, CHANNELS), D_MODEL // HEADS, HEADS, FF_DIM, BLOCKS, BLOCKS, d_model=D_MODEL
+        (CONTEXT, CHANNELS),
+        num_heads=HEADS,
+        key_dim=D_MODEL // HEADS,
+        ff_dim=FF_DIM,
+        num_encoder_blocks=BLOCKS,
+        num_decoder_blocks=BLOCKS,
+        d_model=D_MODEL,
     )
     device = device_name().lower().replace(" ", "-")
     stem = RESULTS / f"generation-{device}-{keras.backend.backend()}"

@@ -34,7 +34,14 @@ def build(size):
     d_model, blocks = size["d_model"], size["blocks"]
     shape = size["context"], CHANNELS
     return kerastrans.build_transformer_model(
-        shape, d_model // 8, 8, 4 * d_model, blocks, blocks, 0.0, d_model=d_model
+        shape,
+        num_heads=8,
+        key_dim=d_model // 8,
+        ff_dim=4 * d_model,
+        num_encoder_blocks=blocks,
+        num_decoder_blocks=blocks,
+        dropout=0.0,
+        d_model=d_model,
     )
 
 

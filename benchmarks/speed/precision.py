@@ -25,7 +25,15 @@ CONTEXT, STEPS, CHANNELS, BATCH, BATCHES, SEED = 96, 48, 7, 64, 16, 0
 def build(policy):
     keras.utils.set_random_seed(SEED)
     keras.config.set_dtype_policy(policy)
-    return kerastrans.build_transformer_model((CONTEXT, CHANNELS), 16, 4, 128, 2, 2, d_model=64)
+    return kerastrans.build_transformer_model(
+        (CONTEXT, CHANNELS),
+        num_heads=4,
+        key_dim=16,
+        ff_dim=128,
+        num_encoder_blocks=2,
+        num_decoder_blocks=2,
+        d_model=64,
+    )
 
 
 def waves(num_series):

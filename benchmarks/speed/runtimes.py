@@ -110,7 +110,15 @@ def main():
             folder = Path(parent, name)
             rows += measure(name, here, runners(folder, write, quantized=True), *windows)
         keras.utils.set_random_seed(0)
-        model = kerastrans.build_transformer_model((96, 7), 16, 4, 128, 2, 2, d_model=64)
+        model = kerastrans.build_transformer_model(
+            (96, 7),
+            num_heads=4,
+            key_dim=16,
+            ff_dim=128,
+            num_encoder_blocks=2,
+            num_decoder_blocks=2,
+            d_model=64,
+        )
         histories = np.random.default_rng(0).standard_normal((256, 96, 7), "float32")
 
         def write(path):

@@ -37,12 +37,12 @@ def lesson_transformer(
     """
     return build_transformer_model(
         (context_length, num_channels),
-        key_dim,
-        num_heads,
-        ff_dim,
-        num_encoder_blocks,
-        num_decoder_blocks,
-        dropout,
         d_model=d_model,
+        num_heads=num_heads,
+        key_dim=key_dim,
+        ff_dim=ff_dim,
+        num_encoder_blocks=num_encoder_blocks,
+        num_decoder_blocks=num_decoder_blocks,
+        dropout=dropout,
         decoder_noise=decoder_noise,
     )

@@ -22,7 +22,9 @@ from kerastrans.decoding.graph import (
     takes_missing,
 )
 from kerastrans.decoding.inputs import check_arrays
+from kerastrans.layers.masks import implicit_masks, pass_mask
 from kerastrans.utils.backend import compile_function
+from kerastrans.utils.keras_internals import mask_of, set_mask
 
 MAX_LOOPS = 16  # number of compiled loops kept for each model
 
@@ -205,6 +207,7 @@ class CachedDecoder:
         for node in self.step_nodes:
             if id(node) in self._time_axes:
                 args, kwargs = fill_arguments(node, encoded)
+                kwargs = kwargs | implicit_masks(node.operation, args, kwargs)
                 rows = batch_size * self._batch_factors[id(node)]
                 sizes = {"batch_size": rows, "length": length}
                 caches.append(node.operation.start_cache(*args, **kwargs, **sizes))
@@ -222,8 +225,10 @@ class CachedDecoder:
             operation = node.operation
             args, kwargs = fill_arguments(node, tensors)
             if id(node) in self._time_axes:
+                kwargs = kwargs | implicit_masks(operation, args, kwargs)
                 state = {"cache": next(caches), "time_axes": self._time_axes[id(node)]}
                 outputs, cache = operation.decode(*args, **kwargs, **state, index=index)
+                pass_mask(operation, args[0] if args else None, outputs)
                 new_caches.append(cache)
             elif hasattr(operation, "decode"):
                 outputs = operation.decode(*args, **kwargs, index=index)
@@ -259,8 +264,11 @@ def _pad_draws(draws, num_steps):
 def _repeat_rows(x, batch_size, copies):
     """Repeat the rows of each sequence: `(batch * n, ...)` -> `(batch * copies * n, ...)`."""
     sizes = ops.shape(x)[1:]
-    x = ops.repeat(ops.reshape(x, (batch_size, -1, *sizes)), copies, axis=0)
-    return ops.reshape(x, (-1, *sizes))
+    repeated = ops.repeat(ops.reshape(x, (batch_size, -1, *sizes)), copies, axis=0)
+    repeated = ops.reshape(repeated, (-1, *sizes))
+    if mask_of(x) is not None:
+        set_mask(repeated, _repeat_rows(mask_of(x), batch_size, copies))
+    return repeated
 
 
 def _unique_variables(nodes):

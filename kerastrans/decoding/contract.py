@@ -21,6 +21,9 @@ Optional methods are
     check_length(num_steps)
         Raises ValueError for a sequence that is too long for the layer.
 
+If `call` has an argument `<name>_mask`, these methods are given the implicit mask of the argument
+`<name>` in it.
+
 `time_axes` maps the names of the arguments that depend on the decoder's input to their time axes.
 A class that overrides `call` does not inherit these methods and must define its own.
 
@@ -38,6 +41,7 @@ from keras import layers
 
 from kerastrans.decoding.graph import fill_arguments, store_outputs
 from kerastrans.layers.dropout import Dropout
+from kerastrans.layers.masks import implicit_masks
 from kerastrans.utils.keras_internals import calls, op_name
 
 # Layers that treat every element alike.
@@ -65,6 +69,7 @@ FEATURE_WISE_LAYERS = {
     layers.Concatenate,
     layers.Dense,
     layers.LayerNormalization,
+    layers.Masking,
     layers.RMSNormalization,
     layers.Softmax,
 }
@@ -154,6 +159,7 @@ def check_steps(model, nodes):
                 )
         if hasattr(node.operation, "check_decode"):
             args, kwargs = fill_arguments(node, {})
+            kwargs = kwargs | implicit_masks(node.operation, args, kwargs)
             named = time_axes(node, axes)
             reads_ahead |= node.operation.check_decode(*args, time_axes=named, **kwargs)
     return axes, reads_ahead

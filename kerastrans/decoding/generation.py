@@ -50,11 +50,15 @@ def generate(
     Raises:
         ValueError: If an input has the wrong shape, or NaN or infinite values.
         ValueError: If `num_steps` is below 1 or exceeds a learnt positional encoding.
+        ValueError: If a generated value is not finite.
         ValueError: If the model cannot be decoded step by step.
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_transformer_model((6, 3), 4, 2, 16, 1, 1)
+        >>> sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
+        >>> model = kerastrans.build_transformer_model(
+        ...     (6, 3), **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> history = kerastrans.data.random_sequences(5, 6, 3, seed=0)
         >>> generate(model, history, 12).shape
         (5, 12, 3)
@@ -73,7 +77,13 @@ def generate(
         start_token = np.nan_to_num(encoder_inputs[0][:, -decoder.patch_length :])
     shape = len(encoder_inputs[0]), decoder.patch_length
     start_token = check_start_token(start_token, decoder.decoder_input, shape)
-    return decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
+    generated = decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
+    if decoder.with_missing is None and not np.isfinite(generated).all():
+        raise ValueError(
+            "the forecast exceeds the range of floats: scale the series down, or check the weights "
+            f"and the dtype policy of {model.name!r}."
+        )
+    return generated
 
 
 def generate_tokens(
@@ -106,7 +116,10 @@ def generate_tokens(
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 1)
+        >>> sizes = {"d_model": 8, "num_heads": 2, "ff_dim": 16}
+        >>> model = kerastrans.build_seq2seq_transformer(
+        ...     9, 9, **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> generate_tokens(model, np.array([[4, 5, 0]]), np.array([2]), num_steps=6).shape
         (1, 6)
 
@@ -130,7 +143,10 @@ class AutoregressiveModel(keras.Model):
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_transformer_model((6, 3), 4, 2, 16, 1, 1)
+        >>> sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
+        >>> model = kerastrans.build_transformer_model(
+        ...     (6, 3), **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> isinstance(model, AutoregressiveModel)
         True
     """
@@ -146,7 +162,10 @@ class TokenModel(keras.Model):
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 1)
+        >>> sizes = {"d_model": 8, "num_heads": 2, "ff_dim": 16}
+        >>> model = kerastrans.build_seq2seq_transformer(
+        ...     9, 9, **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> isinstance(model, TokenModel)
         True
     """

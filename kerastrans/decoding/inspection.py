@@ -10,6 +10,8 @@ from kerastrans.decoding.graph import fill_arguments, store_outputs
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.masks import implicit_masks
+from kerastrans.layers.transformer.encoder import TransformerBlock
 from kerastrans.utils.keras_internals import calls
 from kerastrans.utils.types import Tensor
 
@@ -37,7 +39,10 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
 
     Example:
         >>> import kerastrans
-        >>> model = kerastrans.build_transformer_model((6, 12), 16, 4, 128, 2, 2, d_model=64)
+        >>> sizes = {"num_heads": 4, "key_dim": 16, "ff_dim": 128}
+        >>> model = kerastrans.build_transformer_model(
+        ...     (6, 12), **sizes, num_encoder_blocks=2, num_decoder_blocks=2
+        ... )
         >>> history = kerastrans.data.random_sequences(1, 6, 12, seed=0)
         >>> forecast = model.generate(history, 9)
         >>> seen, _ = kerastrans.data.teacher_forcing_pairs(forecast, history[:, -1:])
@@ -61,7 +66,8 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
         args, kwargs = fill_arguments(node, tensors)
         layer = node.operation
         if isinstance(layer, CachedMultiHeadAttention):
-            is_cross = len(args) > 1 or kwargs.get("memory") is not None
+            kwargs = kwargs | implicit_masks(layer, args, kwargs)
+            is_cross = len(args) > 1 or kwargs.get("value") is not None
             kind = "cross" if is_cross else "decoder_self" if layer.causal else "encoder_self"
             weights = ops.convert_to_numpy(layer.attention_scores(*args, **kwargs))
             if len(weights) > 1:
@@ -70,6 +76,7 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
                     f"of {model.name!r} splits one example into {len(weights)}."
                 )
             scores[kind].append(weights[0])
+            args, kwargs = fill_arguments(node, tensors)
         # Run the layer as usual to obtain the inputs of the following layers.
         store_outputs(node, layer(*args, **kwargs), tensors)
     scores = {kind: np.stack(weights) for kind, weights in scores.items() if weights}
@@ -81,6 +88,11 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
 def _check_shown(operations):
     """Raise ValueError for an attention layer without a matrix of weights to show."""
     for layer in operations:
+        if isinstance(layer, TransformerBlock):
+            raise ValueError(
+                f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}), a single "
+                "layer: use the function transformer_encoder or transformer_decoder in its place."
+            )
         if isinstance(layer, ProjectedAttention) and not defines_method(layer, "attention_scores"):
             raise ValueError(
                 f"attention_scores cannot show {layer.name!r} ({type(layer).__name__}): it has no "

@@ -28,6 +28,11 @@ from kerastrans.layers.embedding.global_token import GlobalToken
 from kerastrans.layers.embedding.lagged_patches import LaggedPatches, UnfoldPatches
 from kerastrans.layers.embedding.patching import Patching
 from kerastrans.layers.embedding.phases import PhaseEncoding, SeasonalFill
+from kerastrans.layers.embedding.position_layers import (
+    PositionEmbedding,
+    RotaryEmbedding,
+    SinePositionEncoding,
+)
 from kerastrans.layers.embedding.positional_encoding import (
     EndPositionalEncoding,
     LearntPositionalEncoding,
@@ -56,6 +61,8 @@ from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent.recurrent_forecaster import RecurrentForecaster
 from kerastrans.layers.recurrent.state_space import StateSpace
+from kerastrans.layers.transformer.decoder import TransformerDecoder
+from kerastrans.layers.transformer.encoder import TransformerEncoder
 from kerastrans.layers.weighted_residual import WeightedResidual
 
 __all__ = [
@@ -96,6 +103,7 @@ __all__ = [
     "Patching",
     "PeriodicConvolution",
     "PhaseEncoding",
+    "PositionEmbedding",
     "PositionalEncoding",
     "ProbSparseAttention",
     "PromptedAttention",
@@ -106,11 +114,15 @@ __all__ = [
     "RelativePositionBias",
     "ResidualAttention",
     "ReversibleInstanceNormalization",
+    "RotaryEmbedding",
     "SamePhase",
     "SeasonalFill",
     "SeriesDecomposition",
     "SeriesStart",
+    "SinePositionEncoding",
     "StateSpace",
+    "TransformerDecoder",
+    "TransformerEncoder",
     "UnfoldPatches",
     "UnscaledAttention",
     "ValueEmbedding",

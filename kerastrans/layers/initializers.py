@@ -30,3 +30,13 @@ class FanInUniform(keras.initializers.VarianceScaling):
     def get_config(self):
         config = super().get_config()
         return {key: config[key] for key in config.keys() - {"scale", "mode", "distribution"}}
+
+
+def copy_initializer(initializer):
+    """Return a copy of an initializer instance, which would draw the same weights again.
+
+    Names and classes are returned as they are.
+    """
+    if isinstance(initializer, keras.initializers.Initializer):
+        return type(initializer).from_config(initializer.get_config())
+    return initializer

@@ -1,8 +1,11 @@
 """Attention masks. One meaning everywhere: True = may be attended to."""
 
+import inspect
+
 import keras
 from keras import ops
 
+from kerastrans.utils.keras_internals import mask_of, set_mask
 from kerastrans.utils.types import Tensor
 
 
@@ -64,16 +67,88 @@ def combine_masks(*masks: Tensor | None) -> Tensor:
     if not present:
         return None
     for mask in present:
-        dtype = keras.backend.standardize_dtype(getattr(mask, "dtype", "bool"))
-        if "float" in dtype:
-            raise ValueError(
-                f"masks are boolean, True = may be attended to, got {dtype}: for an additive mask, "
-                "which is 0 if a key is visible, give `mask == 0`."
-            )
+        check_is_boolean(mask)
     combined = present[0]
     for mask in present[1:]:
         combined = ops.logical_and(combined, mask)
     return combined
+
+
+def check_is_boolean(mask):
+    """Raise ValueError for a mask of floats; integers are 0 for hidden and otherwise visible."""
+    dtype = keras.backend.standardize_dtype(getattr(mask, "dtype", "bool"))
+    if "float" in dtype:
+        raise ValueError(
+            f"masks are boolean, True = may be attended to, got {dtype}: for an additive mask, "
+            "which is 0 if a key is visible, give `mask == 0`."
+        )
+
+
+def check_padding_mask(name, mask, num_keys):
+    """Raise ValueError unless a padding mask is boolean, with one value for each key.
+
+    Args:
+        name: Name of the argument.
+        mask: Tensor, KerasTensor or array; None is accepted.
+        num_keys: int, or None if it is not known.
+    """
+    if mask is None:
+        return
+    check_is_boolean(mask)
+    shape = tuple(mask.shape)
+    if len(shape) not in (2, 3) or not _fit(shape[-1], num_keys):
+        steps = "time" if num_keys is None else num_keys
+        raise ValueError(f"{name} must have shape (batch, {steps}), got {shape}.")
+
+
+def check_attention_mask(name, mask, num_queries, num_keys):
+    """Raise ValueError unless a mask is boolean and broadcasts to `(batch, query, key)`."""
+    if mask is None:
+        return
+    check_is_boolean(mask)
+    shape = tuple(mask.shape)
+    sizes = {"query": num_queries, "key": num_keys}
+    fits = all(
+        1 in (given, size) or _fit(given, size)
+        for given, size in zip(reversed(shape), (num_keys, num_queries), strict=False)
+    )
+    if not fits:
+        expected = ", ".join(str(name if size is None else size) for name, size in sizes.items())
+        raise ValueError(f"{name} must broadcast to (batch, {expected}), got shape {shape}.")
+
+
+def _fit(given, size):
+    return None in (given, size) or given == size
+
+
+def implicit_masks(layer, args, kwargs):
+    """Return the implicit masks of a call's arguments, by the names that `call` has for them.
+
+    Keras passes them to `call`. This is for other methods of the layer with the same arguments.
+
+    Args:
+        layer: Layer whose `call` has an argument `<name>_mask` for each argument with a mask.
+        args: Positional arguments of the call.
+        kwargs: Keyword arguments of the call.
+    """
+    signature = inspect.signature(layer.call)
+    given = signature.bind_partial(*args, **kwargs).arguments
+    names = {name: f"{name}_mask" for name in given if given[name] is not None}
+    masks = {
+        mask: mask_of(given[name])
+        for name, mask in names.items()
+        if mask in signature.parameters and mask not in given
+    }
+    return {name: mask for name, mask in masks.items() if mask is not None}
+
+
+def pass_mask(layer, inputs, outputs):
+    """Give the outputs the implicit mask of the inputs, as `Layer.__call__` does after `call`."""
+    if isinstance(inputs, list | tuple) or not layer.supports_masking:
+        return
+    mask, first = mask_of(inputs), keras.tree.flatten(outputs)[0]
+    if mask is not None and mask_of(first) is None:
+        set_mask(first, layer.compute_mask(inputs, mask))
 
 
 def for_each_query(padding_mask):

@@ -129,7 +129,9 @@ class _Block:
 
     def __init__(self, num_heads, d_model, ff_dim, dropout, name):
         self.norms = [layers.LayerNormalization(epsilon=EPSILON) for _ in range(2)]
-        self.attention = PromptedAttention(num_heads, d_model // num_heads, dropout)
+        self.attention = PromptedAttention(
+            num_heads=num_heads, key_dim=d_model // num_heads, dropout=dropout
+        )
         self.feed_forward = [dense(ff_dim, activation="gelu"), Dropout(dropout), dense(d_model)]
         self.dropout = Dropout(dropout)
 

@@ -82,11 +82,12 @@ def build_informer_model(
     Source: Zhou et al. (2021), figure 2 and equations 2-6, without the calendar embedding.
     """
     label_length = resolve_label_length(label_length, context_length)
-    key_dim = d_model // num_heads
     kwargs = {"kernel_initializer": FanInUniform}
+    attention = {"num_heads": num_heads, "key_dim": d_model // num_heads, "dropout": dropout}
+    attention |= kwargs
 
     def sparse_attention(causal=False):
-        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor, **kwargs)
+        return ProbSparseAttention(**attention, causal=causal, factor=factor)
 
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **kwargs)
@@ -102,7 +103,7 @@ def build_informer_model(
 
     x = embed_values(label_input(window.values, label_length, prediction_length), d_model, dropout)
     for _ in range(num_decoder_blocks):
-        cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **kwargs)
+        cross = CachedMultiHeadAttention(**attention)
         x = add_norm(x, sparse_attention(causal=True), dropout, norm="post")
         x = add_norm(x, lambda x, cross=cross: cross(x, memory), dropout, norm="post")
         x = add_norm(x, feed_forward, dropout, norm="post")

@@ -78,10 +78,10 @@ def build_itransformer_model(
     for i in range(num_blocks):
         x = transformer_encoder(
             x,
-            num_heads,
-            d_model // num_heads,
-            ff_dim,
-            dropout,
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            ff_dim=ff_dim,
+            dropout=dropout,
             norm="post",
             activation="gelu",
             kernel_initializer=FanInUniform,

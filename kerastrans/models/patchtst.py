@@ -108,25 +108,32 @@ def build_patchtst_model(
     x = Dropout(dropout)(x)
     scores = None
 
-    def add_scores(x):
-        nonlocal scores
-        layer = ResidualAttention(num_heads, key_dim, attention_dropout, **initial)
-        x, scores = layer(x, scores)
-        return x
+    def residual_attention_layer():
+        layer = ResidualAttention(
+            num_heads=num_heads, key_dim=key_dim, dropout=attention_dropout, **initial
+        )
+        layer.build(x.shape)
+
+        def add_scores(x):
+            nonlocal scores
+            x, scores = layer(x, scores)
+            return x
+
+        return add_scores
 
     for i in range(num_blocks):
         x = transformer_encoder(
             x,
-            num_heads,
-            key_dim,
-            ff_dim,
-            dropout,
+            num_heads=num_heads,
+            key_dim=key_dim,
+            ff_dim=ff_dim,
+            dropout=dropout,
             norm="post",
             normalization="batch",
             activation="gelu",
             attention_dropout=attention_dropout,
             **initial,
-            self_attention=add_scores if residual_attention else None,
+            self_attention=residual_attention_layer() if residual_attention else None,
             name=f"encoder_{i}",
         )
     x = ops.reshape(x, (-1, num_channels, num_patches * d_model))

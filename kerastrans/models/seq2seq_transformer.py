@@ -8,20 +8,30 @@ from kerastrans.layers import Dropout, PaddingMask, PositionalEncoding
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import check_sizes
 from kerastrans.models.parts.sublayers import close_stack
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_divides, check_dropout
 
 
+@positional_until(
+    "0.5",
+    "d_model",
+    "num_heads",
+    "ff_dim",
+    "num_encoder_blocks",
+    "num_decoder_blocks",
+    "dropout",
+)
 def build_seq2seq_transformer(
     source_vocab_size: int,
     target_vocab_size: int,
+    *,
     d_model: int,
     num_heads: int,
     ff_dim: int,
     num_encoder_blocks: int,
     num_decoder_blocks: int,
     dropout: float = 0.1,
-    *,
     norm: str = "pre",
     activation: str = "relu",
     tied_embeddings: bool = False,
@@ -60,7 +70,10 @@ def build_seq2seq_transformer(
         ValueError: If `norm` is unknown.
 
     Example:
-        >>> model = build_seq2seq_transformer(20, 30, 8, 2, 16, 1, 1)
+        >>> sizes = {"d_model": 8, "num_heads": 2, "ff_dim": 16}
+        >>> model = build_seq2seq_transformer(
+        ...     20, 30, **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> model.output_shape
         (None, None, 30)
 
@@ -78,8 +91,14 @@ def build_seq2seq_transformer(
     check_divides(num_heads=num_heads, d_model=d_model)
     check_dropout(dropout)
     check_choice("norm", norm, ("pre", "post"))
-    block = {"dropout": dropout, "norm": norm, "activation": activation}
-    sizes = num_heads, d_model // num_heads, ff_dim
+    block = {
+        "num_heads": num_heads,
+        "key_dim": d_model // num_heads,
+        "ff_dim": ff_dim,
+        "dropout": dropout,
+        "norm": norm,
+        "activation": activation,
+    }
     # Entries of a variance of 1 / d_model: times the root of d_model they have 1.
     kwargs = {"embeddings_initializer": keras.initializers.RandomNormal(stddev=d_model**-0.5)}
     source_embedding = layers.Embedding(
@@ -104,14 +123,14 @@ def build_seq2seq_transformer(
     mask = PaddingMask(name="source_mask")(source, source_lengths)
     x = embed(source, source_embedding, "encoder")
     for i in range(num_encoder_blocks):
-        x = transformer_encoder(x, *sizes, **block, padding_mask=mask, name=f"encoder_{i}")
+        x = transformer_encoder(x, **block, padding_mask=mask, name=f"encoder_{i}")
     encoder_output = close_stack(x, norm, name="encoder")
 
     target = keras.Input((None,), dtype="int32", name="target")
     x = embed(target, target_embedding, "decoder")
     for i in range(num_decoder_blocks):
         x = transformer_decoder(
-            x, encoder_output, *sizes, **block, encoder_padding_mask=mask, name=f"decoder_{i}"
+            x, encoder_output, **block, encoder_padding_mask=mask, name=f"decoder_{i}"
         )
     logits = target_embedding(close_stack(x, norm, name="decoder"), reverse=True)
     return TokenModel([source, source_lengths, target], logits, name=name)

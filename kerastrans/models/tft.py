@@ -124,7 +124,7 @@ def build_tft_model(
     enriched = residual_network(sequence, for_enrichment)
     query = enriched[:, -prediction_length:]
     attention = InterpretableMultiHeadAttention(
-        num_heads, d_model // num_heads, dropout, name="attention"
+        num_heads=num_heads, key_dim=d_model // num_heads, dropout=dropout, name="attention"
     )
     x = _gate(attention(query, enriched), query, dropout)
     x = _gate(residual_network(x), sequence[:, -prediction_length:], dropout)

@@ -104,7 +104,10 @@ def build_timexer_model(
 
     def attention():
         return CachedMultiHeadAttention(
-            num_heads, d_model // num_heads, dropout, kernel_initializer=FanInUniform
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            dropout=dropout,
+            kernel_initializer=FanInUniform,
         )
 
     def feed_forward(x):

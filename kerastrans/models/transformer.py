@@ -10,19 +10,29 @@ from kerastrans.layers import Dropout, PositionalEncoding
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import check_sizes
 from kerastrans.models.parts.sublayers import close_stack
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative
 
 
+@positional_until(
+    "0.5",
+    "key_dim",
+    "num_heads",
+    "ff_dim",
+    "num_encoder_blocks",
+    "num_decoder_blocks",
+    "dropout",
+)
 def build_transformer_model(
     input_shape: Sequence[int],
-    key_dim: int,
+    *,
+    d_model: int | None = 64,
     num_heads: int,
+    key_dim: int,
     ff_dim: int,
     num_encoder_blocks: int,
     num_decoder_blocks: int,
     dropout: float = 0.1,
-    *,
-    d_model: int | None = None,
     output_dim: int | None = None,
     norm: str = "pre",
     activation: str = "relu",
@@ -33,14 +43,15 @@ def build_transformer_model(
 
     Args:
         input_shape: `(context_length, num_channels)` of the encoder's input.
-        key_dim: int, width of each attention head.
+        d_model: int, width inside the model; each input is projected to it. None keeps the width
+            of the inputs, without a projection: the model then does not learn to copy twelve
+            channels, because the positions are added to the values themselves.
         num_heads: int, number of attention heads.
+        key_dim: int, width of each attention head.
         ff_dim: int, hidden width of the feed-forward networks.
         num_encoder_blocks: int, number of blocks of the encoder.
         num_decoder_blocks: int, number of blocks of the decoder.
         dropout: float in [0, 1).
-        d_model: int, width inside the model; each input is projected to it. None keeps the width
-            of the inputs, which is too narrow to copy a dozen channels.
         output_dim: int, number of channels of the decoder's input and output; `num_channels` by
             default.
         norm: "pre" (with a last normalisation after each stack; Xiong et al., 2020) or "post"
@@ -66,15 +77,18 @@ def build_transformer_model(
         ValueError: If `norm` is unknown.
 
     Example:
-        >>> model = build_transformer_model((6, 3), 4, 2, 16, 1, 1, d_model=8)
+        >>> sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
+        >>> model = build_transformer_model(
+        ...     (6, 3), **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+        ... )
         >>> model.output_shape
         (None, None, 3)
 
     Source: Vaswani et al. (2017), figure 1.
     """
-    if len(input_shape) != 2:
+    if not isinstance(input_shape, Sequence) or len(input_shape) != 2:
         raise ValueError(
-            f"input_shape must be (context_length, num_channels), got {tuple(input_shape)}."
+            f"input_shape must be (context_length, num_channels), got {input_shape!r}."
         )
     context_length, num_channels = input_shape
     output_dim = num_channels if output_dim is None else output_dim
@@ -96,21 +110,26 @@ def build_transformer_model(
     # Under mixed precision the first and last layers, which process the raw values, stay in
     # float32.
     ends = keras.config.dtype_policy().variable_dtype
-    block = {"dropout": dropout, "norm": norm, "activation": activation}
+    block = {
+        "num_heads": num_heads,
+        "key_dim": key_dim,
+        "ff_dim": ff_dim,
+        "dropout": dropout,
+        "norm": norm,
+        "activation": activation,
+    }
 
     encoder_inputs = keras.Input((context_length, num_channels), name="encoder_inputs")
     x = _embed(encoder_inputs, context_length, d_model, dropout, ends, "encoder")
     for i in range(num_encoder_blocks):
-        x = transformer_encoder(x, num_heads, key_dim, ff_dim, **block, name=f"encoder_{i}")
+        x = transformer_encoder(x, **block, name=f"encoder_{i}")
     encoder_output = close_stack(x, norm, name="encoder")
 
     decoder_inputs = keras.Input((None, output_dim), name="decoder_inputs")
     x = layers.GaussianNoise(decoder_noise, dtype=ends, name="decoder_noise")(decoder_inputs)
     x = _embed(x, None, d_model, dropout, ends, "decoder")
     for i in range(num_decoder_blocks):
-        x = transformer_decoder(
-            x, encoder_output, num_heads, key_dim, ff_dim, **block, name=f"decoder_{i}"
-        )
+        x = transformer_decoder(x, encoder_output, **block, name=f"decoder_{i}")
     x = close_stack(x, norm, dtype=ends, name="decoder")
     outputs = layers.Dense(output_dim, dtype=ends, name="head")(x)
     return AutoregressiveModel([encoder_inputs, decoder_inputs], outputs, name=name)

@@ -1,6 +1,11 @@
-"""Deprecated names, which are accepted with a warning for two minor versions."""
+"""Deprecated names and positional arguments, accepted with a warning for two minor versions."""
 
+import functools
+import inspect
 import warnings
+from collections.abc import Callable
+
+from kerastrans.utils.user_warnings import warn_user
 
 
 def warn_former_name(kind: str, former: str, name: str, *, since: str, until: str) -> None:
@@ -30,3 +35,53 @@ def warn_former_name(kind: str, former: str, name: str, *, since: str, until: st
         "accept the former name."
     )
     warnings.warn(message, FutureWarning, stacklevel=3)
+
+
+def positional_until(until: str, *names: str) -> Callable:
+    """Decorate a function so that arguments which are now keyword-only may still be positional.
+
+    Args:
+        until: The version that accepts these arguments only by name.
+        *names: Names of the arguments in their former positional order, after those that are
+            still positional.
+
+    Warns:
+        FutureWarning: If an argument is given by position; the message spells the keywords.
+
+    Example:
+        >>> import warnings
+        >>> @positional_until("0.5", "width", "depth")
+        ... def volume(height, *, depth, width):
+        ...     return height, depth, width
+        >>> with warnings.catch_warnings(record=True) as caught:
+        ...     warnings.simplefilter("always")
+        ...     print(volume(1, 2, depth=3))
+        (1, 3, 2)
+        >>> print(caught[0].message)
+        volume: name the argument, width=2; version 0.5 will not accept it by position.
+    """
+
+    def decorate(function):
+        kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        signature = inspect.signature(function)
+        count = sum(parameter.kind in kinds for parameter in signature.parameters.values())
+
+        @functools.wraps(function)
+        def named(*args, **kwargs):
+            former = args[count:]
+            if not 0 < len(former) <= len(names):
+                return function(*args, **kwargs)
+            given = dict(zip(names, former, strict=False))
+            spelt = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            argument, it = ("argument", "it") if len(given) == 1 else ("arguments", "them")
+            warn_user(
+                f"{function.__qualname__.removesuffix('.__init__')}: name the {argument}, {spelt}; "
+                f"version {until} will not accept {it} by position.",
+                FutureWarning,
+            )
+            return function(*args[:count], **given, **kwargs)
+
+        named.__signature__ = signature  # Keras reads that of an `__init__`, without unwrapping
+        return named
+
+    return decorate

@@ -91,6 +91,20 @@ def forget_functions(model):
     model.train_function = model.test_function = model.predict_function = None
 
 
+def mask_of(x):
+    """Return the implicit mask of a tensor or KerasTensor, such as that of `Embedding(mask_zero)`.
+
+    Layers receive the masks of their arguments, but the masks of tensors that are passed on in
+    another way, as in decoding, can only be read from the tensors. Without a mask it returns None.
+    """
+    return backend.get_keras_mask(x)
+
+
+def set_mask(x, mask):
+    """Set the implicit mask of a tensor, as `Layer.__call__` does for its outputs."""
+    backend.set_keras_mask(x, mask)
+
+
 def dropout_state(layer):
     """Return the noise shape and the seed generator of a `keras.layers.Dropout`.
 

@@ -71,6 +71,13 @@ def check_at_most(**values):
         raise ValueError(f"{name} must be at most {other}={limit}, got {value}.")
 
 
+def check_sequence(**shapes):
+    """Raise ValueError for the first shape that is not `(batch, time, width)`."""
+    for name, shape in shapes.items():
+        if len(shape) != 3:
+            raise ValueError(f"{name} must have shape (batch, time, width), got {tuple(shape)}.")
+
+
 def check_choice(name, value, choices):
     """Raise ValueError unless `value` is one of `choices`."""
     if value not in choices:

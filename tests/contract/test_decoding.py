@@ -16,6 +16,8 @@ from kerastrans.layers import (
     PaddingMask,
     PositionalEncoding,
     ProbSparseAttention,
+    TransformerDecoder,
+    TransformerEncoder,
 )
 from kerastrans.layers.masks import create_padding_mask
 from kerastrans.models.parts.sublayers import add_norm
@@ -50,7 +52,7 @@ def model_of(decode, *extra, length=None):
 
 
 def attention(x, memory=None, causal=True, **masks):
-    layer = CachedMultiHeadAttention(2, 3, causal=causal and memory is None)
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=causal and memory is None)
     return layers.Add()([x, layer(x, memory, **masks)])
 
 
@@ -71,9 +73,10 @@ def test_every_option_of_the_blocks(
     history, target = keras.Input((CONTEXT, WIDTH)), keras.Input((None, WIDTH))
     valid, early = keras.Input((CONTEXT,), dtype="bool"), keras.Input((STEPS,), dtype="bool")
     options = {"norm": norm, "activation": activation}
+    sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16, "dropout": 0.2}
     x = transformer_encoder(
         layers.Dense(8)(history),
-        *(2, 4, 16, 0.2),
+        **sizes,
         normalization=normalization,
         attention_dropout=attention_dropout,
         padding_mask=valid if "encoder" in masks else None,
@@ -84,7 +87,8 @@ def test_every_option_of_the_blocks(
         y = POSITIONS[positions](STEPS, 8)(y)
     for _ in range(blocks):
         y = transformer_decoder(
-            *(y, x, 2, 4, 16, 0.2),
+            *(y, x),
+            **sizes,
             padding_mask=early if "own" in masks else None,
             encoder_padding_mask=valid if "cross" in masks else None,
             **options,
@@ -96,7 +100,15 @@ def test_every_option_of_the_blocks(
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
 def test_mixed_precision(policy):
     keras.config.set_dtype_policy(policy)
-    model = kerastrans.build_transformer_model((CONTEXT, WIDTH), 4, 2, 16, 1, 1, d_model=8)
+    model = kerastrans.build_transformer_model(
+        (CONTEXT, WIDTH),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        d_model=8,
+    )
     # The policy's own rounding: products over 5 keys and over 8 slots add up in another order.
     assert_decodes(model, [HISTORY], atol=2e-2 if policy == "mixed_float16" else 0.1)
 
@@ -154,6 +166,18 @@ def test_masks_of_every_query_over_a_memory():
     assert_decodes(model, [HISTORY, np.array([[1, 2, 6, 0, 3], [6, 5, 4, 3, 2]])])
 
 
+@pytest.mark.parametrize("sizes", [{}, {"value_dim": 5, "output_shape": 4}])
+def test_attention_to_itself_named_in_full(sizes):
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=True, **sizes)
+    assert_decodes(model_of(lambda x, _: layer(x, x, x)), [HISTORY])
+
+
+def test_keys_apart_from_values():
+    cross = CachedMultiHeadAttention(num_heads=2, key_dim=3, value_dim=5)
+    model = model_of(lambda x, memory: cross(x, memory, layers.Dense(7)(memory)))
+    assert_decodes(model, [HISTORY])
+
+
 def test_valid_lengths_of_the_decoder():
     lengths = keras.Input((), dtype="int32")
     model = model_of(
@@ -170,8 +194,8 @@ def test_a_mask_that_does_not_reach_is_refused():
 
 
 class Reversed(CachedMultiHeadAttention):
-    def call(self, query, memory=None):
-        return super().call(query[:, ::-1], memory)
+    def call(self, query, value=None, key=None):
+        return super().call(query[:, ::-1], value, key)
 
 
 class Shuffling(layers.Dense):
@@ -188,7 +212,10 @@ def both_ways(target, _):
 @pytest.mark.parametrize(
     ("decode", "message"),
     [
-        (lambda x, m: ProbSparseAttention(2, 3, causal=True)(x), r"ProbSparseAttention\) step by"),
+        (
+            lambda x, m: ProbSparseAttention(num_heads=2, key_dim=3, causal=True)(x),
+            r"ProbSparseAttention\) step by",
+        ),
         (
             lambda x, m: Reversed(2, 3, causal=True)(x),
             r"\(Reversed\) .*overrides `call`, but inherits",
@@ -202,9 +229,22 @@ def both_ways(target, _):
         (lambda x, m: x[:, ::-1], r"\(GetItem\) step by step"),
         (lambda x, m: add_norm(x, layers.Dense(WIDTH), normalization="batch"), "BatchNormaliz"),
         (lambda x, m: attention(x, causal=False), "sees later positions"),
+        (
+            lambda x, m: TransformerEncoder(intermediate_dim=8, num_heads=2)(x),
+            r"\(TransformerEncoder\) step by step: it may look across time",
+        ),
+        (
+            lambda x, m: TransformerDecoder(intermediate_dim=8, num_heads=2)(
+                x, use_causal_mask=False
+            ),
+            "sees later positions",
+        ),
         (lambda x, m: attention(x, layers.Dense(3)(x)), "a memory that depends on the decoder's"),
         (both_ways, r"\(LogicalAnd\) step by step: .* one axis must be the time axis"),
-        (lambda x, m: transformer_encoder(x, 2, 4, 16), "sees later positions"),
+        (
+            lambda x, m: transformer_encoder(x, num_heads=2, key_dim=4, ff_dim=16),
+            "sees later positions",
+        ),
     ],
 )
 def test_what_cannot_be_decoded_is_refused_by_name_before_any_work(decode, message):

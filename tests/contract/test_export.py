@@ -83,7 +83,13 @@ def differences(tmp_path_factory):
         keras.utils.set_random_seed(1)
         if name == AUTOREGRESSIVE:
             model = kerastrans.build_transformer_model(
-                (CONTEXT, CHANNELS), 4, 2, 16, 1, 1, d_model=12
+                (CONTEXT, CHANNELS),
+                num_heads=2,
+                key_dim=4,
+                ff_dim=16,
+                num_encoder_blocks=1,
+                num_decoder_blocks=1,
+                d_model=12,
             )
             inputs = walks(BATCH)
         else:

@@ -28,7 +28,15 @@ from tests.conftest import assert_generated, naive_generate
 @pytest.mark.slow
 def test_what_is_generated_is_what_the_model_puts_out(batch, context, steps, heads, blocks, norm):
     model = kerastrans.build_transformer_model(
-        (context, 3), 4, heads, 16, blocks, blocks, 0.1, d_model=8, norm=norm
+        (context, 3),
+        num_heads=heads,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=blocks,
+        num_decoder_blocks=blocks,
+        dropout=0.1,
+        d_model=8,
+        norm=norm,
     )
     inputs = random_sequences(batch, context, 3, seed=steps)
     result = generate(model, inputs, steps)
@@ -92,6 +100,11 @@ def test_new_weights_are_used_without_a_new_trace(small_model, small_inputs):
     assert_generated(small_model, small_inputs, after)
 
 
+def test_values_beyond_the_range_of_floats_are_refused(small_model, small_inputs):
+    with pytest.raises(ValueError, match="exceeds the range of floats: scale the series down, or"):
+        generate(small_model, np.full_like(small_inputs, 3e38), 4)
+
+
 def test_generating_leaves_the_model_as_it_was(small_model, small_inputs):
     config = small_model.get_config()
     nodes = [len(layer._inbound_nodes) for layer in small_model.layers]
@@ -102,7 +115,9 @@ def test_generating_leaves_the_model_as_it_was(small_model, small_inputs):
 
 @pytest.mark.slow
 def test_a_dropped_model_is_not_kept_alive(small_inputs):
-    model = kerastrans.build_transformer_model((8, 3), 4, 2, 16, 1, 1)
+    model = kerastrans.build_transformer_model(
+        (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+    )
     generate(model, small_inputs, 2)
     gone = weakref.ref(model)
     del model
@@ -114,7 +129,9 @@ def by_hand(positions=None, decoder=transformer_decoder):
     """A model put together by a user, with a mean and a residual that cross to the decoder."""
     encoder_inputs, decoder_inputs = keras.Input((8, 3)), keras.Input((None, 3))
     level = encoder_inputs[:, -1:, :]
-    memory = transformer_encoder(layers.Dense(10)(encoder_inputs - level), 2, 4, 16)
+    memory = transformer_encoder(
+        layers.Dense(10)(encoder_inputs - level), num_heads=2, key_dim=4, ff_dim=16
+    )
     x = layers.Dense(10)(decoder_inputs - level)
     if positions is not None:
         x = positions(x)
@@ -131,8 +148,12 @@ def test_any_functional_model_of_our_blocks_generates(small_inputs):
 def test_padded_memory_generates(small_inputs):
     encoder_inputs, mask = keras.Input((8, 3)), keras.Input((8,), dtype="bool")
     decoder_inputs = keras.Input((None, 3))
-    memory = transformer_encoder(encoder_inputs, 2, 4, 16, padding_mask=mask)
-    x = transformer_decoder(decoder_inputs, memory, 2, 4, 16, encoder_padding_mask=mask)
+    memory = transformer_encoder(
+        encoder_inputs, num_heads=2, key_dim=4, ff_dim=16, padding_mask=mask
+    )
+    x = transformer_decoder(
+        decoder_inputs, memory, num_heads=2, key_dim=4, ff_dim=16, encoder_padding_mask=mask
+    )
     model = keras.Model([encoder_inputs, mask, decoder_inputs], layers.Dense(3)(x))
     valid = np.arange(8)[None] < np.array([[5], [8]])
     result = generate(model, [small_inputs, valid], 4, start_token=0.0)
@@ -183,8 +204,8 @@ def test_encoding_happens_once_and_a_step_reads_one_value(small_model):
 )
 def test_layers_that_cannot_decode_are_refused_by_name(small_inputs, layer, name):
     encoder_inputs, decoder_inputs = keras.Input((8, 3)), keras.Input((4, 3))
-    memory = transformer_encoder(encoder_inputs, 2, 4, 16)
-    x = transformer_decoder(layer(decoder_inputs), memory, 2, 4, 16)
+    memory = transformer_encoder(encoder_inputs, num_heads=2, key_dim=4, ff_dim=16)
+    x = transformer_decoder(layer(decoder_inputs), memory, num_heads=2, key_dim=4, ff_dim=16)
     model = keras.Model([encoder_inputs, decoder_inputs], layers.Dense(3)(x))
     with pytest.raises(ValueError, match=rf"cannot decode .*\({name}\) step by step"):
         generate(model, small_inputs, 3)
@@ -193,14 +214,16 @@ def test_layers_that_cannot_decode_are_refused_by_name(small_inputs, layer, name
 def test_attention_to_later_positions_is_refused(small_inputs):
     encoder_inputs, decoder_inputs = keras.Input((8, 3)), keras.Input((None, 3))
     x = layers.Add()([decoder_inputs, layers.Dense(3)(encoder_inputs[:, -1:])])
-    x = transformer_encoder(x, 2, 4, 16)  # not causal
+    x = transformer_encoder(x, num_heads=2, key_dim=4, ff_dim=16)  # not causal
     model = keras.Model([encoder_inputs, decoder_inputs], layers.Dense(3)(x))
     with pytest.raises(ValueError, match="sees later positions"):
         generate(model, small_inputs, 3)
 
 
 def test_models_that_cannot_feed_back_are_refused(small_inputs):
-    model = kerastrans.build_transformer_model((8, 3), 4, 2, 16, 1, 1)
+    model = kerastrans.build_transformer_model(
+        (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+    )
     head = keras.Model(model.inputs, layers.Dense(5)(model.outputs[0]))
     with pytest.raises(ValueError, match="their widths must agree, got 5 and 3"):
         generate(head, small_inputs, 3)

@@ -35,7 +35,9 @@ def test_numeric_model_teacher_forced(small_model, small_inputs):
 @settings(max_examples=8)
 @given(length=st.integers(1, 9), steps=st.integers(1, 6), padding=st.integers(0, 4))
 def test_token_model_gives_padding_nothing(length, steps, padding):
-    model = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 2)
+    model = kerastrans.build_seq2seq_transformer(
+        9, 9, d_model=8, num_heads=2, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=2
+    )
     random = np.random.default_rng(length)
     source = random.integers(0, 9, (1, length + padding)).astype("int32")
     target = random.integers(0, 9, (1, steps)).astype("int32")
@@ -66,7 +68,16 @@ def test_first_blocks_weights_are_the_softmax_of_its_scaled_products(small_model
 
 
 def test_scores_of_what_was_generated_are_those_while_generating(monkeypatch):
-    model = kerastrans.build_seq2seq_transformer(12, 9, 16, 2, 32, 1, 1, 0.0)
+    model = kerastrans.build_seq2seq_transformer(
+        12,
+        9,
+        d_model=16,
+        num_heads=2,
+        ff_dim=32,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        dropout=0.0,
+    )
     source, lengths = np.array([[4, 7, 5, 9]]), np.array([4])
     tokens = model.generate(source, lengths, 5)
     seen = np.concatenate([[[START]], tokens[:, :-1]], axis=1)
@@ -108,19 +119,31 @@ def test_model_without_attention_is_refused():
 
 def test_only_the_kinds_that_a_model_has_are_shown():
     inputs = keras.Input((4, 3))
-    model = keras.Model(inputs, kerastrans.transformer_encoder(inputs, 2, 4, 8))
+    model = keras.Model(
+        inputs, kerastrans.transformer_encoder(inputs, num_heads=2, key_dim=4, ff_dim=8)
+    )
     scores = kerastrans.attention_scores(model, random_sequences(1, 4, 3, seed=0))
     assert {kind: x.shape for kind, x in scores.items()} == {"encoder_self": (1, 2, 4, 4)}
 
 
+def test_the_attention_inside_a_block_that_is_one_layer_is_refused_by_name():
+    inputs = keras.Input((4, 6))
+    encoder = kerastrans.TransformerEncoder(intermediate_dim=8, num_heads=2, name="block")
+    with pytest.raises(ValueError, match=r"'block' \(TransformerEncoder\), a single layer: use"):
+        kerastrans.attention_scores(keras.Model(inputs, encoder(inputs)), np.zeros((1, 4, 6)))
+
+
 class Doubled(CachedMultiHeadAttention):
-    def call(self, query, memory=None):
-        return super().call(2 * query, memory)
+    def call(self, query, value=None, key=None):
+        return super().call(2 * query, value, key)
 
 
 @pytest.mark.parametrize(
     ("layer", "name"),
-    [(ProbSparseAttention(2, 3), "ProbSparseAttention"), (Doubled(2, 3), "Doubled")],
+    [
+        (ProbSparseAttention(num_heads=2, key_dim=3), "ProbSparseAttention"),
+        (Doubled(2, 3), "Doubled"),
+    ],
 )
 def test_weights_that_were_never_used_are_not_shown(layer, name):
     inputs = keras.Input((12, 3))
@@ -136,7 +159,15 @@ def test_channels_that_are_examples_of_their_own_are_refused():
 
 
 def test_example_of_the_docstring():
-    model = kerastrans.build_transformer_model((6, 12), 16, 4, 128, 2, 2, d_model=64)
+    model = kerastrans.build_transformer_model(
+        (6, 12),
+        num_heads=4,
+        key_dim=16,
+        ff_dim=128,
+        num_encoder_blocks=2,
+        num_decoder_blocks=2,
+        d_model=64,
+    )
     history = random_sequences(1, 6, 12, seed=0)
     seen, _ = teacher_forcing_pairs(model.generate(history, 9), history[:, -1:])
     assert kerastrans.attention_scores(model, [history, seen])["cross"].shape == (2, 4, 9, 6)

@@ -15,7 +15,16 @@ VOCABULARY = 9
 
 
 def build():
-    return kerastrans.build_seq2seq_transformer(12, VOCABULARY, 16, 2, 32, 1, 1, 0.0)
+    return kerastrans.build_seq2seq_transformer(
+        12,
+        VOCABULARY,
+        d_model=16,
+        num_heads=2,
+        ff_dim=32,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        dropout=0.0,
+    )
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,13 @@ RECURRENT = "tft", "lstm_seq2seq", "deepar"
 def build_or_loop(name):
     if name == "encoder-decoder":
         return kerastrans.build_transformer_model(
-            (CONTEXT, CHANNELS), 4, 2, 16, 1, 1, d_model=12
+            (CONTEXT, CHANNELS),
+            num_heads=2,
+            key_dim=4,
+            ff_dim=16,
+            num_encoder_blocks=1,
+            num_decoder_blocks=1,
+            d_model=12,
         ), {"prediction_length": 4}
     return build_shallow(name), {}
 

@@ -88,7 +88,9 @@ def test_what_does_not_fit_is_refused(small_model, tmp_path):
         export_savedmodel(small_model, tmp_path / "sm", scaler=narrow, prediction_length=4)
     with pytest.raises(ValueError, match="prediction_length must be"):
         export_savedmodel(small_model, tmp_path / "sm", prediction_length=0)
-    tokens = kerastrans.build_seq2seq_transformer(9, 9, 8, 2, 16, 1, 1)
+    tokens = kerastrans.build_seq2seq_transformer(
+        9, 9, d_model=8, num_heads=2, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+    )
     with pytest.raises(ValueError, match="only models of numbers are exported"):
         export_savedmodel(tokens, tmp_path / "sm", prediction_length=4)
     assert not (tmp_path / "sm").exists()

@@ -124,7 +124,15 @@ def main():
         forecaster.save(folder / "forecasters" / kind, optimizer=False)
         stored["forecasters"][kind] = summary(forecaster.predict(**arguments(kind)))
     keras.utils.set_random_seed(1)
-    lesson = kerastrans.build_transformer_model((8, 3), 4, 2, 16, 1, 2, d_model=12)
+    lesson = kerastrans.build_transformer_model(
+        (8, 3),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=2,
+        d_model=12,
+    )
     lesson.save(folder / "models" / "transformer.keras")
     inputs = [walks(2, 8), walks(2, 5)]
     stored["models"]["transformer"] = np.asarray(lesson(inputs), "float64").tolist()

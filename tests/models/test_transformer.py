@@ -15,7 +15,16 @@ def test_decoder_length_is_free(small_model, small_inputs):
 
 
 def test_inputs_and_output_may_differ_in_width(small_inputs):
-    model = build_transformer_model((8, 3), 4, 2, 16, 1, 1, d_model=10, output_dim=1)
+    model = build_transformer_model(
+        (8, 3),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        d_model=10,
+        output_dim=1,
+    )
     outputs = model([small_inputs, np.zeros((2, 4, 1), "float32")])
     assert outputs.shape == (2, 4, 1)
     assert model.generate(small_inputs, 5, start_token=0.0).shape == (2, 5, 1)
@@ -28,20 +37,39 @@ def test_parameter_count_equals_the_closed_form():
     network = 2 * d * f + f + d
     encoder = encoders * (attention + network + 2 * 2 * d) + c * d + d + 2 * d
     decoder = decoders * (2 * attention + network + 3 * 2 * d) + c * d + d + 2 * d
-    model = build_transformer_model((24, c), k, h, f, encoders, decoders, d_model=d)
+    model = build_transformer_model(
+        (24, c),
+        num_heads=h,
+        key_dim=k,
+        ff_dim=f,
+        num_encoder_blocks=encoders,
+        num_decoder_blocks=decoders,
+        d_model=d,
+    )
     assert model.count_params() == encoder + decoder + d * c + c
 
 
 def test_key_dim_and_num_heads_keep_their_places():
     """The lesson swapped them between the model and the blocks."""
-    model = build_transformer_model((8, 3), 5, 2, 16, 1, 1)
+    model = build_transformer_model(
+        (8, 3), num_heads=2, key_dim=5, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+    )
     for name in ("encoder_0_self_attention", "decoder_0_cross_attention"):
         assert (model.get_layer(name).key_dim, model.get_layer(name).num_heads) == (5, 2)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_future_decoder_inputs_change_nothing(norm):
-    model = build_transformer_model((8, 3), 4, 2, 16, 2, 2, d_model=12, norm=norm)
+    model = build_transformer_model(
+        (8, 3),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=2,
+        num_decoder_blocks=2,
+        d_model=12,
+        norm=norm,
+    )
     context, decoder_inputs = random_sequences(2, 8, 3, seed=1), random_sequences(2, 9, 3, seed=2)
     before = to_numpy(model([context, decoder_inputs]))
     for t in range(8):
@@ -65,7 +93,16 @@ def test_every_weight_gets_a_gradient(small_model, small_inputs):
 
 
 def test_decoder_noise_acts_in_training_alone(small_inputs):
-    model = build_transformer_model((8, 3), 4, 2, 16, 1, 1, 0.0, decoder_noise=1.0)
+    model = build_transformer_model(
+        (8, 3),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        dropout=0.0,
+        decoder_noise=1.0,
+    )
     inputs = [small_inputs, small_inputs]
     np.testing.assert_array_equal(to_numpy(model(inputs)), to_numpy(model(inputs)))
     noisy = to_numpy(model(inputs, training=True)) - to_numpy(model(inputs))
@@ -76,7 +113,16 @@ def test_decoder_noise_acts_in_training_alone(small_inputs):
 def test_copy_task_is_learnt_autoregressively():
     """A short form of benchmarks.accuracy.copy_task: well below the data's variance, which is 1."""
     sequences = random_sequences(2000, 3, 4, seed=0)
-    model = build_transformer_model((3, 4), 16, 2, 64, 1, 1, 0.0, d_model=32)
+    model = build_transformer_model(
+        (3, 4),
+        num_heads=2,
+        key_dim=16,
+        ff_dim=64,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        dropout=0.0,
+        d_model=32,
+    )
     decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0, end_token=0.0)
     model.compile(keras.optimizers.Adam(3e-3), "mse", **XLA)
     model.fit([sequences, decoder_inputs], targets, epochs=12, batch_size=64, verbose=0)
@@ -89,7 +135,15 @@ def test_same_seed_same_model(small_inputs):
     results = []
     for _ in range(2):
         keras.utils.set_random_seed(7)
-        model = build_transformer_model((8, 3), 4, 2, 16, 1, 1, 0.1)
+        model = build_transformer_model(
+            (8, 3),
+            num_heads=2,
+            key_dim=4,
+            ff_dim=16,
+            num_encoder_blocks=1,
+            num_decoder_blocks=1,
+            dropout=0.1,
+        )
         model.compile("adam", "mse", **XLA)
         model.fit([small_inputs, small_inputs], small_inputs, epochs=3, verbose=0)
         results.append(model.generate(small_inputs, 4))
@@ -103,6 +157,7 @@ def test_same_seed_same_model(small_inputs):
             {"input_shape": (8,)},
             r"input_shape must be \(context_length, num_channels\), got \(8,\)",
         ),
+        ({"input_shape": 8}, r"input_shape must be \(context_length, num_channels\), got 8\."),
         ({"input_shape": (0, 3)}, "context_length must be"),
         ({"key_dim": 0}, "key_dim must be"),
         ({"num_heads": -2}, "num_heads must be"),

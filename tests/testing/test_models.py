@@ -114,7 +114,15 @@ def test_a_model_that_is_not_functional_fails_at_once():
 
 @pytest.mark.slow
 def test_a_built_model_is_checked_and_left_as_it_was():
-    model = kerastrans.build_transformer_model((8, 2), 4, 2, 16, 1, 1, d_model=8)
+    model = kerastrans.build_transformer_model(
+        (8, 2),
+        num_heads=2,
+        key_dim=4,
+        ff_dim=16,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        d_model=8,
+    )
     before = model.get_weights()
     report = check_model(model, **SIZES)
     report.raise_for_failures()
@@ -144,7 +152,9 @@ def test_a_decoder_that_sees_what_comes_later_is_found():
 @pytest.mark.parametrize("reads_lengths", [True, False])
 @pytest.mark.slow
 def test_tokens_are_decoded_and_padding_is_hidden(reads_lengths):
-    model = kerastrans.build_seq2seq_transformer(8, 8, 8, 2, 16, 1, 1)
+    model = kerastrans.build_seq2seq_transformer(
+        8, 8, d_model=8, num_heads=2, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+    )
     if not reads_lengths:
         source, lengths, target = (
             keras.Input(x.shape[1:], dtype="int32", name=x.name) for x in model.inputs

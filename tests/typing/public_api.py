@@ -30,7 +30,15 @@ assert_type(kerastrans.from_pretrained("fracast_0", 12), Forecaster)
 assert_type(kerastrans.upload_preset("hf://user/name", "folder"), str)
 assert_type(kerastrans.__version__, str)
 kerastrans.select(read_csv("my.csv"), 24, time_limit=60)
-model = kerastrans.build_transformer_model((24, 1), 8, 2, 16, 1, 1, dropout=0.1)
+model = kerastrans.build_transformer_model(
+    (24, 1),
+    num_heads=2,
+    key_dim=8,
+    ff_dim=16,
+    num_encoder_blocks=1,
+    num_decoder_blocks=1,
+    dropout=0.1,
+)
 kerastrans.generate(model, frame.to_numpy()[None], 12, start_token=0.0)
 
 # What is wrong is an error; `warn_unused_ignores` says so where it is not.

@@ -160,3 +160,17 @@ def test_the_generators_of_all_layers_follow_from_the_seed():
         drawn.append([np.asarray(ops.convert_to_numpy(model(values, training=True)))])
     np.testing.assert_array_equal(drawn[0], drawn[1])
     assert (drawn[0][0] != drawn[2][0]).mean() > 0.5
+
+
+def test_the_implicit_mask_of_a_tensor_is_read_and_set():
+    embed = layers.Embedding(4, 2, mask_zero=True)
+    tokens = np.array([[1, 0]])
+    outputs = embed(tokens)
+    np.testing.assert_array_equal(
+        ops.convert_to_numpy(keras_internals.mask_of(outputs)), [[True, False]]
+    )
+    assert keras_internals.mask_of(embed(keras.Input((2,)))).dtype == "bool"
+    assert keras_internals.mask_of(ops.convert_to_tensor(tokens)) is None
+    keras_internals.set_mask(outputs, ops.ones((1, 2), "bool"))
+    other = layers.Dropout(0.1)(outputs)  # passes on what was set
+    assert ops.convert_to_numpy(keras_internals.mask_of(other)).all()

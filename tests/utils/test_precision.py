@@ -21,7 +21,16 @@ def wave(num_series, length):
 def trained(policy, epochs=30):
     keras.utils.set_random_seed(0)
     keras.config.set_dtype_policy(policy)
-    model = kerastrans.build_transformer_model((16, 1), 8, 2, 32, 1, 1, 0.0, d_model=16)
+    model = kerastrans.build_transformer_model(
+        (16, 1),
+        num_heads=2,
+        key_dim=8,
+        ff_dim=32,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        dropout=0.0,
+        d_model=16,
+    )
     series = wave(256, 24)
     contexts, futures = series[:, :16], series[:, 16:]
     decoder_inputs, targets = teacher_forcing_pairs(futures, contexts[:, -1:])
@@ -43,7 +52,16 @@ def test_trains_and_generates_within_two_percent_of_float32(policy):
     forecasts = model.generate(contexts, 8)
     assert forecasts.dtype == np.float32
     keras.config.set_dtype_policy("float32")
-    same = kerastrans.build_transformer_model((16, 1), 8, 2, 32, 1, 1, 0.0, d_model=16)
+    same = kerastrans.build_transformer_model(
+        (16, 1),
+        num_heads=2,
+        key_dim=8,
+        ff_dim=32,
+        num_encoder_blocks=1,
+        num_decoder_blocks=1,
+        dropout=0.0,
+        d_model=16,
+    )
     same.set_weights(model.get_weights())
     expected = same.generate(contexts, 8)
     error = np.sqrt(np.mean((forecasts - expected) ** 2) / np.mean(expected**2))
@@ -56,7 +74,9 @@ def test_trains_and_generates_within_two_percent_of_float32(policy):
 )
 def test_model_reloads_with_its_policy(policy, tmp_path):
     keras.config.set_dtype_policy(policy)
-    model = kerastrans.build_transformer_model((8, 3), 4, 2, 16, 1, 1)
+    model = kerastrans.build_transformer_model(
+        (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+    )
     inputs = random_sequences(2, 8, 3, seed=0)
     model.save(tmp_path / "model.keras")
     keras.config.set_dtype_policy("float32")

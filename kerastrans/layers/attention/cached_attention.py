@@ -1,51 +1,69 @@
 """Multi-head attention that can also decode step by step with a key/value cache."""
 
+import inspect
+
 import keras
 from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import (
+    check_attention_mask,
+    check_padding_mask,
     combine_masks,
     create_look_ahead_mask,
     for_each_query,
     row_of_mask,
 )
+from kerastrans.utils.deprecation import warn_former_name
+from kerastrans.utils.keras_internals import mask_of
 from kerastrans.utils.types import Tensor
+from kerastrans.utils.user_warnings import warn_user
+from kerastrans.utils.validation import check_sequence
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class CachedMultiHeadAttention(ProjectedAttention):
     """Multi-head scaled dot-product attention with a key/value cache for decoding.
 
-    Without `memory` it is self-attention; with `memory` it is cross-attention, whose keys and
-    values come from there. Its weights are those of `keras.layers.MultiHeadAttention` with
-    `(num_heads, key_dim)` flattened to one axis, and its outputs are equal.
+    With the query only, or `layer(x, x, x)`, it is self-attention; otherwise it is
+    cross-attention to the steps of `value`. Arguments, weights and outputs are those of
+    `keras.layers.MultiHeadAttention`, with `(num_heads, key_dim)` flattened to one axis of the
+    weights. Implicit masks, such as those of `keras.layers.Embedding(mask_zero=True)`, hide keys
+    in addition to the masks that are given.
 
     If all keys of a query are hidden, its attention is zero and its gradients are finite. The
     softmax runs in float32 under mixed precision.
 
     Args:
         num_heads: int, number of heads.
-        key_dim: int, width of each head's queries, keys and values.
+        key_dim: int, width of each head's queries and keys.
+        value_dim: int, width of each head's values; `key_dim` by default.
+        output_shape: int, width of the result; the width of the query by default.
         dropout: float in [0, 1), applied to the attention weights.
         causal: bool, whether position t sees only positions 0..t; for self-attention only.
         kernel_initializer: Initializer of the four projections, as in `keras.layers.Dense`.
+        bias_initializer: Initializer of their biases.
         use_bias: bool, whether the four projections have biases.
 
     Call arguments:
         query: `(batch, query, d_model)`.
-        memory: `(batch, key, memory_width)`; None for self-attention.
+        value: `(batch, key, value_width)`; None for self-attention.
+        key: `(batch, key, key_width)`; `value` by default.
         padding_mask: boolean `(batch, key)`, or `(batch, query, key)` for one mask per query,
             as `create_padding_mask` returns them; True = may be attended to.
         attention_mask: boolean, broadcastable to `(batch, query, key)`, True = may be attended to.
+        use_causal_mask: bool, overrides `causal` in this call.
+        query_mask, value_mask, key_mask: Implicit masks `(batch, time)`, which Keras passes. The
+            mask of the query is also that of the result; only in self-attention does it hide keys.
 
     Returns:
-        `(batch, query, d_model)`.
+        `(batch, query, d_model)`, or `(batch, query, output_shape)`.
 
     Raises:
-        ValueError: If `num_heads` or `key_dim` is below 1.
-        ValueError: If `dropout` is outside [0, 1).
-        ValueError: If `causal` attention gets a `memory`.
+        ValueError: If a size is below 1, or `dropout` is outside [0, 1).
+        ValueError: If the query, value or key is not `(batch, time, width)`.
+        ValueError: If a mask is not boolean, or does not fit the numbers of queries and keys.
+        ValueError: If `causal` attention gets a `value` other than the query.
 
     Example:
         >>> from keras import ops
@@ -56,27 +74,70 @@ class CachedMultiHeadAttention(ProjectedAttention):
     Source: Vaswani et al. (2017), section 3.2, equation 1.
     """
 
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        shapes = {"query": query_shape, "value": value_shape, "key": key_shape}
+        check_sequence(**{name: shape for name, shape in shapes.items() if shape is not None})
+        super().build(query_shape, value_shape, key_shape)
+
+    def build_from_config(self, config):
+        """Build the layer as in a file; those of 0.2 name the shape of the value `memory_shape`."""
+        shapes = dict(config.get("shapes_dict", {}))
+        if "memory_shape" in shapes:
+            shapes["value_shape"] = shapes.pop("memory_shape")
+            config = {**config, "shapes_dict": shapes}
+        super().build_from_config(config)
+
+    def __call__(self, *args, **kwargs):
+        args, kwargs = _named_masks(args, kwargs)
+        names = list(inspect.signature(self.call).parameters)
+        if "memory" in kwargs and "memory" not in names:
+            warn_former_name("argument", "memory", "value", since="0.3", until="0.5")
+            kwargs["value"] = kwargs.pop("memory")
+        given = {**kwargs, **dict(zip(names, args, strict=False))}
+        query, value, key = (given.get(name) for name in ("query", "value", "key"))
+        if value is query and (key is None or key is query):
+            given = {name: x for name, x in given.items() if name not in ("value", "key")}
+            args, kwargs, value, key = (), given, None, None  # self-attention, as without them
+        if key is not None:
+            _check_key(key, value)
+        queries, keys = (_length(x) for x in (query, query if value is None else value))
+        check_padding_mask("padding_mask", given.get("padding_mask"), keys)
+        check_attention_mask("attention_mask", given.get("attention_mask"), queries, keys)
+        return super().__call__(*args, **kwargs)
+
     def call(
         self,
         query: Tensor,
-        memory: Tensor | None = None,
+        value: Tensor | None = None,
+        key: Tensor | None = None,
         padding_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
+        use_causal_mask: bool | None = None,
+        query_mask: Tensor | None = None,
+        value_mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
     ) -> Tensor:
-        keys, values = self.project(query if memory is None else memory)
-        mask = self._mask(query, memory, padding_mask, attention_mask)
-        return self.attend(query, keys, values, mask)
+        keys, values = self.project(query if value is None else value, key)
+        own = mask_of(query) if query_mask is None else query_mask
+        masks = padding_mask, attention_mask, own, value_mask, key_mask
+        return self.attend(query, keys, values, self._mask(query, value, use_causal_mask, *masks))
 
     def attention_scores(
         self,
         query: Tensor,
-        memory: Tensor | None = None,
+        value: Tensor | None = None,
+        key: Tensor | None = None,
         padding_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
+        use_causal_mask: bool | None = None,
+        query_mask: Tensor | None = None,
+        value_mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
     ) -> Tensor:
         """Return the weights `(batch, heads, query, key)` that `call` gives to the values."""
-        keys, _ = self.project(query if memory is None else memory)
-        mask = self._mask(query, memory, padding_mask, attention_mask)
+        keys, _ = self.project(query if value is None else value, key)
+        masks = padding_mask, attention_mask, query_mask, value_mask, key_mask
+        mask = self._mask(query, value, use_causal_mask, *masks)
         return self._weights(self._queries(query), keys, mask)
 
     def attend(self, query, keys, values, mask=None):
@@ -85,67 +146,56 @@ class CachedMultiHeadAttention(ProjectedAttention):
         attended = ops.matmul(self.weights_dropout(weights), values)  # (B, H, Q, D)
         return self._merge_heads(attended)
 
-    def check_decode(
-        self, query, memory=None, padding_mask=None, attention_mask=None, *, time_axes
-    ):
+    def check_decode(self, query, value=None, key=None, *, time_axes, **masks):
         """See `kerastrans.decoding.contract`."""
-        if "memory" in time_axes:
+        if {"value", "key"} & time_axes.keys():
             raise ValueError(f"{self.name}: a memory that depends on the decoder's input grows.")
-        if memory is None and not self.causal:
+        if value is None and not self._is_causal(masks.pop("use_causal_mask", None)):
             raise ValueError(
                 f"{self.name} sees later positions: only causal attention, or attention to a "
                 "memory that does not grow, can be decoded step by step."
             )
         reads_ahead = False
-        given = {"padding_mask": padding_mask, "attention_mask": attention_mask}
-        for name, mask in _per_query(padding_mask, attention_mask).items():
-            shape, axis = mask.shape, time_axes.get(name)
-            hides_keys = axis == len(given[name].shape) - 1
+        for name, mask in _per_query(value, **masks).items():
+            shape, axis = mask.shape, _time_axis(name, time_axes)
+            hides_keys = axis is not None and axis == len(masks[name].shape) - 1
             if axis is None:
                 fits = len(shape) <= 3
-                reads_ahead |= memory is None or shape[-2] != 1
+                reads_ahead |= value is None or shape[-2] != 1
             else:
-                fits = len(shape) == 3 and (not hides_keys if memory is not None else hides_keys)
+                fits = len(shape) == 3 and (not hides_keys if value is not None else hides_keys)
             if not fits:
                 raise ValueError(
                     f"{self.name}: {name} of shape {tuple(shape)} is not known step by step."
                 )
         return reads_ahead
 
-    def start_cache(
-        self, query, memory=None, padding_mask=None, attention_mask=None, *, batch_size, length
-    ):
+    def start_cache(self, query, value=None, key=None, *, batch_size, length, **masks):
         """Return the projected memory, or space for the keys and values of `length` steps.
 
         A mask over the decoder's steps that depends on its input gets space as well.
         """
-        masks = list(_per_query(padding_mask, attention_mask).values())
+        masks.pop("use_causal_mask", None)
+        masks = list(_per_query(value, **masks).values())
         known = [mask for mask in masks if not isinstance(mask, keras.KerasTensor)]
         for mask in known:
-            sizes = mask.shape[-2:] if memory is None else mask.shape[-2:-1]
+            sizes = mask.shape[-2:] if value is None else mask.shape[-2:-1]
             if any(size != 1 and size < length for size in sizes):
                 raise ValueError(
                     f"{self.name}: {length} steps require a mask of as many, "
                     f"got shape {tuple(mask.shape)}."
                 )
-        if memory is not None:
-            return self.project(memory)
-        empty = ops.zeros((batch_size, self.num_heads, length, self.key_dim), self.compute_dtype)
+        if value is not None:
+            return self.project(value, key)
+        keys, values = (
+            ops.zeros((batch_size, self.num_heads, length, width), self.compute_dtype)
+            for width in (self.key_dim, self.value_dim)
+        )
         if len(known) == len(masks):
-            return empty, empty
-        return empty, empty, ops.ones((batch_size, 1, length), "bool")
+            return keys, values
+        return keys, values, ops.ones((batch_size, 1, length), "bool")
 
-    def decode(
-        self,
-        query,
-        memory=None,
-        padding_mask=None,
-        attention_mask=None,
-        *,
-        cache,
-        index,
-        time_axes,
-    ):
+    def decode(self, query, value=None, key=None, *, cache, index, time_axes, **masks):
         """Decode one step: `query` `(batch, 1, d_model)` is at position `index`.
 
         Self-attention writes the step's key and value into the cache and sees positions
@@ -155,11 +205,13 @@ class CachedMultiHeadAttention(ProjectedAttention):
         Returns:
             The attention `(batch, 1, d_model)`, and the cache.
         """
-        masks = _per_query(padding_mask, attention_mask)
-        newest = [mask for name, mask in masks.items() if name in time_axes]
-        rows = [row_of_mask(mask, index) for name, mask in masks.items() if name not in time_axes]
+        masks.pop("use_causal_mask", None)
+        masks = _per_query(value, **masks)
+        growing = {name for name in masks if _time_axis(name, time_axes) is not None}
+        newest = [mask for name, mask in masks.items() if name in growing]
+        rows = [row_of_mask(mask, index) for name, mask in masks.items() if name not in growing]
         keys, values, *visible = cache
-        if memory is not None:
+        if value is not None:
             mask = combine_masks(*rows, *newest)
             return self.attend(query, keys, values, mask), cache
         new_key, new_value = self.project(query)
@@ -172,18 +224,90 @@ class CachedMultiHeadAttention(ProjectedAttention):
         mask = combine_masks(past, *(row[..., :length] for row in rows), *visible)
         return self.attend(query, keys, values, mask), (keys, values, *visible)
 
-    def _mask(self, query, memory, padding_mask, attention_mask):
+    def _is_causal(self, use_causal_mask):
+        return self.causal if use_causal_mask is None else use_causal_mask
+
+    def _mask(
+        self,
+        query,
+        value,
+        use_causal_mask,
+        padding_mask,
+        attention_mask,
+        query_mask,
+        value_mask,
+        key_mask,
+    ):
         """Combine all masks into one; None if there is none."""
-        if self.causal and memory is not None:
+        is_causal = self._is_causal(use_causal_mask)
+        if is_causal and value is not None:
             raise ValueError(f"{self.name} is causal: it attends to its own query, not a memory.")
-        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
-        return combine_masks(for_each_query(padding_mask), attention_mask, look_ahead)
+        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if is_causal else None
+        masks = _per_query(
+            value,
+            padding_mask=padding_mask,
+            attention_mask=attention_mask,
+            query_mask=query_mask,
+            value_mask=value_mask,
+            key_mask=key_mask,
+        )
+        return combine_masks(*masks.values(), look_ahead)
 
-    def compute_output_shape(self, query_shape, memory_shape=None):
-        return query_shape
+    def compute_mask(self, query, previous_mask):
+        return previous_mask
+
+    def compute_output_shape(self, query_shape, value_shape=None, key_shape=None):
+        return self.output_shape_of(query_shape)
 
 
-def _per_query(padding_mask, attention_mask):
-    """Return the given masks by name, each broadcastable to `(batch, query, key)`."""
-    masks = {"padding_mask": for_each_query(padding_mask), "attention_mask": attention_mask}
+def _per_query(value, *, attention_mask=None, query_mask=None, **padding_masks):
+    """Return the given masks by name, each broadcastable to `(batch, query, key)`.
+
+    The mask of the query hides keys only if they are those of the query.
+    """
+    if value is None:
+        padding_masks["query_mask"] = query_mask
+    masks = {name: for_each_query(mask) for name, mask in padding_masks.items()}
+    masks["attention_mask"] = attention_mask
     return {name: mask for name, mask in masks.items() if mask is not None}
+
+
+def _time_axis(name, time_axes):
+    """Return the time axis of a mask that depends on the decoder's input; otherwise None."""
+    return time_axes.get("query") if name == "query_mask" else time_axes.get(name)
+
+
+def _named_masks(args, kwargs):
+    """Return the arguments of a call with all masks by name.
+
+    In 0.2 the order was query, memory, padding_mask, attention_mask: a boolean third argument is
+    the padding mask.
+    """
+    names = ["padding_mask", "attention_mask", "use_causal_mask"]
+    count = 3
+    if len(args) > 2 and _is_boolean(args[2]):
+        warn_user(
+            "CachedMultiHeadAttention: name the padding_mask; version 0.5 will take the third "
+            "argument for the key.",
+            FutureWarning,
+        )
+        count = 2
+    return args[:count], {**kwargs, **dict(zip(names, args[count:], strict=False))}
+
+
+def _is_boolean(x):
+    return keras.backend.standardize_dtype(getattr(x, "dtype", "float32")) == "bool"
+
+
+def _check_key(key, value):
+    """Raise ValueError unless there is one key for each value."""
+    if value is None:
+        raise ValueError("a key requires a value, got None.")
+    if None not in (sizes := (_length(key), _length(value))) and sizes[0] != sizes[1]:
+        raise ValueError(f"key must have as many steps as value, {sizes[1]}, got {sizes[0]}.")
+
+
+def _length(x):
+    """Return the number of steps of a sequence; None if it is not known."""
+    shape = getattr(x, "shape", ())
+    return shape[1] if len(shape) > 1 else None

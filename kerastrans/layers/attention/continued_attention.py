@@ -7,6 +7,7 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
+from kerastrans.utils.deprecation import positional_until
 
 LOG2_E = 1.442695041  # of the published code, rounded there: `scale` was learnt with it
 
@@ -56,10 +57,9 @@ class ContinuedAttention(ProjectedAttention):
     Transformers".
     """
 
-    def __init__(
-        self, num_heads, key_dim, dropout=0.0, theta=10000.0, epsilon=1e-6, use_bias=False, **kwargs
-    ):
-        super().__init__(num_heads, key_dim, dropout, use_bias=use_bias, **kwargs)
+    @positional_until("0.5", "num_heads", "key_dim", "dropout", "theta", "epsilon", "use_bias")
+    def __init__(self, *, key_dim, theta=10000.0, epsilon=1e-6, use_bias=False, **kwargs):
+        super().__init__(key_dim=key_dim, use_bias=use_bias, **kwargs)
         if key_dim % 2:
             raise ValueError(f"key_dim must be even: features turn in pairs, got {key_dim}.")
         self.theta = theta

@@ -5,6 +5,7 @@ from keras import ops
 
 from kerastrans.layers.attention.rotary import rotate
 from kerastrans.layers.attention.unscaled_attention import UnscaledAttention
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_choice, check_divides
 
 AXES = ("time", "series")
@@ -46,11 +47,12 @@ class GridAttention(UnscaledAttention):
     3.2; rotary positions: Su et al. (2021).
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, axis="time", theta=10000.0, **kwargs):
+    @positional_until("0.5", "num_heads", "key_dim", "dropout", "axis", "theta")
+    def __init__(self, *, key_dim, axis="time", theta=10000.0, **kwargs):
         check_choice("axis", axis, AXES)
         if axis == "time":
             check_divides(two=2, key_dim=key_dim)
-        super().__init__(num_heads, key_dim, dropout, **kwargs)
+        super().__init__(key_dim=key_dim, **kwargs)
         self.axis = axis
         self.theta = theta
 
@@ -71,11 +73,11 @@ class GridAttention(UnscaledAttention):
             keys = rotate(keys, positions, self.theta)
         weights = self._normalise(self._scores(queries, keys), row_mask[:, None])
         x = self._merge_heads(ops.matmul(self.weights_dropout(weights), values))
-        x = ops.reshape(x, shape)
+        x = ops.reshape(x, (*shape[:3], x.shape[-1]))
         return ops.transpose(x, (0, 2, 1, 3)) if self.axis == "series" else x
 
     def compute_output_shape(self, inputs_shape, mask_shape=None):
-        return inputs_shape
+        return self.output_shape_of(inputs_shape)
 
     def get_config(self):
         return {**super().get_config(), "axis": self.axis, "theta": self.theta}

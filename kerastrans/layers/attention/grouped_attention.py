@@ -6,6 +6,7 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.layers.masks import create_look_ahead_mask
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
 
 DECAY_BASE = 256  # positions over which the decay of xPos is measured
@@ -53,8 +54,10 @@ class GroupedQueryAttention(keras.layers.Layer):
     extrapolatable Transformer", section 2; the division: Yang et al. (2022), "Tensor programs V".
     """
 
+    @positional_until("0.5", "num_heads", "num_groups", "key_dim", "value_dim", "causal")
     def __init__(
         self,
+        *,
         num_heads,
         num_groups,
         key_dim,
@@ -109,8 +112,10 @@ class GroupedQueryAttention(keras.layers.Layer):
         every_key, every_value = (
             ops.repeat(x, shared, axis=1) if shared > 1 else x for x in (keys, values)
         )
-        scores = ops.matmul(queries, ops.transpose(every_key, (0, 1, 3, 2)))
-        scores = ops.cast(scores, keras.backend.result_type(self.compute_dtype, "float32"))
+        dtype = keras.backend.result_type(self.compute_dtype, "float32")
+        if self.compute_dtype == "float16":  # whose products overflow above 65,504
+            queries, every_key = ops.cast(queries, dtype), ops.cast(every_key, dtype)
+        scores = ops.cast(ops.matmul(queries, ops.transpose(every_key, (0, 1, 3, 2))), dtype)
         mask = ops.expand_dims(self._mask(groups, x.shape[1]), 1)
         scores = ops.where(mask, scores, ops.cast(HIDDEN_SCORE, scores.dtype))
         weights = ops.ones_like(scores) if scores.shape[-1] == 1 else ops.softmax(scores)

@@ -5,6 +5,7 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.layers.dropout import Dropout
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 
@@ -40,7 +41,8 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
     Source: Lim et al. (2021), equations 13-16.
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, **kwargs):
+    @positional_until("0.5", "num_heads", "key_dim", "dropout")
+    def __init__(self, *, num_heads, key_dim, dropout=0.0, **kwargs):
         check_positive_integers(num_heads=num_heads, key_dim=key_dim)
         check_dropout(dropout)
         super().__init__(**kwargs)
@@ -67,10 +69,11 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         self.output_dense.build((*query_shape[:-1], self.key_dim))
 
     def call(self, query, memory):
-        queries = self.query_dense(query) * self.key_dim**-0.5
-        scores = ops.einsum("bqhk,bmhk->bhqm", queries, self.key_dense(memory))
         dtype = keras.backend.result_type(self.compute_dtype, "float32")
-        scores = ops.cast(scores, dtype)
+        queries, keys = self.query_dense(query) * self.key_dim**-0.5, self.key_dense(memory)
+        if self.compute_dtype == "float16":  # whose products overflow above 65,504
+            queries, keys = ops.cast(queries, dtype), ops.cast(keys, dtype)
+        scores = ops.cast(ops.einsum("bqhk,bmhk->bhqm", queries, keys), dtype)
         steps, length = query.shape[1], memory.shape[1]
         position = ops.reshape(ops.arange(length - steps, length), (-1, 1))
         visible = ops.arange(length) <= position  # (query, key)

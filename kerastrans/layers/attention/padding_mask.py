@@ -27,6 +27,10 @@ class PaddingMask(keras.layers.Layer):
     def call(self, sequence, valid_lengths):
         return create_padding_mask(valid_lengths, ops.shape(sequence)[1])
 
+    def compute_mask(self, sequence, previous_mask):
+        """Return None: the result is a mask, and has none."""
+        return None
+
     def decode(self, sequence, valid_lengths, *, index):
         """Return the mask `(batch, 1)` of the step at position `index`."""
         return ops.expand_dims(index < ops.cast(valid_lengths, "int32"), 1)

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_positive_integers
 
@@ -25,9 +26,9 @@ class ProbSparseAttention(ProjectedAttention):
     step, and it has no attention scores for every query.
 
     Args:
-        num_heads, key_dim, dropout, causal, kernel_initializer: See `CachedMultiHeadAttention`.
         factor: int, number of queries and of sampled keys per unit of ln(length).
         seed: int, seed of the samples; None draws one, so that layers have different samples.
+        **kwargs: Arguments of `CachedMultiHeadAttention`.
 
     Call arguments:
         query: `(batch, time, d_model)` with a known number of steps.
@@ -47,11 +48,10 @@ class ProbSparseAttention(ProjectedAttention):
     Source: Zhou et al. (2021), equations 2-4 and algorithm 1.
     """
 
-    def __init__(
-        self, num_heads, key_dim, dropout=0.0, causal=False, factor=5, seed=None, **kwargs
-    ):
+    @positional_until("0.5", "num_heads", "key_dim", "dropout", "causal", "factor", "seed")
+    def __init__(self, *, factor=5, seed=None, **kwargs):
         check_positive_integers(factor=factor)
-        super().__init__(num_heads, key_dim, dropout, causal, **kwargs)
+        super().__init__(**kwargs)
         self.factor = factor
         self.seed = draw_seed() if seed is None else seed
         self.seed_generator = keras.random.SeedGenerator(self.seed)
@@ -97,7 +97,7 @@ class ProbSparseAttention(ProjectedAttention):
         return ops.cumsum(values, axis=2) / ops.cast(steps, values.dtype)
 
     def compute_output_shape(self, query_shape):
-        return query_shape
+        return self.output_shape_of(query_shape)
 
     def get_config(self):
         return {**super().get_config(), "factor": self.factor, "seed": self.seed}

@@ -6,6 +6,8 @@ import keras
 from keras import ops
 
 from kerastrans.layers.dropout import Dropout
+from kerastrans.layers.initializers import copy_initializer
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 HIDDEN_SCORE = -1e9  # in place of a hidden score, in float32, before the softmax
@@ -15,61 +17,76 @@ class ProjectedAttention(keras.layers.Layer):
     """Base class of multi-head attention layers, which define `call`.
 
     Args:
-        num_heads, key_dim, dropout, causal, kernel_initializer, use_bias: See
-            `CachedMultiHeadAttention`.
+        num_heads, key_dim, value_dim, output_shape, dropout, causal, kernel_initializer,
+        bias_initializer, use_bias: See `CachedMultiHeadAttention`.
     """
 
+    @positional_until("0.5", "num_heads", "key_dim", "dropout", "causal", "kernel_initializer")
     def __init__(
         self,
+        *,
         num_heads: int,
         key_dim: int,
+        value_dim: int | None = None,
+        output_shape: int | None = None,
         dropout: float = 0.0,
         causal: bool = False,
         kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
         use_bias: bool = True,
         **kwargs: Any,
     ) -> None:
-        check_positive_integers(num_heads=num_heads, key_dim=key_dim)
+        value_dim = key_dim if value_dim is None else value_dim
+        check_positive_integers(num_heads=num_heads, key_dim=key_dim, value_dim=value_dim)
+        if output_shape is not None:
+            check_positive_integers(output_shape=output_shape)
         check_dropout(dropout)
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.key_dim = key_dim
+        self.value_dim = value_dim
+        self.output_width = output_shape
         self.dropout = dropout
         self.causal = causal
         self.kernel_initializer = kernel_initializer
+        self.bias_initializer = bias_initializer
         self.use_bias = use_bias
-        width = num_heads * key_dim
-        self.query_dense = self._dense(width, "query")
-        self.key_dense = self._dense(width, "key")
-        self.value_dense = self._dense(width, "value")
+        self.query_dense = self._dense(num_heads * key_dim, "query")
+        self.key_dense = self._dense(num_heads * key_dim, "key")
+        self.value_dense = self._dense(num_heads * value_dim, "value")
         self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
-    def build(self, query_shape, memory_shape=None):
-        memory_shape = memory_shape or query_shape
+    def build(self, query_shape, value_shape=None, key_shape=None):
+        value_shape = value_shape or query_shape
+        key_shape = key_shape or value_shape
         self.query_dense.build(query_shape)
-        self.key_dense.build(memory_shape)
-        self.value_dense.build(memory_shape)
-        self.output_dense = self._dense(query_shape[-1], "output")
-        self.output_dense.build((*query_shape[:-1], self.num_heads * self.key_dim))
+        self.key_dense.build(key_shape)
+        self.value_dense.build(value_shape)
+        self.output_dense = self._dense(self.output_shape_of(query_shape)[-1], "output")
+        self.output_dense.build((*query_shape[:-1], self.num_heads * self.value_dim))
 
-    def project(self, memory):
-        """Return keys and values of `memory`, each `(batch, heads, key, key_dim)`."""
-        return self._split_heads(self.key_dense(memory)), self._split_heads(
-            self.value_dense(memory)
-        )
+    def project(self, value, key=None):
+        """Return projected keys `(batch, heads, key, key_dim)` and values `(..., value_dim)`.
+
+        The keys are made of `value` if there is no `key`.
+        """
+        keys = self.key_dense(value if key is None else key)
+        return self._split_heads(keys), self._split_heads(self.value_dense(value))
 
     def _dense(self, units, name):
-        initializer = self.kernel_initializer
-        if isinstance(initializer, keras.initializers.Initializer):
-            # One instance would give all projections the same weights.
-            initializer = type(initializer).from_config(initializer.get_config())
+        # One instance of an initializer would give all projections the same weights.
         return keras.layers.Dense(
             units,
-            kernel_initializer=initializer,
+            kernel_initializer=copy_initializer(self.kernel_initializer),
+            bias_initializer=copy_initializer(self.bias_initializer),
             use_bias=self.use_bias,
             dtype=self.dtype_policy,
             name=name,
         )
+
+    def output_shape_of(self, query_shape):
+        """Return the shape of the result for this shape of the query."""
+        return (*query_shape[:-1], self.output_width or query_shape[-1])
 
     def _queries(self, query):
         """Return scaled queries `(batch, heads, query, key_dim)`."""
@@ -98,15 +115,15 @@ class ProjectedAttention(keras.layers.Layer):
         return ops.cast(ops.where(mask, weights, ops.cast(0, dtype)), self.compute_dtype)
 
     def _split_heads(self, x):
-        batch, length, _ = ops.shape(x)
-        x = ops.reshape(x, (batch, length, self.num_heads, self.key_dim))
+        batch, length, width = ops.shape(x)
+        x = ops.reshape(x, (batch, length, self.num_heads, width // self.num_heads))
         return ops.transpose(x, (0, 2, 1, 3))  # (B, H, T, D)
 
     def _merge_heads(self, attended):
         """Project the results of all heads `(B, H, T, D)` to the output `(B, T, d_model)`."""
         batch, _, length, _ = ops.shape(attended)
         attended = ops.transpose(attended, (0, 2, 1, 3))
-        width = self.num_heads * self.key_dim
+        width = self.num_heads * self.value_dim
         return self.output_dense(ops.reshape(attended, (batch, length, width)))
 
     def get_config(self):
@@ -114,13 +131,18 @@ class ProjectedAttention(keras.layers.Layer):
             **super().get_config(),
             "num_heads": self.num_heads,
             "key_dim": self.key_dim,
+            "value_dim": self.value_dim,
+            "output_shape": self.output_width,
             "dropout": self.dropout,
             "causal": self.causal,
-            "kernel_initializer": keras.initializers.serialize(
-                keras.initializers.get(self.kernel_initializer)
-            ),
+            "kernel_initializer": _serialized(self.kernel_initializer),
+            "bias_initializer": _serialized(self.bias_initializer),
             "use_bias": self.use_bias,
         }
+
+
+def _serialized(initializer):
+    return keras.initializers.serialize(keras.initializers.get(initializer))
 
 
 def _softmax(scores):

@@ -5,6 +5,7 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
+from kerastrans.utils.deprecation import positional_until
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -41,8 +42,9 @@ class PromptedAttention(ProjectedAttention):
     Source: Su et al. (2021), "RoFormer: Enhanced Transformer with rotary position embedding".
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, theta=10000.0, **kwargs):
-        super().__init__(num_heads, key_dim, dropout, **kwargs)
+    @positional_until("0.5", "num_heads", "key_dim", "dropout", "theta")
+    def __init__(self, *, key_dim, theta=10000.0, **kwargs):
+        super().__init__(key_dim=key_dim, **kwargs)
         if key_dim % 2:
             raise ValueError(f"key_dim must be even: features turn in pairs, got {key_dim}.")
         self.theta = theta
@@ -66,11 +68,14 @@ class PromptedAttention(ProjectedAttention):
 
     def start_cache(self, query, prompt=None, *, batch_size, length):
         """Return the keys and values of the prompt, with room for `length` steps after it."""
-        shape = batch_size, self.num_heads, length, self.key_dim
-        room = ops.zeros(shape, self.compute_dtype)
+        rooms = tuple(
+            ops.zeros((batch_size, self.num_heads, length, width), self.compute_dtype)
+            for width in (self.key_dim, self.value_dim)
+        )
         if prompt is None:
-            return room, room
-        return tuple(ops.concatenate([x, room], axis=2) for x in self._project(prompt, 0))
+            return rooms
+        earlier = self._project(prompt, 0)
+        return tuple(ops.concatenate(x, axis=2) for x in zip(earlier, rooms, strict=True))
 
     def decode(self, query, prompt=None, *, cache, index, time_axes):
         """Return the attention of the newest step `(batch, 1, d_model)`, and the cache."""
@@ -100,7 +105,7 @@ class PromptedAttention(ProjectedAttention):
         return ops.arange(ops.shape(x)[1], dtype="int32")[None] + offset
 
     def compute_output_shape(self, query_shape, prompt_shape=None):
-        return query_shape
+        return self.output_shape_of(query_shape)
 
     def get_config(self):
         config = {**super().get_config(), "theta": self.theta}

@@ -5,6 +5,7 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
+from kerastrans.utils.deprecation import positional_until
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -39,8 +40,9 @@ class UnscaledAttention(ProjectedAttention):
     makes the scale a part of the initial weights.
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, **kwargs):
-        super().__init__(num_heads, key_dim, dropout, **{"use_bias": False, **kwargs})
+    @positional_until("0.5", "num_heads", "key_dim", "dropout")
+    def __init__(self, **kwargs):
+        super().__init__(**{"use_bias": False, **kwargs})
 
     def build(self, query_shape, memory_shape=None, position_bias_shape=None):
         super().build(query_shape, memory_shape)
@@ -56,7 +58,7 @@ class UnscaledAttention(ProjectedAttention):
         return self._merge_heads(ops.matmul(weights, values))
 
     def compute_output_shape(self, query_shape, memory_shape=None, position_bias_shape=None):
-        return query_shape
+        return self.output_shape_of(query_shape)
 
     def _queries(self, query):
         return self._split_heads(self.query_dense(query))

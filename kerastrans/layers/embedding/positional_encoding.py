@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.utils.types import Tensor
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive, check_positive_integers
 
 
 class _Positional(keras.layers.Layer):
@@ -16,6 +16,7 @@ class _Positional(keras.layers.Layer):
     def __init__(self, max_len, dim, **kwargs):
         check_positive_integers(dim=dim)
         super().__init__(**kwargs)
+        self.supports_masking = True
         self.max_len = max_len
         self.dim = dim
 
@@ -31,6 +32,10 @@ class _Positional(keras.layers.Layer):
         if length is not None and isinstance(offset, int):
             self.check_length(offset + length)
         positions = offset + ops.arange(ops.shape(inputs)[1], dtype="int32")
+        return self.add_encoding(inputs, positions)
+
+    def add_encoding(self, inputs, positions):
+        """Return the inputs plus the encoding of their positions."""
         inputs = ops.cast(inputs, self.compute_dtype)  # integers would cut the encoding off
         return inputs + ops.cast(self.encode(positions), inputs.dtype)
 
@@ -57,14 +62,15 @@ class _Positional(keras.layers.Layer):
 class PositionalEncoding(_Positional):
     """Sinusoidal positional encoding, added to the inputs.
 
-    Column 2i holds sin(p / 10000^(2i/dim)), column 2i+1 the cosine of the same angle. The width
-    may be odd. The angles are float32 for any dtype of the inputs, so that distant positions stay
-    apart under mixed precision.
+    Column 2i holds sin(p / max_wavelength^(2i/dim)), column 2i+1 the cosine of the same angle. The
+    width may be odd. The angles are float32 for any dtype of the inputs, so that distant positions
+    stay apart under mixed precision.
 
     Args:
         max_len: int, maximum number of positions; None for any number, since sinusoids are defined
             for all positions.
         dim: int, width of the inputs.
+        max_wavelength: float, base of the wavelengths, 10000 in the paper.
 
     Call arguments:
         inputs: `(batch, length, dim)`.
@@ -86,19 +92,29 @@ class PositionalEncoding(_Positional):
     Source: Vaswani et al. (2017), section 3.5.
     """
 
-    def __init__(self, max_len: int, dim: int, **kwargs: Any) -> None:
+    def __init__(
+        self, max_len: int | None, dim: int, max_wavelength: float = 10000.0, **kwargs: Any
+    ) -> None:
         super().__init__(max_len, dim, **kwargs)
         if max_len is not None:
             check_positive_integers(max_len=max_len)
-        columns = np.arange(dim)
-        self._frequencies = (10000.0 ** (-(columns // 2 * 2) / dim)).astype("float32")
-        self._is_sine = columns % 2 == 0
+        check_positive(max_wavelength=max_wavelength)
+        self.max_wavelength = max_wavelength
 
     def encode(self, positions):
-        frequencies = ops.convert_to_tensor(self._frequencies)
-        angles = ops.expand_dims(ops.cast(positions, "float32"), 1) * frequencies
-        is_sine = ops.convert_to_tensor(self._is_sine)
-        return ops.where(is_sine, ops.sin(angles), ops.cos(angles))
+        return sinusoids(positions, self.dim, self.max_wavelength)
+
+    def get_config(self):
+        return {**super().get_config(), "max_wavelength": self.max_wavelength}
+
+
+def sinusoids(positions, dim, max_wavelength=10000.0):
+    """Return the sinusoidal encodings `(..., dim)` of positions `(...)`, in float32."""
+    columns = np.arange(dim)
+    frequencies = (float(max_wavelength) ** (-(columns // 2 * 2) / dim)).astype("float32")
+    angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
+    is_sine = ops.convert_to_tensor(columns % 2 == 0)
+    return ops.where(is_sine, ops.sin(angles), ops.cos(angles))
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -162,7 +178,7 @@ class EndPositionalEncoding(LearntPositionalEncoding):
         positions = (
             self.max_len - ops.shape(inputs)[1] + ops.arange(ops.shape(inputs)[1], dtype="int32")
         )
-        return inputs + ops.cast(self.encode(positions), inputs.dtype)
+        return self.add_encoding(inputs, positions)
 
     def decode(self, inputs, *, index):
         """Raise ValueError: a new step would change the positions of all earlier ones."""

@@ -1,34 +1,42 @@
 """The blocks of the Transformer, functions of KerasTensors for any functional model.
 
 Models made of these blocks can be decoded step by step with a key/value cache, see
-`kerastrans.generate`.
+`kerastrans.generate`. `kerastrans.layers.TransformerEncoder` and `TransformerDecoder` are the same
+blocks as single layers, with the arguments of KerasHub's.
 """
 
-import functools
 from typing import Any
 
-from kerastrans.layers import CachedMultiHeadAttention
-from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn, prefix_name
+from kerastrans.layers.transformer.block import Block
+from kerastrans.layers.transformer.sublayers import EPSILON
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.types import Tensor
 
 
+@positional_until("0.5", "num_heads", "key_dim", "ff_dim", "dropout")
 def transformer_encoder(
     inputs: Tensor,
+    *,
     num_heads: int,
     key_dim: int,
     ff_dim: int,
     dropout: float = 0.1,
-    *,
     norm: str = "pre",
     normalization: str = "layer",
     activation: str = "relu",
     attention_dropout: float | None = None,
     kernel_initializer: Any = "glorot_uniform",
+    layer_norm_epsilon: float = EPSILON,
     padding_mask: Tensor | None = None,
+    attention_mask: Tensor | None = None,
     self_attention: Any = None,
     name: str | None = None,
 ) -> Tensor:
     """Add an encoder block: self-attention and a position-wise feed-forward network.
+
+    Every call creates new layers: called on arrays instead of KerasTensors, two calls have
+    different weights. Implicit masks of the inputs, such as those of
+    `keras.layers.Embedding(mask_zero=True)`, hide steps in addition to `padding_mask`.
 
     Args:
         inputs: `(batch, time, d_model)`.
@@ -44,8 +52,10 @@ def transformer_encoder(
         attention_dropout: float in [0, 1), dropout of the attention weights; `dropout` by default.
         kernel_initializer: Initializer of all projections: a name, or a class such as
             `FanInUniform`, so that each projection has its own instance.
+        layer_norm_epsilon: float, added to the variance in layer normalisation.
         padding_mask: Boolean `(batch, time)`, True for steps that are not padding; see
             `kerastrans.create_padding_mask`.
+        attention_mask: Boolean, broadcastable to `(batch, time, time)`, True = may be attended to.
         self_attention: Layer or function from a tensor to a tensor of the same shape, used instead
             of multi-head attention.
         name: Prefix of the layers' names.
@@ -57,7 +67,9 @@ def transformer_encoder(
         ValueError: If a size is below 1.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `norm` or `normalization` is unknown.
-        ValueError: If `padding_mask` and `self_attention`, which would ignore it, are both given.
+        ValueError: If `inputs` are not `(batch, time, d_model)`.
+        ValueError: If a mask is not boolean, or has another number of steps.
+        ValueError: If a mask and `self_attention`, which would ignore it, are both given.
 
     Example:
         >>> import keras
@@ -66,54 +78,53 @@ def transformer_encoder(
 
     Source: Vaswani et al. (2017), figure 1, left.
     """
-    if self_attention is not None and padding_mask is not None:
-        raise ValueError("padding_mask is for multi-head attention: leave self_attention out.")
-
-    def multi_head_attention(x):
-        layer = CachedMultiHeadAttention(
-            num_heads,
-            key_dim,
-            dropout if attention_dropout is None else attention_dropout,
-            kernel_initializer=kernel_initializer,
-            name=prefix_name(name, "self_attention"),
-        )
-        return layer(x, padding_mask=padding_mask)
-
-    def feed_forward(x):
-        return position_wise_ffn(
-            x,
-            ff_dim,
-            dropout,
-            activation=activation,
-            kernel_initializer=kernel_initializer,
-            name=name,
-        )
-
-    add = {"norm": norm, "normalization": normalization}
-    attention = self_attention or multi_head_attention
-    x = add_norm(inputs, attention, dropout, **add, name=prefix_name(name, "self_attention"))
-    return add_norm(x, feed_forward, dropout, **add, name=prefix_name(name, "ffn"))
+    masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
+    masks = {key: mask for key, mask in masks.items() if mask is not None}
+    if self_attention is not None and masks:
+        raise ValueError(f"{min(masks)} is for multi-head attention: leave self_attention out.")
+    block = Block(
+        inputs.shape,
+        num_heads=num_heads,
+        key_dim=key_dim,
+        ff_dim=ff_dim,
+        dropout=dropout,
+        norm=norm,
+        normalization=normalization,
+        epsilon=layer_norm_epsilon,
+        activation=activation,
+        attention_dropout=attention_dropout,
+        kernel_initializer=kernel_initializer,
+        self_attention=self_attention,
+        name=name,
+    )
+    return block(inputs, self_masks=masks)
 
 
+@positional_until("0.5", "num_heads", "key_dim", "ff_dim", "dropout")
 def transformer_decoder(
     inputs: Tensor,
-    encoder_output: Tensor | None,
+    encoder_output: Tensor | None = None,
+    *,
     num_heads: int,
     key_dim: int,
     ff_dim: int,
     dropout: float = 0.1,
-    *,
     norm: str = "pre",
     activation: str = "relu",
     kernel_initializer: Any = "glorot_uniform",
+    layer_norm_epsilon: float = EPSILON,
     padding_mask: Tensor | None = None,
+    attention_mask: Tensor | None = None,
     encoder_padding_mask: Tensor | None = None,
+    encoder_attention_mask: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Add a decoder block: causal self-attention, cross-attention, feed-forward network.
 
     Position t sees positions 0..t of `inputs` and the whole `encoder_output`. Without encoder
     output it is the block of a decoder-only model: causal self-attention and feed-forward network.
+    As for `transformer_encoder`, every call creates new layers, and implicit masks of `inputs` and
+    `encoder_output` are used.
 
     Args:
         inputs: `(batch, time, d_model)`.
@@ -125,8 +136,11 @@ def transformer_decoder(
         norm: "pre" or "post", as in `transformer_encoder`.
         activation: Activation of the feed-forward network, as in `keras.layers.Dense`.
         kernel_initializer: Initializer of all projections, as in `transformer_encoder`.
+        layer_norm_epsilon: float, added to the variance in layer normalisation.
         padding_mask: Boolean `(batch, time)`, True for steps of `inputs` that are not padding.
+        attention_mask: Boolean, broadcastable to `(batch, time, time)`, True = may be attended to.
         encoder_padding_mask: Boolean `(batch, encoder_time)`, the same for `encoder_output`.
+        encoder_attention_mask: Boolean, broadcastable to `(batch, time, encoder_time)`.
         name: Prefix of the layers' names.
 
     Returns:
@@ -136,7 +150,9 @@ def transformer_decoder(
         ValueError: If a size is below 1.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `norm` is unknown.
-        ValueError: If `encoder_padding_mask` is given without `encoder_output`.
+        ValueError: If `inputs` or `encoder_output` are not `(batch, time, width)`.
+        ValueError: If a mask is not boolean, or has another number of steps.
+        ValueError: If a mask of the encoder is given without `encoder_output`.
 
     Example:
         >>> import keras
@@ -146,26 +162,24 @@ def transformer_decoder(
 
     Source: Vaswani et al. (2017), figure 1, right.
     """
-    if encoder_output is None and encoder_padding_mask is not None:
-        raise ValueError("encoder_padding_mask requires encoder_output, got None.")
-    initial = {"kernel_initializer": kernel_initializer}
-    attention = functools.partial(CachedMultiHeadAttention, num_heads, key_dim, dropout, **initial)
-
-    def self_attention(x):
-        layer = attention(causal=True, name=prefix_name(name, "self_attention"))
-        return layer(x, padding_mask=padding_mask)
-
-    def cross_attention(x):
-        layer = attention(name=prefix_name(name, "cross_attention"))
-        return layer(x, encoder_output, padding_mask=encoder_padding_mask)
-
-    def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation=activation, **initial, name=name)
-
-    x = add_norm(
-        inputs, self_attention, dropout, norm=norm, name=prefix_name(name, "self_attention")
+    cross_masks = {"padding_mask": encoder_padding_mask, "attention_mask": encoder_attention_mask}
+    cross_masks = {key: mask for key, mask in cross_masks.items() if mask is not None}
+    if encoder_output is None and cross_masks:
+        raise ValueError(f"encoder_{min(cross_masks)} requires encoder_output, got None.")
+    masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
+    block = Block(
+        inputs.shape,
+        None if encoder_output is None else encoder_output.shape,
+        num_heads=num_heads,
+        key_dim=key_dim,
+        ff_dim=ff_dim,
+        dropout=dropout,
+        causal=True,
+        norm=norm,
+        epsilon=layer_norm_epsilon,
+        activation=activation,
+        kernel_initializer=kernel_initializer,
+        name=name,
     )
-    if encoder_output is not None:
-        names = {"name": prefix_name(name, "cross_attention")}
-        x = add_norm(x, cross_attention, dropout, norm=norm, **names)
-    return add_norm(x, feed_forward, dropout, norm=norm, name=prefix_name(name, "ffn"))
+    masks = {key: mask for key, mask in masks.items() if mask is not None}
+    return block(inputs, encoder_output, self_masks=masks, cross_masks=cross_masks)

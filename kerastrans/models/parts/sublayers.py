@@ -2,14 +2,11 @@
 
 from typing import Any
 
-import keras
 from keras import layers, ops
 
 from kerastrans.layers.dropout import Dropout
+from kerastrans.layers.transformer.sublayers import EPSILON, FeedForward, Residual, prefix_name
 from kerastrans.utils.types import Tensor
-from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
-
-EPSILON = 1e-6  # epsilon of the layer normalisations, as in the lesson
 
 
 def position_wise_ffn(
@@ -47,14 +44,16 @@ def position_wise_ffn(
 
     Source: Vaswani et al. (2017), equation 2.
     """
-    output_dim = inputs.shape[-1] if output_dim is None else output_dim
-    check_positive_integers(ff_dim=ff_dim, output_dim=output_dim)
-    check_dropout(dropout)
-    name = name or f"block_{keras.backend.get_uid('block')}"
-    initial = {"kernel_initializer": kernel_initializer}
-    x = layers.Dense(ff_dim, activation=activation, **initial, name=f"{name}_ffn_expand")(inputs)
-    x = Dropout(dropout, name=f"{name}_ffn_inner_dropout")(x)
-    return layers.Dense(output_dim, **initial, name=f"{name}_ffn_contract")(x)
+    network = FeedForward(
+        inputs.shape,
+        ff_dim,
+        dropout,
+        output_dim=output_dim,
+        activation=activation,
+        kernel_initializer=kernel_initializer,
+        name=name,
+    )
+    return network(inputs)
 
 
 def swiglu(inputs, up, down):
@@ -105,18 +104,11 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
 
     Source: Vaswani et al. (2017), section 3.1; "pre": Xiong et al. (2020).
     """
-    check_choice("norm", norm, ("pre", "post"))
-    check_choice("normalization", normalization, ("layer", "batch"))
-    if normalization == "layer":
-        normalise = layers.LayerNormalization(epsilon=EPSILON, name=prefix_name(name, "norm"))
-    else:
-        normalise = layers.BatchNormalization(
-            momentum=0.9, epsilon=1e-5, name=prefix_name(name, "norm")
-        )
-    x = sublayer(normalise(inputs) if norm == "pre" else inputs)
-    x = Dropout(dropout, name=prefix_name(name, "dropout"))(x)
-    x = layers.Add(name=prefix_name(name, "add"))([inputs, x])
-    return normalise(x) if norm == "post" else x
+
+    def dropped(x):
+        return Dropout(dropout, name=prefix_name(name, "dropout"))(sublayer(x))
+
+    return Residual(norm, normalization, name=name)(inputs, dropped)
 
 
 def close_stack(inputs, norm, *, dtype=None, name=None):
@@ -129,8 +121,3 @@ def close_stack(inputs, norm, *, dtype=None, name=None):
     return layers.LayerNormalization(epsilon=EPSILON, dtype=dtype, name=prefix_name(name, "norm"))(
         inputs
     )
-
-
-def prefix_name(prefix, name):
-    """Return the name of a layer with a prefix; None without a prefix."""
-    return prefix and f"{prefix}_{name}"

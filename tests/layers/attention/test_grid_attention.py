@@ -18,25 +18,25 @@ def changes(layer, where):
 
 
 def test_attention_along_time_stays_within_a_series():
-    changed = changes(GridAttention(2, 4, axis="time"), (0, 1, 2))
+    changed = changes(GridAttention(num_heads=2, key_dim=4, axis="time"), (0, 1, 2))
     assert changed[0, 1].all()
     assert changed.sum() == 5
 
 
 def test_attention_along_series_stays_within_a_time_step():
-    changed = changes(GridAttention(2, 3, axis="series"), (0, 1, 2))
+    changed = changes(GridAttention(num_heads=2, key_dim=3, axis="series"), (0, 1, 2))
     assert changed[0, :, 2].all()
     assert changed.sum() == 3
 
 
 def test_attention_along_series_does_not_depend_on_their_order():
-    layer = GridAttention(2, 3, axis="series")
+    layer = GridAttention(num_heads=2, key_dim=3, axis="series")
     turned = to_numpy(layer(X[:, ::-1].copy(), SEEN))
     np.testing.assert_allclose(turned[:, ::-1], to_numpy(layer(X, SEEN)), rtol=1e-4, atol=1e-5)
 
 
 def test_attention_along_time_depends_only_on_distances():
-    layer = GridAttention(2, 4, axis="time")
+    layer = GridAttention(num_heads=2, key_dim=4, axis="time")
     hidden = np.concatenate([np.zeros((2, 3, 2), bool), SEEN], axis=2)
     later = np.concatenate([X[:, :, :2], X], axis=2)
     result = to_numpy(layer(X, SEEN))
@@ -48,7 +48,7 @@ def test_attention_along_time_depends_only_on_distances():
 
 @pytest.mark.parametrize("axis", ["time", "series"])
 def test_masked_tokens_have_no_effect(axis):
-    layer = GridAttention(2, 4, axis=axis)
+    layer = GridAttention(num_heads=2, key_dim=4, axis=axis)
     seen = SEEN.copy()
     seen[:, 1, 2] = False
     moved = X.copy()
@@ -58,12 +58,12 @@ def test_masked_tokens_have_no_effect(axis):
 
 
 def test_layer_reloads_and_refuses_invalid_arguments():
-    layer = GridAttention(2, 4, axis="time", theta=100.0)
+    layer = GridAttention(num_heads=2, key_dim=4, axis="time", theta=100.0)
     assert GridAttention.from_config(layer.get_config()).theta == 100.0
     with pytest.raises(ValueError, match="axis"):
-        GridAttention(2, 4, axis="batch")
+        GridAttention(num_heads=2, key_dim=4, axis="batch")
     with pytest.raises(ValueError, match="key_dim"):
-        GridAttention(2, 3)
+        GridAttention(num_heads=2, key_dim=3)
 
 
 def test_last_tokens_match_the_length_of_the_other_input():

@@ -1,11 +1,30 @@
 import numpy as np
+import pytest
+from keras import ops
 
-from kerastrans.layers import InterpretableMultiHeadAttention
+from kerastrans.layers import GroupedQueryAttention, InterpretableMultiHeadAttention
 from tests.conftest import to_numpy
 
 
+@pytest.mark.parametrize(
+    "layer",
+    [
+        InterpretableMultiHeadAttention(num_heads=1, key_dim=32, dtype="mixed_float16"),
+        GroupedQueryAttention(
+            num_heads=1, num_groups=1, key_dim=32, value_dim=32, dtype="mixed_float16"
+        ),
+    ],
+)
+def test_scores_beyond_float16_are_finite(layer):
+    x = 3000 * np.random.default_rng(0).standard_normal((1, 16, 32)).astype("float32")
+    second = x if isinstance(layer, InterpretableMultiHeadAttention) else np.ones((1, 16), bool)
+    outputs = layer(x, second)
+    outputs = outputs if isinstance(layer, InterpretableMultiHeadAttention) else outputs[0]
+    assert np.isfinite(to_numpy(ops.cast(outputs, "float32"))).all()
+
+
 def test_weights_are_averaged_over_heads_and_never_look_ahead():
-    layer = InterpretableMultiHeadAttention(2, 3)
+    layer = InterpretableMultiHeadAttention(num_heads=2, key_dim=3)
     x = np.random.default_rng(0).standard_normal((2, 7, 6)).astype("float32")
     outputs = to_numpy(layer(x[:, -4:], x))
     q = np.einsum("btd,dhk->bthk", x[:, -4:], to_numpy(layer.query_dense.kernel))

@@ -11,16 +11,16 @@ X = np.random.default_rng(0).standard_normal((2, 12, 6)).astype("float32")
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_equals_full_attention_if_every_query_is_active(causal):
-    sparse, full = ProbSparseAttention(2, 3, causal=causal, factor=12), None
+    sparse, full = ProbSparseAttention(num_heads=2, key_dim=3, causal=causal, factor=12), None
     outputs = to_numpy(sparse(X))
-    full = CachedMultiHeadAttention(2, 3, causal=causal)
+    full = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=causal)
     full(X)
     full.set_weights(sparse.get_weights())
     np.testing.assert_allclose(outputs, to_numpy(full(X)), atol=1e-5)
 
 
 def test_inactive_queries_return_the_mean_of_the_values():
-    layer = ProbSparseAttention(1, 4, factor=1)
+    layer = ProbSparseAttention(num_heads=1, key_dim=4, factor=1)
     outputs = to_numpy(layer(X))
     values = X @ to_numpy(layer.value_dense.kernel)
     mean = values.mean(axis=1, keepdims=True) @ to_numpy(layer.output_dense.kernel)
@@ -29,7 +29,7 @@ def test_inactive_queries_return_the_mean_of_the_values():
 
 
 def test_causal_attention_does_not_see_the_future():
-    layer = ProbSparseAttention(2, 3, causal=True, factor=12)
+    layer = ProbSparseAttention(num_heads=2, key_dim=3, causal=True, factor=12)
     changed = X.copy()
     changed[:, 7:] += 1
     before, after = to_numpy(layer(X)), to_numpy(layer(changed))
@@ -43,7 +43,7 @@ def softmax(scores):
 
 
 def test_queries_with_the_largest_sparsity_measure_are_active():
-    layer = ProbSparseAttention(1, 4, factor=1, seed=3)
+    layer = ProbSparseAttention(num_heads=1, key_dim=4, factor=1, seed=3)
     outputs = to_numpy(layer(X))
     kernels = layer.query_dense, layer.key_dense, layer.value_dense, layer.output_dense
     query, key, value, output = (to_numpy(dense.kernel) for dense in kernels)
@@ -66,7 +66,9 @@ def test_sample_of_keys_changes_in_training_but_not_in_inference():
         layer.set_weights(weights)
         return [to_numpy(layer(x, training=training)) for _ in range(3)]
 
-    layers = [ProbSparseAttention(2, 3, factor=1, seed=seed) for seed in (5, 5, 6)]
+    layers = [
+        ProbSparseAttention(num_heads=2, key_dim=3, factor=1, seed=seed) for seed in (5, 5, 6)
+    ]
     layers[0](x)
     weights = layers[0].get_weights()
     first, again, other = (outputs(layer, True) for layer in layers)

@@ -33,7 +33,7 @@ def test_scores_depend_on_distances_alone():
 def test_it_reloads(tmp_path):
     x = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")
     inputs = keras.Input((4, 8))
-    model = keras.Model(inputs, PromptedAttention(2, 4, theta=50.0)(inputs))
+    model = keras.Model(inputs, PromptedAttention(num_heads=2, key_dim=4, theta=50.0)(inputs))
     model.save(tmp_path / "model.keras")
     again = keras.saving.load_model(tmp_path / "model.keras")
     np.testing.assert_allclose(to_numpy(again(x)), to_numpy(model(x)), atol=1e-6)

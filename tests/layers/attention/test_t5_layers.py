@@ -66,7 +66,9 @@ def test_bias_is_added_to_the_scores():
     np.testing.assert_allclose(moved, np.repeat(alone, 3, axis=1), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("layer", [UnscaledAttention(2, 3), RelativePositionBias(2, 8, 16)])
+@pytest.mark.parametrize(
+    "layer", [UnscaledAttention(num_heads=2, key_dim=3), RelativePositionBias(2, 8, 16)]
+)
 def test_layers_reload_from_their_configs(layer):
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()

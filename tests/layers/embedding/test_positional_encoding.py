@@ -5,7 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from keras import ops
 
-from kerastrans.layers import LearntPositionalEncoding, PositionalEncoding
+from kerastrans.layers import (
+    EndPositionalEncoding,
+    LearntPositionalEncoding,
+    PositionalEncoding,
+)
 from tests.conftest import to_numpy
 
 
@@ -80,7 +84,9 @@ def test_layer_reloads_from_its_config(kind):
     assert kind.from_config(layer.get_config()).get_config() == layer.get_config()
 
 
-@pytest.mark.parametrize("kind", [PositionalEncoding, LearntPositionalEncoding])
+@pytest.mark.parametrize(
+    "kind", [PositionalEncoding, LearntPositionalEncoding, EndPositionalEncoding]
+)
 def test_integers_are_encoded_as_numbers(kind):
     layer = kind(5, 4)
     numbers = np.arange(24).reshape(2, 3, 4)

@@ -21,7 +21,12 @@ def decoder_model(width, encoder_width, heads, norm="pre", **masks):
     for name in masks:
         arguments[name] = keras.Input((None,), dtype="bool")
         inputs.append(arguments[name])
-    return keras.Model(inputs, transformer_decoder(x, memory, heads, 3, 8, norm=norm, **arguments))
+    return keras.Model(
+        inputs,
+        transformer_decoder(
+            x, memory, num_heads=heads, key_dim=3, ff_dim=8, norm=norm, **arguments
+        ),
+    )
 
 
 @MODELS
@@ -48,7 +53,9 @@ def test_padding_changes_no_valid_position_of_the_encoder(batch, time, norm, dat
     lengths = data.draw(st.lists(st.integers(1, time), min_size=batch, max_size=batch))
     mask = to_numpy(create_padding_mask(np.array(lengths), time))
     x, padding_mask = keras.Input((None, 4)), keras.Input((None,), dtype="bool")
-    outputs = transformer_encoder(x, 2, 3, 8, norm=norm, padding_mask=padding_mask)
+    outputs = transformer_encoder(
+        x, num_heads=2, key_dim=3, ff_dim=8, norm=norm, padding_mask=padding_mask
+    )
     model = keras.Model([x, padding_mask], outputs)
     rng = np.random.default_rng(time)
     values = rng.standard_normal((batch, time, 4), "float32")
@@ -76,7 +83,8 @@ def test_padding_changes_no_valid_position_of_the_decoder(batch, time, data):
 def test_padding_gives_what_the_shorter_sequence_gives():
     x, padding_mask = keras.Input((None, 4)), keras.Input((None,), dtype="bool")
     model = keras.Model(
-        [x, padding_mask], transformer_encoder(x, 2, 3, 8, padding_mask=padding_mask)
+        [x, padding_mask],
+        transformer_encoder(x, num_heads=2, key_dim=3, ff_dim=8, padding_mask=padding_mask),
     )
     values = np.random.default_rng(0).standard_normal((1, 9, 4), "float32")
     whole = to_numpy(model([values, np.arange(9)[None] < 6]))
@@ -98,10 +106,14 @@ def test_decoder_keeps_its_feed_forward_result():
 def test_pre_norm_passes_the_input_through_and_post_norm_normalises_the_output():
     x = keras.Input((None, 6))
     values = np.random.default_rng(0).standard_normal((2, 5, 6), "float32")
-    post = to_numpy(keras.Model(x, transformer_encoder(x, 2, 3, 8, norm="post"))(values))
+    post = to_numpy(
+        keras.Model(x, transformer_encoder(x, num_heads=2, key_dim=3, ff_dim=8, norm="post"))(
+            values
+        )
+    )
     np.testing.assert_allclose(post.mean(axis=-1), 0, atol=1e-5)
     np.testing.assert_allclose(post.std(axis=-1), 1, atol=1e-3)
-    model = keras.Model(x, transformer_encoder(x, 2, 3, 8, norm="pre"))
+    model = keras.Model(x, transformer_encoder(x, num_heads=2, key_dim=3, ff_dim=8, norm="pre"))
     model.set_weights([np.zeros_like(w) for w in model.get_weights()])
     np.testing.assert_array_equal(to_numpy(model(values)), values)
 
@@ -117,7 +129,9 @@ def test_position_wise_ffn_treats_positions_alike():
 
 def test_names_and_activation_are_taken():
     x = keras.Input((5, 4))
-    model = keras.Model(x, transformer_encoder(x, 2, 3, 8, activation="gelu", name="block"))
+    model = keras.Model(
+        x, transformer_encoder(x, num_heads=2, key_dim=3, ff_dim=8, activation="gelu", name="block")
+    )
     assert model.get_layer("block_ffn_expand").activation is keras.activations.gelu
     assert model.get_layer("block_self_attention").num_heads == 2
 
@@ -126,7 +140,7 @@ def test_parameter_count_is_that_of_the_paper():
     """Encoder block of width d: attention 4 d^2 + 4 d, network 2 d f + f + d, two norms 4 d."""
     d, f = 512, 2048
     x = keras.Input((5, d))
-    model = keras.Model(x, transformer_encoder(x, 8, 64, f))
+    model = keras.Model(x, transformer_encoder(x, num_heads=8, key_dim=64, ff_dim=f))
     assert model.count_params() == 4 * d * d + 4 * d + 2 * d * f + f + d + 4 * d
 
 
@@ -152,13 +166,25 @@ def test_bad_arguments_are_refused(arguments, message):
 def test_a_padding_mask_is_refused_beside_an_attention_that_does_not_see_it():
     inputs, mask = keras.Input((5, 8)), keras.Input((5,), dtype="bool")
     with pytest.raises(ValueError, match="leave self_attention out"):
-        transformer_encoder(inputs, 2, 4, 8, padding_mask=mask, self_attention=lambda x: 2 * x)
+        transformer_encoder(
+            inputs,
+            num_heads=2,
+            key_dim=4,
+            ff_dim=8,
+            padding_mask=mask,
+            self_attention=lambda x: 2 * x,
+        )
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_without_an_encoder_the_decoder_sees_no_later_input(norm):
     inputs = keras.Input((6, 8))
-    model = keras.Model(inputs, transformer_decoder(inputs, None, 2, 4, 16, 0.0, norm=norm))
+    model = keras.Model(
+        inputs,
+        transformer_decoder(
+            inputs, None, num_heads=2, key_dim=4, ff_dim=16, dropout=0.0, norm=norm
+        ),
+    )
     x = np.random.default_rng(0).standard_normal((2, 6, 8), "float32")
     changed = x.copy()
     changed[:, 4:] += 1
@@ -168,7 +194,43 @@ def test_without_an_encoder_the_decoder_sees_no_later_input(norm):
     assert not [layer for layer in model.layers if "cross" in layer.name]
 
 
+@pytest.mark.parametrize(
+    ("shape", "masks", "message"),
+    [
+        ((8,), {}, r"inputs must have shape \(batch, time, width\), got \(None, 8\)"),
+        ((6, 8), {"padding_mask": ((5,), "bool")}, r"padding_mask must have shape \(batch, 6\)"),
+        ((6, 8), {"padding_mask": ((6,), "float32")}, "masks are boolean, .* got float32"),
+        ((6, 8), {"attention_mask": ((6, 5), "bool")}, r"broadcast to \(batch, 6, 6\)"),
+    ],
+)
+def test_ranks_and_masks_are_checked_when_a_block_is_built(shape, masks, message):
+    inputs = keras.Input(shape)
+    masks = {name: keras.Input(size, dtype=dtype) for name, (size, dtype) in masks.items()}
+    for block in (transformer_encoder, transformer_decoder):
+        with pytest.raises(ValueError, match=message):
+            block(inputs, num_heads=2, key_dim=4, ff_dim=16, **masks)
+
+
+def test_a_padding_mask_of_another_memory_is_refused():
+    inputs, memory = keras.Input((6, 8)), keras.Input((5, 8))
+    mask = keras.Input((6,), dtype="bool")
+    with pytest.raises(ValueError, match=r"padding_mask must have shape \(batch, 5\), got"):
+        transformer_decoder(
+            inputs, memory, num_heads=2, key_dim=4, ff_dim=16, encoder_padding_mask=mask
+        )
+
+
+def test_called_on_arrays_a_block_has_new_weights_each_time():
+    values = np.random.default_rng(0).standard_normal((1, 3, 4), "float32")
+    first, second = (
+        to_numpy(transformer_encoder(values, num_heads=2, key_dim=3, ff_dim=8)) for _ in range(2)
+    )
+    assert np.abs(first - second).max() > 1e-2
+
+
 def test_a_padding_mask_of_no_encoder_is_refused():
     inputs, mask = keras.Input((6, 8)), keras.Input((5,), dtype="bool")
     with pytest.raises(ValueError, match="encoder_padding_mask requires encoder_output, got None"):
-        transformer_decoder(inputs, None, 2, 4, 16, encoder_padding_mask=mask)
+        transformer_decoder(
+            inputs, None, num_heads=2, key_dim=4, ff_dim=16, encoder_padding_mask=mask
+        )

@@ -60,7 +60,11 @@ def _block(x, visible, config, name):
 
     def attention(x):
         layer = CachedMultiHeadAttention(
-            num_heads, d_model // num_heads, DROPOUT, **ZEROS, name=f"{name}_attention"
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            dropout=DROPOUT,
+            **ZEROS,
+            name=f"{name}_attention",
         )
         return layer(x, padding_mask=visible)
 

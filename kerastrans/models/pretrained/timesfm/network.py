@@ -135,12 +135,12 @@ def _block(x, positions, past, sizes, name):
         layers.RMSNormalization(epsilon=sizes.epsilon, name=f"{name}_{norm}") for norm in NORMS
     )
     attention = ContinuedAttention(
-        sizes.num_heads,
-        sizes.key_dim,
-        sizes.dropout,
-        sizes.theta,
-        sizes.epsilon,
-        sizes.attention_bias,
+        num_heads=sizes.num_heads,
+        key_dim=sizes.key_dim,
+        dropout=sizes.dropout,
+        theta=sizes.theta,
+        epsilon=sizes.epsilon,
+        use_bias=sizes.attention_bias,
         **ZEROS,
         name=f"{name}_attention",
     )

@@ -1,0 +1,150 @@
+"""The encoder block of the Transformer as one layer."""
+
+from typing import Any
+
+import keras
+
+from kerastrans.layers.transformer.block import Block
+from kerastrans.utils.types import Tensor
+from kerastrans.utils.validation import check_dropout, check_positive_integers
+
+
+class TransformerBlock(keras.layers.Layer):
+    """Base class of the blocks as layers, with the arguments of KerasHub's.
+
+    Args:
+        intermediate_dim, num_heads, key_dim, dropout, activation, layer_norm_epsilon,
+        kernel_initializer, bias_initializer, normalize_first: See `TransformerEncoder`.
+    """
+
+    def __init__(
+        self,
+        *,
+        intermediate_dim: int,
+        num_heads: int,
+        key_dim: int | None = None,
+        dropout: float = 0.0,
+        activation: Any = "relu",
+        layer_norm_epsilon: float = 1e-5,
+        kernel_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        normalize_first: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        check_positive_integers(intermediate_dim=intermediate_dim, num_heads=num_heads)
+        if key_dim is not None:
+            check_positive_integers(key_dim=key_dim)
+        check_dropout(dropout)
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.intermediate_dim = intermediate_dim
+        self.num_heads = num_heads
+        self.key_dim = key_dim
+        self.dropout = dropout
+        self.activation = keras.activations.get(activation)
+        self.layer_norm_epsilon = layer_norm_epsilon
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.normalize_first = normalize_first
+
+    def build_block(self, shape, memory_shape=None, **options):
+        """Create the layers of the block for these shapes of the inputs and the memory."""
+        width = shape[-1]
+        if self.key_dim is None and width % self.num_heads:
+            raise ValueError(
+                f"num_heads must divide the width of the inputs, {width}, got {self.num_heads}; or "
+                "give a key_dim."
+            )
+        self.block = Block(
+            shape,
+            memory_shape,
+            num_heads=self.num_heads,
+            key_dim=self.key_dim or width // self.num_heads,
+            ff_dim=self.intermediate_dim,
+            dropout=self.dropout,
+            norm="pre" if self.normalize_first else "post",
+            epsilon=self.layer_norm_epsilon,
+            activation=self.activation,
+            kernel_initializer=self.kernel_initializer,
+            bias_initializer=self.bias_initializer,
+            dtype=self.dtype_policy,
+            name="block",
+            **options,
+        )
+        self.block_layers = self.block.layers  # Keras finds layers in lists
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "intermediate_dim": self.intermediate_dim,
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "dropout": self.dropout,
+            "activation": keras.activations.serialize(self.activation),
+            "layer_norm_epsilon": self.layer_norm_epsilon,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "bias_initializer": keras.initializers.serialize(self.bias_initializer),
+            "normalize_first": self.normalize_first,
+        }
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class TransformerEncoder(TransformerBlock):
+    """Encoder block as one layer: self-attention and a position-wise feed-forward network.
+
+    The block is that of `kerastrans.transformer_encoder`, whose layers are visible in a functional
+    model; here they are created once, inside. Arguments, defaults, call arguments and outputs are
+    those of KerasHub's layer of the same name, except that dropout also acts inside the
+    feed-forward network, and that the implicit mask of the inputs and `padding_mask` are combined.
+
+    Args:
+        intermediate_dim: int, width of the feed-forward network's hidden layer.
+        num_heads: int, number of attention heads.
+        key_dim: int, width of each head; the width of the inputs divided by `num_heads` by default.
+        dropout: float in [0, 1), applied to the attention weights, in the feed-forward network and
+            to both results.
+        activation: Activation of the feed-forward network.
+        layer_norm_epsilon: float, added to the variance in layer normalisation.
+        kernel_initializer: Initializer of all projections.
+        bias_initializer: Initializer of their biases.
+        normalize_first: bool, whether the input of each sublayer is normalised (Xiong et al.,
+            2020) instead of its output (Vaswani et al., 2017).
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: `(batch, time, d_model)`.
+        padding_mask: Boolean `(batch, time)`, True for steps that are not padding.
+        attention_mask: Boolean `(batch, time, time)`, True = may be attended to.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: If a size is below 1, or `dropout` is outside [0, 1).
+        ValueError: If the inputs are not `(batch, time, d_model)`.
+        ValueError: If `num_heads` does not divide the width of the inputs, and no `key_dim` is
+            given.
+
+    Example:
+        >>> import keras
+        >>> encoder = TransformerEncoder(intermediate_dim=64, num_heads=8)
+        >>> encoder(keras.Input((10, 64))).shape
+        (None, 10, 64)
+
+    Source: Vaswani et al. (2017), figure 1, left.
+    """
+
+    def build(self, inputs_shape):
+        self.build_block(inputs_shape)
+
+    def call(
+        self,
+        inputs: Tensor,
+        padding_mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+    ) -> Tensor:
+        masks = {"padding_mask": padding_mask, "attention_mask": attention_mask}
+        return self.block(inputs, self_masks=masks)
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
