@@ -148,7 +148,8 @@ def tft(d_model, num_heads, **_):
 def tcn(filters, num_blocks, **_):
     f = filters
     first = dense(3 * C, f) + dense(3 * f, f) + dense(C, f)
-    return first + (num_blocks - 1) * 2 * dense(3 * f, f) + dense(f, H * C)
+    lengths = num_blocks * 2 * f  # of the normalised kernels
+    return first + (num_blocks - 1) * 2 * dense(3 * f, f) + lengths + dense(f, H * C)
 
 
 def timesnet(d_model, ff_dim, num_kernels, **_):

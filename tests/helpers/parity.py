@@ -164,15 +164,19 @@ def weights_by_path(model):
     """Return the model's weights by path.
 
     A layer that Keras named, such as "dense_17", has a number that depends on what was built
-    before: it is counted from 0 in each model and class.
+    before: it is counted from 0 in each model, in the order in which the layers were created.
     """
     found, counts = {}, {}
-    for layer in model.layers:
+
+    def number(layer):
+        return int(re.fullmatch(r".*?_?(\d*)", layer.name)[1] or 0)
+
+    for layer in sorted(model.layers, key=number):
         weights = [w for w in layer.weights if "seed_generator" not in w.path]
         name, stem = layer.name, re.sub(r"_\d+$", "", layer.name)
         if weights and stem.replace("_", "") == type(layer).__name__.lower():
-            number = counts[stem] = counts.get(stem, -1) + 1
-            name = f"{stem}_{number}"
+            counts[stem] = counts.get(stem, -1) + 1
+            name = f"{stem}_{counts[stem]}"
         for weight in weights:
             path = f"{name}/{weight.path.partition('/')[2]}"
             assert path not in found, f"two weights are called {path}"

@@ -54,3 +54,24 @@ def feature_major(kernel, num_tokens):
     """Reorder the columns of a map of flattened (feature, token) to (token, feature)."""
     out = len(kernel)
     return kernel.reshape(out, -1, num_tokens).transpose(0, 2, 1).reshape(out, -1)
+
+
+def circular(official, ours, theirs):
+    """A `ValueEmbedding`: a circular convolution over three steps, without bias."""
+    kernel = official.take(f"{theirs}.weight")  # (out, in, 3)
+    yield f"{ours}/kernel", kernel.transpose(2, 1, 0).reshape(-1, len(kernel))
+
+
+def projections(official, ours, theirs):
+    """The four projections of an `AttentionLayer` of the repositories of Tsinghua's group."""
+    names = ("query", "key", "value", "out")
+    yield from attention(official, ours, *(f"{theirs}.{name}_projection" for name in names))
+
+
+def encoder_layer(official, ours, theirs):
+    """An encoder block of the same repositories: attention, two convolutions of width 1, norms."""
+    yield from projections(official, f"{ours}_self_attention", f"{theirs}.attention")
+    yield from norm(official, f"{ours}_self_attention_norm", f"{theirs}.norm1")
+    yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
+    yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")
+    yield from norm(official, f"{ours}_ffn_norm", f"{theirs}.norm2")
