@@ -9,7 +9,7 @@ from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
-from kerastrans.models.parts.regression import covariate_inputs, regress
+from kerastrans.models.parts.regression import covariate_series, regress
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 
@@ -81,7 +81,9 @@ def build_itransformer_model(
     Source: Liu et al. (2024), section 3.
     """
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
-    extra, tokens = _covariate_tokens(window, prediction_length, covariates, covariate_tokens)
+    extra, tokens = {}, []
+    if covariate_tokens and covariates:
+        extra, tokens = covariate_series(window, prediction_length, covariates)
     x = concatenate([window.values, *tokens])
     x = ops.transpose(x, (0, 2, 1))  # (batch, channels and covariates, context_length)
     x = Dropout(dropout)(dense(d_model, name="embedding")(x))
@@ -105,17 +107,3 @@ def build_itransformer_model(
     outputs = window.forecast(x, head, prediction_length)
     model = keras.Model(window.inputs(extra), outputs, name=name)
     return regress(model, covariates) if covariates and not extra else model
-
-
-def _covariate_tokens(window, prediction_length, covariates, as_tokens):
-    """Return the inputs of covariates that are tokens, and their past `(batch, time, columns)`."""
-    if not (covariates and as_tokens):
-        return {}, []
-    if "static" in covariates or any(sum(sizes) for sizes in covariates.values()):
-        raise ValueError(
-            f"covariate_tokens=True requires past or future covariates that are numbers, got "
-            f"{covariates}."
-        )
-    length = window.history.shape[1]
-    extra = covariate_inputs(length, prediction_length, covariates)
-    return extra, [x[:, :length] for x in extra.values()]

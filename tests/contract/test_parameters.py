@@ -87,12 +87,12 @@ def timemixer(num_scales, **_):
 def transformer(d_model, ff_dim, **_):
     d = d_model
     decoder = 2 * attention(d) + ffn(d, ff_dim) + 3 * norm(d)
-    return 2 * 3 * C * d + 2 * encoder(d, ff_dim) + decoder + dense(d, C)
+    return 2 * 3 * C * d + 2 * encoder(d, ff_dim) + decoder + 2 * norm(d) + dense(d, C)
 
 
 def informer(d_model, **more):
     distilling = 3 * d_model**2 + d_model + batch_norm(d_model)
-    return transformer(d_model, **more) + distilling + 2 * norm(d_model)
+    return transformer(d_model, **more) + distilling + 2 * d_model  # biases of the embeddings
 
 
 def autoformer(d_model, ff_dim, **_):
@@ -155,7 +155,7 @@ def tcn(filters, num_blocks, **_):
 def timesnet(d_model, ff_dim, num_kernels, **_):
     d, f = d_model, ff_dim
     taps = sum((2 * i + 1) ** 2 for i in range(num_kernels))
-    block = taps * d * f + f + taps * f * d + d
+    block = 2 * taps * d * f + num_kernels * (f + d)
     return 3 * C * d + dense(L, L + H) + 2 * block + norm(d) + dense(d, C)
 
 
