@@ -133,14 +133,14 @@ def tft(d_model, num_heads, **_):
     d = d_model
     gate = 2 * dense(d, d) + norm(d)
 
-    def grn(inputs):
-        skip = 0 if inputs == d else dense(inputs, d)
-        return skip + dense(inputs, d) + dense(d, d) + gate
+    def grn(inputs, outputs=d):
+        skip = 0 if inputs == outputs else dense(inputs, outputs)
+        return skip + dense(inputs, d) + dense(d, d) + 2 * dense(d, outputs) + norm(outputs)
 
-    selection = 2 * C * d + grn(C * d) + dense(d, C) + C * grn(d)
+    selection = 2 * C * d + grn(C * d, C) + C * grn(d)
     future = dense(1, d) + grn(d)
     key_dim = d // num_heads
-    interpretable = 2 * dense(d, d) + dense(d, key_dim) + key_dim * d
+    interpretable = 2 * d * d + 2 * d * key_dim
     fusion = gate + grn(d) + interpretable + gate + grn(d) + gate
     return selection + future + 2 * lstm(d, d) + fusion + dense(d, C)
 

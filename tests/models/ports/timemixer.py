@@ -4,7 +4,7 @@ from tests.models.ports.maps import circular, linear
 
 
 def arguments(settings):
-    settings.require("channel_independence", 1)
+    settings.require("channel_independence", 1, 0)
     settings.require("down_sampling_method", "avg")
     settings.require("decomp_method", "moving_avg")
     settings.require("use_norm", 1)
@@ -16,12 +16,14 @@ def arguments(settings):
         "num_scales": settings["down_sampling_layers"] + 1,
         "downsampling": settings["down_sampling_window"],
         "moving_average": settings["moving_avg"],
+        "mix_channels": not settings["channel_independence"],
         "dropout": 0.0,
     }
 
 
 def weights(official, settings):
     steps, blocks = settings["down_sampling_layers"], settings["e_layers"]
+    independent = settings["channel_independence"]
     official.drop("enc_embedding.temporal_embedding.*", "enc_embedding.position_embedding.pe")
     for i in range(steps + 1):
         ours = "window" if i == 0 else f"reversible_instance_normalization_{i - 1}"
@@ -40,8 +42,15 @@ def weights(official, settings):
                     name = f"{maps}.{j}.{layer}"
                     yield from linear(official, f"einsum_dense_{number}", name)
                     number += 1
-        yield from linear(official, f"dense_{2 * i}", f"{block}.out_cross_layer.0")
-        yield from linear(official, f"dense_{2 * i + 1}", f"{block}.out_cross_layer.2")
-    for i in range(steps + 1):
-        yield from linear(official, f"einsum_dense_{number + i}", f"predict_layers.{i}")
+        cross = "out_cross_layer" if independent else "cross_layer"
+        yield from linear(official, f"dense_{2 * i}", f"{block}.{cross}.0")
+        yield from linear(official, f"dense_{2 * i + 1}", f"{block}.{cross}.2")
+        if not independent:
+            official.drop(f"{block}.out_cross_layer.*")
+    modules = ["predict_layers"]
+    modules += [] if independent else ["out_res_layers", "regression_layers"]
+    for module in modules:
+        for i in range(steps + 1):
+            yield from linear(official, f"einsum_dense_{number}", f"{module}.{i}")
+            number += 1
     yield from linear(official, f"dense_{2 * blocks}", "projection_layer")
