@@ -25,6 +25,7 @@ ARCHITECTURE = {
         "static covariates",
         "takes heads",
     ),
+    "paper": {"num_blocks": 15},
 }
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),

@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "year": 2023,
     "summary": "Transformer over patches",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
+    "paper": {"d_model": 128, "num_heads": 16, "ff_dim": 256},
 }
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),

@@ -28,6 +28,7 @@ ARCHITECTURE = {
         "static covariates",
         "takes heads",
     ),
+    "paper": {"d_model": 160},
 }
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),

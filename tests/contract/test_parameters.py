@@ -1,6 +1,7 @@
 """Numbers of weights, against closed forms derived from the figures of the papers."""
 
 import itertools
+import math
 
 import pytest
 
@@ -232,3 +233,46 @@ def test_numbers_of_weights_are_those_of_the_papers():
     assert zoo.build("patchtst", 336, 96, 7).get_layer("embedding").output.shape[2] == 42
     # Lin et al. (2024): SparseTSF 720 -> 720 with period 24 has 0.92 thousand weights.
     assert zoo.info("sparsetsf").count_params(720, 720, 7) == 925
+
+
+CALENDAR = 2 * 4 * 512  # weights of the embeddings of four calendar features at a width of 512
+# Name, sizes, hyperparameters; trainable weights of the published model; those that it has and
+# ours has not, because they are unused or embed the calendar; those that only ours has.
+PUBLISHED = [
+    ("patchtst", (336, 96, 7), {"affine": False}, 81_728, 0, 0),
+    ("patchtst", (336, 96, 7), {"affine": False, **zoo.info("patchtst").paper}, 921_184, 0, 0),
+    ("itransformer", (96, 96, 7), {}, 841_568, 0, 0),
+    ("timexer", (96, 96, 7), {}, 1_782_112, 0, 0),
+    ("segrnn", (720, 96, 7), {}, 1_603_864, 0, 0),
+    ("timemixer", (96, 96, 7), {}, 75_497, 64 + 64, 0),
+    ("timesnet", (96, 96, 7), zoo.info("timesnet").paper, 605_479, 64, 0),
+    ("autoformer", (96, 96, 7), zoo.info("autoformer").paper, 10_535_943, CALENDAR, 0),
+    # Counted in the Time-Series-Library, whose embedding has no bias.
+    ("informer", (96, 96, 7), zoo.info("informer").paper, 11_328_007, CALENDAR, 2 * 512),
+    (
+        "direct_transformer",
+        (96, 96, 7),
+        zoo.info("direct_transformer").paper,
+        10_540_039,
+        CALENDAR,
+        0,
+    ),
+    (
+        "fedformer",
+        (96, 96, 7),
+        {"shared_blocks": True, **zoo.info("fedformer").paper},
+        22_070_279,
+        CALENDAR + 7 * (512 + 1) * 512,  # unused projections to keys and values
+        0,
+    ),
+    # The published model has the backcast of its last block, which is not used.
+    ("nbeats", (96, 24, 1), zoo.info("nbeats").paper, 26_975_760, 96 * 513, 0),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "sizes", "options", "published", "left_out", "added"), PUBLISHED)
+def test_trainable_weights_at_published_sizes(name, sizes, options, published, left_out, added):
+    model = zoo.build(name, *sizes, **options)
+    found = sum(math.prod(weight.shape) for weight in model.trainable_weights)
+    assert found == published - left_out + added

@@ -8,6 +8,8 @@ from tests.conftest import to_numpy
 from tests.helpers.architectures import moved
 from tests.helpers.parity import weights_by_path
 
+pytestmark = pytest.mark.slow
+
 CONTEXT, HORIZON, CHANNELS = 12, 7, 3
 HISTORY = np.random.default_rng(0).standard_normal((2, CONTEXT, CHANNELS)).astype("float32")
 
@@ -34,7 +36,7 @@ def sigmoid(x):
 
 
 def lstm(x, kernel, recurrent, bias, state=None):
-    """Return the outputs `(batch, time, units)` and the last (output, cell) of Hochreiter's cell."""
+    """Return the outputs `(batch, time, units)` and the last output and cell of an LSTM."""
     h, c = state or (np.zeros((len(x), len(recurrent))),) * 2
     outputs = []
     for step in range(x.shape[1]):

@@ -62,8 +62,9 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         self.value_dense = keras.layers.Dense(
             key_dim, use_bias=use_bias, dtype=self.dtype_policy, name="value"
         )
-        self.first_dropout = Dropout(dropout, dtype=self.dtype_policy)
-        self.last_dropout = Dropout(dropout, dtype=self.dtype_policy)
+        self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
+        if not drop_weights:
+            self.output_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, memory_shape):
         self.query_dense.build(query_shape)
@@ -86,10 +87,10 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         values = self.value_dense(memory)
         if self.drop_weights:
             weights = ops.cast(ops.mean(weights, axis=1), self.compute_dtype)
-            return self.output_dense(ops.matmul(self.first_dropout(weights), values))
+            return self.output_dense(ops.matmul(self.weights_dropout(weights), values))
         weights = ops.cast(weights, self.compute_dtype)
-        heads = self.first_dropout(ops.matmul(weights, ops.expand_dims(values, 1)))
-        return self.last_dropout(self.output_dense(ops.mean(heads, axis=1)))
+        heads = self.weights_dropout(ops.matmul(weights, ops.expand_dims(values, 1)))
+        return self.output_dropout(self.output_dense(ops.mean(heads, axis=1)))
 
     def compute_output_shape(self, query_shape, memory_shape):
         return query_shape
