@@ -16,7 +16,7 @@ SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models
 
-.PHONY: browser demo test test-all test-tensorflow test-jax test-torch parity presets runtimes lattice \
+.PHONY: browser demo test test-all test-tensorflow test-jax test-torch parity parity-table presets runtimes lattice \
 	mutations notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
@@ -67,6 +67,10 @@ runtimes: $(INSTALLED)
 	$(BIN)/python -m pip install -qq "$(TORCH)"
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest tests/contract/test_export.py \
 		tests/contract/test_backends.py --write-runtimes docs/runtimes.md
+
+# Architectures with the weights of published implementations, in docs/parity.md.
+parity-table: $(INSTALLED)
+	KERAS_BACKEND=tensorflow $(BIN)/python -m tests.helpers.parity docs/parity.md
 
 # Whether every door gives the same forecast, in docs/doors.md; whether the tests see a changed line.
 lattice: $(INSTALLED)

@@ -17,6 +17,7 @@ from hypothesis import settings
 
 import kerastrans
 from kerastrans.data import random_sequences
+from tests.helpers.tables import write_table
 
 collect_ignore = ["typing"]  # for the type checker, never run
 
@@ -137,10 +138,7 @@ def pytest_sessionfinish(session):
     if path is None:
         return
     runtimes = list(dict.fromkeys(runtime for _, runtime in table))
-    lines = [["model", *runtimes], ["---"] * (1 + len(runtimes))]
+    lines = [["model", *runtimes]]
     for name in dict.fromkeys(name for name, _ in table):
         lines.append([name, *(table.get((name, runtime), "") for runtime in runtimes)])
-    begin, end = "<!-- runtimes -->\n", "<!-- /runtimes -->"
-    before, _, rest = path.read_text().partition(begin)
-    rows = "".join("| " + " | ".join(line) + " |\n" for line in lines)
-    path.write_text(before + begin + rows + end + rest.partition(end)[2])
+    write_table(path, "runtimes", lines)

@@ -8,6 +8,9 @@ from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.transformer.sublayers import EPSILON, FeedForward, Residual, prefix_name
 from kerastrans.utils.types import Tensor
 
+TENSORFLOW_EPSILON = 1e-3  # epsilon of Keras's layer normalisations
+TORCH_EPSILON = 1e-5  # that of PyTorch, in which most reference code is written
+
 
 def position_wise_ffn(
     inputs: Tensor,
@@ -79,7 +82,16 @@ def swiglu(inputs, up, down):
     return down(ops.silu(gate) * values)
 
 
-def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):
+def add_norm(
+    inputs,
+    sublayer,
+    dropout=0.0,
+    *,
+    norm="pre",
+    normalization="layer",
+    epsilon=EPSILON,
+    name=None,
+):
     """Apply a sublayer with dropout, a residual connection and normalisation around it.
 
     Args:
@@ -89,6 +101,7 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
         norm: "pre" normalises the input of the sublayer, "post" the sum.
         normalization: "layer" normalises each position separately, "batch" each feature over all
             positions of the batch (Zerveas et al., 2021).
+        epsilon: float, number that layer normalisation adds to the variance.
         name: str, prefix of the layers' names.
 
     Returns:
@@ -108,7 +121,7 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
     def dropped(x):
         return Dropout(dropout, name=prefix_name(name, "dropout"))(sublayer(x))
 
-    return Residual(norm, normalization, name=name)(inputs, dropped)
+    return Residual(norm, normalization, epsilon, name=name)(inputs, dropped)
 
 
 def close_stack(inputs, norm, *, dtype=None, name=None):

@@ -1,0 +1,40 @@
+"""Architectures return the numbers of published implementations, see `tests.helpers.parity`."""
+
+import keras
+import pytest
+
+from kerastrans import zoo
+from tests.helpers import parity
+
+QUICK = ("dlinear", "patchtst")
+
+if not parity.cases():
+    pytest.skip(f"no cases of architectures in {parity.ROOT}", allow_module_level=True)
+
+
+def all_cases():
+    """Return all cases of the fixtures; all but the quick ones are slow."""
+    found = []
+    for folder, case in parity.cases():
+        marks = [] if folder.name in QUICK else [pytest.mark.slow]
+        found.append(pytest.param(folder, case, id=f"{folder.name}-{case}", marks=marks))
+    return found
+
+
+@pytest.fixture
+def found(folder, case):
+    if folder.name not in zoo.names():
+        pytest.skip(f"kerastrans has no architecture {folder.name!r}")
+    assert keras.config.dtype_policy().name == "float32"
+    return parity.compare(folder, case)
+
+
+@pytest.mark.parametrize("mode", parity.MODES)
+@pytest.mark.parametrize(("folder", "case"), all_cases())
+def test_forecasts_are_those_of_the_published_model(found, folder, case, mode):
+    assert found.differences[mode] <= parity.read(folder, case).limit
+
+
+@pytest.mark.parametrize(("folder", "case"), all_cases())
+def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
+    assert found.ours == found.official
