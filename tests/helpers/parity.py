@@ -39,6 +39,7 @@ MODES = {
 }
 SIZES = ("context", "horizon", "channels")
 ALWAYS_DROPPED = "*.num_batches_tracked"
+RENAMED = {"mamba_simple": "mamba"}  # folders whose architecture has another name here
 
 
 class Settings:
@@ -147,6 +148,10 @@ def cases(root=ROOT):
     return found
 
 
+def architecture_of(folder):
+    return RENAMED.get(folder.name, folder.name)
+
+
 def read(folder, case):
     source = json.loads((folder / "case.json").read_text())
     start = f"{case}/"
@@ -157,22 +162,28 @@ def read(folder, case):
             return {name.removeprefix(start): stored[name] for name in names}
 
     facts = source.pop("cases")[case]
-    return Case(folder.name, case, source, facts, arrays("cases.npz"), arrays("weights.npz"))
+    return Case(
+        architecture_of(folder), case, source, facts, arrays("cases.npz"), arrays("weights.npz")
+    )
 
 
 def weights_by_path(model):
     """Return the model's weights by path.
 
     A layer that Keras named, such as "dense_17", has a number that depends on what was built
-    before: it is counted from 0 in each model and class.
+    before: it is counted from 0 in each model, in the order in which the layers were created.
     """
     found, counts = {}, {}
-    for layer in model.layers:
+
+    def number(layer):
+        return int(re.fullmatch(r".*?_?(\d*)", layer.name)[1] or 0)
+
+    for layer in sorted(model.layers, key=number):
         weights = [w for w in layer.weights if "seed_generator" not in w.path]
         name, stem = layer.name, re.sub(r"_\d+$", "", layer.name)
         if weights and stem.replace("_", "") == type(layer).__name__.lower():
-            number = counts[stem] = counts.get(stem, -1) + 1
-            name = f"{stem}_{number}"
+            counts[stem] = counts.get(stem, -1) + 1
+            name = f"{stem}_{counts[stem]}"
         for weight in weights:
             path = f"{name}/{weight.path.partition('/')[2]}"
             assert path not in found, f"two weights are called {path}"
@@ -263,7 +274,7 @@ def compare(folder, name):
 def table(root=ROOT):
     """Return the rows of docs/parity.md: one per case."""
     for folder, name in cases(root):
-        if folder.name in zoo.names():
+        if architecture_of(folder) in zoo.names():
             case, found = read(folder, name), compare(folder, name)
             repository = " and ".join(
                 f"{x.removeprefix('github.com/')} ({commit[:7]})"

@@ -35,6 +35,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         epsilon: float, keeps the scale of a constant window above zero.
         floor: float, smallest scale, in units of the inputs; with 0 only `epsilon` bounds it.
         fill: bool, whether missing values become 0; otherwise they stay NaN.
+        ddof: int, the divisor of the variance is the number of known values minus `ddof`.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
@@ -68,6 +69,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         epsilon=1e-5,
         floor=0.0,
         fill=True,
+        ddof=0,
         **kwargs,
     ):
         check_choice("center", center, CENTERS)
@@ -80,6 +82,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         self.epsilon = epsilon
         self.floor = floor
         self.fill = fill
+        self.ddof = ddof
 
     @property
     def is_identity(self):
@@ -109,6 +112,10 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         def mean(x):
             return ops.sum(x * weights, axis=1, keepdims=True) / count
 
+        def variance():
+            biased = mean(ops.square(values - mean(values)))
+            return biased * (count / ops.maximum(count - self.ddof, 1.0)) if self.ddof else biased
+
         def last():
             steps = ops.reshape(ops.arange(1, values.shape[1] + 1, dtype=weights.dtype), (1, -1, 1))
             latest = ops.max(steps * weights, axis=1, keepdims=True)
@@ -121,7 +128,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         }[self.center]()
         scale = {
             None: lambda: ops.ones_like(center),
-            "std": lambda: ops.sqrt(mean(ops.square(values - mean(values))) + self.epsilon),
+            "std": lambda: ops.sqrt(variance() + self.epsilon),
             "mean_abs": lambda: mean(ops.abs(values)) + self.epsilon,
         }[self.scale]()
         if self.scale is not None and self.floor:
@@ -141,4 +148,5 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
             "epsilon": self.epsilon,
             "floor": self.floor,
             "fill": self.fill,
+            "ddof": self.ddof,
         }

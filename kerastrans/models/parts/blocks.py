@@ -8,7 +8,7 @@ import functools
 from typing import Any
 
 from kerastrans.layers import CachedMultiHeadAttention
-from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn, prefix_name
+from kerastrans.models.parts.sublayers import EPSILON, add_norm, position_wise_ffn, prefix_name
 from kerastrans.utils.types import Tensor
 
 
@@ -24,6 +24,7 @@ def transformer_encoder(
     activation: str = "relu",
     attention_dropout: float | None = None,
     kernel_initializer: Any = "glorot_uniform",
+    epsilon: float = EPSILON,
     padding_mask: Tensor | None = None,
     self_attention: Any = None,
     name: str | None = None,
@@ -44,6 +45,7 @@ def transformer_encoder(
         attention_dropout: float in [0, 1), dropout of the attention weights; `dropout` by default.
         kernel_initializer: Initializer of all projections: a name, or a class such as
             `FanInUniform`, so that each projection has its own instance.
+        epsilon: float, number that layer normalisation adds to the variance.
         padding_mask: Boolean `(batch, time)`, True for steps that are not padding; see
             `kerastrans.create_padding_mask`.
         self_attention: Layer or function from a tensor to a tensor of the same shape, used instead
@@ -89,7 +91,7 @@ def transformer_encoder(
             name=name,
         )
 
-    add = {"norm": norm, "normalization": normalization}
+    add = {"norm": norm, "normalization": normalization, "epsilon": epsilon}
     attention = self_attention or multi_head_attention
     x = add_norm(inputs, attention, dropout, **add, name=prefix_name(name, "self_attention"))
     return add_norm(x, feed_forward, dropout, **add, name=prefix_name(name, "ffn"))
@@ -106,6 +108,7 @@ def transformer_decoder(
     norm: str = "pre",
     activation: str = "relu",
     kernel_initializer: Any = "glorot_uniform",
+    epsilon: float = EPSILON,
     padding_mask: Tensor | None = None,
     encoder_padding_mask: Tensor | None = None,
     name: str | None = None,
@@ -125,6 +128,7 @@ def transformer_decoder(
         norm: "pre" or "post", as in `transformer_encoder`.
         activation: Activation of the feed-forward network, as in `keras.layers.Dense`.
         kernel_initializer: Initializer of all projections, as in `transformer_encoder`.
+        epsilon: float, number that layer normalisation adds to the variance.
         padding_mask: Boolean `(batch, time)`, True for steps of `inputs` that are not padding.
         encoder_padding_mask: Boolean `(batch, encoder_time)`, the same for `encoder_output`.
         name: Prefix of the layers' names.
@@ -162,10 +166,11 @@ def transformer_decoder(
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation=activation, **initial, name=name)
 
-    x = add_norm(
-        inputs, self_attention, dropout, norm=norm, name=prefix_name(name, "self_attention")
-    )
+    def add(x, sublayer, names):
+        kwargs = {"norm": norm, "epsilon": epsilon, "name": prefix_name(name, names)}
+        return add_norm(x, sublayer, dropout, **kwargs)
+
+    x = add(inputs, self_attention, "self_attention")
     if encoder_output is not None:
-        names = {"name": prefix_name(name, "cross_attention")}
-        x = add_norm(x, cross_attention, dropout, norm=norm, **names)
-    return add_norm(x, feed_forward, dropout, norm=norm, name=prefix_name(name, "ffn"))
+        x = add(x, cross_attention, "cross_attention")
+    return add(x, feed_forward, "ffn")

@@ -47,7 +47,7 @@ class Window:
 
 
 def open_window(
-    context_length, num_channels, head, *, center=None, scale=None, affine=False, fill=True
+    context_length, num_channels, head, *, center=None, scale=None, affine=False, fill=True, ddof=0
 ):
     """Create the input of a model for the history, and normalise it.
 
@@ -65,6 +65,7 @@ def open_window(
         scale: Value to divide a window by: "std", "mean_abs" or None.
         affine: bool, whether to apply a learnt scale and offset per channel afterwards.
         fill: bool, whether missing values become 0.
+        ddof: int, the divisor of the variance is the number of known values minus `ddof`.
 
     Returns:
         `Window`.
@@ -80,7 +81,7 @@ def open_window(
     if not head.takes_scaled_windows:
         center, scale, floor = None, "mean_abs", 1.0
     normalization = ReversibleInstanceNormalization(
-        center, scale, affine, floor=floor, fill=fill, name="window"
+        center, scale, affine, floor=floor, fill=fill, ddof=ddof, name="window"
     )
     history = keras.Input((context_length, num_channels), name="history")
     values, statistics = normalization(history)

@@ -9,7 +9,8 @@ from kerastrans.layers.dropout import Dropout
 from kerastrans.utils.types import Tensor
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
-EPSILON = 1e-6  # epsilon of the layer normalisations, as in the lesson
+EPSILON = 1e-6  # epsilon of the layer normalisations of the lesson
+TORCH_EPSILON = 1e-5  # that of PyTorch, in which most reference code is written
 
 
 def position_wise_ffn(
@@ -80,7 +81,16 @@ def swiglu(inputs, up, down):
     return down(ops.silu(gate) * values)
 
 
-def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer", name=None):
+def add_norm(
+    inputs,
+    sublayer,
+    dropout=0.0,
+    *,
+    norm="pre",
+    normalization="layer",
+    epsilon=EPSILON,
+    name=None,
+):
     """Apply a sublayer with dropout, a residual connection and normalisation around it.
 
     Args:
@@ -90,6 +100,7 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
         norm: "pre" normalises the input of the sublayer, "post" the sum.
         normalization: "layer" normalises each position separately, "batch" each feature over all
             positions of the batch (Zerveas et al., 2021).
+        epsilon: float, number that layer normalisation adds to the variance.
         name: str, prefix of the layers' names.
 
     Returns:
@@ -108,7 +119,7 @@ def add_norm(inputs, sublayer, dropout=0.0, *, norm="pre", normalization="layer"
     check_choice("norm", norm, ("pre", "post"))
     check_choice("normalization", normalization, ("layer", "batch"))
     if normalization == "layer":
-        normalise = layers.LayerNormalization(epsilon=EPSILON, name=prefix_name(name, "norm"))
+        normalise = layers.LayerNormalization(epsilon=epsilon, name=prefix_name(name, "norm"))
     else:
         normalise = layers.BatchNormalization(
             momentum=0.9, epsilon=1e-5, name=prefix_name(name, "norm")
