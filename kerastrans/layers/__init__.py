@@ -5,6 +5,7 @@ import keras  # noqa: F401  first, so that `kerastrans._register` finds every mo
 from kerastrans.layers.attention.auto_correlation import AutoCorrelation
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
 from kerastrans.layers.attention.continued_attention import ContinuedAttention
+from kerastrans.layers.attention.destationary_attention import DestationaryAttention
 from kerastrans.layers.attention.fourier_attention import FourierCrossAttention
 from kerastrans.layers.attention.grid_attention import GridAttention
 from kerastrans.layers.attention.grouped_attention import GroupedQueryAttention
@@ -19,6 +20,7 @@ from kerastrans.layers.causal_convolution import (
     CausalDepthwiseConvolution,
     WeightNormalizedConvolution,
 )
+from kerastrans.layers.chebyshev_dense import ChebyshevDense
 from kerastrans.layers.covariates.centered_covariates import CenteredCovariates
 from kerastrans.layers.covariates.known_features import KnownFeatures
 from kerastrans.layers.covariates.missing_history import MissingHistory
@@ -44,6 +46,7 @@ from kerastrans.layers.embedding.positional_encoding import (
 from kerastrans.layers.embedding.segment_embedding import ChannelSegmentEmbedding
 from kerastrans.layers.embedding.value_embedding import ValueEmbedding
 from kerastrans.layers.frequency.basis import BasisExpansion
+from kerastrans.layers.frequency.complex_dense import ComplexDense
 from kerastrans.layers.frequency.dominant_periods import DominantPeriods
 from kerastrans.layers.frequency.fourier import FourierBlock
 from kerastrans.layers.frequency.lagged import LagChanges, SamePhase
@@ -55,15 +58,19 @@ from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.median import Median
 from kerastrans.layers.normalization.decomposition import SeriesDecomposition
+from kerastrans.layers.normalization.exponential_decomposition import ExponentialDecomposition
 from kerastrans.layers.normalization.observed_normalization import ObservedNormalization
 from kerastrans.layers.normalization.observed_values import ObservedValues
 from kerastrans.layers.normalization.padded_normalization import PaddedNormalization
 from kerastrans.layers.normalization.reversible_normalization import ReversibleInstanceNormalization
 from kerastrans.layers.normalization.series_start import SeriesStart
+from kerastrans.layers.orthogonality_loss import OrthogonalityLoss
 from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent.recurrent_forecaster import RecurrentForecaster
+from kerastrans.layers.recurrent.selective_state_space import SelectiveStateSpace
 from kerastrans.layers.recurrent.state_space import StateSpace
+from kerastrans.layers.stochastic_pooling import StochasticPooling
 from kerastrans.layers.transformer.decoder import TransformerDecoder
 from kerastrans.layers.transformer.encoder import TransformerEncoder
 from kerastrans.layers.weighted_residual import WeightedResidual
@@ -76,11 +83,15 @@ __all__ = [
     "CenteredCovariates",
     "ChannelEmbedding",
     "ChannelSegmentEmbedding",
+    "ChebyshevDense",
+    "ComplexDense",
     "ContinuedAttention",
+    "DestationaryAttention",
     "DilationCondition",
     "DominantPeriods",
     "Dropout",
     "EndPositionalEncoding",
+    "ExponentialDecomposition",
     "FourierBlock",
     "FourierCrossAttention",
     "FutureClock",
@@ -101,6 +112,7 @@ __all__ = [
     "ObservedNormalization",
     "ObservedValues",
     "OctaveLags",
+    "OrthogonalityLoss",
     "PaddedNormalization",
     "PaddingMask",
     "Patching",
@@ -120,10 +132,12 @@ __all__ = [
     "RotaryEmbedding",
     "SamePhase",
     "SeasonalFill",
+    "SelectiveStateSpace",
     "SeriesDecomposition",
     "SeriesStart",
     "SinePositionEncoding",
     "StateSpace",
+    "StochasticPooling",
     "TransformerDecoder",
     "TransformerEncoder",
     "UnfoldPatches",

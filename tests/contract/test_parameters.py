@@ -123,6 +123,101 @@ def itransformer(d_model, ff_dim, **_):
     return dense(L, d_model) + 2 * encoder(d_model, ff_dim) + norm(d_model) + dense(d_model, H)
 
 
+def pattn(d_model, ff_dim, patch_length, stride, **_):
+    d, patches = d_model, (L - patch_length) // stride + 2
+    return dense(patch_length, d) + encoder(d, ff_dim) + norm(d) + dense(patches * d, H)
+
+
+def tqnet(cycle_length, hidden_dim, **_):
+    h = hidden_dim
+    return cycle_length * C + attention(L) + dense(L, h) + 2 * dense(h, h) + dense(h, H)
+
+
+def softs(d_model, core_dim, ff_dim, **_):
+    d = d_model
+    star = dense(d, d) + dense(d, core_dim) + dense(d + core_dim, d) + dense(d, d)
+    return dense(L, d) + star + ffn(d, ff_dim) + 2 * norm(d) + dense(d, H)
+
+
+def fits(num_frequencies):
+    return 2 * dense(num_frequencies, num_frequencies * (L + H) // L)  # complex
+
+
+def frets(embedding_dim, hidden_dim):
+    d, h = embedding_dim, hidden_dim
+    return d + 2 * 2 * dense(d, d) + dense(L * d, h) + dense(h, H)
+
+
+def timebase(period, num_bases):
+    return dense(-(-L // period), num_bases) + dense(num_bases, -(-H // period))
+
+
+def mamba(d_model, state_dim, **_):
+    d, w, n = d_model, 2 * d_model, state_dim
+    rank = -(-d // 16)
+    space = w * n + w + w * (rank + 2 * n) + dense(rank, w)
+    block = d + 2 * d * w + 4 * w + w + space + w * d
+    return 3 * C * d + block + d + d * C
+
+
+def micn(kernel_sizes, d_model, **_):
+    d = d_model
+
+    def scale(kernel):  # down, over all segments, and up
+        count = (L + H + 2 * (kernel // 2)) // kernel
+        return dense(kernel * d, d) + dense(count * d, d) + kernel * d * d + d
+
+    block = sum(map(scale, kernel_sizes)) + dense(len(kernel_sizes) * d, d)
+    block += ffn(d, 4 * d) + 3 * norm(d)
+    return dense(L, H) + 3 * C * d + block + dense(d, C)
+
+
+def nonstationary_transformer(d_model, ff_dim, projector_dims, **_):
+    d, (h,) = d_model, projector_dims
+    projectors = 2 * (3 * L + dense(2 * C, h)) + h * (1 + L)
+    decoder = 2 * attention(d) + ffn(d, ff_dim) + 3 * norm(d)
+    blocks = 2 * encoder(d, ff_dim) + norm(d) + decoder + norm(d)
+    return projectors + 2 * 3 * C * d + blocks + dense(d, C)
+
+
+def crossformer(d_model, ff_dim, segment_length, num_routers, **_):
+    d, past, future = d_model, -(-L // segment_length), -(-H // segment_length)
+
+    def two_stages(segments):
+        networks = 2 * (ffn(d, ff_dim) + 2 * norm(d))
+        return segments * num_routers * d + 3 * attention(d) + networks
+
+    positions = C * (past + future) * d
+    merge = norm(2 * d) + dense(2 * d, d)
+    encoders = two_stages(past) + merge + two_stages(-(-past // 2))
+    cross = attention(d) + ffn(d, d) + 2 * norm(d)
+    decoder = two_stages(future) + cross + dense(d, segment_length)
+    return segment_length * d + positions + norm(d) + encoders + 3 * decoder
+
+
+def timekan(d_model, **_):
+    d = d_model
+    bands = sum(terms * d * d + 3 * d for terms in (2, 3, 4))
+    return 3 * 2 * C + 3 * d + bands + dense(L, H) + dense(d, 1)
+
+
+def xpatch(patch_length, stride):
+    p, patches = patch_length, (L - patch_length) // stride + 2
+    convolved = dense(p, p * p) + dense(p * p, p) + patches * (p + 1) + dense(patches, patches)
+    season = convolved + 3 * batch_norm(patches) + dense(patches * p, 2 * H) + dense(2 * H, H)
+    trend = dense(L, 4 * H) + norm(2 * H) + dense(2 * H, H) + norm(H // 2) + dense(H // 2, H)
+    return 2 * C + season + trend + dense(2 * H, H)
+
+
+def wpmixer(patch_length, stride, d_model, **_):
+    d = d_model
+    past, future = (L + 3) // 2, (H + 3) // 2  # of the approximation and of the one detail
+    patches = (past - patch_length) // stride + 2
+    mixer = ffn(patches, 5 * patches) + ffn(d, 5 * d)
+    level = dense(patch_length, d) + 2 * mixer + 6 * batch_norm(C) + dense(patches * d, future)
+    return 2 * level
+
+
 def timexer(d_model, ff_dim, patch_length, **_):
     d, patches = d_model, L // patch_length
     tokens = dense(L, d) + patch_length * d + C * d
@@ -217,6 +312,19 @@ COUNTS = {
     ),
     "deepar": lambda units: lstm(1, units) + lstm(units, units) + dense(units, 1),
     "segrnn": segrnn,
+    "timekan": timekan,
+    "crossformer": crossformer,
+    "nonstationary_transformer": nonstationary_transformer,
+    "xpatch": xpatch,
+    "wpmixer": wpmixer,
+    "pattn": pattn,
+    "tqnet": tqnet,
+    "softs": softs,
+    "fits": fits,
+    "frets": frets,
+    "timebase": timebase,
+    "mamba": mamba,
+    "micn": micn,
 }
 
 

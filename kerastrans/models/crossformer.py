@@ -1,0 +1,189 @@
+"""Crossformer: attention over segments, then over channels (Zhang, Yan, 2023, figures 1-3)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import (
+    CachedMultiHeadAttention,
+    Dropout,
+    LearntPositionalEncoding,
+    PositionalEncoding,
+)
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import add, dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
+from kerastrans.utils.precision import full_precision
+
+ARCHITECTURE = {
+    "title": "Crossformer",
+    "source": "Zhang, Yan",
+    "year": 2023,
+    "summary": "attention over time, then channels",
+    "tags": ("attention", "mixes channels", "takes heads"),
+    "paper": {"d_model": 256, "ff_dim": 512},
+}
+SEARCH_SPACE = {
+    "d_model": (32, 64, 128),
+    "segment_length": (6, 12, 24),
+    "num_scales": (2, 3),
+    "num_routers": (3, 10),
+    "dropout": (0.0, 0.1, 0.2),
+}
+
+
+@checked
+def build_crossformer_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    segment_length=12,
+    d_model=64,
+    num_heads=4,
+    ff_dim=128,
+    num_scales=2,
+    num_routers=3,
+    dropout=0.1,
+    pad_end=False,
+    head=None,
+    name="crossformer",
+):
+    """Build Crossformer: two-stage attention over segments of each channel, at several scales.
+
+    The context is padded to whole segments by repeating its first value.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        segment_length: int, number of steps in a segment.
+        d_model: int, width of all blocks.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_scales: int, number of encoder blocks; each but the first merges pairs of segments.
+        num_routers: int, number of learnt vectors per segment through which channels are mixed.
+        dropout: float in [0, 1), dropout rate.
+        pad_end: bool, whether the context is padded at its end instead, and the last steps of the
+            padded horizon are returned instead of the first, as in the Time-Series-Library.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_crossformer_model(24, 12, 3, segment_length=6, d_model=8, num_heads=2)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Zhang, Yan (2023), "Crossformer: Transformer utilizing cross-dimension dependency for
+    multivariate time series forecasting", section 3.
+    """
+    past, future = -(-context_length // segment_length), -(-prediction_length // segment_length)
+    dtype = full_precision()
+
+    def learn_tokens(like, count, name):
+        """Return `count` learnt vectors for each window, `(batch, count, d_model)`."""
+        zeros = ops.reshape(ops.zeros_like(like[:, :1, :1]), (-1, 1, d_model))
+        zeros = ops.repeat(zeros, count, axis=1)
+        return LearntPositionalEncoding(count, d_model, name=name)(zeros)
+
+    def attend(x, memory, name):
+        layer = CachedMultiHeadAttention(
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            dropout=dropout,
+            kernel_initializer=FanInUniform,
+            name=name,
+        )
+        return layer(x, memory)
+
+    def add_attention(x, memory, name):
+        return normalise(x, lambda x: attend(x, memory, name), name)
+
+    def feed_forward(x, name, width=ff_dim):
+        options = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+        return normalise(x, lambda x: position_wise_ffn(x, width, **options), f"{name}_ffn")
+
+    def normalise(x, sublayer, name):
+        return add_norm(x, sublayer, dropout, norm="post", epsilon=TORCH_EPSILON, name=name)
+
+    def attend_in_two_stages(x, name):
+        """Mix the segments of each channel, then the channels of each segment."""
+        segments = x.shape[2]
+        routers = learn_tokens(x, segments * num_routers, f"{name}_routers")
+        routers = ops.reshape(routers, (-1, num_routers, d_model))
+        x = ops.reshape(x, (-1, segments, d_model))
+        x = feed_forward(add_attention(x, None, f"{name}_time"), f"{name}_time")
+        x = _exchange(x, num_channels)  # (batch * segments, channels, d_model)
+        routers = attend(routers, x, f"{name}_send")
+        x = feed_forward(add_attention(x, routers, f"{name}_receive"), f"{name}_channels")
+        return ops.reshape(_exchange(x, segments), (-1, num_channels, segments, d_model))
+
+    def merge_pairs(x, name):
+        """Map pairs of neighbouring segments to one; the last one of an odd number is repeated."""
+        if x.shape[2] % 2:
+            x = ops.concatenate([x, x[:, :, -1:]], axis=2)
+        x = ops.reshape(x, (-1, num_channels, x.shape[2] // 2, 2 * d_model))
+        x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name=f"{name}_merge_norm")(x)
+        return dense(d_model, name=f"{name}_merge")(x)
+
+    def decode(x, memory, name):
+        """Return the next decoder state, and its share of the forecast."""
+        x = attend_in_two_stages(x, name)
+        x = ops.reshape(x, (-1, future, d_model))
+        memory = ops.reshape(memory, (-1, memory.shape[2], d_model))
+        x = feed_forward(add_attention(x, memory, f"{name}_cross"), f"{name}_cross", d_model)
+        x = ops.reshape(x, (-1, num_channels, future, d_model))
+        return x, dense(segment_length * head.size, dtype=dtype, name=f"{name}_head")(x)
+
+    window = open_window(context_length, num_channels, head)
+    x, missing = window.values, past * segment_length - context_length
+    if missing:
+        repeated = ops.repeat(x[:, -1:] if pad_end else x[:, :1], missing, axis=1)
+        x = ops.concatenate([x, repeated] if pad_end else [repeated, x], axis=1)
+    x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, past, segment_length))
+    x = dense(d_model, use_bias=False, name="embedding")(x)  # (batch * channels, segments, d_model)
+    x = PositionalEncoding(None, d_model)(x)
+    x = ops.reshape(x, (-1, num_channels * past, d_model))
+    x = LearntPositionalEncoding(num_channels * past, d_model, name="positions")(x)
+    x = Dropout(dropout)(layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x))
+    x = ops.reshape(x, (-1, num_channels, past, d_model))
+    scales = [x]
+    for i in range(num_scales):
+        x = merge_pairs(x, f"encoder_{i}") if i else x
+        x = attend_in_two_stages(x, f"encoder_{i}")
+        scales.append(x)
+
+    x = learn_tokens(x, num_channels * future, "future_positions")
+    x = ops.reshape(x, (-1, num_channels, future, d_model))
+    shares = []
+    for i, memory in enumerate(scales):
+        x, share = decode(x, memory, f"decoder_{i}")
+        shares.append(share)
+    x = ops.reshape(
+        add(shares, dtype=dtype), (-1, num_channels, future * segment_length, head.size)
+    )
+    x = x[:, :, -prediction_length:] if pad_end else x[:, :, :prediction_length]
+    x = ops.reshape(
+        ops.transpose(x, (0, 2, 1, 3)), (-1, prediction_length, x.shape[1] * x.shape[3])
+    )
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
+
+
+def _exchange(x, count):
+    """Exchange rows and columns: `(batch * count, n, d)` -> `(batch * n, count, d)`."""
+    columns, width = x.shape[1:]
+    x = ops.transpose(ops.reshape(x, (-1, count, columns, width)), (0, 2, 1, 3))
+    return ops.reshape(x, (-1, count, width))

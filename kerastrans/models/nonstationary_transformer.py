@@ -1,0 +1,148 @@
+"""Non-stationary Transformer: attention that knows the raw window (Liu et al., 2022, figure 2)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import DestationaryAttention, ValueEmbedding
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.encoder_decoders import (
+    embed_values,
+    label_input,
+    resolve_label_length,
+)
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_positive_integers
+
+ARCHITECTURE = {
+    "title": "Non-stationary Transformer",
+    "source": "Liu et al.",
+    "year": 2022,
+    "summary": "Transformer with de-stationary attention",
+    "tags": ("attention", "mixes channels", "takes heads"),
+    "paper": {"d_model": 512, "ff_dim": 2048, "num_heads": 8},
+}
+SEARCH_SPACE = {
+    "d_model": (32, 64, 128),
+    "projector_dims": ((64, 64), (128, 128), (256, 256)),
+    "dropout": (0.0, 0.05, 0.1),
+}
+MAX_LOG_FACTOR = 80.0  # the exponential of more overflows in float32
+
+
+@checked
+def build_nonstationary_transformer_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    label_length=None,
+    d_model=64,
+    num_heads=4,
+    ff_dim=128,
+    num_encoder_blocks=2,
+    num_decoder_blocks=1,
+    projector_dims=(64, 64),
+    dropout=0.1,
+    head=None,
+    name="nonstationary_transformer",
+):
+    """Build the Non-stationary Transformer: an encoder-decoder with de-stationary attention.
+
+    The window is normalised; a factor and an offset of the attention scores, which small networks
+    compute from the raw window, restore what the normalisation removes.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        label_length: int, number of known steps at the start of the decoder's input, at most
+            `context_length`; None for half the context.
+        d_model: int, width of all blocks.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_encoder_blocks: int, number of encoder blocks.
+        num_decoder_blocks: int, number of decoder blocks.
+        projector_dims: Tuple of int, hidden widths of the networks of factor and offset.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `label_length` is greater than `context_length`.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_nonstationary_transformer_model(24, 12, 3, d_model=8, num_heads=2)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Liu et al. (2022), "Non-stationary Transformers: Exploring the stationarity in time
+    series forecasting", section 3, without the calendar embedding.
+    """
+    sizes = enumerate(projector_dims)
+    check_positive_integers(**{f"projector_dims[{i}]": size for i, size in sizes})
+    label_length = resolve_label_length(label_length, context_length)
+    dtype = full_precision()
+
+    def project_statistics(statistic, units):
+        """Map the raw window and one of its statistics to `(batch, units)`."""
+        x = ValueEmbedding(1, dtype=dtype)(ops.transpose(raw, (0, 2, 1)))
+        x = layers.Concatenate(axis=1, dtype=dtype)([ops.transpose(x, (0, 2, 1)), statistic])
+        x = layers.Flatten(dtype=dtype)(x)
+        for size in projector_dims:
+            x = dense(size, activation="relu", dtype=dtype)(x)
+        return dense(units, use_bias=False, dtype=dtype)(x)
+
+    def attend(x, name, memory=None, shift=None, causal=False):
+        """Apply attention with the factor of the window, and normalise the sum."""
+        layer = DestationaryAttention(
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            dropout=dropout,
+            causal=causal,
+            kernel_initializer=FanInUniform,
+            name=name,
+        )
+        return add(x, lambda x: layer(x, memory, factor=factor, offset=shift), name)
+
+    def feed_forward(x, name):
+        options = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+        return add(x, lambda x: position_wise_ffn(x, ff_dim, dropout, **options), f"{name}_ffn")
+
+    def add(x, sublayer, name):
+        return add_norm(x, sublayer, dropout, norm="post", epsilon=TORCH_EPSILON, name=name)
+
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    raw = window.normalization(window.values, window.statistics)
+    factor = project_statistics(window.statistics[:, 1:], 1)
+    factor = ops.exp(ops.minimum(factor, MAX_LOG_FACTOR))
+    offset = project_statistics(window.statistics[:, :1], context_length)
+
+    x = embed_values(window.values, d_model, dropout)
+    for i in range(num_encoder_blocks):
+        x = attend(x, f"encoder_{i}_self_attention", shift=offset)
+        x = feed_forward(x, f"encoder_{i}")
+    memory = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
+
+    x = label_input(window.values, label_length, prediction_length)
+    x = embed_values(x, d_model, dropout)
+    for i in range(num_decoder_blocks):
+        x = attend(x, f"decoder_{i}_self_attention", causal=True)
+        x = attend(x, f"decoder_{i}_cross_attention", memory, shift=offset)
+        x = feed_forward(x, f"decoder_{i}")
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x[:, -prediction_length:])
+    x = dense(num_channels * head.size, dtype=dtype, name="head")(x)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

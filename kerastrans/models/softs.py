@@ -1,0 +1,109 @@
+"""SOFTS: channels exchange information through a common core (Han et al., 2024, figure 1)."""
+
+import keras
+from keras import ops
+
+from kerastrans.layers import Dropout, StochasticPooling
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import concatenate, dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.precision import full_precision
+
+ARCHITECTURE = {
+    "title": "SOFTS",
+    "source": "Han et al.",
+    "year": 2024,
+    "summary": "channels and their common core",
+    "tags": ("mlp", "mixes channels", "affine", "takes heads"),
+    "paper": {"d_model": 256, "core_dim": 256, "ff_dim": 512},
+}
+SEARCH_SPACE = {
+    "d_model": (64, 128, 256),
+    "core_dim": (32, 64, 128),
+    "num_blocks": (1, 2, 3),
+    "dropout": (0.0, 0.1),
+}
+
+
+@checked
+def build_softs_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    d_model=128,
+    core_dim=64,
+    ff_dim=128,
+    num_blocks=2,
+    dropout=0.0,
+    head=None,
+    name="softs",
+):
+    """Build SOFTS: the history of each channel is one token; a core of all tokens mixes them.
+
+    The cost grows linearly with the number of channels. In training the core is drawn from the
+    channels, see `kerastrans.layers.StochasticPooling`.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        d_model: int, width of all blocks.
+        core_dim: int, number of features of the core.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_blocks: int, number of blocks.
+        dropout: float in [0, 1), dropout rate.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_softs_model(24, 12, 3, d_model=8, core_dim=4, ff_dim=16)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Han et al. (2024), "SOFTS: Efficient multivariate time series forecasting with
+    series-core fusion", section 3. The published code adds calendar features as tokens.
+    """
+
+    def aggregate_redistribute(x):
+        """Pool all channels to a core, and map each channel together with the core (STAR)."""
+        core = dense(d_model, activation="gelu")(x)
+        core = StochasticPooling()(dense(core_dim)(core))
+        x = concatenate([x, ops.repeat(core, num_channels, axis=1)])
+        x = dense(d_model, activation="gelu")(x)
+        return dense(d_model)(x)
+
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
+    x = Dropout(dropout)(dense(d_model, name="embedding")(x))
+    for i in range(num_blocks):
+        x = transformer_encoder(
+            x,
+            num_heads=1,
+            key_dim=d_model,
+            ff_dim=ff_dim,
+            dropout=dropout,
+            norm="post",
+            activation="gelu",
+            layer_norm_epsilon=TORCH_EPSILON,
+            kernel_initializer=FanInUniform,
+            self_attention=aggregate_redistribute,
+            name=f"encoder_{i}",
+        )
+    x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
+    x = ops.transpose(x, (0, 2, 1))
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

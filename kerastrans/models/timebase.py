@@ -1,0 +1,110 @@
+"""TimeBase: a series as a few basis segments (Huang et al., 2025, figure 3)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import OrthogonalityLoss
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most
+
+ARCHITECTURE = {
+    "title": "TimeBase",
+    "source": "Huang et al.",
+    "year": 2025,
+    "summary": "few basis segments",
+    "tags": ("linear", "channel independent", "shift", "takes heads"),
+}
+SEARCH_SPACE = {
+    "period": (4, 7, 12, 24),
+    "num_bases": (4, 6, 8),
+}
+
+
+@checked
+def build_timebase_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    period=24,
+    num_bases=6,
+    center_phases=True,
+    individual=False,
+    orthogonality=0.2,
+    head=None,
+    name="timebase",
+):
+    """Build TimeBase: past periods are reduced to a few bases, from which future periods follow.
+
+    If the context is not a multiple of the period, it is continued with the steps one period
+    earlier.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        period: int, number of steps in a period, at most `context_length`.
+        num_bases: int, number of basis periods.
+        center_phases: bool, whether each phase of the period is centred by its mean, or all phases
+            by the mean of the window.
+        individual: bool, whether each channel has its own weights or all channels share them.
+        orthogonality: float of at least 0, weight of the loss that keeps the bases orthogonal, see
+            `kerastrans.layers.OrthogonalityLoss`.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a period.
+        ValueError: If `orthogonality` is negative.
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_timebase_model(24, 12, 3, period=6, num_bases=2)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Huang et al. (2025), "TimeBase: The power of minimalism in efficient long-term time
+    series forecasting", section 3.
+    """
+    check_at_most(period=period, context_length=context_length)
+    past, future = -(-context_length // period), -(-prediction_length // period)
+    missing = past * period - context_length
+    dtype = full_precision()
+
+    def map_periods(x, units):
+        """Apply a linear map to the last axis of `(batch, period, channels, periods)`."""
+        return layers.EinsumDense(
+            "bpci,cio->bpco" if individual else "bpci,io->bpco",
+            (period, num_channels, units),
+            bias_axes="co" if individual else "o",
+            kernel_initializer=FanInUniform(),
+            dtype=dtype,
+        )(x)
+
+    window = open_window(context_length, num_channels, head, center="mean")
+    last = (past - 1) * period
+    x = window.values
+    x = ops.concatenate([x, x[:, last - missing : last]], axis=1)
+    x = ops.reshape(x, (-1, past, period, num_channels))
+    x = ops.transpose(x, (0, 2, 3, 1))  # (batch, period, channels, periods)
+    mean = ops.mean(x, axis=-1 if center_phases else (1, -1), keepdims=True)
+    bases = map_periods(x - mean, num_bases)
+    if orthogonality:
+        bases = OrthogonalityLoss(orthogonality)(bases)
+    x = map_periods(bases, future * head.size)
+    x = ops.reshape(x, (-1, period, num_channels, future, head.size))
+    x = ops.transpose(x, (0, 3, 1, 2, 4))  # (batch, periods, period, channels, size)
+    x = ops.reshape(x, (-1, future * period, num_channels * head.size))[:, :prediction_length]
+    # The mean of each phase, or of the window, repeated over the horizon.
+    mean = ops.tile(mean[..., 0], (1, future * period // mean.shape[1], 1))[:, :prediction_length]
+    outputs = window.forecast(x, head, prediction_length, shift=mean)
+    return keras.Model(window.history, outputs, name=name)

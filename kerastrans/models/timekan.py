@@ -1,0 +1,135 @@
+"""TimeKAN: Chebyshev polynomials for each band of frequencies (Huang et al., 2025, figure 2)."""
+
+import itertools
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import ChebyshevDense, ReversibleInstanceNormalization, ValueEmbedding
+from kerastrans.layers.frequency.fourier import irfft, rfft
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import (
+    dense,
+    fold_channels,
+    time_dense,
+    unfold_channels,
+)
+from kerastrans.utils.precision import full_precision
+
+ARCHITECTURE = {
+    "title": "TimeKAN",
+    "source": "Huang et al.",
+    "year": 2025,
+    "summary": "Chebyshev polynomials per band of frequencies",
+    "tags": ("mlp", "channel independent", "affine", "takes heads"),
+}
+SEARCH_SPACE = {
+    "d_model": (8, 16, 32),
+    "num_blocks": (1, 2, 3),
+    "num_terms": (1, 2, 3),
+}
+
+
+@checked
+def build_timekan_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    d_model=16,
+    num_blocks=2,
+    num_scales=3,
+    downsampling=2,
+    num_terms=2,
+    head=None,
+    name="timekan",
+):
+    """Build TimeKAN; all channels share the weights.
+
+    Each block separates the bands of frequencies that one resolution has and the next coarser one
+    has not, maps each band, and adds the bands from coarse to fine.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        d_model: int, number of features of each step.
+        num_blocks: int, number of blocks.
+        num_scales: int, number of resolutions, including the given one.
+        downsampling: int, number of steps to average from one resolution to the next.
+        num_terms: int, number of terms of the polynomials of the coarsest resolution; each finer
+            one has one more.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is too short for the coarsest resolution.
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_timekan_model(24, 12, 3, d_model=8)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Huang et al. (2025), "TimeKAN: KAN-based frequency decomposition learning architecture
+    for long-term time series forecasting", section 3.
+    """
+    lengths = [context_length // downsampling**i for i in range(num_scales)]
+    if lengths[-1] < 1:
+        raise ValueError(
+            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
+            f"{downsampling ** (num_scales - 1)} steps, got {context_length}."
+        )
+    dtype = full_precision()
+
+    def refine(x, length):
+        """Interpolate a coarser resolution: `(rows, time, d)` -> `(rows, length, d)`."""
+        coarse = x.shape[1]
+        spectrum = rfft(ops.transpose(x, (0, 2, 1)))
+        missing = length // 2 + 1 - spectrum[0].shape[-1]
+        spectrum = [ops.pad(part, ((0, 0), (0, 0), (0, missing))) for part in spectrum]
+        return ops.transpose(irfft(*spectrum, length), (0, 2, 1)) * (coarse / length)
+
+    def map_band(x, terms):
+        """Map the features of each step by polynomials, and each feature over three steps."""
+        convolve = layers.DepthwiseConv1D(
+            3,
+            padding="same",
+            use_bias=False,
+            depthwise_initializer=FanInUniform(input_axes=(0,), output_axes=(1,)),
+        )
+        return layers.Add(dtype=dtype)([ChebyshevDense(d_model, terms)(x), convolve(x)])
+
+    def mix_bands(scales):
+        bands = [x - refine(coarser, x.shape[1]) for x, coarser in itertools.pairwise(scales)]
+        x = map_band(scales[-1], num_terms)
+        mixed = [x]
+        for i, band in enumerate(reversed(bands)):  # from coarse to fine
+            x = map_band(band, num_terms + 1 + i) + refine(x, band.shape[1])
+            mixed.append(x)
+        return mixed[::-1]
+
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", affine=True
+    )
+    scales = [window.normalization(window.values, window.statistics)]
+    for _ in range(num_scales - 1):
+        scales.append(layers.AveragePooling1D(downsampling, dtype=dtype)(scales[-1]))
+    coarser = [ReversibleInstanceNormalization(affine=True)(x)[0] for x in scales[1:]]
+    embed = ValueEmbedding(d_model, dtype=dtype)
+    scales = [embed(fold_channels(x)) for x in (window.values, *coarser)]  # (rows, time, d_model)
+    for _ in range(num_blocks):
+        scales = mix_bands(scales)
+    x = time_dense(scales[0], prediction_length, dtype=dtype, name="future")
+    x = dense(head.size, dtype=dtype, name="head")(x)
+    x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

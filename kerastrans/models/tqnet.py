@@ -1,0 +1,99 @@
+"""TQNet: a learnt cycle asks the channels of the window (Lin et al., 2025, figure 2)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import CachedMultiHeadAttention, Dropout, RecurrentCycle
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
+from kerastrans.utils.precision import full_precision
+
+ARCHITECTURE = {
+    "title": "TQNet",
+    "source": "Lin et al.",
+    "year": 2025,
+    "summary": "attention over channels, queried by a learnt cycle",
+    "tags": ("attention", "mixes channels", "affine", "takes heads"),
+    "inputs": ("history", "position"),
+    "paper": {"hidden_dim": 512},
+}
+SEARCH_SPACE = {
+    "cycle_length": (7, 24, 168),
+    "hidden_dim": (64, 128, 256),
+    "dropout": (0.0, 0.2, 0.5),
+}
+
+
+@checked
+def build_tqnet_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    cycle_length=24,
+    hidden_dim=128,
+    num_heads=4,
+    dropout=0.5,
+    attention_dropout=0.5,
+    head=None,
+    name="tqnet",
+):
+    """Build TQNet: one attention over channels, whose queries are a learnt cycle of each channel.
+
+    The inputs are a dict, because a window does not show its position in the cycle. Create them
+    with `window_dataset(..., first_position=...)`.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        cycle_length: int, number of steps in the cycle.
+        hidden_dim: int, width of the network after the attention.
+        num_heads: int, number of attention heads. If it does not divide `context_length`, the width
+            of a head is rounded up.
+        dropout: float in [0, 1), dropout rate before the last map.
+        attention_dropout: float in [0, 1), dropout rate on the attention weights.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `{"history": (batch, context_length, num_channels),
+        "position": (batch,)}` to `(batch, prediction_length, num_channels)`. The position is an
+        integer, the number of steps of the series before the window.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If a dropout is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_tqnet_model(24, 12, 3, cycle_length=6, hidden_dim=8)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Lin et al. (2025), "Temporal query network for efficient multivariate time series
+    forecasting", section 3.
+    """
+    dtype = full_precision()
+    window = open_window(context_length, num_channels, head, center="mean", scale="std", ddof=1)
+    position = keras.Input((), dtype="int32", name="position")
+    queries = RecurrentCycle(cycle_length, num_channels)(position, length=context_length)
+    queries, x = (ops.transpose(y, (0, 2, 1)) for y in (queries, window.values))
+    attention = CachedMultiHeadAttention(
+        num_heads=num_heads,
+        key_dim=-(-context_length // num_heads),
+        dropout=attention_dropout,
+        kernel_initializer=FanInUniform,
+    )
+    x = layers.Add()([x, attention(queries, x)])  # (batch, channels, context_length)
+    x = dense(hidden_dim, name="embedding")(x)
+    y = dense(hidden_dim, activation="gelu", name="hidden")(x)
+    y = dense(hidden_dim, activation="gelu", name="residual")(y)
+    x = Dropout(dropout)(layers.Add()([x, y]))
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
+    x = ops.transpose(x, (0, 2, 1))
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model({"history": window.history, "position": position}, outputs, name=name)

@@ -1,0 +1,135 @@
+"""xPatch: convolutions for the season, linear maps for the trend (Stitsyuk, Choi, 2025)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import ExponentialDecomposition, Patching
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import concatenate, dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most, check_choice
+
+ARCHITECTURE = {
+    "title": "xPatch",
+    "source": "Stitsyuk, Choi",
+    "year": 2025,
+    "summary": "season by convolutions over patches, trend by linear maps",
+    "tags": ("convolution", "channel independent", "affine", "takes heads"),
+}
+SEARCH_SPACE = {
+    "patch_length": (8, 16, 24),
+    "stride": (4, 8),
+    "smoothing": (0.1, 0.3, 0.5),
+}
+
+
+@checked
+def build_xpatch_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    patch_length=16,
+    stride=8,
+    decomposition="simple",
+    smoothing=0.3,
+    slope_smoothing=0.3,
+    head=None,
+    name="xpatch",
+):
+    """Build xPatch: exponential smoothing separates season and trend, which have two networks.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        patch_length: int, number of steps in a patch, at most `context_length`.
+        stride: int, number of steps between the starts of two patches.
+        decomposition: "simple" or "double" exponential smoothing, or "none": both networks get the
+            window.
+        smoothing: float in (0, 1], weight of the newest value in the trend.
+        slope_smoothing: float in (0, 1], weight of the newest slope in double smoothing.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a patch.
+        ValueError: If `decomposition` is unknown, or a weight is outside (0, 1].
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_xpatch_model(24, 12, 3, patch_length=6, stride=3)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Stitsyuk, Choi (2025), "xPatch: Dual-stream time series forecasting with exponential
+    seasonal-trend decomposition", section 3.
+    """
+    check_at_most(patch_length=patch_length, context_length=context_length)
+    check_choice("decomposition", decomposition, ("simple", "double", "none"))
+    dtype = full_precision()
+    half = -(-prediction_length // 2)
+
+    def normalise(x):
+        """Apply batch normalisation with statistics for each patch."""
+        return layers.BatchNormalization(axis=1, momentum=0.9, epsilon=1e-5)(x)
+
+    def convolve_patches(x):
+        """Forecast the season: `(batch, channels, time)` -> `(batch * channels, horizon)`."""
+        x = Patching(patch_length, stride, pad_end=True)(x)
+        count = x.shape[2]
+        x = ops.reshape(x, (-1, count, patch_length))
+        x = normalise(dense(patch_length**2, activation="gelu", name="expand")(x))
+        # Depthwise: the features of each patch in pieces, with a filter for each patch.
+        y = layers.EinsumDense(
+            "bpfk,pk->bfp",
+            (patch_length, count),
+            kernel_initializer=FanInUniform(input_axes=(1,), output_axes=(0,)),
+            bias_axes="p",
+            name="depthwise",
+        )(ops.reshape(x, (-1, count, patch_length, patch_length)))
+        y = normalise(ops.gelu(_swap(y), approximate=False))
+        x = layers.Add()([y, dense(patch_length, name="skip")(x)])
+        x = _swap(dense(count, activation="gelu", name="pointwise")(_swap(x)))
+        x = layers.Flatten()(normalise(x))
+        x = dense(2 * prediction_length, activation="gelu", name="season_hidden")(x)
+        return dense(prediction_length, name="season")(x)
+
+    def halve(x):
+        """Average pairs of features, and normalise them."""
+        x = ops.mean(ops.reshape(x, (-1, x.shape[-1] // 2, 2)), axis=-1)
+        return layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
+
+    def map_trend(x):
+        """Forecast the trend: `(batch * channels, time)` -> `(batch * channels, horizon)`."""
+        x = halve(dense(4 * prediction_length, name="trend_expand")(x))
+        x = halve(dense(2 * half, name="trend_hidden")(x))
+        return dense(prediction_length, name="trend")(x)
+
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", affine=True
+    )
+    season = trend = window.values
+    if decomposition != "none":
+        slope = slope_smoothing if decomposition == "double" else None
+        season, trend = ExponentialDecomposition(smoothing, slope, dtype=dtype)(window.values)
+    trend = ops.reshape(_swap(trend), (-1, context_length))
+    x = concatenate([convolve_patches(season), map_trend(trend)])
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
+    x = _swap(ops.reshape(x, (-1, num_channels, prediction_length * head.size)))
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
+
+
+def _swap(x):
+    """Exchange the last two axes of three."""
+    return ops.transpose(x, (0, 2, 1))

@@ -1,0 +1,43 @@
+"""Nonstationary_Transformer of the Time-Series-Library."""
+
+from tests.models.ports.maps import attention, encoder, linear, norm, value_embedding
+
+
+def arguments(settings):
+    settings.require("p_hidden_layers", len(settings["p_hidden_dims"]))
+    return {
+        "label_length": settings["label_len"],
+        "d_model": settings["d_model"],
+        "num_heads": settings["n_heads"],
+        "ff_dim": settings["d_ff"],
+        "num_encoder_blocks": settings["e_layers"],
+        "num_decoder_blocks": settings["d_layers"],
+        "projector_dims": settings["p_hidden_dims"],
+        "dropout": 0.0,
+    }
+
+
+def weights(official, settings):
+    hidden = len(settings["p_hidden_dims"])
+    for i, theirs in enumerate(("tau_learner", "delta_learner")):
+        kernel = official.take(f"{theirs}.series_conv.weight")  # steps are its channels
+        yield f"value_embedding_{i}/kernel", kernel.transpose(2, 1, 0).reshape(-1, 1)
+        for j in range(hidden + 1):
+            ours = f"dense_{i * (hidden + 1) + j}"
+            yield from linear(official, ours, f"{theirs}.backbone.{2 * j}", bias=j < hidden)
+    yield from value_embedding(official, "value_embedding_2", "enc_embedding")
+    yield from value_embedding(official, "value_embedding_3", "dec_embedding")
+    for i in range(settings["e_layers"]):
+        yield from encoder(official, f"encoder_{i}", f"encoder.attn_layers.{i}")
+    for i in range(settings["d_layers"]):
+        ours, theirs = f"decoder_{i}", f"decoder.layers.{i}"
+        for j, kind in enumerate(("self_attention", "cross_attention")):
+            maps = [f"{theirs}.{kind}.{x}_projection" for x in ("query", "key", "value", "out")]
+            yield from attention(official, f"{ours}_{kind}", *maps)
+            yield from norm(official, f"{ours}_{kind}_norm", f"{theirs}.norm{j + 1}")
+        yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
+        yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")
+        yield from norm(official, f"{ours}_ffn_norm", f"{theirs}.norm3")
+    yield from norm(official, "layer_normalization_0", "encoder.norm")
+    yield from norm(official, "layer_normalization_1", "decoder.norm")
+    yield from linear(official, "head", "decoder.projection")
