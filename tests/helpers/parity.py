@@ -39,6 +39,7 @@ MODES = {
 }
 SIZES = ("context", "horizon", "channels")
 ALWAYS_DROPPED = "*.num_batches_tracked"
+RENAMED = {"mamba_simple": "mamba"}  # folders whose architecture has another name here
 
 
 class Settings:
@@ -147,6 +148,10 @@ def cases(root=ROOT):
     return found
 
 
+def architecture_of(folder):
+    return RENAMED.get(folder.name, folder.name)
+
+
 def read(folder, case):
     source = json.loads((folder / "case.json").read_text())
     start = f"{case}/"
@@ -157,7 +162,9 @@ def read(folder, case):
             return {name.removeprefix(start): stored[name] for name in names}
 
     facts = source.pop("cases")[case]
-    return Case(folder.name, case, source, facts, arrays("cases.npz"), arrays("weights.npz"))
+    return Case(
+        architecture_of(folder), case, source, facts, arrays("cases.npz"), arrays("weights.npz")
+    )
 
 
 def weights_by_path(model):
@@ -272,7 +279,7 @@ def compare(folder, name):
 def table(root=ROOT):
     """Return the rows of docs/parity.md: one per case."""
     for folder, name in cases(root):
-        if folder.name in zoo.names():
+        if architecture_of(folder) in zoo.names():
             case, found = read(folder, name), compare(folder, name)
             repository = " and ".join(
                 f"{x.removeprefix('github.com/')} ({commit[:7]})"
