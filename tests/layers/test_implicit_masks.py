@@ -26,7 +26,19 @@ SOURCE = RANDOM.integers(1, 9, (3, 6)).astype("int32")
 TARGET = RANDOM.integers(1, 9, (3, 5)).astype("int32")
 SOURCE[0, 4:] = SOURCE[1, :2] = 0  # padding at the end, and at the start
 TARGET[0, 3:] = TARGET[2, 1] = 0  # and one step in the middle
+
+
+def named_in_full(y, x):
+    """Two attention layers with a residual connection, called as in Keras."""
+    for causal, memory in ((True, None), (False, x)):
+        layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=causal)
+        memory = y if memory is None else memory
+        y = layers.Add()([y, layer(query=y, value=memory, key=memory)])
+    return kerastrans.transformer_decoder(y, x, **SIZES)
+
+
 BLOCKS = {
+    "named": (lambda x: TransformerEncoder(intermediate_dim=8, num_heads=2)(x), named_in_full),
     "functions": (
         lambda x: kerastrans.transformer_encoder(x, **SIZES),
         lambda y, x: kerastrans.transformer_decoder(y, x, **SIZES),
