@@ -225,10 +225,11 @@ class CachedDecoder:
             operation = node.operation
             args, kwargs = fill_arguments(node, tensors)
             if id(node) in self._time_axes:
+                first = next(iter((*args, *kwargs.values())))
                 kwargs = kwargs | implicit_masks(operation, args, kwargs)
                 state = {"cache": next(caches), "time_axes": self._time_axes[id(node)]}
                 outputs, cache = operation.decode(*args, **kwargs, **state, index=index)
-                pass_mask(operation, args[0] if args else None, outputs)
+                pass_mask(operation, first, outputs)
                 new_caches.append(cache)
             elif hasattr(operation, "decode"):
                 outputs = operation.decode(*args, **kwargs, index=index)

@@ -12,8 +12,10 @@ from kerastrans.layers import (
     Dropout,
     LearntPositionalEncoding,
     PositionalEncoding,
+    ResidualAttention,
     TransformerDecoder,
     TransformerEncoder,
+    UnscaledAttention,
 )
 from kerastrans.utils.keras_internals import mask_of
 from tests.conftest import to_numpy
@@ -24,7 +26,19 @@ SOURCE = RANDOM.integers(1, 9, (3, 6)).astype("int32")
 TARGET = RANDOM.integers(1, 9, (3, 5)).astype("int32")
 SOURCE[0, 4:] = SOURCE[1, :2] = 0  # padding at the end, and at the start
 TARGET[0, 3:] = TARGET[2, 1] = 0  # and one step in the middle
+
+
+def named_in_full(y, x):
+    """Two attention layers with a residual connection, called as in Keras."""
+    for causal, memory in ((True, None), (False, x)):
+        layer = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=causal)
+        memory = y if memory is None else memory
+        y = layers.Add()([y, layer(query=y, value=memory, key=memory)])
+    return kerastrans.transformer_decoder(y, x, **SIZES)
+
+
 BLOCKS = {
+    "named": (lambda x: TransformerEncoder(intermediate_dim=8, num_heads=2)(x), named_in_full),
     "functions": (
         lambda x: kerastrans.transformer_encoder(x, **SIZES),
         lambda y, x: kerastrans.transformer_decoder(y, x, **SIZES),
@@ -115,6 +129,21 @@ def test_valid_outputs_equal_those_of_keras():
     valid = SOURCE > 0
     result, expected = to_numpy(ours(x, memory)), to_numpy(theirs(x, memory))
     np.testing.assert_allclose(result[valid], expected[valid], atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [UnscaledAttention, ResidualAttention])
+@pytest.mark.filterwarnings("error::UserWarning")
+def test_other_attention_layers(kind):
+    embed, layer = layers.Embedding(9, 4, mask_zero=True), kind(num_heads=2, key_dim=3)
+    before = layer(embed(SOURCE))
+    vectors = embed.get_weights()[0]
+    vectors[0] += 3
+    embed.set_weights([vectors])
+    after = layer(embed(SOURCE))
+    before, after = (x[0] if isinstance(x, tuple) else x for x in (before, after))
+    np.testing.assert_array_equal(to_numpy(mask_of(after)), SOURCE > 0)
+    valid = SOURCE > 0
+    np.testing.assert_allclose(to_numpy(after)[valid], to_numpy(before)[valid], atol=1e-6)
 
 
 def test_masking_of_numbers():

@@ -96,8 +96,9 @@ class CachedMultiHeadAttention(ProjectedAttention):
         given = {**kwargs, **dict(zip(names, args, strict=False))}
         query, value, key = (given.get(name) for name in ("query", "value", "key"))
         if value is query and (key is None or key is query):
-            given = {name: x for name, x in given.items() if name not in ("value", "key")}
-            args, kwargs, value, key = (), given, None, None  # self-attention, as without them
+            names = given.keys() - {"query", "value", "key"}  # self-attention, as without them
+            args, kwargs = (query,), {name: given[name] for name in names}
+            value = key = None
         if key is not None:
             _check_key(key, value)
         queries, keys = (_length(x) for x in (query, query if value is None else value))

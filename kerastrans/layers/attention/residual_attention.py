@@ -4,7 +4,8 @@ import keras
 from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
-from kerastrans.layers.masks import create_look_ahead_mask
+from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
+from kerastrans.utils.keras_internals import mask_of
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -16,7 +17,7 @@ class ResidualAttention(ProjectedAttention):
     by step.
 
     Call arguments:
-        query: `(batch, query, d_model)`.
+        query: `(batch, query, d_model)`; its implicit mask hides keys.
         scores: `(batch, num_heads, query, query)`, scores of the previous layer; None for the
             first.
 
@@ -43,6 +44,10 @@ class ResidualAttention(ProjectedAttention):
         keys, values = self.project(query)
         own = self._scores(self._queries(query), keys)
         scores = own if scores is None else own + ops.cast(scores, own.dtype)
-        mask = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
+        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
+        mask = combine_masks(for_each_query(mask_of(query)), look_ahead)
         weights = self.weights_dropout(self._normalise(scores, mask))
         return self._merge_heads(ops.matmul(weights, values)), scores
+
+    def compute_mask(self, query, previous_mask):
+        return previous_mask

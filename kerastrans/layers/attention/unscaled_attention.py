@@ -6,6 +6,7 @@ from keras import ops
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
 from kerastrans.utils.deprecation import positional_until
+from kerastrans.utils.keras_internals import mask_of
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -23,7 +24,8 @@ class UnscaledAttention(ProjectedAttention):
         position_bias: Tensor that broadcasts to `(batch, num_heads, query, key)`, added to the
             scores, see `RelativePositionBias`.
         padding_mask: boolean `(batch, key)`, or `(batch, query, key)` for one mask per query,
-            True = may be attended to.
+            True = may be attended to. An implicit mask of the memory, or of the query in
+            self-attention, hides keys too.
 
     Returns:
         `(batch, query, d_model)`.
@@ -53,9 +55,13 @@ class UnscaledAttention(ProjectedAttention):
         if position_bias is not None:
             scores = scores + ops.cast(position_bias, scores.dtype)
         look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
-        mask = combine_masks(for_each_query(padding_mask), look_ahead)
+        implicit = mask_of(query if memory is None else memory)
+        mask = combine_masks(for_each_query(padding_mask), for_each_query(implicit), look_ahead)
         weights = self.weights_dropout(self._normalise(scores, mask))
         return self._merge_heads(ops.matmul(weights, values))
+
+    def compute_mask(self, query, previous_mask):
+        return previous_mask
 
     def compute_output_shape(self, query_shape, memory_shape=None, position_bias_shape=None):
         return self.output_shape_of(query_shape)
