@@ -8,8 +8,8 @@ from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.transformer.sublayers import EPSILON, FeedForward, Residual, prefix_name
 from kerastrans.utils.types import Tensor
 
-TENSORFLOW_EPSILON = 1e-3  # epsilon of Keras's layer normalisations
-TORCH_EPSILON = 1e-5  # that of PyTorch, in which most reference code is written
+TENSORFLOW_EPSILON = 1e-3  # that of Keras
+TORCH_EPSILON = 1e-5  # that of PyTorch and of most reference code
 
 
 def position_wise_ffn(
