@@ -16,7 +16,10 @@ from kerastrans.layers.attention.prompted_attention import PromptedAttention
 from kerastrans.layers.attention.relative_position_bias import RelativePositionBias
 from kerastrans.layers.attention.residual_attention import ResidualAttention
 from kerastrans.layers.attention.unscaled_attention import UnscaledAttention
-from kerastrans.layers.causal_convolution import CausalDepthwiseConvolution
+from kerastrans.layers.causal_convolution import (
+    CausalDepthwiseConvolution,
+    WeightNormalizedConvolution,
+)
 from kerastrans.layers.chebyshev_dense import ChebyshevDense
 from kerastrans.layers.covariates.centered_covariates import CenteredCovariates
 from kerastrans.layers.covariates.known_features import KnownFeatures
@@ -128,5 +131,6 @@ __all__ = [
     "UnfoldPatches",
     "UnscaledAttention",
     "ValueEmbedding",
+    "WeightNormalizedConvolution",
     "WeightedResidual",
 ]

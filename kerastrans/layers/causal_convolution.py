@@ -1,8 +1,9 @@
-"""A causal depthwise convolution with a dilation that is chosen at each call."""
+"""Causal convolutions that Keras does not have."""
 
 import keras
 from keras import ops
 
+from kerastrans.layers.initializers import FanInUniform
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -63,3 +64,72 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "kernel_size": self.kernel_size}
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class WeightNormalizedConvolution(keras.layers.Layer):
+    """Causal convolution whose kernels are products of a length and a direction.
+
+    The kernel of each filter is `scale * direction / norm(direction)`, so that training changes its
+    length and its direction separately. At first the length is that of the direction.
+
+    Args:
+        filters: int, number of output features.
+        kernel_size: int, number of taps.
+        dilation: int, number of steps between two taps.
+
+    Call arguments:
+        inputs: `(batch, time, channels)`.
+
+    Returns:
+        `(batch, time, filters)`.
+
+    Raises:
+        ValueError: If a size is below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(WeightNormalizedConvolution(8, kernel_size=3)(ops.ones((4, 10, 5))))
+        (4, 10, 8)
+
+    Source: Salimans, Kingma (2016), equation 2; Bai et al. (2018), section 3.3.
+    """
+
+    def __init__(self, filters, kernel_size, dilation=1, **kwargs):
+        check_positive_integers(filters=filters, kernel_size=kernel_size, dilation=dilation)
+        super().__init__(**kwargs)
+        self.filters = filters
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+
+    def build(self, inputs_shape):
+        shape = (self.kernel_size, inputs_shape[-1], self.filters)
+        self.direction = self.add_weight(shape=shape, initializer=FanInUniform(), name="direction")
+        self.scale = self.add_weight(
+            shape=(self.filters,),
+            initializer=lambda shape, dtype: ops.cast(self._norm(), dtype),
+            name="scale",
+        )
+        self.bias = self.add_weight(shape=(self.filters,), initializer="zeros", name="bias")
+
+    def call(self, inputs):
+        kernel = ops.cast(self.direction * (self.scale / self._norm()), inputs.dtype)
+        before = (self.kernel_size - 1) * self.dilation
+        x = ops.pad(inputs, [[0, 0], [before, 0], [0, 0]])
+        x = ops.conv(x, kernel, padding="valid", dilation_rate=self.dilation)
+        return x + ops.cast(self.bias, x.dtype)
+
+    def _norm(self):
+        """Return the norm of the direction of each filter."""
+        return ops.sqrt(ops.sum(ops.square(self.direction), axis=(0, 1)))
+
+    def compute_output_shape(self, inputs_shape):
+        return (*inputs_shape[:-1], self.filters)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "filters": self.filters,
+            "kernel_size": self.kernel_size,
+            "dilation": self.dilation,
+        }

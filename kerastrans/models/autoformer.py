@@ -35,6 +35,7 @@ def build_autoformer_model(
     num_decoder_blocks=1,
     moving_average=25,
     factor=3,
+    reference_delays=False,
     dropout=0.05,
     head=None,
     name="autoformer",
@@ -54,6 +55,8 @@ def build_autoformer_model(
         num_decoder_blocks: int, number of decoder blocks.
         moving_average: int, number of steps in the moving average that estimates the trend.
         factor: int, number of delays to keep per unit of ln(length).
+        reference_delays: bool, whether the delays are chosen as in the published code, see
+            `kerastrans.layers.AutoCorrelation`.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -77,13 +80,18 @@ def build_autoformer_model(
     Source: Wu et al. (2021), figure 1 and equations 1-8, without the calendar embedding.
     """
     label_length = resolve_label_length(label_length, context_length)
+
+    def attention():
+        return AutoCorrelation(d_model, factor, reference_delays=reference_delays)
+
     window = open_window(context_length, num_channels, head, center="mean")
     outputs = decomposition_transformer(
         window,
         prediction_length,
         head,
-        self_attention=lambda: AutoCorrelation(d_model, factor),
-        cross_attention=lambda: AutoCorrelation(d_model, factor),
+        encoder_attention=attention,
+        decoder_attention=attention,
+        cross_attention=attention,
         label_length=label_length,
         d_model=d_model,
         ff_dim=ff_dim,

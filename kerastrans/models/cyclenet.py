@@ -69,7 +69,7 @@ def build_cyclenet_model(
     Source: Lin et al. (2024), "CycleNet", section 3.
     """
     dtype = full_precision()
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(context_length, num_channels, head, center="mean", scale="std", ddof=1)
     position = keras.Input((), dtype="int32", name="position")
     cycle = RecurrentCycle(cycle_length, num_channels)
     x = layers.Subtract(dtype=dtype)([window.values, cycle(position, length=context_length)])

@@ -31,6 +31,7 @@ ARCHITECTURE = {
         "autoregressive",
     ),
     "head": "student_t",
+    "paper": {"num_layers": 3},
 }
 SEARCH_SPACE = {
     "units": (20, 40, 80),

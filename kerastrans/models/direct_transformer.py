@@ -1,6 +1,7 @@
 """The encoder-decoder Transformer that forecasts the whole horizon at once."""
 
 import keras
+from keras import layers
 
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
@@ -8,6 +9,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values, label_input, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -37,6 +39,7 @@ def build_direct_transformer_model(
     ff_dim=256,
     num_encoder_blocks=2,
     num_decoder_blocks=1,
+    final_norm=True,
     dropout=0.05,
     head=None,
     name="direct_transformer",
@@ -57,6 +60,8 @@ def build_direct_transformer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_encoder_blocks: int, number of encoder blocks.
         num_decoder_blocks: int, number of decoder blocks.
+        final_norm: bool, whether layer normalisation follows the last block of encoder and decoder,
+            as in the code of papers on long horizons; Vaswani et al. have none there.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -90,17 +95,21 @@ def build_direct_transformer_model(
         "norm": "post",
         "activation": "gelu",
         "kernel_initializer": FanInUniform,
+        "epsilon": TORCH_EPSILON,
     }
+
+    def close(x):
+        return layers.LayerNormalization(epsilon=TORCH_EPSILON)(x) if final_norm else x
 
     window = open_window(context_length, num_channels, head)
     x = embed_values(window.values, d_model, dropout)
     for i in range(num_encoder_blocks):
         x = transformer_encoder(x, **block, name=f"encoder_{i}")
-    memory = x
+    memory = close(x)
     x = embed_values(label_input(window.values, label_length, prediction_length), d_model, dropout)
     for i in range(num_decoder_blocks):
         x = transformer_decoder(x, memory, **block, name=f"decoder_{i}")
-    x = x[:, -prediction_length:]
+    x = close(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

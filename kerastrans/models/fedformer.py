@@ -1,11 +1,14 @@
 """FEDformer: a decomposition Transformer in the frequency domain (Zhou et al., 2022)."""
 
+import functools
+
 import keras
 
 from kerastrans.layers import FourierBlock, FourierCrossAttention
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
 
 ARCHITECTURE = {
     "title": "FEDformer",
@@ -36,6 +39,8 @@ def build_fedformer_model(
     num_decoder_blocks=1,
     moving_average=24,
     modes=64,
+    shared_blocks=False,
+    reference_layout=False,
     dropout=0.05,
     head=None,
     name="fedformer",
@@ -56,6 +61,10 @@ def build_fedformer_model(
         moving_average: int, number of steps in the moving average that estimates the trend.
         modes: int, number of frequencies that each block keeps, chosen at random when the model is
             built.
+        shared_blocks: bool, whether the self-attentions of all encoder blocks have the same
+            frequencies and complex weights, as in the published code, and those of the decoder.
+        reference_layout: bool, whether steps and features are mixed after a Fourier block, as in
+            the published code, see `kerastrans.layers.FourierBlock`.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -80,13 +89,31 @@ def build_fedformer_model(
     Source: Zhou et al. (2022), figure 2 and equations 3-7, without the calendar embedding.
     """
     label_length = resolve_label_length(label_length, context_length)
-    window = open_window(context_length, num_channels, head, center="mean")
+    options = {"reference_layout": reference_layout, "project": False}
+
+    def project(layer, num_inputs):
+        """Return a function that returns blocks of a layer with projections around it."""
+        make = functools.partial(layer, num_heads, d_model, modes, **options)
+        shared = make() if shared_blocks else None
+
+        def block():
+            inner = shared or make()
+            before = [dense(d_model) for _ in range(num_inputs)]
+            after = dense(d_model)
+            return lambda *x: after(inner(*(f(x) for f, x in zip(before, x, strict=True))))
+
+        return block
+
+    # The mixed layout turns the level of a window into a curve.
+    center = None if reference_layout else "mean"
+    window = open_window(context_length, num_channels, head, center=center)
     outputs = decomposition_transformer(
         window,
         prediction_length,
         head,
-        self_attention=lambda: FourierBlock(num_heads, d_model, modes),
-        cross_attention=lambda: FourierCrossAttention(num_heads, d_model, modes),
+        encoder_attention=project(FourierBlock, 1),
+        decoder_attention=project(FourierBlock, 1),
+        cross_attention=project(FourierCrossAttention, 2),
         label_length=label_length,
         d_model=d_model,
         ff_dim=ff_dim,
@@ -94,5 +121,6 @@ def build_fedformer_model(
         num_decoder_blocks=num_decoder_blocks,
         moving_average=moving_average,
         dropout=dropout,
+        longer="back",
     )
     return keras.Model(window.history, outputs, name=name)

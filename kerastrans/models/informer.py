@@ -9,7 +9,8 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values, label_input, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
-from kerastrans.models.parts.sublayers import EPSILON, add_norm, position_wise_ffn
+from kerastrans.models.parts.regression import covariate_inputs, regress
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -40,8 +41,13 @@ def build_informer_model(
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     factor=5,
+    distil=True,
+    reference_attention=False,
+    mix=False,
+    calendar_embedding=False,
     dropout=0.05,
     head=None,
+    covariates=None,
     name="informer",
 ):
     """Build Informer: only the most active queries attend, and the memory is distilled.
@@ -58,18 +64,27 @@ def build_informer_model(
         num_encoder_blocks: int, number of encoder blocks; the length is halved between two blocks.
         num_decoder_blocks: int, number of decoder blocks.
         factor: int, number of queries that attend per unit of ln(length).
+        distil: bool, whether the length is halved between two encoder blocks.
+        reference_attention: bool, whether the sparse attention counts as the published code does,
+            see `kerastrans.layers.ProbSparseAttention`.
+        mix: bool, whether the decoder's self-attention mixes heads and steps, as in that code.
+        calendar_embedding: bool, whether future covariates, which must be numbers, are added to
+            the embeddings, as the calendar is in that code; otherwise covariates are added by
+            `kerastrans.regress`.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
         A functional Keras model that maps `(batch, context_length, num_channels)` to
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the label is longer than the context.
+        ValueError: If `calendar_embedding` is true and a covariate is not a future number.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -79,37 +94,61 @@ def build_informer_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Zhou et al. (2021), figure 2 and equations 2-6, without the calendar embedding.
+    Source: Zhou et al. (2021), figure 2 and equations 2-6.
     """
     label_length = resolve_label_length(label_length, context_length)
     key_dim = d_model // num_heads
     kwargs = {"kernel_initializer": FanInUniform}
 
     def sparse_attention(causal=False):
-        return ProbSparseAttention(num_heads, key_dim, dropout, causal, factor=factor, **kwargs)
+        options = {"factor": factor, "reference": reference_attention, "mix": mix and causal}
+        return ProbSparseAttention(num_heads, key_dim, dropout, causal, **options, **kwargs)
 
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **kwargs)
 
     window = open_window(context_length, num_channels, head)
-    x = embed_values(window.values, d_model, dropout)
-    for i in range(num_encoder_blocks):
-        if i > 0:
-            x = _distil(x)
-        x = add_norm(x, sparse_attention(), dropout, norm="post")
-        x = add_norm(x, feed_forward, dropout, norm="post")
-    memory = layers.LayerNormalization(epsilon=EPSILON)(x)
+    extra, calendar = {}, None
+    if calendar_embedding and covariates:
+        extra, calendar = _calendar(window, prediction_length, covariates)
 
-    x = embed_values(label_input(window.values, label_length, prediction_length), d_model, dropout)
+    def embed(values, steps):
+        known = calendar if calendar is None else calendar[:, steps]
+        return embed_values(values, d_model, dropout, use_bias=True, calendar=known)
+
+    def add(x, sublayer):
+        return add_norm(x, sublayer, dropout, norm="post", epsilon=TORCH_EPSILON)
+
+    x = embed(window.values, slice(0, context_length))
+    for i in range(num_encoder_blocks):
+        if distil and i > 0:
+            x = _distil(x)
+        x = add(add(x, sparse_attention()), feed_forward)
+    memory = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
+
+    x = label_input(window.values, label_length, prediction_length)
+    x = embed(x, slice(context_length - label_length, None))
     for _ in range(num_decoder_blocks):
         cross = CachedMultiHeadAttention(num_heads, key_dim, dropout, **kwargs)
-        x = add_norm(x, sparse_attention(causal=True), dropout, norm="post")
-        x = add_norm(x, lambda x, cross=cross: cross(x, memory), dropout, norm="post")
-        x = add_norm(x, feed_forward, dropout, norm="post")
-    x = layers.LayerNormalization(epsilon=EPSILON)(x[:, -prediction_length:])
+        x = add(x, sparse_attention(causal=True))
+        x = add(x, lambda x, cross=cross: cross(x, memory))
+        x = add(x, feed_forward)
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x[:, -prediction_length:])
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    model = keras.Model(window.inputs(extra), outputs, name=name)
+    return regress(model, covariates) if covariates and not extra else model
+
+
+def _calendar(window, prediction_length, covariates):
+    """Return the inputs of future covariates, and their values at all steps."""
+    if set(covariates) != {"future"} or any(covariates["future"]):
+        raise ValueError(
+            f"calendar_embedding=True requires future covariates that are numbers, got "
+            f"{covariates}."
+        )
+    extra = covariate_inputs(window.history.shape[1], prediction_length, covariates)
+    return extra, extra["future_covariates"]
 
 
 def _distil(x):

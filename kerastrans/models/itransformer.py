@@ -8,8 +8,9 @@ from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import dense
-from kerastrans.models.parts.sublayers import EPSILON
+from kerastrans.models.parts.projections import concatenate, dense
+from kerastrans.models.parts.regression import covariate_series, regress
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -37,7 +38,9 @@ def build_itransformer_model(
     ff_dim=256,
     num_blocks=2,
     dropout=0.1,
+    covariate_tokens=False,
     head=None,
+    covariates=None,
     name="itransformer",
 ):
     """Build iTransformer: the history of each channel is one token; attention mixes channels.
@@ -51,16 +54,21 @@ def build_itransformer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate.
+        covariate_tokens: bool, whether the past of each covariate is one more token, as the
+            calendar is in the authors' code; otherwise covariates are added by
+            `kerastrans.regress`, which reads their future too.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
         A functional Keras model that maps `(batch, context_length, num_channels)` to
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: If a size is below 1, or too large.
+        ValueError: If `covariate_tokens` is true and a covariate is static or has categories.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -70,10 +78,14 @@ def build_itransformer_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Liu et al. (2024), section 3. The published code adds calendar features as tokens.
+    Source: Liu et al. (2024), section 3.
     """
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
-    x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
+    extra, tokens = {}, []
+    if covariate_tokens and covariates:
+        extra, tokens = covariate_series(window, prediction_length, covariates)
+    x = concatenate([window.values, *tokens])
+    x = ops.transpose(x, (0, 2, 1))  # (batch, channels and covariates, context_length)
     x = Dropout(dropout)(dense(d_model, name="embedding")(x))
     for i in range(num_blocks):
         x = transformer_encoder(
@@ -85,11 +97,13 @@ def build_itransformer_model(
             norm="post",
             activation="gelu",
             kernel_initializer=FanInUniform,
+            epsilon=TORCH_EPSILON,
             name=f"encoder_{i}",
         )
     dtype = full_precision()
-    x = layers.LayerNormalization(epsilon=EPSILON, dtype=dtype)(x)
-    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x[:, :num_channels])
     x = ops.transpose(x, (0, 2, 1))
     outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    model = keras.Model(window.inputs(extra), outputs, name=name)
+    return regress(model, covariates) if covariates and not extra else model

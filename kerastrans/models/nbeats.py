@@ -25,6 +25,7 @@ ARCHITECTURE = {
         "static covariates",
         "takes heads",
     ),
+    "paper": {"num_blocks": 15},
 }
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),
@@ -48,6 +49,7 @@ def build_nbeats_model(
     num_layers=4,
     degree=2,
     from_last_value=False,
+    reference_curves=False,
     exogenous_dim=8,
     head=None,
     covariates=None,
@@ -78,6 +80,9 @@ def build_nbeats_model(
         degree: int, degree of the polynomial of a trend.
         from_last_value: bool, whether the blocks forecast the difference from the last known value
             of each channel, as in the reference code, or the value itself, as in the paper.
+        reference_curves: bool, whether the curves of trends and seasons are those of the reference
+            code instead of those of the paper: their coefficients have biases, the time of a
+            backcast runs backwards, and the waves of backcasts have the periods of the horizon.
         exogenous_dim: int, number of features that the convolutions of a block compute from the
             covariates.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -107,18 +112,31 @@ def build_nbeats_model(
     _check_stacks(stacks, covariates)
     dtype = full_precision()
 
-    def curve(kind, length, size, basis):
+    def polynomials(length, is_backcast):
+        """Return the number of curves of a trend, and the layer that draws them."""
+        backwards = {"start": length - 1, "step": -1} if is_backcast and reference_curves else {}
+        return degree + 1, BasisExpansion("polynomial", length, **backwards, dtype=dtype)
+
+    def waves(length, is_backcast):
+        """Return the number of curves of a season, and the layer that draws them."""
+        if not reference_curves:
+            return max(1, length - 1), BasisExpansion("fourier", length, dtype=dtype)
+        start = 1 - length if is_backcast else 0
+        count = 1 + 2 * ((prediction_length - 1) // 2)
+        period = prediction_length
+        return count, BasisExpansion("fourier", length, start, period=period, dtype=dtype)
+
+    def curve(kind, length, size, basis, is_backcast=False):
         """Return the layers from the features of a block to `size` curves of `length` steps."""
         if kind == "generic":
             return [dense(size * length, dtype=dtype), layers.Reshape((num_channels, size, length))]
-        if kind == "trend":
-            count, draw = degree + 1, BasisExpansion("polynomial", length, dtype=dtype)
-        elif kind == "seasonality":
-            count, draw = max(1, length - 1), BasisExpansion("fourier", length, dtype=dtype)
-        else:
+        if kind in EXOGENOUS:
             count, draw = basis.shape[2], lambda x: ops.matmul(x, basis)
+        else:
+            count, draw = {"trend": polynomials, "seasonality": waves}[kind](length, is_backcast)
+        use_bias = reference_curves and kind not in EXOGENOUS
         return [
-            dense(size * count, use_bias=False, dtype=dtype),
+            dense(size * count, use_bias=use_bias, dtype=dtype),
             layers.Reshape((num_channels, size, count)),
             draw,
         ]
@@ -127,7 +145,7 @@ def build_nbeats_model(
         past, ahead = _exogenous_basis(kind, columns, context_length, exogenous_dim)
         return (
             [dense(hidden_dim, activation="relu") for _ in range(num_layers)],
-            curve(kind, context_length, 1, past),
+            curve(kind, context_length, 1, past, is_backcast=True),
             curve(kind, prediction_length, head.size, ahead),
         )
 

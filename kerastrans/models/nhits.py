@@ -44,6 +44,7 @@ def build_nhits_model(
     num_blocks=1,
     hidden_dim=512,
     num_layers=2,
+    input_dim=None,
     dropout=0.0,
     from_last_value=True,
     head=None,
@@ -65,6 +66,8 @@ def build_nhits_model(
         num_blocks: int, number of blocks in each stack.
         hidden_dim: int, width of the network of each block.
         num_layers: int, number of layers of the network of each block.
+        input_dim: int, width of a linear map without activation before the network of each block,
+            as in neuralforecast; None for none, as in the paper.
         dropout: float in [0, 1), dropout rate.
         from_last_value: bool, whether the stacks forecast the difference from the last known value
             of each channel, as in the reference code, or the value itself.
@@ -110,6 +113,8 @@ def build_nhits_model(
         known = [channel_features(_pool_columns(columns, pool_size), num_channels)] if extra else []
         for _ in range(num_blocks):
             x = concatenate([_max_pool(residual, pool_size), *known])
+            if input_dim is not None:
+                x = dense(input_dim)(x)
             for _ in range(num_layers):
                 x = Dropout(dropout)(dense(hidden_dim, activation="relu")(x))
             backcast = dense(context_length, dtype=dtype)(x)

@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from kerastrans.layers import (
+    CachedMultiHeadAttention,
     Dropout,
     LearntPositionalEncoding,
     Patching,
@@ -13,7 +14,7 @@ from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.projections import dense, time_dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -23,6 +24,7 @@ ARCHITECTURE = {
     "year": 2023,
     "summary": "Transformer over patches",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
+    "paper": {"d_model": 128, "num_heads": 16, "ff_dim": 256},
 }
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),
@@ -49,6 +51,7 @@ def build_patchtst_model(
     attention_dropout=0.0,
     affine=True,
     residual_attention=False,
+    individual=False,
     head=None,
     name="patchtst",
 ):
@@ -70,6 +73,7 @@ def build_patchtst_model(
             authors' scripts turn it off.
         residual_attention: bool, whether the attention scores of a block are added to those of the
             next block, as in the authors' code, see `kerastrans.layers.ResidualAttention`.
+        individual: bool, whether each channel has its own map from the patches to the forecast.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -104,15 +108,25 @@ def build_patchtst_model(
     x = dense(d_model, name="embedding")(x)  # (batch, channels, patches, d_model)
     num_patches = x.shape[2]
     x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
-    x = LearntPositionalEncoding(num_patches, d_model)(x)
+    positions = keras.initializers.RandomUniform(-0.02, 0.02)
+    x = LearntPositionalEncoding(num_patches, d_model, positions)(x)
     x = Dropout(dropout)(x)
+    kind = ResidualAttention if residual_attention else CachedMultiHeadAttention
     scores = None
 
-    def add_scores(x):
-        nonlocal scores
-        layer = ResidualAttention(num_heads, key_dim, attention_dropout, **initial)
-        x, scores = layer(x, scores)
-        return x
+    def attention(name):
+        """Return self-attention with the dropout that the authors' code has in the layer itself."""
+        layer = kind(num_heads, key_dim, attention_dropout, **initial, name=name)
+
+        def attend(x):
+            nonlocal scores
+            if residual_attention:
+                x, scores = layer(x, scores)
+            else:
+                x = layer(x)
+            return Dropout(dropout)(x)
+
+        return attend
 
     for i in range(num_blocks):
         x = transformer_encoder(
@@ -124,13 +138,13 @@ def build_patchtst_model(
             norm="post",
             normalization="batch",
             activation="gelu",
-            attention_dropout=attention_dropout,
             **initial,
-            self_attention=add_scores if residual_attention else None,
+            self_attention=attention(f"encoder_{i}_self_attention"),
             name=f"encoder_{i}",
         )
     x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
-    x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, patches * d_model, channels)
+    units = prediction_length * head.size
+    x = time_dense(x, units, individual=individual, dtype=full_precision(), name="head")
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

@@ -2,6 +2,7 @@
 
 import keras
 
+from kerastrans.layers import Dropout
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import time_dense
@@ -21,7 +22,14 @@ SEARCH_SPACE = {
 
 @checked
 def build_rlinear_model(
-    context_length, prediction_length, num_channels, *, individual=False, head=None, name="rlinear"
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    individual=False,
+    dropout=0.0,
+    head=None,
+    name="rlinear",
 ):
     """Build RLinear: normalise each window, apply one linear map, undo the normalisation.
 
@@ -30,6 +38,8 @@ def build_rlinear_model(
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         individual: bool, whether each channel has its own linear map.
+        dropout: float in [0, 1), dropout rate on the normalised window; the paper has none, the
+            authors' code has.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -40,6 +50,7 @@ def build_rlinear_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
+        ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
     Example:
@@ -52,8 +63,7 @@ def build_rlinear_model(
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", affine=True
     )
-    x = time_dense(
-        window.values, prediction_length * head.size, individual=individual, dtype=full_precision()
-    )
+    x = Dropout(dropout, dtype=full_precision())(window.values) if dropout else window.values
+    x = time_dense(x, prediction_length * head.size, individual=individual, dtype=full_precision())
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

@@ -10,9 +10,9 @@ from kerastrans.layers import (
 )
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
     "title": "SegRNN",
@@ -37,6 +37,9 @@ def build_segrnn_model(
     segment_length=24,
     d_model=512,
     dropout=0.5,
+    decoding="parallel",
+    channel_embedding=True,
+    standardize=False,
     head=None,
     name="segrnn",
 ):
@@ -55,6 +58,12 @@ def build_segrnn_model(
         segment_length: int, number of steps in a segment, at most `context_length`.
         d_model: int, width of the GRU; it must be even.
         dropout: float in [0, 1), dropout rate before the head.
+        decoding: "parallel" forecasts all segments at once, "recurrent" one after the other, each
+            from the forecast of the one before, which requires a point head.
+        channel_embedding: bool, whether half of the embedding of a future segment is learnt per
+            channel; `decoding="recurrent"` has no embedding.
+        standardize: bool, whether the window is normalised by its mean and standard deviation, as
+            for some data sets in the authors' scripts, instead of its last value.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -66,7 +75,8 @@ def build_segrnn_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a segment.
-        ValueError: If `d_model` is odd.
+        ValueError: If channels are embedded and `d_model` is odd.
+        ValueError: If `decoding` is unknown, or "recurrent" with a head.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -75,26 +85,38 @@ def build_segrnn_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Lin et al. (2023), "SegRNN", sections 3.2-3.3 (parallel decoding).
+    Source: Lin et al. (2023), "SegRNN", sections 3.2-3.3.
     """
+    check_choice("decoding", decoding, ("parallel", "recurrent"))
+    if decoding == "recurrent" and head.size > 1:
+        raise ValueError(f'decoding="recurrent" requires a point head, got {head}.')
     check_at_most(segment_length=segment_length, context_length=context_length)
     past, future = context_length // segment_length, -(-prediction_length // segment_length)
 
-    window = open_window(context_length, num_channels, head, center="last")
+    scaling = {"center": "mean", "scale": "std"} if standardize else {"center": "last"}
+    window = open_window(context_length, num_channels, head, **scaling)
     x = window.values[:, -past * segment_length :]
     x = Patching(segment_length, segment_length)(x)  # (batch, channels, segments, length)
-    x = dense(d_model, activation="relu", name="embedding")(x)
+    embed = dense(d_model, activation="relu", name="embedding")
+    x = embed(x)
 
     input_gates = dense(3 * d_model, name="input_gates")
     state_gates = dense(3 * d_model, name="state_gates")
     state = ops.zeros_like(x[:, :, :1])  # (batch, channels, 1, d_model)
     for segment in ops.split(input_gates(x), past, axis=2):
         state = _gru_step(segment, state_gates(state), state)
-    embedding = ChannelSegmentEmbedding(future)(state)  # (1, channels, segments, d_model)
-    x = _gru_step(input_gates(embedding), state_gates(state), state)
 
-    x = Dropout(dropout)(x)
-    x = dense(segment_length * head.size, dtype=full_precision(), name="head")(x)
+    predict = dense(segment_length * head.size, dtype=full_precision(), name="head")
+    if decoding == "parallel":
+        where = ChannelSegmentEmbedding(future, channel_embedding)(state)
+        x = _gru_step(input_gates(where), state_gates(state), state)
+        x = predict(Dropout(dropout)(x))  # (batch, channels, segments, length)
+    else:
+        segments = [predict(Dropout(dropout)(state))]
+        for _ in range(future - 1):
+            state = _gru_step(input_gates(embed(segments[-1])), state_gates(state), state)
+            segments.append(predict(Dropout(dropout)(state)))
+        x = concatenate(segments, axis=2)
     x = ops.reshape(x, (-1, num_channels, future * segment_length * head.size))
     x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))
     outputs = window.forecast(x, head, prediction_length)

@@ -19,12 +19,20 @@ ARCHITECTURE = {
 }
 SEARCH_SPACE = {
     "period": (4, 7, 12, 24),
+    "hidden_dim": (None, 128),
 }
 
 
 @checked
 def build_sparsetsf_model(
-    context_length, prediction_length, num_channels, *, period=24, head=None, name="sparsetsf"
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    period=24,
+    hidden_dim=None,
+    head=None,
+    name="sparsetsf",
 ):
     """Build SparseTSF: each phase of the period is forecast from its own past by one matrix.
 
@@ -35,6 +43,7 @@ def build_sparsetsf_model(
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         period: int, number of steps in a period, at most `context_length`.
+        hidden_dim: int, hidden width of SparseTSF/MLP; None for SparseTSF/Linear.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -71,7 +80,9 @@ def build_sparsetsf_model(
     )
     x = layers.Add(dtype=dtype)([x, smooth(x)])
     x = ops.transpose(ops.reshape(x, (-1, past, period)), (0, 2, 1))  # (..., period, past)
-    x = dense(future * head.size, use_bias=False, dtype=dtype)(x)
+    if hidden_dim is not None:
+        x = dense(hidden_dim, activation="relu", dtype=dtype)(x)
+    x = dense(future * head.size, use_bias=hidden_dim is not None, dtype=dtype)(x)
     x = ops.transpose(ops.reshape(x, (-1, period, future, head.size)), (0, 2, 1, 3))
     x = ops.reshape(x, (-1, future * period, head.size))[:, :prediction_length]
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)

@@ -3,10 +3,13 @@
 import keras
 from keras import layers, ops
 
+from kerastrans.layers import WeightNormalizedConvolution
+from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
     "title": "TCN",
@@ -31,6 +34,8 @@ def build_tcn_model(
     filters=64,
     kernel_size=3,
     num_blocks=6,
+    block_filters=(),
+    weight_norm=True,
     dropout=0.1,
     head=None,
     name="tcn",
@@ -47,6 +52,9 @@ def build_tcn_model(
         filters: int, number of features of each step.
         kernel_size: int, number of taps of each convolution.
         num_blocks: int, number of residual blocks, each with two convolutions.
+        block_filters: Number of features of each block, one int per block, in place of `filters`
+            and `num_blocks`; empty for the same number in all blocks.
+        weight_norm: bool, whether the kernels of the convolutions are weight-normalised.
         dropout: float in [0, 1), dropout rate of whole features.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -66,26 +74,27 @@ def build_tcn_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Bai et al. (2018), section 3, without weight normalisation.
+    Source: Bai et al. (2018), section 3 and figure 1b.
     """
+    widths = block_filters or (filters,) * num_blocks
+    for width in widths:
+        check_positive_integers(block_filters=width)
 
-    def convolve(x, dilation):
-        convolution = layers.Conv1D(
-            filters,
-            kernel_size,
-            padding="causal",
-            dilation_rate=dilation,
-            activation="relu",
-            kernel_initializer="he_normal",
-        )
-        return layers.SpatialDropout1D(dropout)(convolution(x))
+    def convolve(x, width, dilation):
+        if weight_norm:
+            x = WeightNormalizedConvolution(width, kernel_size, dilation)(x)
+        else:
+            options = {"padding": "causal", "dilation_rate": dilation}
+            initializer = FanInUniform()
+            x = layers.Conv1D(width, kernel_size, kernel_initializer=initializer, **options)(x)
+        return layers.SpatialDropout1D(dropout)(layers.ReLU()(x))
 
     window = open_window(context_length, num_channels, head)
     x = window.values
-    for i in range(num_blocks):
-        y = convolve(convolve(x, 2**i), 2**i)
-        if x.shape[-1] != filters:
-            x = dense(filters)(x)
+    for i, width in enumerate(widths):
+        y = convolve(convolve(x, width, 2**i), width, 2**i)
+        if x.shape[-1] != width:
+            x = dense(width)(x)
         x = layers.ReLU()(layers.Add()([x, y]))
     width = num_channels * head.size
     x = dense(prediction_length * width, dtype=full_precision(), name="head")(x[:, -1])

@@ -3,14 +3,16 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import Dropout, FutureClock, InterpretableMultiHeadAttention
-from kerastrans.layers.initializers import FanInUniform
+from kerastrans.layers import FutureClock, InterpretableMultiHeadAttention
 from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import concatenate, dense, embed_columns
+from kerastrans.models.parts.projections import dense, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs
-from kerastrans.models.parts.sublayers import EPSILON
+from kerastrans.models.parts.sublayers import TENSORFLOW_EPSILON, TORCH_EPSILON
+from kerastrans.models.parts.variable_selection import GatedNetworks
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "TFT",
@@ -26,6 +28,7 @@ ARCHITECTURE = {
         "static covariates",
         "takes heads",
     ),
+    "paper": {"d_model": 160},
 }
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),
@@ -43,6 +46,8 @@ def build_tft_model(
     d_model=64,
     num_heads=4,
     dropout=0.1,
+    variant="paper",
+    static_channels=(),
     head=None,
     covariates=None,
     name="tft",
@@ -61,6 +66,12 @@ def build_tft_model(
         d_model: int, width of all blocks.
         num_heads: int, number of attention heads, a divisor of `d_model`.
         dropout: float in [0, 1), dropout rate.
+        variant: "paper", or "time_series_library" for the PyTorch version in that library: the
+            window is normalised, a channel is embedded with its neighbouring steps and its
+            position, the only known variables are the future covariates, which are required, and
+            the network that selects variables is narrowed after its gate.
+        static_channels: Numbers of the channels that this version reads as static variables, at
+            the first step of the window.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -74,6 +85,8 @@ def build_tft_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If a kind of covariates is unknown.
+        ValueError: If `variant` is unknown, "time_series_library" without future covariates, or
+            `static_channels` are given to "paper" or are not numbers of channels.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -85,22 +98,35 @@ def build_tft_model(
 
     Source: Lim et al. (2021), figure 2 and equations 1-21.
     """
+    _check_variant(variant, static_channels, num_channels, covariates)
+
+    library = variant == "time_series_library"
+    epsilon = TORCH_EPSILON if library else TENSORFLOW_EPSILON
+    networks = GatedNetworks(dropout, epsilon, context_bias=library, narrow_last=library)
 
     def residual_network(x, context=None):
-        return _gated_residual_network(x, d_model, dropout, context)
+        return networks.residual_network(x, d_model, context)
 
     def embed(columns, sizes):
         """Return columns as a list of variables `(batch, ..., d_model)`."""
-        return [dense(d_model)(x) for x in embed_columns(columns, sizes)]
+        return [dense(d_model, use_bias=not library)(x) for x in embed_columns(columns, sizes)]
 
     def embed_covariates(kind):
         return embed(extra[f"{kind}_covariates"], covariates[kind])
 
     covariates = covariates or {}
-    window = open_window(context_length, num_channels, head)
+    scaling = {"center": "mean", "scale": "std"} if library else {}
+    window = open_window(context_length, num_channels, head, **scaling)
     extra = covariate_inputs(context_length, prediction_length, covariates)
-    past = embed(window.values, [0] * num_channels)
-    future = [dense(d_model)(FutureClock(prediction_length)(window.values))]
+    static = embed_covariates("static") if "static" in covariates else []
+    if library:
+        columns = [window.values[..., i : i + 1] for i in range(num_channels)]
+        static += [embed_values(columns[i][:, :1], d_model, dropout)[:, 0] for i in static_channels]
+        observed = [i for i in range(num_channels) if i not in static_channels]
+        past, future = [embed_values(columns[i], d_model, dropout) for i in observed], []
+    else:
+        past = embed(window.values, [0] * num_channels)
+        future = [dense(d_model)(FutureClock(prediction_length)(window.values))]
     if "past" in covariates:
         past += embed_covariates("past")
     if "future" in covariates:
@@ -109,76 +135,47 @@ def build_tft_model(
         future += [x[:, context_length:] for x in all_steps]
 
     for_selection = for_enrichment = state = None
-    if "static" in covariates:
-        static = _select_variables(embed_covariates("static"), dropout, "static")
+    if static:
+        static = networks.select(static, "static")
         for_selection, for_enrichment, *state = (residual_network(static) for _ in range(4))
-    past = _select_variables(past, dropout, "past", for_selection)
-    future = _select_variables(future, dropout, "future", for_selection)
+    past = networks.select(past, "past", for_selection)
+    future = networks.select(future, "future", for_selection)
 
-    options = {"return_sequences": True, "return_state": True}
-    encoded, *state = layers.LSTM(d_model, **options, name="encoder")(past, initial_state=state)
-    decoded, *_ = layers.LSTM(d_model, **options, name="decoder")(future, initial_state=state)
+    def lstm(x, state, name):
+        """Return the steps and the last state; PyTorch's second bias is a constant feature."""
+        x = ops.pad(x, ((0, 0), (0, 0), (0, 1)), constant_values=1) if library else x
+        layer = layers.LSTM(d_model, return_sequences=True, return_state=True, name=name)
+        x, *state = layer(x, initial_state=state)
+        return x, state
+
+    encoded, state = lstm(past, state, "encoder")
+    decoded, _ = lstm(future, state, "decoder")
     # Locality enhancement, then attention from each future step to all earlier steps.
     x = layers.Concatenate(axis=1)([encoded, decoded])
-    sequence = _gate(x, layers.Concatenate(axis=1)([past, future]), dropout)
+    sequence = networks.gate(x, layers.Concatenate(axis=1)([past, future]))
     enriched = residual_network(sequence, for_enrichment)
     query = enriched[:, -prediction_length:]
+    options = {"use_bias": False, "drop_weights": False}
     attention = InterpretableMultiHeadAttention(
-        num_heads, d_model // num_heads, dropout, name="attention"
+        num_heads, d_model // num_heads, dropout, **options, name="attention"
     )
-    x = _gate(attention(query, enriched), query, dropout)
-    x = _gate(residual_network(x), sequence[:, -prediction_length:], dropout)
+    x = networks.gate(attention(query, enriched), query)
+    x = networks.gate(residual_network(x), sequence[:, -prediction_length:], dropout=0.0)
     x = dense(num_channels * head.size, dtype=full_precision(), name="head")(x)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.inputs(extra), outputs, name=name)
 
 
-def _normalize(x):
-    return layers.LayerNormalization(epsilon=EPSILON)(x)
-
-
-def _gate(x, residual, dropout, dense=dense, normalize=_normalize):
-    """Apply a gated linear unit, add the residual and normalise."""
-    units = residual.shape[-1]
-    x = Dropout(dropout)(x)
-    x = layers.Multiply()([dense(units)(x), dense(units, activation="sigmoid")(x)])
-    return normalize(layers.Add()([x, residual]))
-
-
-def _gated_residual_network(x, units, dropout, context=None, dense=dense, normalize=_normalize):
-    """Apply two layers and a gate; a context `(batch, units)` is the same at every step."""
-    residual = x if x.shape[-1] == units else dense(units)(x)
-    x = dense(units)(x)
-    if context is not None:
-        added = dense(units, use_bias=False)(context)
-        x = x + (added if len(x.shape) == 2 else ops.expand_dims(added, 1))
-    x = dense(units)(layers.Activation("elu")(x))
-    return _gate(x, residual, dropout, dense, normalize)
-
-
-def _dense_of_each(units, **options):
-    """Return a dense layer of `(variables, rows, features)` with separate weights per variable."""
-    options = {"bias_axes": "ve", "kernel_initializer": FanInUniform(), **options}
-    return layers.EinsumDense("vrd,vde->vre", (None, units), **options)
-
-
-def _normalize_each(x):
-    """Normalise as `_normalize`, with a separate scale and shift per variable."""
-    x = layers.LayerNormalization(epsilon=EPSILON, center=False, scale=False)(x)
-    options = {"bias_axes": "vd", "kernel_initializer": "ones"}
-    return layers.EinsumDense("vrd,vd->vrd", (None, x.shape[-1]), **options)(x)
-
-
-def _select_variables(variables, dropout, name, context=None):
-    """Return the weighted sum of the variables, a list of `(batch, ..., d_model)`, at each step."""
-    *steps, d_model = variables[0].shape[1:]
-    if len(variables) == 1:
-        return _gated_residual_network(variables[0], d_model, dropout)
-    x = _gated_residual_network(concatenate(variables), d_model, dropout, context)
-    weights = dense(len(variables))(x)
-    weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
-    x = ops.stack([ops.reshape(x, (-1, d_model)) for x in variables])
-    x = _gated_residual_network(x, d_model, dropout, None, _dense_of_each, _normalize_each)
-    weights = ops.transpose(ops.reshape(weights, (-1, len(variables))))
-    x = ops.sum(x * ops.expand_dims(ops.cast(weights, x.dtype), -1), axis=0)
-    return ops.reshape(x, (-1, *steps, d_model))
+def _check_variant(variant, static_channels, num_channels, covariates):
+    check_choice("variant", variant, ("paper", "time_series_library"))
+    if variant == "time_series_library":
+        if "future" not in (covariates or {}):
+            raise ValueError(f"variant={variant!r} requires future covariates, got none.")
+        known = range(num_channels)
+        if not set(static_channels) < set(known):
+            raise ValueError(
+                f"static_channels must be some of the channels {list(known)}, but not all, got "
+                f"{tuple(static_channels)}."
+            )
+    elif static_channels:
+        raise ValueError('static_channels require variant="time_series_library".')

@@ -6,6 +6,8 @@ from keras import layers, ops
 from kerastrans.layers import Dropout
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import concatenate, embed_columns
+from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -35,10 +37,17 @@ def build_tide_model(
     decoder_output_dim=8,
     temporal_hidden_dim=32,
     dropout=0.3,
+    layer_norm=True,
+    last_layer_norm=False,
+    epsilon=1e-3,
+    standardize=True,
+    shared_blocks=False,
+    covariate_dim=None,
     head=None,
+    covariates=None,
     name="tide",
 ):
-    """Build TiDE without covariates; all channels share the weights.
+    """Build TiDE; all channels share the weights.
 
     Args:
         context_length: int, number of steps of the history.
@@ -50,13 +59,23 @@ def build_tide_model(
         decoder_output_dim: int, number of features of each future step.
         temporal_hidden_dim: int, hidden width of the network from these features to a value.
         dropout: float in [0, 1), dropout rate.
+        layer_norm: bool, whether residual blocks end in layer normalisation.
+        last_layer_norm: bool, whether the last block does too, as in the reference code. Its single
+            value becomes a constant, and the forecast a linear map of the window.
+        epsilon: float, number that layer normalisation adds to the variance.
+        standardize: bool, whether the window is normalised by its mean and standard deviation.
+        shared_blocks: bool, whether all blocks of the encoder after the first, and all of the
+            decoder before the last, are one block.
+        covariate_dim: int, width to which the covariates of each step are projected, as in the
+            paper; None to add them by `kerastrans.regress`, which was more accurate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
         A functional Keras model that maps `(batch, context_length, num_channels)` to
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: If a size is below 1, or too large.
@@ -72,28 +91,65 @@ def build_tide_model(
     appendix B. Like the authors' code, it uses the default initializers of Keras.
     """
 
-    def residual_block(x, hidden, units):
-        y = layers.Dense(units)(layers.Dense(hidden, activation="relu")(x))
-        y = layers.Add()([Dropout(dropout)(y), layers.Dense(units)(x)])
-        return layers.LayerNormalization()(y)
+    def block(units, hidden=hidden_dim, normalize=layer_norm, **options):
+        """Return a residual block as a function; all its calls have the same weights."""
+        expand = layers.Dense(hidden, activation="relu")
+        contract, bypass = (layers.Dense(units, **options) for _ in range(2))
+        drop, add = Dropout(dropout, **options), layers.Add(**options)
+        norm = layers.LayerNormalization(epsilon=epsilon, **options) if normalize else None
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+        def apply(x):
+            x = add([drop(contract(expand(x))), bypass(x)])
+            if norm is None:
+                return x
+            # Subtracted here, because the norm of a single value would be rounded.
+            return norm(x - ops.mean(x, axis=-1, keepdims=True) if units == 1 else x)
+
+        return apply
+
+    def stack(x, count):
+        """Apply blocks of the hidden width."""
+        shared = block(hidden_dim) if shared_blocks and count else None
+        for _ in range(count):
+            x = (shared or block(hidden_dim))(x)
+        return x
+
+    def repeat(x):
+        """Repeat covariates for each channel: `(batch, ...)` -> `(batch, channels, ...)`."""
+        return ops.repeat(ops.expand_dims(x, 1), num_channels, axis=1)
+
+    scaling = {"center": "mean", "scale": "std"} if standardize else {}
+    window = open_window(context_length, num_channels, head, **scaling)
     x = channels = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
-    for _ in range(num_encoder_layers):
-        x = residual_block(x, hidden_dim, hidden_dim)
-    for _ in range(num_decoder_layers - 1):
-        x = residual_block(x, hidden_dim, hidden_dim)
-    x = residual_block(x, hidden_dim, prediction_length * decoder_output_dim)
+    extra, ahead = {}, []
+    if covariates and covariate_dim is not None:
+        extra = covariate_inputs(context_length, prediction_length, covariates)
+        columns = {
+            kind: concatenate(embed_columns(extra[f"{kind}_covariates"], covariates[kind]))
+            for kind in covariates
+        }
+        steps = {kind: block(covariate_dim)(columns[kind]) for kind in columns if kind != "static"}
+        known = [layers.Flatten()(steps.get(kind, columns[kind])) for kind in columns]
+        x = concatenate([x, *map(repeat, known)])
+        if "future" in steps:
+            ahead = [repeat(steps["future"][:, context_length:])]
+
+    x = block(hidden_dim)(x)
+    x = stack(x, num_encoder_layers - 1)
+    x = stack(x, num_decoder_layers - 1)
+    x = block(prediction_length * decoder_output_dim)(x)
     x = layers.Reshape((num_channels, prediction_length, decoder_output_dim))(x)
-    # The temporal decoder. Its last layer is not normalised: layer normalisation of a single value
-    # would be constant.
+
+    # The temporal decoder. By default its last layer is not normalised: layer normalisation of a
+    # single value is constant.
     exact = {"dtype": full_precision()}
     size = head.size
-    y = Dropout(dropout)(layers.Dense(temporal_hidden_dim, activation="relu")(x))
-    y = layers.Add(**exact)([layers.Dense(size, **exact)(y), layers.Dense(size, **exact)(x)])
+    decode = block(size, temporal_hidden_dim, last_layer_norm, **exact)
+    y = decode(concatenate([*ahead, x]))
     y = ops.reshape(y, (-1, num_channels, prediction_length * size))
     bypass = layers.Dense(prediction_length * size, **exact)(channels)
     y = layers.Add(**exact)([y, bypass])
     x = ops.transpose(y, (0, 2, 1))
     outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    model = keras.Model(window.inputs(extra), outputs, name=name)
+    return regress(model, covariates) if covariates and not extra else model

@@ -46,11 +46,12 @@ def build_timemixer_model(
     num_scales=4,
     downsampling=2,
     moving_average=25,
+    mix_channels=False,
     dropout=0.1,
     head=None,
     name="timemixer",
 ):
-    """Build TimeMixer; all channels share the weights.
+    """Build TimeMixer; by default all channels share the weights and do not mix.
 
     Each block mixes seasons from fine to coarse resolutions and trends from coarse to fine ones.
 
@@ -64,6 +65,9 @@ def build_timemixer_model(
         num_scales: int, number of resolutions, including the given one.
         downsampling: int, number of steps to average from one resolution to the next.
         moving_average: int, number of steps in the moving average that estimates the trend.
+        mix_channels: bool, whether a step of all channels is embedded together, as in the authors'
+            scripts for many channels: the seasons pass the blocks, and the trend of each channel
+            and resolution is mapped to the forecast.
         dropout: float in [0, 1), dropout rate on the embedding.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -97,7 +101,10 @@ def build_timemixer_model(
         return time_dense(time_dense(x, length, activation="gelu"), length)
 
     def mix_past(scales):
+        expand, contract = dense(ff_dim, activation="gelu"), dense(d_model)
         parts = [SeriesDecomposition(moving_average)(x) for x in scales]
+        if mix_channels:
+            parts = [[contract(expand(part)) for part in pair] for pair in parts]
         seasons, trends = [list(part) for part in zip(*parts, strict=True)]
         for i in range(1, num_scales):  # seasons: fine to coarse
             finer = map_time(seasons[i - 1], seasons[i].shape[1])
@@ -105,7 +112,8 @@ def build_timemixer_model(
         for i in reversed(range(num_scales - 1)):  # trends: coarse to fine
             coarser = map_time(trends[i + 1], trends[i].shape[1])
             trends[i] = layers.Add()([trends[i], coarser])
-        expand, contract = dense(ff_dim, activation="gelu"), dense(d_model)
+        if mix_channels:
+            return [layers.Add()(pair) for pair in zip(seasons, trends, strict=True)]
         return [
             layers.Add()([x, contract(expand(layers.Add()([season, trend])))])
             for x, season, trend in zip(scales, seasons, trends, strict=True)
@@ -120,14 +128,25 @@ def build_timemixer_model(
         scales.append(layers.AveragePooling1D(downsampling, dtype=dtype)(scales[-1]))
     coarser = [ReversibleInstanceNormalization(affine=True)(x)[0] for x in scales[1:]]
     embed = ValueEmbedding(d_model)
-    scales = [  # each (batch * channels, time, d_model)
-        Dropout(dropout)(embed(fold_channels(x))) for x in (window.values, *coarser)
-    ]
+    scales, trends = [window.values, *coarser], []
+    if mix_channels:
+        pairs = [SeriesDecomposition(moving_average, dtype=dtype)(x) for x in scales]
+        scales, trends = zip(*pairs, strict=True)
+    else:
+        scales = [fold_channels(x) for x in scales]
+    # Each (batch * channels, time, d_model), or (batch, time, d_model) if channels are mixed.
+    scales = [Dropout(dropout)(embed(x)) for x in scales]
     for _ in range(num_blocks):
         scales = mix_past(scales)
-    predict = dense(head.size, dtype=dtype)
+    predict = dense(head.size * (num_channels if mix_channels else 1), dtype=dtype)
     futures = [predict(time_dense(x, prediction_length)) for x in scales]
-    x = add(futures, dtype=dtype)
-    x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
-    outputs = window.forecast(x, head, prediction_length)  # at the given resolution
+    x, trend = add(futures, dtype=dtype), None
+    if mix_channels:
+        mapped = [time_dense(x, x.shape[1], dtype=dtype) for x in trends]
+        mapped = [time_dense(x, prediction_length, dtype=dtype) for x in mapped]
+        trend = add(mapped, dtype=dtype)
+    else:
+        x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
+    # At the given resolution.
+    outputs = window.forecast(x, head, prediction_length, shift=trend)
     return keras.Model(window.history, outputs, name=name)

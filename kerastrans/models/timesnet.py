@@ -5,11 +5,12 @@ from keras import layers, ops
 
 from kerastrans.layers import PeriodicConvolution
 from kerastrans.layers.frequency.fourier import rfft
+from kerastrans.layers.frequency.periodic_convolution import pad_to_image
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense, time_dense
-from kerastrans.models.parts.sublayers import EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 
 ARCHITECTURE = {
@@ -38,6 +39,7 @@ def build_timesnet_model(
     num_blocks=2,
     num_periods=5,
     num_kernels=3,
+    batch_periods=False,
     dropout=0.1,
     head=None,
     name="timesnet",
@@ -54,6 +56,8 @@ def build_timesnet_model(
         num_periods: int, number of periods that each block folds the series at: those of the
             strongest frequencies of each window.
         num_kernels: int, number of kernels of each convolution: 1, 3, 5, ... wide.
+        batch_periods: bool, whether all windows of a batch have the same periods, those of their
+            mean spectrum, as in the authors' code. A forecast then depends on the other windows.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -85,19 +89,26 @@ def build_timesnet_model(
         )
 
     def times_block(x):
-        first = PeriodicConvolution(ff_dim, num_kernels)
-        second = PeriodicConvolution(d_model, num_kernels)
-        periods, weights = _strongest_periods(x, num_periods)
+        options = {"length": length, "kernel_biases": True}
+        first = PeriodicConvolution(ff_dim, num_kernels, **options)
+        second = PeriodicConvolution(d_model, num_kernels, **options)
+        periods, weights = _strongest_periods(x, num_periods, batch_periods)
+        image = pad_to_image(x)
+
+        def convolve(period):
+            """Apply both convolutions to the whole image, then drop what was padded."""
+            y = second(layers.Activation("gelu")(first(image, period)), period)
+            return y[:, :length]
+
         images = [
-            second(layers.Activation("gelu")(first(x, periods[:, i])), periods[:, i])
-            * ops.cast(weights[:, i, None, None], x.dtype)
+            convolve(periods[:, i]) * ops.cast(weights[:, i, None, None], x.dtype)
             for i in range(num_periods)
         ]
         return layers.Add()([x, *images])
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = time_dense(embed_values(window.values, d_model, dropout), length)
-    normalise = layers.LayerNormalization(epsilon=EPSILON)
+    normalise = layers.LayerNormalization(epsilon=TORCH_EPSILON)
     for _ in range(num_blocks):
         x = normalise(times_block(x))
     x = x[:, -prediction_length:]
@@ -106,11 +117,17 @@ def build_timesnet_model(
     return keras.Model(window.history, outputs, name=name)
 
 
-def _strongest_periods(x, count):
+def _strongest_periods(x, count, of_batch=False):
     """Return the periods `(batch, count)` of the strongest frequencies, and softmax weights."""
     length = x.shape[1]
     series = ops.cast(ops.transpose(x, (0, 2, 1)), full_precision())
     real, imaginary = rfft(series)
     strength = ops.mean(ops.sqrt(ops.square(real) + ops.square(imaginary) + 1e-12), axis=1)
-    strengths, frequencies = ops.top_k(strength[:, 1:], count)  # without frequency 0
+    strength = strength[:, 1:]  # without frequency 0
+    if of_batch:
+        mean = ops.mean(strength, axis=0, keepdims=True)
+        _, frequencies = ops.top_k(mean + ops.zeros_like(strength), count)
+        strengths = ops.take_along_axis(strength, frequencies, axis=1)
+    else:
+        strengths, frequencies = ops.top_k(strength, count)
     return length // (frequencies + 1), ops.softmax(strengths)

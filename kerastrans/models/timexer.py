@@ -14,10 +14,10 @@ from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
-from kerastrans.models.parts.regression import covariate_columns
-from kerastrans.models.parts.sublayers import EPSILON, add_norm, position_wise_ffn
+from kerastrans.models.parts.regression import covariate_columns, covariate_series
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
     "title": "TimeXer",
@@ -54,6 +54,8 @@ def build_timexer_model(
     ff_dim=2048,
     num_blocks=1,
     dropout=0.1,
+    activation="gelu",
+    shared_embedding=False,
     head=None,
     covariates=None,
     name="timexer",
@@ -76,6 +78,9 @@ def build_timexer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
+        shared_embedding: bool, whether one map embeds channels and covariates, as in the authors'
+            code; only the past of covariates is read then, and their mean is not subtracted.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -88,6 +93,8 @@ def build_timexer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a patch.
+        ValueError: If `activation` is unknown.
+        ValueError: If `shared_embedding` is true and a covariate is static or has categories.
         ValueError: If a kind of covariates is unknown.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `dropout` is outside [0, 1).
@@ -101,6 +108,7 @@ def build_timexer_model(
     Source: Wang et al. (2024), "TimeXer", figure 2 and equations 3-8.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
+    check_choice("activation", activation, ("gelu", "relu"))
 
     def attention():
         return CachedMultiHeadAttention(
@@ -109,22 +117,31 @@ def build_timexer_model(
 
     def feed_forward(x):
         return position_wise_ffn(
-            x, ff_dim, dropout, activation="relu", kernel_initializer=FanInUniform
+            x, ff_dim, dropout, activation=activation, kernel_initializer=FanInUniform
         )
 
+    def normalise(x):
+        return layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
+
     def attend_to_channels(x):
-        """Apply cross-attention from the global tokens, the last of `x`, to all variables."""
+        """Let the global tokens, the last of `x`, attend to all variables, and normalise them."""
         tokens = ops.reshape(x[:, -1:], (-1, num_channels, d_model))
         tokens = Dropout(dropout)(attention()(tokens, channels))
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
-        return ops.concatenate([x[:, :-1], tokens], axis=1)
+        return ops.concatenate([x[:, :-1], normalise(tokens)], axis=1)
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
-    channels = dense(d_model, name="channel_embedding")(ops.transpose(window.values, (0, 2, 1)))
-    extra, columns = covariate_columns(window, prediction_length, covariates)
-    exogenous = [x for kind in columns for x in columns[kind]]
-    tokens = [layers.Reshape((1, d_model))(dense(d_model)(layers.Flatten()(x))) for x in exogenous]
-    channels = Dropout(dropout)(concatenate([channels, *tokens], axis=1))  # (batch, ..., d_model)
+    embed = dense(d_model, name="channel_embedding")
+    if shared_embedding and covariates:
+        extra, tokens = covariate_series(window, prediction_length, covariates)
+        channels = embed(ops.transpose(concatenate([window.values, *tokens]), (0, 2, 1)))
+    else:
+        extra, columns = covariate_columns(window, prediction_length, covariates)
+        exogenous = [layers.Flatten()(x) for kind in columns for x in columns[kind]]
+        tokens = [layers.Reshape((1, d_model))(dense(d_model)(x)) for x in exogenous]
+        channels = embed(ops.transpose(window.values, (0, 2, 1)))
+        channels = concatenate([channels, *tokens], axis=1)
+    channels = Dropout(dropout)(channels)  # (batch, channels and covariates, d_model)
 
     x = Patching(patch_length, patch_length)(window.values)  # (batch, channels, patches, length)
     num_tokens = x.shape[2] + 1
@@ -133,10 +150,10 @@ def build_timexer_model(
     x = GlobalToken(num_channels)(x)  # (batch * channels, patches + 1, d_model)
     x = Dropout(dropout)(x)
     for _ in range(num_blocks):
-        x = add_norm(x, attention(), dropout, norm="post")
-        x = layers.LayerNormalization(epsilon=EPSILON)(attend_to_channels(x))
-        x = add_norm(x, feed_forward, dropout, norm="post")
-    x = layers.LayerNormalization(epsilon=EPSILON)(x)
+        x = add_norm(x, attention(), dropout, norm="post", epsilon=TORCH_EPSILON)
+        x = attend_to_channels(x)
+        x = add_norm(x, feed_forward, dropout, norm="post", epsilon=TORCH_EPSILON)
+    x = normalise(x)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     dtype = full_precision()
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)

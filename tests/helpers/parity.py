@@ -170,17 +170,22 @@ def read(folder, case):
 def weights_by_path(model):
     """Return the model's weights by path.
 
-    A layer that Keras named, such as "dense_17", has a number that depends on what was built
-    before: it is counted from 0 in each model, in the order in which the layers were created.
+    A layer that was not given a name, such as "dense_17" or "block_3_ffn_expand", has a number that
+    depends on what was built before: it is counted from 0 in each model, in the order in which the
+    layers were created.
     """
     found, counts = {}, {}
 
     def number(layer):
         return int(re.fullmatch(r".*?_?(\d*)", layer.name)[1] or 0)
 
+    given = [re.fullmatch(r"block_(\d+)_.*", layer.name) for layer in model.layers]
+    blocks = sorted({int(name[1]) for name in given if name})
     for layer in sorted(model.layers, key=number):
         weights = [w for w in layer.weights if "seed_generator" not in w.path]
         name, stem = layer.name, re.sub(r"_\d+$", "", layer.name)
+        if block := re.match(r"block_(\d+)_", name):
+            name = name.replace(block[1], str(blocks.index(int(block[1]))), 1)
         if weights and stem.replace("_", "") == type(layer).__name__.lower():
             counts[stem] = counts.get(stem, -1) + 1
             name = f"{stem}_{counts[stem]}"

@@ -86,7 +86,7 @@ def test_cyclenet_forecasts_a_pure_cycle_from_its_position_alone():
     history = np.stack([values[(p + np.arange(6)) % 5] for p in positions]).astype("float32")
     forecast = to_numpy(model({"history": history, "position": positions}))
     for window, start, found in zip(history, positions, forecast, strict=True):
-        expected = values[(start + 6 + np.arange(4)) % 5] * window.std() + window.mean()
+        expected = values[(start + 6 + np.arange(4)) % 5] * window.std(ddof=1) + window.mean()
         np.testing.assert_allclose(found, expected, atol=1e-4)
 
 

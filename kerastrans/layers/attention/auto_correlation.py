@@ -17,11 +17,17 @@ class AutoCorrelation(keras.layers.Layer):
 
     The correlation at every delay comes from one Fourier transform; the `factor * ln(length)`
     strongest delays of each sequence are weighted by the softmax of their correlation. Both run
-    in full precision. A memory of another length is cut or padded with zeros to the query's length.
+    in full precision. Keys and values of another length are cut or padded with zeros to that of the
+    query.
 
     Args:
         dim: int, width of queries, keys and values.
         factor: int, number of delays kept per unit of ln(length).
+        pad_memory: bool, whether the memory is padded instead of its keys and values, which then
+            are the biases of their projections; so it was up to version 0.2.
+        reference_delays: bool, whether the delays are chosen as in the published code: in training
+            for the whole batch; of an odd length without the largest delay, from a correlation
+            that is one step shorter.
 
     Call arguments:
         query: `(batch, time, d_model)`.
@@ -38,15 +44,16 @@ class AutoCorrelation(keras.layers.Layer):
         >>> ops.shape(AutoCorrelation(dim=8)(ops.ones((4, 48, 16))))
         (4, 48, 16)
 
-    Source: Wu et al. (2021), equations 5-8. In training the published code chooses the delays
-    for a whole batch; here each sequence has its own, in training and in inference.
+    Source: Wu et al. (2021), equations 5-8.
     """
 
-    def __init__(self, dim, factor=1, **kwargs):
+    def __init__(self, dim, factor=1, pad_memory=False, reference_delays=False, **kwargs):
         check_positive_integers(dim=dim, factor=factor)
         super().__init__(**kwargs)
         self.dim = dim
         self.factor = factor
+        self.pad_memory = pad_memory
+        self.reference_delays = reference_delays
 
     def build(self, query_shape, memory_shape=None):
         memory_shape = memory_shape or query_shape
@@ -63,12 +70,13 @@ class AutoCorrelation(keras.layers.Layer):
         self.value_dense = dense(self.dim, memory_shape, "value")
         self.output_dense = dense(query_shape[-1], (*query_shape[:-1], self.dim), "output")
 
-    def call(self, query, memory=None):
+    def call(self, query, memory=None, training=False):
         length = query.shape[1]
-        memory = _resize(query if memory is None else memory, length)
+        memory = query if memory is None else memory
+        memory = _resize(memory, length) if self.pad_memory else memory
         queries, keys, values = (
             # (batch, dim, time)
-            ops.transpose(ops.cast(dense(x), full_precision()), (0, 2, 1))
+            ops.transpose(ops.cast(_resize(dense(x), length), full_precision()), (0, 2, 1))
             for dense, x in (
                 (self.query_dense, query),
                 (self.key_dense, memory),
@@ -77,24 +85,38 @@ class AutoCorrelation(keras.layers.Layer):
         )
         spectrum = _times_conjugate(rfft(queries), rfft(keys))
         mean_spectrum = tuple(ops.mean(part, axis=1) for part in spectrum)
-        correlation = irfft(*mean_spectrum, length)  # (batch, delay)
-        weights = self._strongest(correlation, length)
+        num_delays = length - length % 2 if self.reference_delays else length
+        correlation = irfft(*mean_spectrum, num_delays)  # (batch, delay)
+        weights = self._strongest(correlation, length, training and self.reference_delays)
+        weights = ops.pad(weights, ((0, 0), (0, length - num_delays)))
         weights = rfft(ops.expand_dims(weights, 1))  # (batch, 1, frequency)
         shifted = irfft(*_times_conjugate(rfft(values), weights), length)
         return self.output_dense(ops.transpose(shifted, (0, 2, 1)))
 
-    def _strongest(self, correlation, length):
+    def _strongest(self, correlation, length, of_batch=False):
         """Return the softmax over the strongest delays, zero at the others, `(batch, delay)`."""
-        count = min(length, max(1, int(self.factor * math.log(length))))
-        strongest, _ = ops.top_k(correlation, count)
-        kept = correlation >= strongest[:, -1:]
+        count = min(correlation.shape[1], max(1, int(self.factor * math.log(length))))
+        strength = ops.mean(correlation, axis=0, keepdims=True) if of_batch else correlation
+        strongest, _ = ops.top_k(strength, count)
+        kept = strength >= strongest[:, -1:]
         return ops.softmax(ops.where(kept, correlation, -1e9))
 
     def compute_output_shape(self, query_shape, memory_shape=None):
         return query_shape
 
     def get_config(self):
-        return {**super().get_config(), "dim": self.dim, "factor": self.factor}
+        return {
+            **super().get_config(),
+            "dim": self.dim,
+            "factor": self.factor,
+            "pad_memory": self.pad_memory,
+            "reference_delays": self.reference_delays,
+        }
+
+    @classmethod
+    def from_config(cls, config):
+        """Create the layer; up to version 0.2 the memory was padded."""
+        return cls(**{"pad_memory": True, **config})
 
 
 def _times_conjugate(a, b):

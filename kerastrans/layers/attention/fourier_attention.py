@@ -5,21 +5,25 @@ from keras import ops
 
 from kerastrans.layers.frequency.fourier import FourierLayer
 from kerastrans.utils.random import draw_seed
+from kerastrans.utils.validation import check_choice
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class FourierCrossAttention(FourierLayer):
     """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
 
-    The weights are the tanh of the real and of the imaginary part of the complex scores. The result
-    is divided by `dim ** 2`, as in the reference code. The initial matrices are equally small, so
-    at the start of training the memory hardly changes the result.
+    The weights are the complex tanh of the complex scores. The result is divided by `dim ** 2`, as
+    in the reference code. The initial matrices are equally small, so at the start of training the
+    memory hardly changes the result.
 
     Args:
-        num_heads, dim, modes, seed: as in `FourierBlock`.
+        num_heads, dim, modes, seed, reference_layout, project: As in `FourierBlock`; the
+            frequencies are not moved.
         memory_seed: int, seed of the choice of the memory's frequencies; None draws one, so that
             the memory keeps other frequencies than the query.
         scale: float, factor of the result; None for `1 / dim ** 2`.
+        activation: "tanh" for the complex function, or "separate" for that of the real and of the
+            imaginary part, which the layer had up to version 0.2.
 
     Call arguments:
         query: `(batch, time, d_model)`.
@@ -37,8 +41,20 @@ class FourierCrossAttention(FourierLayer):
     Source: Zhou et al. (2022), equations 6-7 (FEA-f with tanh); the division as in their code.
     """
 
-    def __init__(self, num_heads, dim, modes=64, seed=None, memory_seed=None, scale=None, **kwargs):
+    def __init__(
+        self,
+        num_heads,
+        dim,
+        modes=64,
+        seed=None,
+        memory_seed=None,
+        scale=None,
+        activation="tanh",
+        **kwargs,
+    ):
+        check_choice("activation", activation, ("tanh", "separate"))
         super().__init__(num_heads, dim, modes, seed, **kwargs)
+        self.activation = activation
         self.memory_seed = draw_seed() if memory_seed is None else memory_seed
         self.scale = 1 / dim**2 if scale is None else scale
 
@@ -60,8 +76,12 @@ class FourierCrossAttention(FourierLayer):
         def attend(weights, x):
             return ops.einsum("bhqk,bkhw->bqhw", weights, x)
 
-        real = ops.tanh(scores(q_real, k_real) - scores(q_imaginary, k_imaginary))
-        imaginary = ops.tanh(scores(q_real, k_imaginary) + scores(q_imaginary, k_real))
+        real = scores(q_real, k_real) - scores(q_imaginary, k_imaginary)
+        imaginary = scores(q_real, k_imaginary) + scores(q_imaginary, k_real)
+        if self.activation == "separate":
+            real, imaginary = ops.tanh(real), ops.tanh(imaginary)
+        else:
+            real, imaginary = _complex_tanh(real, imaginary)
         spectrum = self._weigh(
             attend(real, k_real) - attend(imaginary, k_imaginary),
             attend(real, k_imaginary) + attend(imaginary, k_real),
@@ -73,9 +93,28 @@ class FourierCrossAttention(FourierLayer):
         return query_shape
 
     def get_config(self):
-        return {**super().get_config(), "memory_seed": self.memory_seed, "scale": self.scale}
+        return {
+            **super().get_config(),
+            "memory_seed": self.memory_seed,
+            "scale": self.scale,
+            "activation": self.activation,
+        }
 
     @classmethod
     def from_config(cls, config):
-        """Create the layer; a file of version 0.1 has one seed for both, and no division."""
-        return cls(**{"memory_seed": config.get("seed"), "scale": 1.0, **config})
+        """Create the layer.
+
+        A file of version 0.1 has one seed for both and no division; one of version 0.2 has no
+        `activation`.
+        """
+        former = {"memory_seed": config.get("seed"), "scale": 1.0, "activation": "separate"}
+        return cls(**{**former, **config})
+
+
+def _complex_tanh(real, imaginary):
+    """Return the real and imaginary part of tanh, which is finite for large real parts too."""
+    decay = ops.exp(-2 * ops.abs(real))
+    inverse = 2 * decay / (1 + ops.square(decay))  # 1 / cosh(2 * real)
+    # The function has poles at multiples of i * pi / 2.
+    denominator = ops.maximum(1 + ops.cos(2 * imaginary) * inverse, 1e-12)
+    return ops.tanh(2 * real) / denominator, ops.sin(2 * imaginary) * inverse / denominator

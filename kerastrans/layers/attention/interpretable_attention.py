@@ -18,7 +18,10 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
     Args:
         num_heads: int, number of heads.
         key_dim: int, width of queries, keys and values.
-        dropout: float in [0, 1), applied to the weights.
+        dropout: float in [0, 1), dropout rate.
+        use_bias: bool, whether queries, keys and values have a bias.
+        drop_weights: bool, whether dropout is applied to the average weights, as up to version 0.2,
+            instead of to the result of each head and to the projected average.
 
     Call arguments:
         query: `(batch, query, d_model)`, the last `query` positions of the memory.
@@ -40,22 +43,28 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
     Source: Lim et al. (2021), equations 13-16.
     """
 
-    def __init__(self, num_heads, key_dim, dropout=0.0, **kwargs):
+    def __init__(self, num_heads, key_dim, dropout=0.0, use_bias=True, drop_weights=True, **kwargs):
         check_positive_integers(num_heads=num_heads, key_dim=key_dim)
         check_dropout(dropout)
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.key_dim = key_dim
         self.dropout = dropout
-        heads = {"output_shape": (None, num_heads, key_dim), "dtype": self.dtype_policy}
-        self.query_dense = keras.layers.EinsumDense(
-            "btd,dhk->bthk", bias_axes="hk", name="query", **heads
+        self.use_bias = use_bias
+        self.drop_weights = drop_weights
+        heads = {
+            "output_shape": (None, num_heads, key_dim),
+            "bias_axes": "hk" if use_bias else None,
+            "dtype": self.dtype_policy,
+        }
+        self.query_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="query", **heads)
+        self.key_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="key", **heads)
+        self.value_dense = keras.layers.Dense(
+            key_dim, use_bias=use_bias, dtype=self.dtype_policy, name="value"
         )
-        self.key_dense = keras.layers.EinsumDense(
-            "btd,dhk->bthk", bias_axes="hk", name="key", **heads
-        )
-        self.value_dense = keras.layers.Dense(key_dim, dtype=self.dtype_policy, name="value")
         self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
+        if not drop_weights:
+            self.output_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, memory_shape):
         self.query_dense.build(query_shape)
@@ -75,8 +84,13 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         position = ops.reshape(ops.arange(length - steps, length), (-1, 1))
         visible = ops.arange(length) <= position  # (query, key)
         weights = ops.softmax(ops.where(visible, scores, ops.cast(HIDDEN_SCORE, dtype)))
-        weights = self.weights_dropout(ops.cast(ops.mean(weights, axis=1), self.compute_dtype))
-        return self.output_dense(ops.matmul(weights, self.value_dense(memory)))
+        values = self.value_dense(memory)
+        if self.drop_weights:
+            weights = ops.cast(ops.mean(weights, axis=1), self.compute_dtype)
+            return self.output_dense(ops.matmul(self.weights_dropout(weights), values))
+        weights = ops.cast(weights, self.compute_dtype)
+        heads = self.weights_dropout(ops.matmul(weights, ops.expand_dims(values, 1)))
+        return self.output_dropout(self.output_dense(ops.mean(heads, axis=1)))
 
     def compute_output_shape(self, query_shape, memory_shape):
         return query_shape
@@ -87,4 +101,6 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
             "num_heads": self.num_heads,
             "key_dim": self.key_dim,
             "dropout": self.dropout,
+            "use_bias": self.use_bias,
+            "drop_weights": self.drop_weights,
         }

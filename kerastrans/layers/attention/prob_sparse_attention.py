@@ -28,6 +28,11 @@ class ProbSparseAttention(ProjectedAttention):
         num_heads, key_dim, dropout, causal, kernel_initializer: See `CachedMultiHeadAttention`.
         factor: int, number of queries and of sampled keys per unit of ln(length).
         seed: int, seed of the samples; None draws one, so that layers have different samples.
+        reference: bool, whether to measure activity and to fill in queries as the published code
+            does: the sum of the scores is divided by the number of all keys instead of the sampled
+            ones, and the inactive queries of a causal layer return the sum of the values.
+        mix: bool, whether heads and steps are mixed before the last projection, as in the decoder
+            of the published code.
 
     Call arguments:
         query: `(batch, time, d_model)` with a known number of steps.
@@ -48,11 +53,22 @@ class ProbSparseAttention(ProjectedAttention):
     """
 
     def __init__(
-        self, num_heads, key_dim, dropout=0.0, causal=False, factor=5, seed=None, **kwargs
+        self,
+        num_heads,
+        key_dim,
+        dropout=0.0,
+        causal=False,
+        factor=5,
+        seed=None,
+        reference=False,
+        mix=False,
+        **kwargs,
     ):
         check_positive_integers(factor=factor)
         super().__init__(num_heads, key_dim, dropout, causal, **kwargs)
         self.factor = factor
+        self.reference = reference
+        self.mix = mix
         self.seed = draw_seed() if seed is None else seed
         self.seed_generator = keras.random.SeedGenerator(self.seed)
 
@@ -63,12 +79,15 @@ class ProbSparseAttention(ProjectedAttention):
         keys, values = self.project(query)  # (B, H, T, D)
         queries = self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
         length = query.shape[1]
-        count = min(length, self.factor * math.ceil(math.log(length + 1)))
+        # In the published code the logarithm of length 1 would leave no query.
+        logarithm = math.log(max(2, length) if self.reference else length + 1)
+        count = min(length, self.factor * math.ceil(logarithm))
 
         sample = self._sample((length, count), training)
         sampled = ops.take(keys, sample, axis=2)  # (B, H, T, count, D)
         scores = ops.einsum("bhtd,bhtcd->bhtc", queries, sampled)
-        activity = ops.max(scores, axis=-1) - ops.mean(scores, axis=-1)
+        divisor = length if self.reference else count
+        activity = ops.max(scores, axis=-1) - ops.sum(scores, axis=-1) / divisor
         _, active = ops.top_k(activity, count)  # (B, H, count)
 
         chosen = ops.take_along_axis(queries, ops.expand_dims(active, -1), axis=2)
@@ -82,6 +101,9 @@ class ProbSparseAttention(ProjectedAttention):
         resting = ops.expand_dims(1 - ops.sum(where, axis=2), -1)  # (B, H, T, 1)
         mixed = self._mean(values, length) * resting
         mixed = mixed + ops.matmul(ops.transpose(where, (0, 1, 3, 2)), attended)
+        if self.mix:
+            x = ops.reshape(mixed, (-1, length, self.num_heads * self.key_dim))
+            return self.output_dense(x)
         return self._merge_heads(mixed)
 
     def _sample(self, shape, training):
@@ -93,6 +115,8 @@ class ProbSparseAttention(ProjectedAttention):
     def _mean(self, values, length):
         if not self.causal:
             return ops.mean(values, axis=2, keepdims=True)
+        if self.reference:
+            return ops.cumsum(values, axis=2)
         steps = ops.reshape(ops.arange(1, length + 1), (-1, 1))
         return ops.cumsum(values, axis=2) / ops.cast(steps, values.dtype)
 
@@ -100,4 +124,10 @@ class ProbSparseAttention(ProjectedAttention):
         return query_shape
 
     def get_config(self):
-        return {**super().get_config(), "factor": self.factor, "seed": self.seed}
+        return {
+            **super().get_config(),
+            "factor": self.factor,
+            "seed": self.seed,
+            "reference": self.reference,
+            "mix": self.mix,
+        }

@@ -106,7 +106,8 @@ class LearntPositionalEncoding(_Positional):
     """Learnt positional encoding: one trainable vector per position, added to the inputs.
 
     The arguments and call arguments are those of `PositionalEncoding`, but `max_len` is the number
-    of vectors: the layer refuses longer sequences.
+    of vectors: the layer refuses longer sequences. The additional argument `initializer` is that of
+    the vectors, as in `keras.layers.Embedding`.
 
     Example:
         >>> from keras import ops
@@ -116,18 +117,25 @@ class LearntPositionalEncoding(_Positional):
     Source: Gehring et al. (2017), section 3.1.
     """
 
-    def __init__(self, max_len: int, dim: int, **kwargs: Any) -> None:
+    def __init__(
+        self, max_len: int, dim: int, initializer: Any = "random_normal", **kwargs: Any
+    ) -> None:
         check_positive_integers(max_len=max_len)
         super().__init__(max_len, dim, **kwargs)
+        self.initializer = keras.initializers.get(initializer)
 
     def build(self, inputs_shape):
         super().build(inputs_shape)
         self.embeddings = self.add_weight(
-            shape=(self.max_len, self.dim), initializer="random_normal", name="embeddings"
+            shape=(self.max_len, self.dim), initializer=self.initializer, name="embeddings"
         )
 
     def encode(self, positions):
         return ops.take(self.embeddings, positions, axis=0)
+
+    def get_config(self):
+        initializer = keras.initializers.serialize(self.initializer)
+        return {**super().get_config(), "initializer": initializer}
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

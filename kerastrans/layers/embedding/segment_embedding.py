@@ -12,6 +12,7 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
 
     Args:
         num_segments: int, number of segments to forecast.
+        channels: bool, whether channels differ; otherwise the whole vector is learnt per segment.
 
     Call arguments:
         inputs: `(batch, num_channels, ..., d_model)`, with an even `d_model`; only the shape is
@@ -22,7 +23,7 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
 
     Raises:
         ValueError: If `num_segments` is below 1.
-        ValueError: If `d_model` is odd.
+        ValueError: If channels differ and `d_model` is odd.
 
     Example:
         >>> from keras import ops
@@ -32,31 +33,39 @@ class ChannelSegmentEmbedding(keras.layers.Layer):
     Source: Lin et al. (2023), SegRNN, section 3.3.
     """
 
-    def __init__(self, num_segments, **kwargs):
+    def __init__(self, num_segments, channels=True, **kwargs):
         check_positive_integers(num_segments=num_segments)
         super().__init__(**kwargs)
         self.num_segments = num_segments
+        self.has_channels = channels
 
     def build(self, inputs_shape):
         num_channels, width = inputs_shape[1], inputs_shape[-1]
-        if width % 2:
+        if self.has_channels and width % 2:
             raise ValueError(f"d_model must be even, got {width}.")
+        width = width // 2 if self.has_channels else width
         normal = keras.initializers.RandomNormal(stddev=1.0)
         self.segments = self.add_weight(
-            shape=(1, 1, self.num_segments, width // 2), initializer=normal, name="segments"
+            shape=(1, 1, self.num_segments, width), initializer=normal, name="segments"
         )
-        normal = keras.initializers.RandomNormal(stddev=1.0)
-        self.channels = self.add_weight(
-            shape=(1, num_channels, 1, width // 2), initializer=normal, name="channels"
-        )
+        if self.has_channels:
+            normal = keras.initializers.RandomNormal(stddev=1.0)
+            self.channels = self.add_weight(
+                shape=(1, num_channels, 1, width), initializer=normal, name="channels"
+            )
 
     def call(self, inputs):
-        shape = (*self.compute_output_shape(inputs.shape)[:-1], inputs.shape[-1] // 2)
-        parts = [ops.broadcast_to(part, shape) for part in (self.segments, self.channels)]
+        parts = [self.segments, self.channels] if self.has_channels else [self.segments]
+        shape = (*self.compute_output_shape(inputs.shape)[:-1], parts[0].shape[-1])
+        parts = [ops.broadcast_to(part, shape) for part in parts]
         return ops.cast(ops.concatenate(parts, axis=-1), self.compute_dtype)
 
     def compute_output_shape(self, inputs_shape):
         return (1, inputs_shape[1], self.num_segments, inputs_shape[-1])
 
     def get_config(self):
-        return {**super().get_config(), "num_segments": self.num_segments}
+        return {
+            **super().get_config(),
+            "num_segments": self.num_segments,
+            "channels": self.has_channels,
+        }

@@ -39,6 +39,10 @@ class BasisExpansion(keras.layers.Layer):
             sine of one, two, ... periods) or "linear" (the coefficients are values at equally
             spaced knots, interpolated).
         length: int, number of steps of the curve.
+        start: int, time of the first step, in steps.
+        step: int, 1 if time runs forwards, -1 if it runs backwards.
+        period: int, number of steps of the period of "fourier", and of the unit of time of
+            "polynomial"; `length` by default.
 
     Call arguments:
         inputs: `(..., coefficients)`.
@@ -47,8 +51,8 @@ class BasisExpansion(keras.layers.Layer):
         `(..., length)`.
 
     Raises:
-        ValueError: If `basis` is unknown.
-        ValueError: If `length` is below 1.
+        ValueError: If `basis` is unknown, or `step` is not 1 or -1.
+        ValueError: If `length` or `period` is below 1.
 
     Example:
         >>> from keras import ops
@@ -58,17 +62,29 @@ class BasisExpansion(keras.layers.Layer):
     Source: Oreshkin et al. (2020), section 3.3; "linear": Challu et al. (2023), equation 3.
     """
 
-    def __init__(self, basis, length, **kwargs):
+    def __init__(self, basis, length, start=0, step=1, period=None, **kwargs):
         check_choice("basis", basis, tuple(BASES))
-        check_positive_integers(length=length)
+        check_choice("step", step, (1, -1))
+        period = length if period is None else period
+        check_positive_integers(length=length, period=period)
         super().__init__(**kwargs)
         self.basis = basis
         self.length = length
+        self.start = start
+        self.step = step
+        self.period = period
 
     def call(self, inputs):
-        time = np.arange(self.length) / self.length
+        time = (self.start + self.step * np.arange(self.length)) / self.period
         curves = BASES[self.basis](inputs.shape[-1], time)  # (coefficients, length)
         return ops.matmul(inputs, ops.convert_to_tensor(curves, inputs.dtype))
 
     def get_config(self):
-        return {**super().get_config(), "basis": self.basis, "length": self.length}
+        return {
+            **super().get_config(),
+            "basis": self.basis,
+            "length": self.length,
+            "start": self.start,
+            "step": self.step,
+            "period": self.period,
+        }

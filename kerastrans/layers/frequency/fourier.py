@@ -13,17 +13,31 @@ from kerastrans.utils.validation import check_divides, check_positive_integers
 class FourierLayer(keras.layers.Layer):
     """Base layer: projections, transforms to selected frequencies, complex weights for each."""
 
-    def __init__(self, num_heads, dim, modes=64, seed=None, **kwargs):
+    def __init__(
+        self,
+        num_heads,
+        dim,
+        modes=64,
+        seed=None,
+        reference_layout=False,
+        project=True,
+        **kwargs,
+    ):
         check_positive_integers(num_heads=num_heads, dim=dim, modes=modes)
         check_divides(num_heads=num_heads, dim=dim)
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.dim = dim
         self.modes = modes
+        self.reference_layout = reference_layout
+        self.project = project
         # Drawn here so that the config stores it and a loaded layer keeps its frequencies.
         self.seed = draw_seed() if seed is None else seed
 
     def _dense(self, units, shape, name):
+        """Return a projection, or the identity if the caller projects."""
+        if not self.project:
+            return lambda x: x
         layer = keras.layers.Dense(
             units, kernel_initializer=FanInUniform(), dtype=self.dtype_policy, name=name
         )
@@ -58,17 +72,21 @@ class FourierLayer(keras.layers.Layer):
         )
 
     def _inverse(self, real, imaginary, frequencies, length):
-        """Return the series `(batch, time, dim)` with these frequencies and no others."""
+        """Return the series `(batch, time, dim)` with these frequencies and no others.
+
+        In the published code its features are read as steps and its steps as features
+        (`reference_layout`).
+        """
         angles = _angles(length, frequencies)
         share = np.where(frequencies == 0, 1.0, 2.0) / length
         waves = (np.cos(angles) * share, -np.sin(angles) * share)
         shape = (-1, len(frequencies), self.dim)
-        return sum(
-            ops.einsum(
-                "bfd,tf->btd", ops.reshape(part, shape), ops.convert_to_tensor(wave, part.dtype)
-            )
+        equation = "bfd,tf->bdt" if self.reference_layout else "bfd,tf->btd"
+        x = sum(
+            ops.einsum(equation, ops.reshape(part, shape), ops.convert_to_tensor(wave, part.dtype))
             for part, wave in zip((real, imaginary), waves, strict=True)
         )
+        return ops.reshape(x, (-1, length, self.dim)) if self.reference_layout else x
 
     def _weigh(self, real, imaginary):
         """Multiply by the complex weights of the layer, per frequency and head."""
@@ -88,6 +106,8 @@ class FourierLayer(keras.layers.Layer):
             "dim": self.dim,
             "modes": self.modes,
             "seed": self.seed,
+            "reference_layout": self.reference_layout,
+            "project": self.project,
         }
 
 
@@ -104,6 +124,10 @@ class FourierBlock(FourierLayer):
         modes: int, maximum number of frequencies to keep.
         seed: int, seed of the selection; None draws a seed, so that every block keeps different
             frequencies.
+        reference_layout: bool, whether the selected frequencies are moved to the lowest ones, and
+            steps and features are mixed at the end, as in the published code.
+        project: bool, whether the layer projects its inputs and outputs. Layers that share their
+            complex weights are one layer without projections.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
@@ -132,7 +156,8 @@ class FourierBlock(FourierLayer):
     def call(self, inputs):
         spectrum = self._transform(self.query_dense(inputs), self.frequencies)
         spectrum = self._weigh(*spectrum)
-        return self.output_dense(self._inverse(*spectrum, self.frequencies, inputs.shape[1]))
+        places = np.arange(len(self.frequencies)) if self.reference_layout else self.frequencies
+        return self.output_dense(self._inverse(*spectrum, places, inputs.shape[1]))
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape

@@ -1,5 +1,7 @@
 """Two-dimensional convolution over a series folded at a period, which differs by sequence."""
 
+import functools
+
 import keras
 from keras import ops
 
@@ -18,9 +20,13 @@ class PeriodicConvolution(keras.layers.Layer):
     Args:
         filters: int, number of output features.
         num_kernels: int, number of kernels; the largest is `2 * num_kernels - 1` wide.
+        length: int, number of steps of the series, if the inputs are longer because of
+            `pad_to_image`: the last row is completed, and what follows it is 0 in the output. None
+            if the inputs are the series: the last row ends with it, and is padded with zeros.
+        kernel_biases: bool, whether each kernel has its own bias, as in the reference code.
 
     Call arguments:
-        inputs: `(batch, time, channels)`; the last row is padded with zeros.
+        inputs: `(batch, time, channels)`.
         period: Integers `(batch,)`, length of the rows.
 
     Returns:
@@ -28,6 +34,7 @@ class PeriodicConvolution(keras.layers.Layer):
 
     Raises:
         ValueError: If a size is below 1.
+        ValueError: If the inputs are shorter than `length`.
 
     Example:
         >>> from keras import ops
@@ -38,22 +45,30 @@ class PeriodicConvolution(keras.layers.Layer):
     Source: Wu et al. (2023), TimesNet, equations 4-5 (inception block).
     """
 
-    def __init__(self, filters, num_kernels=6, **kwargs):
+    def __init__(self, filters, num_kernels=6, length=None, kernel_biases=False, **kwargs):
         check_positive_integers(filters=filters, num_kernels=num_kernels)
         super().__init__(**kwargs)
         self.filters = filters
         self.num_kernels = num_kernels
+        self.length = length
+        self.kernel_biases = kernel_biases
 
     def build(self, inputs_shape, period_shape):
+        if self.length is not None and inputs_shape[1] < self.length:
+            raise ValueError(f"length={self.length} steps are not in {inputs_shape[1]} inputs.")
+        normal = functools.partial(
+            keras.initializers.VarianceScaling, 2.0, "fan_out", "untruncated_normal"
+        )
         self.kernels = [
             self.add_weight(
                 shape=(size, size, inputs_shape[-1], self.filters),
-                initializer="he_normal",
+                initializer=normal(),
                 name=f"kernel_{size}",
             )
             for size in range(1, 2 * self.num_kernels, 2)
         ]
-        self.bias = self.add_weight(shape=(self.filters,), initializer="zeros", name="bias")
+        shape = (self.num_kernels, self.filters) if self.kernel_biases else (self.filters,)
+        self.bias = self.add_weight(shape=shape, initializer="zeros", name="bias")
 
     def call(self, inputs, period):
         _, length, channels = inputs.shape
@@ -61,12 +76,14 @@ class PeriodicConvolution(keras.layers.Layer):
         width = 2 * reach + 1
         taps = ops.arange(-reach, reach + 1, dtype="int32")
         period = ops.reshape(ops.cast(period, "int32"), (-1, 1, 1))
+        # The image ends with its last row, or with the inputs.
+        size = length if self.length is None else -(-self.length // period) * period
 
         # Gather the rows above and below each step: (batch, steps, taps * channels). The steps run
         # from `reach` before the first to `reach` after the last.
         steps = ops.arange(-reach, length + reach, dtype="int32")
         rows = ops.expand_dims(steps, 1) + taps * period  # (batch, steps, taps)
-        inside = ops.cast((rows >= 0) & (rows < length), inputs.dtype)
+        inside = ops.cast((rows >= 0) & (rows < size), inputs.dtype)
         batch = ops.shape(inputs)[0]
         start = ops.reshape(ops.arange(batch, dtype="int32") * length, (-1, 1, 1))
         flat = ops.reshape(inputs, (-1, channels))
@@ -86,7 +103,12 @@ class PeriodicConvolution(keras.layers.Layer):
             product[:, tap : tap + length] * in_row[:, :, tap : tap + 1]
             for tap, product in enumerate(products)
         )
-        return outputs + ops.cast(self.bias, outputs.dtype)
+        bias = ops.mean(self.bias, axis=0) if self.kernel_biases else self.bias
+        outputs = outputs + ops.cast(bias, outputs.dtype)
+        if self.length is None:
+            return outputs
+        steps = ops.reshape(ops.arange(length, dtype="int32"), (1, -1, 1))
+        return outputs * ops.cast(steps < size, outputs.dtype)
 
     def _kernel(self, size, channels):
         """Return the mean kernel as `(row taps * channels, column taps * filters)`."""
@@ -106,4 +128,17 @@ class PeriodicConvolution(keras.layers.Layer):
             **super().get_config(),
             "filters": self.filters,
             "num_kernels": self.num_kernels,
+            "length": self.length,
+            "kernel_biases": self.kernel_biases,
         }
+
+
+def pad_to_image(x):
+    """Pad a series `(batch, time, channels)` with zeros, so that the rows of each image are whole.
+
+    The periods of `time` steps are `time // frequency` for the frequencies up to half of them.
+    """
+    length = x.shape[1]
+    periods = {length // frequency for frequency in range(1, max(2, length // 2 + 1))}
+    longest = max(-(-length // period) * period for period in periods)
+    return ops.pad(x, ((0, 0), (0, longest - length), (0, 0)))

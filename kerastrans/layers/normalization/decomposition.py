@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 _BLOCK_LENGTH = 128  # number of steps in a block; series longer than two blocks are cut
 
@@ -16,8 +16,9 @@ class SeriesDecomposition(keras.layers.Layer):
     Both ends are padded with their outermost value, so that the length does not change.
 
     Args:
-        kernel_size: int, number of steps in the average. If it is even, the average reaches one
-            step further ahead than back.
+        kernel_size: int, number of steps in the average.
+        longer: "ahead" or "back": the side to which an average of an even number of steps reaches
+            one step further.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.
@@ -26,7 +27,7 @@ class SeriesDecomposition(keras.layers.Layer):
         `(season, trend)`, each `(batch, time, num_channels)`; their sum is `inputs`.
 
     Raises:
-        ValueError: If `kernel_size` is below 1.
+        ValueError: If `kernel_size` is below 1, or `longer` is unknown.
 
     Example:
         >>> from keras import ops
@@ -37,10 +38,14 @@ class SeriesDecomposition(keras.layers.Layer):
     Source: Wu et al. (2021), equation 1.
     """
 
-    def __init__(self, kernel_size, **kwargs):
+    def __init__(self, kernel_size, longer="ahead", **kwargs):
         check_positive_integers(kernel_size=kernel_size)
+        check_choice("longer", longer, ("ahead", "back"))
         super().__init__(**kwargs)
         self.kernel_size = kernel_size
+        self.longer = longer
+        # Number of steps of an average before the one that it belongs to.
+        self.before = (kernel_size - (longer == "ahead")) // 2
 
     def call(self, inputs):
         length = inputs.shape[1]
@@ -55,7 +60,7 @@ class SeriesDecomposition(keras.layers.Layer):
     def _averages_by_block(self, inputs, length, block):
         """Compute the trend in blocks of time, at a cost linear (not quadratic) in the length."""
         reach = self.kernel_size - 1
-        before, after = reach // 2, reach - reach // 2 + -length % block
+        before, after = self.before, reach - self.before + -length % block
         x = ops.concatenate(
             [
                 ops.repeat(inputs[:, :1], before, axis=1),
@@ -80,11 +85,15 @@ class SeriesDecomposition(keras.layers.Layer):
         """
         window = np.arange(self.kernel_size)
         if steps == length:
-            window -= (self.kernel_size - 1) // 2
+            window -= self.before
         places = np.clip(np.arange(length)[:, None] + window, 0, steps - 1)
         matrix = np.zeros((steps, length))
         np.add.at(matrix, (places, np.arange(length)[:, None]), 1 / self.kernel_size)
         return ops.convert_to_tensor(matrix, dtype)
 
     def get_config(self):
-        return {**super().get_config(), "kernel_size": self.kernel_size}
+        return {
+            **super().get_config(),
+            "kernel_size": self.kernel_size,
+            "longer": self.longer,
+        }

@@ -3,20 +3,23 @@
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, PositionalEncoding, SeriesDecomposition, ValueEmbedding
+from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.projections import dense
-from kerastrans.models.parts.sublayers import EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
 
-def embed_values(inputs, d_model, dropout=0.0):
+def embed_values(inputs, d_model, dropout=0.0, *, use_bias=False, calendar=None):
     """Embed values and positions: `(batch, time, c)` -> `(batch, time, d_model)`.
 
-    The positional encoding is sinusoidal.
+    The positional encoding is sinusoidal; `calendar` `(batch, time, columns)` are covariates that a
+    linear map adds.
 
-    Source: Zhou et al. (2021), appendix B, without the calendar embedding.
+    Source: Zhou et al. (2021), appendix B.
     """
-    x = PositionalEncoding(None, d_model)(ValueEmbedding(d_model)(inputs))
+    x = PositionalEncoding(None, d_model)(ValueEmbedding(d_model, use_bias)(inputs))
+    x = x if calendar is None else layers.Add()([x, dense(d_model)(calendar)])
     return Dropout(dropout)(x)
 
 
@@ -42,7 +45,8 @@ def decomposition_transformer(
     window,
     prediction_length,
     head,
-    self_attention,
+    encoder_attention,
+    decoder_attention,
     cross_attention,
     *,
     label_length,
@@ -52,6 +56,7 @@ def decomposition_transformer(
     num_decoder_blocks,
     moving_average,
     dropout,
+    longer="ahead",
 ):
     """Apply an encoder-decoder whose blocks separate the trend from the sequence.
 
@@ -59,7 +64,9 @@ def decomposition_transformer(
         window: `Window` of the model.
         prediction_length: int, number of steps to forecast.
         head: Head of `kerastrans.heads`.
-        self_attention: Function that returns a layer that mixes the steps of a sequence.
+        encoder_attention: Function that returns a layer that mixes the steps of the encoder's
+            sequence.
+        decoder_attention: Function that returns a layer that mixes those of the decoder's.
         cross_attention: Function that returns a layer of the decoder's and the encoder's sequence.
         label_length: int, number of known steps at the start of the decoder's input.
         d_model: int, width of all blocks.
@@ -68,6 +75,7 @@ def decomposition_transformer(
         num_decoder_blocks: int, number of decoder blocks.
         moving_average: int, number of steps in the moving average that estimates the trend.
         dropout: float in [0, 1), dropout rate.
+        longer: "ahead" or "back", see `SeriesDecomposition`.
 
     Returns:
         `(batch, prediction_length, c)`, in full precision, with a last axis for the parameters of
@@ -82,7 +90,7 @@ def decomposition_transformer(
     def decompose(x, sublayer):
         """Apply a residual sublayer, then return season and trend (the moving average)."""
         y = Dropout(dropout)(sublayer(x))
-        return SeriesDecomposition(moving_average)(layers.Add()([x, y]))
+        return SeriesDecomposition(moving_average, longer)(layers.Add()([x, y]))
 
     def feed_forward(x):
         x = dense(ff_dim, activation="gelu", use_bias=False)(x)
@@ -90,11 +98,11 @@ def decomposition_transformer(
 
     def normalise(x):
         """Apply layer normalisation and subtract the mean over time: a season has no level."""
-        x = layers.LayerNormalization(epsilon=EPSILON)(x)
+        x = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
         return x - ops.mean(x, axis=1, keepdims=True)
 
     # Decoder inputs: the trend continues with the mean of the history, the season with zeros.
-    season, trend = SeriesDecomposition(moving_average, dtype=dtype)(history)
+    season, trend = SeriesDecomposition(moving_average, longer, dtype=dtype)(history)
     mean = ops.mean(history, axis=1, keepdims=True)
     future = ops.repeat(mean, prediction_length, axis=1)
     trend = ops.concatenate([trend[:, -label_length:], future], axis=1)
@@ -102,17 +110,18 @@ def decomposition_transformer(
 
     x = Dropout(dropout)(ValueEmbedding(d_model)(history))
     for _ in range(num_encoder_blocks):
-        x, _ = decompose(x, self_attention())
+        x, _ = decompose(x, encoder_attention())
         x, _ = decompose(x, feed_forward)
     memory = normalise(x)
 
     x = Dropout(dropout)(ValueEmbedding(d_model)(season))
     for _ in range(num_decoder_blocks):
         cross = cross_attention()
-        x, first = decompose(x, self_attention())
+        x, first = decompose(x, decoder_attention())
         x, second = decompose(x, lambda x, cross=cross: cross(x, memory))
         x, third = decompose(x, feed_forward)
         # The trends that the sublayers removed, mapped to the channels.
-        trend = trend + ValueEmbedding(num_channels, dtype=dtype)(first + second + third)
+        project = ValueEmbedding(num_channels, kernel_initializer=FanInUniform(), dtype=dtype)
+        trend = trend + project(first + second + third)
     season = dense(num_channels * head.size, dtype=dtype)(normalise(x)[:, -prediction_length:])
     return window.forecast(season, head, prediction_length, shift=trend[:, -prediction_length:])

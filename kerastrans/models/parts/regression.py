@@ -92,6 +92,31 @@ def covariate_columns(window, prediction_length, sizes):
     return inputs, columns
 
 
+def covariate_series(window, prediction_length, sizes):
+    """Create the inputs of numeric covariates, whose past is read like additional channels.
+
+    Args:
+        window: `kerastrans.models.parts.normalized_window.Window`.
+        prediction_length: int, number of steps to forecast.
+        sizes: Sizes as in `covariate_inputs`.
+
+    Returns:
+        `(inputs, series)`: the dict of `covariate_inputs`, and a list of one tensor
+        `(batch, context_length, columns)` per kind.
+
+    Raises:
+        ValueError: If a covariate is static or has categories.
+    """
+    if "static" in sizes or any(map(any, sizes.values())):
+        raise ValueError(
+            f"only past and future covariates that are numbers can be read like channels, got "
+            f"{sizes}."
+        )
+    length = window.history.shape[1]
+    inputs = covariate_inputs(length, prediction_length, sizes)
+    return inputs, [x[:, :length] for x in inputs.values()]
+
+
 def channel_features(features, num_channels):
     """Repeat the features of a window for each of its channels.
 

@@ -25,9 +25,10 @@ def test_fourier_block_equals_the_inverse_transform_of_weighted_frequencies():
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("activation", ["tanh", "separate"])
 @pytest.mark.parametrize(("scale", "factor"), [(None, 1 / 16), (1.0, 1.0)])
-def test_cross_attention_uses_tanh_of_complex_scores(scale, factor):
-    layer = FourierCrossAttention(1, 4, modes=64, scale=scale)
+def test_cross_attention_uses_tanh_of_complex_scores(scale, factor, activation):
+    layer = FourierCrossAttention(1, 4, modes=64, scale=scale, activation=activation)
     random = np.random.default_rng(0)
     x = random.standard_normal((2, 10, 3)).astype("float32")
     memory = random.standard_normal((2, 8, 3)).astype("float32")
@@ -35,7 +36,10 @@ def test_cross_attention_uses_tanh_of_complex_scores(scale, factor):
     q = np.fft.rfft(x @ to_numpy(layer.query_dense.kernel), axis=1)[:, layer.frequencies]
     k = np.fft.rfft(memory @ to_numpy(layer.key_dense.kernel), axis=1)[:, layer.memory_frequencies]
     scores = np.einsum("bqd,bkd->bqk", q, k)
-    scores = np.tanh(scores.real) + 1j * np.tanh(scores.imag)
+    if activation == "tanh":
+        scores = np.tanh(scores)
+    else:
+        scores = np.tanh(scores.real) + 1j * np.tanh(scores.imag)
     weight = (to_numpy(layer.real) + 1j * to_numpy(layer.imaginary))[:, 0]
     mixed = np.einsum("bqd,qdo->bqo", np.einsum("bqk,bkd->bqd", scores, k), weight)
     spectrum = np.zeros((2, 6, 4), complex)
@@ -59,11 +63,12 @@ def test_cross_attention_uses_different_frequencies_for_memory_and_query():
 
 def test_cross_attention_reads_configs_without_memory_seed_and_scale():
     config = FourierCrossAttention(2, 6, modes=8, seed=3).get_config()
-    del config["memory_seed"], config["scale"]
+    del config["memory_seed"], config["scale"], config["activation"]
     layer = FourierCrossAttention.from_config(config)
     layer.build((None, 64, 5), (None, 64, 5))
     np.testing.assert_array_equal(layer.frequencies, layer.memory_frequencies)
     assert layer.scale == 1.0
+    assert layer.activation == "separate"  # up to version 0.2
 
 
 def test_num_heads_that_does_not_divide_the_width_is_refused():

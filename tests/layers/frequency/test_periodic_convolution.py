@@ -3,6 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kerastrans.layers import PeriodicConvolution
+from kerastrans.layers.frequency.periodic_convolution import pad_to_image
 from tests.conftest import to_numpy
 
 SERIES = np.random.default_rng(0).standard_normal((3, 17, 2)).astype("float32")
@@ -24,6 +25,28 @@ def reference(series, period, kernels, bias):
             for j in range(kernel.shape[1])
         )
     return (total / len(kernels)).reshape(rows * period, -1)[:length] + bias
+
+
+def test_of_two_convolutions_the_second_reads_the_whole_image():
+    """The steps that complete the last row are those of the first one's output, and not zeros."""
+    length, periods = SERIES.shape[1], [17, 8, 5]  # 17 // 1, 2, 3
+    image = pad_to_image(SERIES)
+    first, second = (
+        PeriodicConvolution(filters, num_kernels=2, length=length, kernel_biases=True)
+        for filters in (4, 3)
+    )
+    second(first(image, np.array(periods)), np.array(periods))
+    for layer in (first, second):
+        layer.bias.assign(np.random.default_rng(1).standard_normal(layer.bias.shape))
+    outputs = to_numpy(second(first(image, np.array(periods)), np.array(periods)))
+    for series, period, output in zip(SERIES, periods, outputs, strict=True):
+        rows = -(-length // period)
+        expected = np.pad(series, ((0, rows * period - length), (0, 0)))
+        for layer in (first, second):
+            kernels = [to_numpy(kernel) for kernel in layer.kernels]
+            expected = reference(expected, period, kernels, to_numpy(layer.bias).mean(axis=0))
+        np.testing.assert_allclose(output[: rows * period], expected, atol=1e-4)
+        assert not output[rows * period :].any()
 
 
 @settings(max_examples=8)

@@ -1,11 +1,12 @@
 """PatchTST of yuqinie98/PatchTST, the supervised model."""
 
+import numpy as np
+
 from tests.models.ports.maps import attention, batch_norm, feature_major, linear
 
 
 def arguments(settings):
     settings.require("revin", 1)
-    settings.require("individual", 0)
     settings.require("activation", "gelu")
     return {
         "patch_length": settings["patch_len"],
@@ -15,6 +16,7 @@ def arguments(settings):
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
         "affine": bool(settings["affine"]),
+        "individual": bool(settings.get("individual", 0)),
         "residual_attention": bool(settings.get("res_attention", True)),
         "dropout": 0.0,
     }
@@ -28,17 +30,22 @@ def weights(official, settings):
     yield from linear(official, "embedding", f"{backbone}.W_P")
     positions = official.take(f"{backbone}.W_pos")
     yield "learnt_positional_encoding_0/embeddings", positions
-    residual = settings.get("res_attention", True)
     for i in range(settings["e_layers"]):
         theirs, ours = f"{backbone}.encoder.layers.{i}", f"encoder_{i}"
         maps = [f"{theirs}.self_attn.{x}" for x in ("W_Q", "W_K", "W_V", "to_out.0")]
-        attends = f"residual_attention_{i}" if residual else f"{ours}_self_attention"
-        yield from attention(official, attends, *maps)
+        yield from attention(official, f"{ours}_self_attention", *maps)
         official.drop(f"{theirs}.self_attn.sdp_attn.scale")
         yield from batch_norm(official, f"{ours}_self_attention_norm", f"{theirs}.norm_attn.1")
         yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.ff.0")
         yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.ff.3")
         yield from batch_norm(official, f"{ours}_ffn_norm", f"{theirs}.norm_ffn.1")
-    kernel = official.take("model.head.linear.weight")
-    yield "head/kernel", feature_major(kernel, len(positions)).T
-    yield "head/bias", official.take("model.head.linear.bias")
+    individual = settings.get("individual", 0)
+    if individual:
+        names = [f"model.head.linears.{i}" for i in range(settings["channels"])]
+    else:
+        names = ["model.head.linear"]
+    kernels = [official.take(f"{name}.weight") for name in names]
+    kernels = [feature_major(kernel, len(positions)).T for kernel in kernels]
+    biases = [official.take(f"{name}.bias") for name in names]
+    yield "head/kernel", np.stack(kernels) if individual else kernels[0]
+    yield "head/bias", np.stack(biases) if individual else biases[0]

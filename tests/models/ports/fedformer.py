@@ -1,0 +1,74 @@
+"""FEDformer of MAZiqing/FEDformer, the version with the Fourier basis."""
+
+import numpy as np
+
+from tests.models.ports.autoformer import decomposition_transformer
+from tests.models.ports.maps import linear
+
+HEADS = 8  # whatever the setting
+
+
+def arguments(settings):
+    settings.require("version", "Fourier")
+    settings.require("mode_select", "random")
+    settings.require("cross_activation", "tanh")
+    settings.require("activation", "gelu")
+    assert isinstance(settings["moving_avg"], int), "moving_avg: one average only"
+    return {
+        "label_length": settings["context"] // 2,
+        "d_model": settings["d_model"],
+        "num_heads": HEADS,
+        "ff_dim": settings["d_ff"],
+        "num_encoder_blocks": settings["e_layers"],
+        "num_decoder_blocks": settings["d_layers"],
+        "moving_average": settings["moving_avg"],
+        "modes": settings["modes"],
+        "shared_blocks": True,
+        "reference_layout": True,
+        "dropout": 0.0,
+    }
+
+
+def prepare(model, extra, settings):
+    """Set the frequencies, which are drawn at random."""
+    encoder, decoder, cross = (layer for layer in model.layers if hasattr(layer, "frequencies"))
+    encoder.frequencies = extra["index_encoder"]
+    decoder.frequencies = extra["index_decoder"]
+    cross.frequencies = extra["index_query"]
+    cross.memory_frequencies = extra["index_memory"]
+
+
+def weights(official, settings):
+    encoders, decoders = settings["e_layers"], settings["d_layers"]
+    blocks = [f"encoder.attn_layers.{i}.attention" for i in range(encoders)]
+    selves = [f"decoder.layers.{i}.self_attention" for i in range(decoders)]
+    crosses = [f"decoder.layers.{i}.cross_attention" for i in range(decoders)]
+    names = ["fourier_block_0", "fourier_block_1", "fourier_cross_attention_0"]
+    for ours, copies in zip(names, (blocks, selves, crosses), strict=True):
+        first, *others = [f"{copy}.inner_correlation" for copy in copies]
+        matrices = official.take(f"{first}.weights1").transpose(3, 0, 1, 2)  # frequencies first
+        yield f"{ours}/real", np.real(matrices)
+        yield f"{ours}/imaginary", np.imag(matrices)
+        for other in others:
+            official.drop_copies(of=f"{first}.", prefix=f"{other}.")
+    number = 0
+    for block in (*blocks, *selves):
+        official.drop(f"{block}.key_projection.*", f"{block}.value_projection.*")
+    for block in crosses:
+        official.drop(f"{block}.value_projection.*")
+    feed_forwards = []
+    for i in range(encoders):
+        for name in ("query", "out"):
+            yield from linear(official, f"dense_{number}", f"{blocks[i]}.{name}_projection")
+            number += 1
+        feed_forwards.append(number)
+        number += 2
+    for i in range(decoders):
+        # The cross-attention is created first, because it is given to the block.
+        for block, parts in ((crosses[i], ("query", "key", "out")), (selves[i], ("query", "out"))):
+            for name in parts:
+                yield from linear(official, f"dense_{number}", f"{block}.{name}_projection")
+                number += 1
+        feed_forwards.append(number)
+        number += 2
+    yield from decomposition_transformer(official, settings, feed_forwards, number)

@@ -1,0 +1,65 @@
+"""N-BEATS of cchallu/nbeatsx, without exogenous variables."""
+
+import numpy as np
+
+from tests.models.ports.maps import linear
+from tests.models.ports.nhits import coefficients
+
+
+def arguments(settings):
+    settings.require("harmonics", 1)
+    stacks = settings["stacks"]
+    for kind in stacks:
+        settings.require("shared", kind != "generic")
+    return {
+        "stacks": tuple(stacks),
+        "num_blocks": settings["blocks"],
+        "hidden_dim": settings["width"],
+        "num_layers": settings["layers"],
+        "degree": settings["degree"],
+        "from_last_value": True,
+        "reference_curves": True,
+    }
+
+
+def weights(official, settings):
+    context, count = settings["context"], settings["blocks"]
+    num_blocks, number = count * len(settings["stacks"]), 0
+    for i in range(num_blocks):
+        kind, block = settings["stacks"][i // count], f"blocks.{i}"
+        if kind != "generic" and i % count:  # the blocks of a stack are one module
+            official.drop_copies(of=f"blocks.{i - 1}.", prefix=f"{block}.")
+            continue
+        first = official.take(f"{block}.layers.0.weight")
+        yield f"dense_{number}/kernel", first[:, ::-1].T  # newest first there
+        yield f"dense_{number}/bias", official.take(f"{block}.layers.0.bias")
+        number += 1
+        for j in range(1, settings["layers"]):
+            yield from linear(official, f"dense_{number}", f"{block}.layers.{2 * j}")
+            number += 1
+        last = f"{block}.layers.{2 * settings['layers']}"
+        if kind == "generic":
+            number = yield from coefficients(official, last, number, context, i, num_blocks)
+            continue
+        official.drop(f"{block}.basis.*")
+        wave_order = order(kind, official.arrays[f"{last}.bias"], settings)
+        width = official.arrays[f"{last}.weight"].shape[1]
+        left_out = len(official.arrays[f"{last}.bias"]) - 2 * len(wave_order)
+        kernel = official.take(f"{last}.weight", unused=left_out * width)
+        bias = official.take(f"{last}.bias", unused=left_out)
+        for part in (1, 0) if count > 1 or i < num_blocks - 1 else (0,):  # backcast, forecast
+            rows = part * len(bias) // 2 + wave_order
+            yield f"dense_{number}/kernel", kernel[rows].T
+            yield f"dense_{number}/bias", bias[rows]
+            number += 1
+
+
+def order(kind, bias, settings):
+    """Return the places of our coefficients among theirs, of a forecast or backcast."""
+    count = len(bias) // 2
+    if kind == "trend":
+        return np.arange(count)
+    # Theirs: cosines from 0, then sines from 0, the first of which is 0. Ours: 1, cos, sin, ...
+    waves = count // 2
+    pairs = [(wave, waves + wave) for wave in range(1, waves)]
+    return np.array([0, *sum(pairs, ())])

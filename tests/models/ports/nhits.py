@@ -1,0 +1,58 @@
+"""N-HiTS of Nixtla/neuralforecast, whose blocks begin with a linear map without activation.
+
+In some cases this map is an identity ("plain_first"), as in the authors' code: it is left out.
+"""
+
+from tests.models.ports.maps import linear
+
+
+def arguments(settings):
+    widths = settings["mlp_units"]
+    outputs = {width for _, width in widths}
+    assert len(outputs) == 1, f"mlp_units={widths}: all layers have the width hidden_dim here"
+    return {
+        "pool_sizes": tuple(settings["pools"]),
+        "downsampling": tuple(settings["downsample"]),
+        "hidden_dim": widths[0][1],
+        "num_layers": len(widths),
+        "input_dim": None if settings["plain_first"] else widths[0][0],
+    }
+
+
+def weights(official, settings):
+    context, pools, number = settings["context"], settings["pools"], 0
+    for i, pool in enumerate(pools):
+        block, pooled = f"blocks.{i}.layers", -(-context // pool)
+        if settings["plain_first"]:
+            official.drop(f"{block}.0.*")
+            kernel = official.arrays[f"{block}.1.weight"]
+            kernel = official.take(f"{block}.1.weight", unused=kernel[:, pooled:].size)
+            first, modules = "1", [3 + 2 * j for j in range(len(settings["mlp_units"]) - 1)]
+        else:
+            kernel = official.take(f"{block}.0.weight")
+            first, modules = "0", [1 + 2 * j for j in range(len(settings["mlp_units"]))]
+        yield f"dense_{number}/kernel", kernel[:, :pooled][:, ::-1].T  # newest first there
+        yield f"dense_{number}/bias", official.take(f"{block}.{first}.bias")
+        number += 1
+        for module in modules:
+            yield from linear(official, f"dense_{number}", f"{block}.{module}")
+            number += 1
+        last = 1 + 2 * len(settings["mlp_units"])
+        number = yield from coefficients(
+            official, f"{block}.{last}", number, context, i, len(pools)
+        )
+
+
+def coefficients(official, theirs, number, context, block, num_blocks):
+    """Map the coefficients of a backcast, newest first, and of a forecast; return the number."""
+    is_last = block == num_blocks - 1
+    width = official.arrays[f"{theirs}.weight"].shape[1]
+    kernel = official.take(f"{theirs}.weight", unused=is_last * context * width)
+    bias = official.take(f"{theirs}.bias", unused=is_last * context)
+    if not is_last:
+        yield f"dense_{number}/kernel", kernel[:context][::-1].T
+        yield f"dense_{number}/bias", bias[:context][::-1]
+        number += 1
+    yield f"dense_{number}/kernel", kernel[context:].T
+    yield f"dense_{number}/bias", bias[context:]
+    return number + 1

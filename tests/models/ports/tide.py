@@ -1,0 +1,51 @@
+"""TiDE of thuml/Time-Series-Library; the authors' own code is in TensorFlow.
+
+Without marks, its feature encoder gets four columns of zeros.
+"""
+
+import numpy as np
+
+from tests.models.ports.maps import linear, norm
+
+COLUMNS, WIDTH = 4, 2  # of the marks, and of their encoding
+
+
+def arguments(settings):
+    return {
+        "hidden_dim": settings["d_model"],
+        "num_encoder_layers": settings["e_layers"],
+        "num_decoder_layers": settings["d_layers"],
+        "decoder_output_dim": settings["channels"],
+        "temporal_hidden_dim": settings["d_ff"],
+        "last_layer_norm": bool(settings["last_norm"]),
+        "epsilon": 1e-5,
+        "shared_blocks": True,
+        "covariate_dim": WIDTH,
+        "covariates": {"future": (0,) * COLUMNS},
+        "dropout": 0.0,
+    }
+
+
+def inputs(extra, settings):
+    steps = settings["context"] + settings["horizon"]
+    if not settings["marks"]:
+        return {"future_covariates": np.zeros((3, steps, COLUMNS), "float32")}
+    marks = [extra["marks"], extra["future_marks"]]
+    return {"future_covariates": np.concatenate(marks, axis=1)}
+
+
+def weights(official, settings):
+    encoders, decoders = settings["e_layers"], settings["d_layers"]
+    for module, count, first in (("encoders", encoders, 1), ("decoders", decoders - 1, 0)):
+        for i in range(first + 1, count):  # one module repeated
+            official.drop_copies(of=f"{module}.{first}.", prefix=f"{module}.{i}.")
+    modules = ["feature_encoder", "encoders.0"]
+    modules += ["encoders.1"] if encoders > 1 else []
+    modules += ["decoders.0"] if decoders > 1 else []
+    modules += [f"decoders.{decoders - 1}", "temporalDecoder"]
+    for i, module in enumerate(modules):
+        for j in range(3):
+            yield from linear(official, f"dense_{3 * i + j}", f"{module}.fc{j + 1}")
+        if module != "temporalDecoder" or settings["last_norm"]:
+            yield from norm(official, f"layer_normalization_{i}", f"{module}.ln")
+    yield from linear(official, f"dense_{3 * len(modules)}", "residual_proj")

@@ -1,0 +1,98 @@
+"""Places of dropout and initial weights of architectures, which no forecast of weights shows."""
+
+import keras
+import numpy as np
+import pytest
+from keras import layers
+
+from kerastrans import zoo
+from kerastrans.layers import Dropout
+from tests.conftest import to_numpy
+from tests.helpers.parity import weights_by_path
+
+pytestmark = pytest.mark.slow
+
+RATE = 0.3
+HISTORY = np.random.default_rng(0).standard_normal((16, 48, 3)).astype("float32")
+
+
+def share_of_zeros(model, tensor):
+    """Return the share of zeros in a tensor of the graph, in training."""
+    part = keras.Model(model.inputs, tensor)
+    return (to_numpy(part([HISTORY], training=True)) == 0).mean()
+
+
+@pytest.mark.parametrize("residual", [False, True])
+def test_patchtst_drops_the_result_of_attention_twice(residual):
+    sizes = {"dropout": RATE, "num_blocks": 1, "residual_attention": residual}
+    model = zoo.build("patchtst", 48, 12, 3, **sizes)
+    added = model.get_layer("encoder_0_self_attention_add").input[1]
+    assert share_of_zeros(model, added) == pytest.approx(1 - (1 - RATE) ** 2, abs=0.02)
+    added = model.get_layer("encoder_0_ffn_add").input[1]
+    assert share_of_zeros(model, added) == pytest.approx(RATE, abs=0.02)
+
+
+def test_tide_drops_after_the_last_layer_of_its_temporal_decoder():
+    model = zoo.build("tide", 48, 12, 3, dropout=RATE, hidden_dim=16)
+    decoder, _ = [x for x in model.layers if isinstance(x, layers.Add)][-2:]
+    assert share_of_zeros(model, decoder.input[0]) == pytest.approx(RATE, abs=0.05)
+
+
+def test_tft_drops_heads_and_their_projection_and_not_before_the_last_gate():
+    model = zoo.build("tft", 48, 12, 3, dropout=RATE, d_model=16)
+    attended = model.get_layer("attention").output
+    assert share_of_zeros(model, attended) == pytest.approx(RATE, abs=0.02)
+    rates = [layer.rate for layer in model.layers if isinstance(layer, Dropout)]
+    assert rates.count(0.0) == 1
+
+
+def test_tcn_drops_entire_features():
+    model = zoo.build("tcn", 48, 12, 3, dropout=RATE, num_blocks=1, filters=32)
+    dropped = next(x for x in model.layers if isinstance(x, layers.SpatialDropout1D)).output
+    zeros = to_numpy(keras.Model(model.inputs, dropped)(HISTORY, training=True)) == 0
+    features = zeros.all(axis=1)  # (window, feature)
+    assert features.mean() == pytest.approx(RATE, abs=0.06)
+
+
+def test_rlinear_drops_the_window_only_on_request():
+    assert not any(isinstance(x, Dropout) for x in zoo.build("rlinear", 48, 12, 3).layers)
+    model = zoo.build("rlinear", 48, 12, 3, dropout=RATE)
+    dropped = next(x for x in model.layers if isinstance(x, Dropout)).output
+    assert share_of_zeros(model, dropped) == pytest.approx(RATE, abs=0.04)
+
+
+def uniform(fan_in):
+    """Return the deviation of a uniform distribution in +-1 / sqrt(fan_in)."""
+    return 1 / np.sqrt(3 * fan_in)
+
+
+# Architecture, its options, path of a weight -> the deviation of its initial values in the
+# reference code.
+DEVIATIONS = {
+    "patchtst": ({"d_model": 64}, "learnt_positional_encoding_0/embeddings", 0.02 / np.sqrt(3)),
+    "timesnet": (
+        {"d_model": 16, "ff_dim": 32},
+        "periodic_convolution_0/kernel_3",
+        np.sqrt(2 / (32 * 9)),
+    ),
+    "autoformer": ({"d_model": 256}, "value_embedding_2/kernel", uniform(3 * 256)),
+    "informer": ({"d_model": 256}, "value_embedding_0/kernel", np.sqrt(2 / 9)),
+    "tcn": ({"filters": 64}, "weight_normalized_convolution_1/direction", uniform(3 * 64)),
+    "timexer": ({"d_model": 256}, "global_token_0/tokens", 1.0),
+    "itransformer": ({}, "encoder_0_self_attention/query/kernel", uniform(256)),
+    "tide": ({"hidden_dim": 64}, "dense_0/kernel", np.sqrt(2 / (48 + 64))),
+}
+
+
+@pytest.mark.parametrize("name", DEVIATIONS)
+def test_initial_weights_have_the_deviation_of_the_reference_code(name):
+    options, path, deviation = DEVIATIONS[name]
+    values = to_numpy(weights_by_path(zoo.build(name, 48, 12, 3, **options))[path])
+    assert values.std() == pytest.approx(deviation, rel=0.1)
+
+
+def test_lengths_of_normalised_kernels_begin_as_those_of_their_directions():
+    weights = weights_by_path(zoo.build("tcn", 48, 12, 3, filters=8))
+    name = "weight_normalized_convolution_1"
+    norms = np.linalg.norm(to_numpy(weights[f"{name}/direction"]), axis=(0, 1))
+    np.testing.assert_allclose(to_numpy(weights[f"{name}/scale"]), norms, rtol=1e-6)
