@@ -137,7 +137,7 @@ def build_micn_model(
     x = ops.pad(season, ((0, 0), (0, prediction_length), (0, 0)))
     x = embed_values(x, d_model, dropout)
     for i in range(num_blocks):
-        x = mix_scales(x, f"block_{i}")
+        x = mix_scales(x, f"scales_{i}")
     x = dense(num_channels * head.size, dtype=dtype, name="head")(x[:, -prediction_length:])
     outputs = window.forecast(x, head, prediction_length, shift=trend)
     return keras.Model(window.history, outputs, name=name)

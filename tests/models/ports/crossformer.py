@@ -1,6 +1,6 @@
 """Crossformer of the Time-Series-Library."""
 
-from tests.models.ports.maps import attention, linear, norm
+from tests.models.ports.maps import linear, norm, projections
 
 
 def arguments(settings):
@@ -17,8 +17,7 @@ def arguments(settings):
 
 def sublayer(official, ours, attends, normal):
     """An attention and the normalisation of its sum."""
-    maps = [f"{attends}.{x}_projection" for x in ("query", "key", "value", "out")]
-    yield from attention(official, ours, *maps)
+    yield from projections(official, ours, attends)
     yield from norm(official, f"{ours}_norm", normal)
 
 
@@ -34,8 +33,7 @@ def two_stages(official, ours, theirs):
     yield f"{ours}_routers/embeddings", routers.reshape(-1, routers.shape[-1])
     yield from sublayer(official, f"{ours}_time", f"{theirs}.time_attention", f"{theirs}.norm1")
     yield from network(official, f"{ours}_time", f"{theirs}.MLP1", f"{theirs}.norm2")
-    maps = [f"{theirs}.dim_sender.{x}_projection" for x in ("query", "key", "value", "out")]
-    yield from attention(official, f"{ours}_send", *maps)
+    yield from projections(official, f"{ours}_send", f"{theirs}.dim_sender")
     yield from sublayer(official, f"{ours}_receive", f"{theirs}.dim_receiver", f"{theirs}.norm3")
     yield from network(official, f"{ours}_channels", f"{theirs}.MLP2", f"{theirs}.norm4")
 

@@ -50,28 +50,6 @@ def attention(official, ours, query, key, value, output):
         yield from linear(official, f"{ours}/{name}", theirs)
 
 
-def encoder(official, ours, theirs):
-    """A block of the Time-Series-Library: attention, and a feed-forward network of convolutions."""
-    maps = [f"{theirs}.attention.{x}_projection" for x in ("query", "key", "value", "out")]
-    yield from attention(official, f"{ours}_self_attention", *maps)
-    yield from after_attention(official, ours, theirs)
-
-
-def after_attention(official, ours, theirs):
-    """The two normalisations and the feed-forward network of such a block."""
-    yield from norm(official, f"{ours}_self_attention_norm", f"{theirs}.norm1")
-    yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
-    yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")
-    yield from norm(official, f"{ours}_ffn_norm", f"{theirs}.norm2")
-
-
-def value_embedding(official, ours, theirs):
-    """A circular convolution of three steps; positions and the calendar have no counterpart."""
-    kernel = official.take(f"{theirs}.value_embedding.tokenConv.weight")
-    yield f"{ours}/kernel", kernel.transpose(2, 1, 0).reshape(-1, len(kernel))
-    official.drop(f"{theirs}.position_embedding.*", f"{theirs}.temporal_embedding.*")
-
-
 def feature_major(kernel, num_tokens):
     """Reorder the columns of a map of flattened (feature, token) to (token, feature)."""
     out = len(kernel)
@@ -84,6 +62,12 @@ def circular(official, ours, theirs):
     yield f"{ours}/kernel", kernel.transpose(2, 1, 0).reshape(-1, len(kernel))
 
 
+def value_embedding(official, ours, theirs):
+    """An embedding of values; those of positions and of the calendar have no counterpart."""
+    yield from circular(official, ours, f"{theirs}.value_embedding.tokenConv")
+    official.drop(f"{theirs}.position_embedding.*", f"{theirs}.temporal_embedding.*")
+
+
 def projections(official, ours, theirs):
     """The four projections of an `AttentionLayer` of the repositories of Tsinghua's group."""
     names = ("query", "key", "value", "out")
@@ -93,6 +77,11 @@ def projections(official, ours, theirs):
 def encoder_layer(official, ours, theirs):
     """An encoder block of the same repositories: attention, two convolutions of width 1, norms."""
     yield from projections(official, f"{ours}_self_attention", f"{theirs}.attention")
+    yield from after_attention(official, ours, theirs)
+
+
+def after_attention(official, ours, theirs):
+    """The norms and the feed-forward network of such a block."""
     yield from norm(official, f"{ours}_self_attention_norm", f"{theirs}.norm1")
     yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
     yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")

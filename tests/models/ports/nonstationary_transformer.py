@@ -1,6 +1,13 @@
 """Nonstationary_Transformer of the Time-Series-Library."""
 
-from tests.models.ports.maps import attention, encoder, linear, norm, value_embedding
+from tests.models.ports.maps import (
+    circular,
+    encoder_layer,
+    linear,
+    norm,
+    projections,
+    value_embedding,
+)
 
 
 def arguments(settings):
@@ -20,20 +27,18 @@ def arguments(settings):
 def weights(official, settings):
     hidden = len(settings["p_hidden_dims"])
     for i, theirs in enumerate(("tau_learner", "delta_learner")):
-        kernel = official.take(f"{theirs}.series_conv.weight")  # steps are its channels
-        yield f"value_embedding_{i}/kernel", kernel.transpose(2, 1, 0).reshape(-1, 1)
+        yield from circular(official, f"value_embedding_{i}", f"{theirs}.series_conv")
         for j in range(hidden + 1):
             ours = f"dense_{i * (hidden + 1) + j}"
             yield from linear(official, ours, f"{theirs}.backbone.{2 * j}", bias=j < hidden)
     yield from value_embedding(official, "value_embedding_2", "enc_embedding")
     yield from value_embedding(official, "value_embedding_3", "dec_embedding")
     for i in range(settings["e_layers"]):
-        yield from encoder(official, f"encoder_{i}", f"encoder.attn_layers.{i}")
+        yield from encoder_layer(official, f"encoder_{i}", f"encoder.attn_layers.{i}")
     for i in range(settings["d_layers"]):
         ours, theirs = f"decoder_{i}", f"decoder.layers.{i}"
         for j, kind in enumerate(("self_attention", "cross_attention")):
-            maps = [f"{theirs}.{kind}.{x}_projection" for x in ("query", "key", "value", "out")]
-            yield from attention(official, f"{ours}_{kind}", *maps)
+            yield from projections(official, f"{ours}_{kind}", f"{theirs}.{kind}")
             yield from norm(official, f"{ours}_{kind}_norm", f"{theirs}.norm{j + 1}")
         yield from linear(official, f"{ours}_ffn_expand", f"{theirs}.conv1")
         yield from linear(official, f"{ours}_ffn_contract", f"{theirs}.conv2")

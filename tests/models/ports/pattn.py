@@ -1,6 +1,6 @@
 """PAttn of the Time-Series-Library."""
 
-from tests.models.ports.maps import encoder, linear, norm
+from tests.models.ports.maps import encoder_layer, linear, norm
 
 
 def arguments(settings):
@@ -16,6 +16,6 @@ def arguments(settings):
 
 def weights(official, settings):
     yield from linear(official, "embedding", "in_layer")
-    yield from encoder(official, "encoder_0", "encoder.attn_layers.0")
+    yield from encoder_layer(official, "encoder_0", "encoder.attn_layers.0")
     yield from norm(official, "layer_normalization_0", "encoder.norm")
     yield from linear(official, "head", "out_layer")
