@@ -28,14 +28,14 @@ class SpreadCorrection:
 
     Args:
         state: `FittedState`.
-        windows: `Windows` that the model was not trained on, at least one.
+        forecasts: `Forecasts` of windows that the model was not trained on, at least one.
 
     Source: temperature scaling, Guo et al. (2017), for the spread in place of the logits.
     """
 
-    def __init__(self, state, windows):
-        self.windows = windows
-        head, forecasts = heads.of(state.model), forecast_windows(state, windows)
+    def __init__(self, state, forecasts):
+        windows = self.windows = forecasts.windows
+        head = heads.of(state.model)
         factor = best_factor(head, forecasts.parameters, forecasts.targets, forecasts.scale)
         numbers = windows.panel.numbers(windows.series, windows.cuts)
         dates = numbers // state.config.prediction_length
