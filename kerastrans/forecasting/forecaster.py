@@ -552,8 +552,8 @@ class Forecaster:
 
         Returns:
             The forecaster; `predict`, `backtest` and `simulate` now use these intervals. It also
-            has the dependence of the errors on the calibration rows, see `simulate`, if it was
-            calibrated for the trained number of steps.
+            has the dependence of the errors on the calibration rows, see `simulate`, unless it was
+            calibrated for fewer steps than it was trained for.
 
         Raises:
             RuntimeError: If the forecaster is not trained.

@@ -68,12 +68,13 @@ def with_calibration(state, found, static=None):
 
     Args:
         state: `FittedState`.
-        found: `Calibration`, perhaps of another horizon, whose dependence is not that of the model.
+        found: `Calibration`, perhaps of another horizon. The dependence of fewer steps than those
+            of the model is not kept.
         static: Frame of static covariates, for intervals by one of its columns.
     """
     state, forecasts = state.with_intervals(found.intervals), found.forecasts
     steps = None if forecasts is None else forecasts.windows.prediction_length
-    if state.decodes or steps != state.native_length:
+    if state.decodes or steps is None or steps < state.native_length:
         return state
     levels = tuple(found.intervals.offsets)
     return replace(

@@ -65,6 +65,7 @@ class Continuation:
     def _probabilities(self, names, num_paths, seed):
         """Return probabilities `(windows, num_paths, steps, num_channels)`."""
         drawn = self.dependence.probabilities(names.ravel(), num_paths, seed)
+        drawn = drawn[..., : self.windows.prediction_length]
         return np.moveaxis(drawn.reshape(*names.shape, num_paths, -1), 1, -1)
 
     def _draw(self, forecasts, probabilities, is_repeated):
@@ -76,15 +77,20 @@ class Continuation:
         return marginals.quantiles(rows).reshape(probabilities.shape)
 
 
-def model_marginals(state, forecasts, static=None):
-    """Return the `Marginals` of one forecast of the model.
+def own_intervals(state):
+    """Return the conformal intervals of one forecast of the model, or None.
 
-    Conformal intervals are part of them if they were calibrated for this number of steps; those for
-    more steps apply to the whole forecast.
+    Intervals that were calibrated for another number of steps apply to the whole forecast.
     """
     intervals = state.intervals
-    if intervals is not None and intervals.prediction_length != state.native_length:
-        intervals = None
+    if intervals is None or intervals.prediction_length != state.native_length:
+        return None
+    return intervals
+
+
+def model_marginals(state, forecasts, static=None):
+    """Return the `Marginals` of one forecast of the model, with `own_intervals`."""
+    intervals = own_intervals(state)
     levels = () if intervals is None else tuple(intervals.offsets)
     return Marginals(*forecasts.conformal(intervals, levels, static))
 

@@ -32,9 +32,10 @@ def find_dependence(state, panel, forecast):
         panel: `Panel` of the series to forecast.
         forecast: Function from the state and `Windows` to `Forecasts`.
     """
-    if state.dependence is not None:
-        _warn_of_unknown(state.dependence, panel)
-        return state.dependence
+    stored = state.dependence
+    if stored is not None and len(stored.steps) >= state.config.prediction_length:
+        _warn_of_unknown(stored, panel)
+        return stored
     series, cuts = _origins(panel, state.config)
     learnt = None
     if len(cuts):

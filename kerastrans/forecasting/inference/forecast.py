@@ -10,6 +10,7 @@ from kerastrans.forecasting.inference.continuation import (
     known_history,
     model_marginals,
     native_windows,
+    own_intervals,
     quantiles_of,
 )
 from kerastrans.forecasting.inference.error_dependence import find_dependence
@@ -88,11 +89,11 @@ def forecast_windows(state, windows, static=None):
         return _forecast_inputs(state, windows, _batches(state, windows))
     native, own = state.native, native_windows(windows, state.native_length)
     if steps < own.prediction_length:
-        made = forecast_windows(native, own)
-        return forecasts_of(state, windows, made.parameters[:, :steps], made.scale)
-    if isinstance(native.head, heads.PointHead) and native.intervals is None:
+        parameters, scale = _run_batches(native, _batches(native, own))
+        return forecasts_of(state, windows, parameters[:, :steps], scale)
+    if isinstance(native.head, heads.PointHead) and own_intervals(native) is None:
         parameters = continue_points(native, own, steps, _forecast_rows)
-        scale = _forecast_inputs(native, own, _batches(native, own)).scale
+        scale = _run_batches(native, _batches(native, own))[1]
         return forecasts_of(state, windows, parameters, scale)
     paths = continued_paths(state, windows, state.config.num_samples, state.config.seed, static)
     return continued_forecasts(state, windows, paths, static)
@@ -139,10 +140,15 @@ def _batches(state, windows):
 
 def _forecast_inputs(state, windows, batches):
     """Return the `Forecasts` of windows from batches of their inputs."""
+    return forecasts_of(state, windows, *_run_batches(state, batches))
+
+
+def _run_batches(state, batches):
+    """Return the parameters of forecasts and the scales of their windows."""
     parts = [forecast_arrays(state, inputs) for inputs in batches]
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
-    return forecasts_of(state, windows, parameters, scales)
+    return parameters, scales
 
 
 def _forecast_rows(state, windows, inputs):

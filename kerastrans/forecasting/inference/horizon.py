@@ -25,16 +25,14 @@ def with_horizon(state, prediction_length):
         ValueError: If the number is below 1, conformal intervals were calibrated for fewer steps,
             or the model requires covariates that are not known for later steps.
     """
-    if prediction_length is None:
-        return state
-    check_positive_integers(prediction_length=prediction_length)
     trained = state.config.prediction_length
+    prediction_length = trained if prediction_length is None else prediction_length
+    check_positive_integers(prediction_length=prediction_length)
+    _check_intervals(state, prediction_length)
     if prediction_length == trained:
-        _check_intervals(state, trained, prediction_length)
         return state
     known = state.__dict__.setdefault("_horizons", {})  # of each, a model is compiled once
     if prediction_length not in known:
-        _check_intervals(state, trained, prediction_length)
         known[prediction_length] = _adapted(state, prediction_length)
     return known[prediction_length]
 
@@ -78,7 +76,7 @@ def _rebuilt(state, names):
     return rebuilt
 
 
-def _check_intervals(state, trained, prediction_length):
+def _check_intervals(state, prediction_length):
     """Raise ValueError if conformal intervals are not known for a step."""
     if state.intervals is None:
         return

@@ -98,8 +98,9 @@ class FittedState:
 
     @property
     def reach(self):
-        """Number of steps after a history whose covariates are read."""
-        return max(self.config.prediction_length, self.native_length)
+        """Number of steps after a history that must be in a frame, for outcomes or covariates."""
+        steps = self.config.prediction_length
+        return max(steps, self.native_length) if self.covariates.future else steps
 
     @functools.cached_property
     def head(self):

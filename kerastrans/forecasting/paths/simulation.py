@@ -9,11 +9,7 @@ from kerastrans.data.frames import ID, TIME
 from kerastrans.evaluation.columns import PATH, check_alias
 from kerastrans.forecasting.inference.continuation import known_history
 from kerastrans.forecasting.inference.error_dependence import find_dependence
-from kerastrans.forecasting.inference.forecast import (
-    continued_forecasts,
-    continued_paths,
-    forecast_windows,
-)
+from kerastrans.forecasting.inference.forecast import continued_paths, forecast_windows
 from kerastrans.forecasting.inference.marginals import Marginals
 from kerastrans.forecasting.inference.state import BATCH
 
@@ -60,8 +56,9 @@ def simulate(state, windows, num_paths, seed, static, alias):
     names = windows.panel.names[windows.series].astype(str)
     if state.decodes:
         paths = _decoded_paths(state, windows, names, seed, static)
-    elif windows.prediction_length > state.native_length:
-        paths = _continued_paths(state, windows, num_paths, seed, static)
+    elif windows.prediction_length > state.native_length and not _covers(state):
+        paths = continued_paths(state, windows, num_paths, seed, static)
+        paths = np.moveaxis(paths, 3, 1)
     else:
         paths = _dependent_paths(state, windows, names, num_paths, seed, static)
     return _frame(windows, paths, alias)
@@ -69,8 +66,9 @@ def simulate(state, windows, num_paths, seed, static, alias):
 
 def _dependent_paths(state, windows, names, num_paths, seed, static):
     """Return paths `(windows, num_channels, num_paths, steps)` with the learnt dependence."""
-    marginals = _marginals(state, forecast_windows(state, windows), static)
-    dependence = find_dependence(state.native, known_history(windows), forecast_windows)
+    marginals = _marginals(state, forecast_windows(state, windows, static), static)
+    owner = state if _covers(state) else state.native
+    dependence = find_dependence(owner, known_history(windows), forecast_windows)
     steps = windows.prediction_length
     paths = np.empty((*names.shape, num_paths, steps))
     size = max(1, BATCH * 100 // num_paths)
@@ -83,15 +81,10 @@ def _dependent_paths(state, windows, names, num_paths, seed, static):
     return paths
 
 
-def _continued_paths(state, windows, num_paths, seed, static):
-    """Return the same as `_dependent_paths` beyond the horizon of the model."""
-    paths = continued_paths(state, windows, num_paths, seed, static)
-    intervals = state.intervals
-    if intervals is not None and intervals.prediction_length >= windows.prediction_length:
-        forecasts = continued_forecasts(state, windows, paths)
-        paths = _with_ranks_of(np.moveaxis(paths, 1, 0), _marginals(state, forecasts, static))
-        paths = np.moveaxis(paths, 0, 1)
-    return np.moveaxis(paths, 3, 1)
+def _covers(state):
+    """Return whether the stored dependence is that of all steps, also beyond those of the model."""
+    dependence = state.dependence
+    return dependence is not None and len(dependence.steps) >= state.config.prediction_length
 
 
 def _decoded_paths(state, windows, names, seed, static):
