@@ -23,8 +23,8 @@ class Dependence:
 
     The correlation of two errors is the product of the correlation of their steps and that of their
     series. The correlation of the steps is shared by all series. That of the series is a factor
-    model: each series is a weighted sum of common factors and a part of its own, so that the draws
-    of one series depend neither on the number nor on the order of the others. A channel of a wide
+    model: each series is a weighted sum of common factors and an independent part, so that the
+    draws of one series depend neither on the number nor on the order of the others. A channel of a wide
     frame counts as a series.
 
     Attributes:
@@ -214,7 +214,7 @@ def _correlation(scores):
     """Return the matrix of the correlations about 0 of columns `(rows, columns)` with gaps."""
     known = np.isfinite(scores).astype("float64")
     filled = np.where(known > 0, scores, 0.0)
-    # Sums over the rows in which both columns are known.
+    # Sums over the rows that have both columns.
     sizes = np.square(filled).T @ known
     sizes = np.sqrt(sizes * sizes.T)
     return np.where(sizes > 0, filled.T @ filled / np.where(sizes > 0, sizes, 1.0), 0.0)

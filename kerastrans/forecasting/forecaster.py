@@ -337,8 +337,8 @@ class Forecaster:
                 `QuantileHead`.
             prediction_length: int, number of steps, by default the trained one. For fewer steps,
                 the first ones are returned. For more, an autoregressive model decodes more steps;
-                another model forecasts again from `num_samples` of its own sample paths, so that
-                its intervals grow, see
+                another model forecasts again after `num_samples` sample paths of its forecast, so
+                that its intervals grow, see
                 `kerastrans.forecasting.inference.continuation.Continuation`. Conformal intervals
                 for the trained number of steps are repeated in each of these forecasts.
 

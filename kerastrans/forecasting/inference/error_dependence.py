@@ -25,7 +25,7 @@ def find_dependence(state, panel, forecast):
     """Return the stored `Dependence` of a state, or the one that the history of a panel shows.
 
     In the history, each series is forecast from origins that are `prediction_length` apart. The
-    series share the dependence of the steps, so that it is available for short ones too.
+    series share the dependence of the steps, which is thus available for short series too.
 
     Args:
         state: `FittedState`, whose horizon is that of its model.

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import scipy.special
 
-# Probabilities whose quantiles an outcome is compared with, if there is no closed form.
+# Probabilities whose quantiles an outcome is compared with, without a closed form.
 _GRID = (np.arange(64) + 0.5) / 64
 _RANGE = 0.005  # an outcome beyond the forecast has at least this probability
 
