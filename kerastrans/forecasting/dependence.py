@@ -24,8 +24,8 @@ class Dependence:
     The correlation of two errors is the product of the correlation of their steps and that of their
     series. The correlation of the steps is shared by all series. That of the series is a factor
     model: each series is a weighted sum of common factors and an independent part, so that the
-    draws of one series depend neither on the number nor on the order of the others. A channel of a wide
-    frame counts as a series.
+    draws of one series depend neither on the number nor on the order of the others. A channel of a
+    wide frame counts as a series.
 
     Attributes:
         steps: `(prediction_length, prediction_length)`, correlation matrix.

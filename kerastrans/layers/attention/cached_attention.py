@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import (
     combine_masks,
@@ -79,10 +80,11 @@ class CachedMultiHeadAttention(ProjectedAttention):
         mask = self._mask(query, memory, padding_mask, attention_mask)
         return self._weights(self._queries(query), keys, mask)
 
-    def attend(self, query, keys, values, mask=None):
+    def attend(self, query, keys, values, mask=None, copies=NO_COPIES):
         """Return the attention of `query` `(B, Q, d_model)` to projected keys and values."""
-        weights = self._weights(self._queries(query), keys, mask)  # (B, H, Q, K)
-        attended = ops.matmul(self.weights_dropout(weights), values)  # (B, H, Q, D)
+        weights = self._weights(self._queries(query), keys, mask, copies)  # (B, H, Q, K)
+        weights = copies.fold(self.weights_dropout(weights))
+        attended = copies.unfold(ops.matmul(weights, values))  # (B, H, Q, D)
         return self._merge_heads(attended)
 
     def check_decode(
@@ -115,7 +117,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
     def start_cache(
         self, query, memory=None, padding_mask=None, attention_mask=None, *, batch_size, length
     ):
-        """Return the projected memory, or space for the keys and values of `length` steps.
+        """Return space for the keys and values of `length` steps; nothing if there is a memory.
 
         A mask over the decoder's steps that depends on its input gets space as well.
         """
@@ -129,11 +131,15 @@ class CachedMultiHeadAttention(ProjectedAttention):
                     f"got shape {tuple(mask.shape)}."
                 )
         if memory is not None:
-            return self.project(memory)
+            return ()
         empty = ops.zeros((batch_size, self.num_heads, length, self.key_dim), self.compute_dtype)
         if len(known) == len(masks):
             return empty, empty
         return empty, empty, ops.ones((batch_size, 1, length), "bool")
+
+    def start_shared(self, query, memory=None, padding_mask=None, attention_mask=None):
+        """Return the projected memory, which all sequences of a history share."""
+        return None if memory is None else self.project(memory)
 
     def decode(
         self,
@@ -145,11 +151,13 @@ class CachedMultiHeadAttention(ProjectedAttention):
         cache,
         index,
         time_axes,
+        shared=None,
+        copies=NO_COPIES,
     ):
         """Decode one step: `query` `(batch, 1, d_model)` is at position `index`.
 
         Self-attention writes the step's key and value into the cache and sees positions
-        0..index; cross-attention reads the cache that `start_cache` projected from the memory.
+        0..index; cross-attention reads what `start_shared` projected from the memory.
         The step uses its own row of each mask.
 
         Returns:
@@ -158,10 +166,10 @@ class CachedMultiHeadAttention(ProjectedAttention):
         masks = _per_query(padding_mask, attention_mask)
         newest = [mask for name, mask in masks.items() if name in time_axes]
         rows = [row_of_mask(mask, index) for name, mask in masks.items() if name not in time_axes]
-        keys, values, *visible = cache
         if memory is not None:
             mask = combine_masks(*rows, *newest)
-            return self.attend(query, keys, values, mask), cache
+            return self.attend(query, *shared, mask, copies), cache
+        keys, values, *visible = cache
         new_key, new_value = self.project(query)
         keys = ops.slice_update(keys, (0, 0, index, 0), new_key)
         values = ops.slice_update(values, (0, 0, index, 0), new_value)
