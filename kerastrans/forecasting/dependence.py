@@ -90,13 +90,15 @@ class Dependence:
         if not known.any():
             return None
         length = scores.shape[1]
-        num_origins = max(1, count_effective(times[known.any(axis=(1, 2))], length))
+        times_known = times[known.any(axis=(1, 2))]
+        num_origins = max(1, count_effective(times_known, length))
         by_step = np.moveaxis(scores, 1, 2).reshape(-1, length)  # (windows and channels, steps)
         raw = _correlation(by_step)
         target = _target(raw)
         found, loadings = _fit_series(scores, names, times, num_origins * _effective(target))
         squared_sum = _sum_of_squares(loadings)
-        num_rows = num_origins * len(found) ** 2 / squared_sum
+        # Overlapping windows begin with other shocks, so that each origin counts for the steps.
+        num_rows = len(np.unique(times_known)) * len(found) ** 2 / squared_sum
         steps = _as_correlation(_shrunk(raw, target, num_rows))
         return cls(steps, found, np.round(loadings, DIGITS))
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
+from kerastrans.decoding.contract import patch_length_of
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.forecasting.inference.model import build_for
 from kerastrans.forecasting.inference.reader import Reader
@@ -63,8 +64,6 @@ def _rebuilt(state, names):
             "a custom model with covariates reads a fixed number of them: build it with "
             f"prediction_length={config.prediction_length}."
         )
-    from kerastrans.decoding.contract import patch_length_of
-
     if PATCH in config.builder_arguments:
         given = {**config.hyperparameters, PATCH: patch_length_of(model)}
         config = config.changed(hyperparameters=given)

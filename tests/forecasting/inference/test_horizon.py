@@ -1,13 +1,10 @@
 """Forecasts of more and fewer steps than a model was trained for."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
-from kerastrans.decoding.graph import history_input
 
 SIZE = 14, 6
 
@@ -194,7 +191,13 @@ def test_a_horizon_does_not_change_the_forecaster():
     forecaster.predict(FRAME, prediction_length=20)
     assert forecaster.prediction_length == 6
     pd.testing.assert_frame_equal(forecaster.predict(FRAME), rows)
-    state = replace(forecaster.fitted, intervals=None)
-    assert history_input(state.model).shape[1] == 14
-    with pytest.raises((ValueError, TypeError), match="prediction_length"):
-        forecaster.export("/nowhere/model.onnx", prediction_length=20)
+
+
+@pytest.mark.tensorflow
+def test_the_horizon_of_a_file_is_fixed(points, tmp_path):
+    with pytest.raises(ValueError, match="was built for prediction_length=6, got 20"):
+        points.export(tmp_path / "model.onnx", prediction_length=20)
+    few = Forecaster("seasonal_naive", *SIZE, season=7).fit(FRAME)
+    few.calibrate(FRAME, windows=8, step=2, levels=(80,), prediction_length=3)
+    with pytest.raises(ValueError, match="calibrated for 3 steps, a file forecasts 6"):
+        few.export(tmp_path / "model.onnx")
