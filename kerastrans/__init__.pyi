@@ -14,6 +14,7 @@ from kerastrans import evaluation as evaluation
 from kerastrans.evaluation import ForecastError as ForecastError
 from kerastrans.evaluation import backtesting as backtesting
 from kerastrans.evaluation import metrics as metrics
+from kerastrans.evaluation import path_scores as path_scores
 from kerastrans.evaluation import plotting as plotting
 from kerastrans.evaluation import report as report
 from kerastrans import export as export
@@ -22,6 +23,8 @@ from kerastrans.forecasting import conformal as conformal
 from kerastrans.forecasting import forecaster as forecaster
 from kerastrans.forecasting.forecaster import Forecaster as Forecaster
 from kerastrans.forecasting import partitions as partitions
+from kerastrans.forecasting import paths as paths
+from kerastrans.forecasting.paths import aggregate_paths as aggregate_paths, find_first_passages as find_first_passages, find_peaks as find_peaks
 from kerastrans.forecasting import presets as presets
 from kerastrans.forecasting.presets import pretrained as pretrained
 from kerastrans.forecasting.presets.pretrained import from_pretrained as from_pretrained

@@ -1,11 +1,18 @@
-"""`kerastrans forecast` and `kerastrans backtest`."""
+"""`kerastrans forecast`, `kerastrans simulate` and `kerastrans backtest`."""
 
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, LEVELS, STATIC, add_options, given
 from kerastrans.cli.outputs import check_outputs, check_picture, write_table
 from kerastrans.cli.reading import read_series, read_static
-from kerastrans.cli.trained import DEFAULT, PUBLISHED, TEXT, load_forecaster, read_facts
+from kerastrans.cli.trained import (
+    DEFAULT,
+    PUBLISHED,
+    TEXT,
+    horizon,
+    load_forecaster,
+    read_facts,
+)
 
 FUTURE = {
     "--future": {
@@ -14,6 +21,10 @@ FUTURE = {
         "help": "covariates known in advance, for the steps to forecast",
     },
 }
+PATHS = {
+    "--num-paths": {"type": int, "metavar": "INT", "help": "paths of each series (default: 100)"},
+    "--seed": {"type": int, "metavar": "INT", "help": "seed of the paths (default: 0)"},
+}
 ORIGINS = {
     "--windows": {"type": int, "metavar": "INT", "help": "number of origins in each series"},
     "--step": {"type": int, "metavar": "STEPS", "help": "steps between two origins"},
@@ -21,17 +32,20 @@ ORIGINS = {
 
 
 def add_commands(add):
-    """Add both commands; `add(name, run, text)` creates a parser."""
+    """Add the commands; `add(name, run, text)` creates a parser."""
     forecast = add("forecast", run_forecast, "forecast the steps after the end of each series")
+    simulate = add("simulate", run_simulate, "draw sample paths of the steps after each series")
     backtest = add("backtest", run_backtest, "forecast the end of each series, and score it")
-    for command in (forecast, backtest):
+    for command in (forecast, simulate, backtest):
         command.add_argument(
             "trained", nargs="?", default=DEFAULT, help=f"{TEXT} (default: %(default)s)"
         )
         command.add_argument("data", help="name of a dataset, or CSV file, long or wide")
         command.add_argument("--output", type=Path, help="CSV file to write")
-        command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
+        if command is not simulate:
+            command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
     add_options(forecast, PUBLISHED, FUTURE, LEVELS, DOOR, STATIC)
+    add_options(simulate, PUBLISHED, FUTURE, PATHS, DOOR, STATIC)
     add_options(backtest, PUBLISHED, ORIGINS, LEVELS, DOOR, STATIC)
 
 
@@ -39,14 +53,8 @@ def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
     check_outputs(options.output)
     check_picture(options.plot)
-    facts = read_facts(options)
-    frame = read_series(options.data, options, facts["covariates"])
-    static, future = read_static(options), None
-    if hasattr(options, "future"):
-        ahead = {"freq": facts["freq"], "with_values": False}
-        future = read_series(options.future, options, facts["covariates"], **ahead)
-    forecaster = load_forecaster(options, frame)
-    rows = forecaster.predict(frame, future=future, static=static, **given(options, LEVELS))
+    forecaster, frame, known = _read(options)
+    rows = forecaster.predict(frame, **known, **given(options, LEVELS))
 
     def draw():
         from kerastrans.evaluation import plotting
@@ -56,15 +64,35 @@ def run_forecast(options):
     write_table(rows, options.output, options.plot, draw)
 
 
+def run_simulate(options):
+    """Read the data, load the forecaster, and write its sample paths."""
+    check_outputs(options.output)
+    forecaster, frame, known = _read(options)
+    write_table(forecaster.simulate(frame, **known, **given(options, PATHS)), options.output)
+
+
+def _read(options):
+    """Return the forecaster, the frame, and what `predict` and `simulate` take in addition."""
+    facts = read_facts(options, takes_horizon=True)
+    frame = read_series(options.data, options, facts["covariates"])
+    static, future = read_static(options), None
+    if hasattr(options, "future"):
+        ahead = {"freq": facts["freq"], "with_values": False}
+        future = read_series(options.future, options, facts["covariates"], **ahead)
+    known = {"future": future, "static": static, **horizon(options)}
+    return load_forecaster(options, frame), frame, known
+
+
 def run_backtest(options):
     """Forecast from origins in the past, print the scores, and write the backtest."""
     check_outputs(options.output)
     check_picture(options.plot)
-    facts = read_facts(options)
+    facts = read_facts(options, takes_horizon=True)
     frame = read_series(options.data, options, facts["covariates"])
     static = read_static(options)
     forecaster = load_forecaster(options, frame)
-    rows = forecaster.backtest(frame, static=static, **given(options, ORIGINS, LEVELS))
+    given_options = given(options, ORIGINS, LEVELS) | horizon(options)
+    rows = forecaster.backtest(frame, static=static, **given_options)
 
     from kerastrans.cli.report import compare_with_naives, format_scores
     from kerastrans.evaluation import plotting

@@ -12,7 +12,8 @@ DEFAULT = "kerastrans_zero"
 HORIZON = {
     "--prediction-length": {
         **FORECASTER["--prediction-length"],
-        "help": "steps to forecast, only for published weights (default: a season of the data)",
+        "help": "steps to forecast (default: those of training; for published weights, a season of "
+        "the data)",
     },
 }
 
@@ -41,11 +42,12 @@ PUBLISHED = {
 }
 
 
-def read_facts(options):
+def read_facts(options, takes_horizon=False):
     """Return the covariates and the frequency of a trained forecaster, without importing Keras.
 
     Args:
         options: Parsed options, with `trained` and perhaps those of `PUBLISHED`.
+        takes_horizon: bool, whether a trained forecaster can be asked for another number of steps.
 
     Returns:
         Dict of "covariates", a list of column names, and "freq".
@@ -63,7 +65,9 @@ def read_facts(options):
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
-    for flag, option in PUBLISHED.items():
+    allowed = HORIZON if takes_horizon else {}
+    refused = {flag: option for flag, option in PUBLISHED.items() if flag not in allowed}
+    for flag, option in refused.items():
         if given(options, {flag: option}):
             raise ValueError(
                 f"{trained} is trained: leave out {flag}, an option of published weights."
@@ -107,6 +111,11 @@ def _load_published(options, frame):
 
     arguments["model_options"] = dict(arguments.get("model_options", ()))
     return from_pretrained(options.trained, steps, freq=freq, **arguments)
+
+
+def horizon(options):
+    """Return the argument `prediction_length` of a method of the loaded forecaster, if any."""
+    return {} if is_published(options.trained) else given(options, HORIZON)
 
 
 def is_published(trained):

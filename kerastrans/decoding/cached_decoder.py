@@ -22,6 +22,7 @@ from kerastrans.decoding.graph import (
     takes_missing,
 )
 from kerastrans.decoding.inputs import check_arrays
+from kerastrans.layers.attention.copies import Copies
 from kerastrans.layers.masks import implicit_masks, pass_mask
 from kerastrans.utils.backend import compile_function
 from kerastrans.utils.keras_internals import mask_of, set_mask
@@ -144,6 +145,7 @@ class CachedDecoder:
         encoded = self._encode(encoder_inputs)
         batch_size = ops.shape(first)[0] // copies
         caches = self._start_caches(encoded, batch_size, room)
+        shared = self._start_shared(encoded, copies)
         if copies > 1:
             repeat = functools.partial(_repeat_rows, batch_size=batch_size, copies=copies)
             caches = keras.tree.map_structure(repeat, caches)
@@ -154,7 +156,7 @@ class CachedDecoder:
             return ops.logical_and(index < num_patches, ops.logical_not(is_finished))
 
         def step(index, value, memory, caches):
-            outputs, caches = self._step(encoded, value, caches, index)
+            outputs, caches = self._step(encoded, value, caches, index, shared)
             value, memory, rows = sampler.advance(outputs, index, memory)
             if rows is not None:
                 caches = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), caches)
@@ -213,8 +215,29 @@ class CachedDecoder:
                 caches.append(node.operation.start_cache(*args, **kwargs, **sizes))
         return caches
 
-    def _step(self, encoded, value, caches, index):
+    def _start_shared(self, encoded, copies=1):
+        """Return what `decode` of a layer takes in addition, by the id of the layer's node.
+
+        These are tensors of each history, which all sequences that are decoded from it share.
+        """
+        shared = {}
+        for node in self.step_nodes:
+            if id(node) in self._time_axes and defines_method(node.operation, "start_shared"):
+                args, kwargs = fill_arguments(node, encoded)
+                layout = Copies(copies, self._batch_factors[id(node)])
+                tensors = node.operation.start_shared(*args, **kwargs)
+                shared[id(node)] = {"shared": tensors, "copies": layout}
+        return shared
+
+    def _step(self, encoded, value, caches, index, shared):
         """Run the newest values `(batch, patch_length, width)` through the decoder.
+
+        Args:
+            encoded: Dict that `_encode` returned.
+            value: Tensor of the newest values.
+            caches: List that `_start_caches` returned.
+            index: Position of the values.
+            shared: Dict that `_start_shared` returned.
 
         Returns:
             Tuple of the outputs and the updated caches.
@@ -228,6 +251,7 @@ class CachedDecoder:
                 first = next(iter((*args, *kwargs.values())))
                 kwargs = kwargs | implicit_masks(operation, args, kwargs)
                 state = {"cache": next(caches), "time_axes": self._time_axes[id(node)]}
+                state |= shared.get(id(node), {})
                 outputs, cache = operation.decode(*args, **kwargs, **state, index=index)
                 pass_mask(operation, first, outputs)
                 new_caches.append(cache)

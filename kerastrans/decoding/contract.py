@@ -15,6 +15,11 @@ A layer that remembers earlier steps defines these two methods instead:
 
 Optional methods are
 
+    start_shared(*args, **kwargs) -> tensors or None
+        Returns tensors of the known arguments that do not change between steps. If several
+        sequences are decoded from one history, they share these tensors, and `decode` takes them as
+        `shared`, with the layout of the rows as `copies` (`layers.attention.copies.Copies`).
+
     check_decode(*args, time_axes, **kwargs) -> bool
         Raises ValueError for symbolic arguments that cannot be decoded. Returns whether the layer
         reads known arguments step by step; these must then be as long as the loop.

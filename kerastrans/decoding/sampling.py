@@ -15,9 +15,10 @@ def generate_samples(
 ) -> np.ndarray:
     """Sample possible futures by feeding a draw from the forecast distribution back at each step.
 
-    All samples of all windows run through one compiled loop, and each history is encoded once. The
-    draws of a window depend only on
-    `seed` and its history, not on the other windows.
+    All samples of all windows run through one compiled loop. Each history is encoded once, and its
+    samples share the keys and values of its steps: in memory are, for each layer of attention,
+    `2 * d_model` numbers per step of each history, and per generated step of each sample. The draws
+    of a window depend only on `seed` and its history, not on the other windows.
 
     Args:
         model: Functional `keras.Model` that ends in a distribution of `kerastrans.heads`, such as

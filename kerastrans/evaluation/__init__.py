@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = names_of(
         "columns": (),
         "metrics": (),
         "naive2": ("naive2_backtest",),
+        "path_scores": ("energy_score", "score_paths", "variogram_score"),
         "plotting": (),
         "report": (),
         "windows": (

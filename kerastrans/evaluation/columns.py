@@ -1,7 +1,8 @@
 """Column names of forecasts in Nixtla's convention, and readers of these columns.
 
 A frame of forecasts has the columns "unique_id" and "ds". A backtest also has "cutoff", the time of
-the last known step, and "y", the true value. The forecasts of a model are named after its alias:
+the last known step, and "y", the true value; a frame of sample paths also has "path", the number of
+the path. The forecasts of a model are named after its alias:
 `<alias>` is the point forecast, `<alias>-lo-80` and `<alias>-hi-80` are the bounds of the 80
 percent interval, and `<alias>-median` is the median if the point forecast is not the median (for
 counts, for example, it is the mean).
@@ -15,8 +16,8 @@ import pandas as pd
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.utils.validation import check_choice
 
-CUTOFF = "cutoff"
-_RESERVED = (ID, TIME, CUTOFF, TARGET)
+CUTOFF, PATH = "cutoff", "path"
+_RESERVED = (ID, TIME, CUTOFF, PATH, TARGET)
 _PART = re.compile(r".+-(lo-[\d.]+|hi-[\d.]+|median)")
 
 

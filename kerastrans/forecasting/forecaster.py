@@ -16,7 +16,12 @@ from kerastrans.forecasting.inference import calibration, preset_files, rolling_
 from kerastrans.forecasting.inference.artefact import export_options
 from kerastrans.forecasting.inference.config import Config
 from kerastrans.forecasting.inference.contamination import warn_if_seen
-from kerastrans.forecasting.inference.forecast import forecast_outputs, predict_frame
+from kerastrans.forecasting.inference.forecast import (
+    forecast_outputs,
+    forecast_windows,
+    read_windows,
+)
+from kerastrans.forecasting.inference.horizon import with_horizon
 from kerastrans.forecasting.inference.importances import importances_frame
 from kerastrans.forecasting.inference.model import build_for, reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
@@ -29,13 +34,14 @@ from kerastrans.forecasting.inference.serialization import (
 )
 from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
+from kerastrans.forecasting.paths import simulation
 from kerastrans.forecasting.training import fine_tuning
 from kerastrans.forecasting.training import fit as training
 from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
-from kerastrans.utils.validation import check_percents
+from kerastrans.utils.validation import check_percents, check_positive_integers, check_seed
 
 
 class Forecaster:
@@ -242,12 +248,14 @@ class Forecaster:
             else:
                 model = build_for(reader.config, reader)
             options |= {"batch_size": batch_size, "checkpoint": checkpoint, **kwargs}
-            windows, trained, history = training.train(model, data, sampling, **options)
+            found = training.train(model, data, sampling, **options)
+        windows, trained, history, dependence = found
         self._report(windows)
         model = fine_tuning.merge_adapters(before, model)
         chosen_by = windows.chosen_by if epochs is None or kwargs.get("callbacks") else {}
         facts = training.rows_seen(before, trained, chosen_by, history)
-        facts |= fine_tuning.facts_that_stay(before) | {"history": history}
+        facts |= fine_tuning.facts_that_stay(before)
+        facts |= {"history": history, "dependence": dependence}
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
         return self
@@ -311,6 +319,7 @@ class Forecaster:
         future: IntoDataFrame | None = None,
         static: IntoDataFrame | None = None,
         levels: Levels | None = None,
+        prediction_length: int | None = None,
     ) -> IntoDataFrameT:
         """Forecast the steps after the end of each series.
 
@@ -326,6 +335,12 @@ class Forecaster:
                 `calibrate` was called. Levels that a quantile head was not trained on are
                 interpolated between its quantiles, or extrapolated beyond them, see
                 `QuantileHead`.
+            prediction_length: int, number of steps, by default the trained one. For fewer steps,
+                the first ones are returned. For more, an autoregressive model decodes more steps;
+                another model forecasts again after `num_samples` sample paths of its forecast, so
+                that its intervals grow, see
+                `kerastrans.forecasting.inference.continuation.Continuation`. Conformal intervals
+                for the trained number of steps are repeated in each of these forecasts.
 
         Returns:
             DataFrame with the columns "unique_id", "ds", the forecast, named by `alias`, and for
@@ -337,13 +352,79 @@ class Forecaster:
         Raises:
             RuntimeError: If the forecaster is not trained.
             ValueError: If frames are invalid, or levels are not available.
+            ValueError: If covariates or conformal intervals are not known for a later step.
         """
-        state = adapt_to_frame(self._trained(), frame)
+        state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
         levels = state.levels(levels)
-        forecasts = predict_frame(state, frame, future, static, self._report)
+        windows = read_windows(state, frame, future, static, self._report)
+        forecasts = forecast_windows(state, windows, static)
         warn_if_seen(self.card, frame, self._told)
         forecasts, widths = forecasts.conformal(state.intervals, levels, static)
         return forecasts.frame(levels, widths, alias=self.alias)
+
+    @takes_any_frame
+    def simulate(
+        self,
+        frame: IntoDataFrameT,
+        *,
+        num_paths: int = 100,
+        seed: int = 0,
+        future: IntoDataFrame | None = None,
+        static: IntoDataFrame | None = None,
+        prediction_length: int | None = None,
+    ) -> IntoDataFrameT:
+        """Draw joint sample paths of the steps after the end of each series.
+
+        Sums, peaks and other functions of several steps or series have the right distribution over
+        paths, see `kerastrans.paths`. At each step, the quantiles of the paths are those that
+        `predict` reports, up to `1 / num_paths`, within conformal intervals and bounds.
+
+        Steps and series depend on each other as the errors of the model did: on the rows that
+        `calibrate` used, or that `fit` held out; if neither learnt it, in the given history, see
+        `kerastrans.forecasting.dependence.Dependence`. The paths of an autoregressive model are its
+        own draws, independent from series to series. Channels that such a model mixes are drawn
+        together.
+
+        Args:
+            frame: As in `predict`.
+            num_paths: int, number of paths of each series.
+            seed: int, seed of the paths. The paths of a series do not depend on the other series
+                in the frame, unless the dependence is learnt from it.
+            future: As in `predict`.
+            static: As in `predict`.
+            prediction_length: As in `predict`.
+
+        Returns:
+            DataFrame with the columns "unique_id", "ds", "path", an int from 0, and the values,
+            named by `alias`. Rows with the same path belong together, also those of different
+            series. 64 bytes per row are needed in memory.
+
+        Raises:
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If frames are invalid, or the paths need too much memory.
+            ValueError: If the forecast is a point without conformal intervals.
+
+        Source: Gneiting, Stanberry, Grimit, Held, Johnson (2008); Packham, Schmidt (2010) for
+        paths whose quantiles are exact.
+
+        Example:
+            >>> import kerastrans
+            >>> forecaster = kerastrans.zoo.from_preset("nhits_air_passengers_12")
+            >>> frame = kerastrans.datasets.load("air_passengers")
+            >>> paths = forecaster.simulate(frame, num_paths=5)
+            >>> list(paths.columns), len(paths)
+            (['unique_id', 'ds', 'path', 'nhits'], 60)
+        """
+        check_positive_integers(num_paths=num_paths)
+        check_seed(seed)
+        state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
+        state = state.with_samples(num_paths, seed)
+        windows = read_windows(state, frame, future, static, self._report)
+        num_series = windows.panel.names.size
+        simulation.check_memory(num_paths, windows.prediction_length, num_series)
+        paths = simulation.simulate(state, windows, num_paths, seed, static, self.alias)
+        warn_if_seen(self.card, frame, self._told)
+        return paths
 
     def forecast_histories(self, inputs: Any) -> Any:
         """Forecast from arrays, as an exported model does.
@@ -376,6 +457,7 @@ class Forecaster:
         levels: Levels | None = None,
         refit: bool | int = False,
         train_size: int | None = None,
+        prediction_length: int | None = None,
         **kwargs: Any,
     ) -> IntoDataFrameT:
         """Forecast the end of each series from several origins, each with the rows before it.
@@ -392,6 +474,7 @@ class Forecaster:
                 and a warning says if it was trained on rows that it forecasts.
             train_size: int, for `refit`: number of steps to train each model on (a sliding
                 window); None for all rows before the origin (an expanding window).
+            prediction_length: As in `predict`; it cannot be combined with `refit`.
             **kwargs: Arguments of `fit`, for `refit`.
 
         Returns:
@@ -407,11 +490,12 @@ class Forecaster:
         levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
         if refit:
+            rolling_origins.check_trained_horizon(prediction_length)
             options = {"static": static, "train_size": train_size, "fit_options": kwargs}
             run = rolling_origins.refit_origins(self, frame, **origins, **options)
         else:
             rolling_origins.check_not_refitted(train_size, kwargs)
-            state = adapt_to_frame(self._trained(), frame)
+            state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
             state.levels(levels)  # refused before any work
             run = rolling_origins.forecast_origins(state, frame, **origins, static=static)
         self._report(run.panel)
@@ -431,6 +515,7 @@ class Forecaster:
         symmetric: bool | None = None,
         by: str | None = None,
         scale: str = "window",
+        prediction_length: int | None = None,
     ) -> Self:
         """Calibrate conformal intervals on data that the model was not trained on.
 
@@ -461,9 +546,14 @@ class Forecaster:
             scale: "window", for offsets in units of the scale of each window, or "residuals", for
                 offsets that are also proportional to the mean absolute residual of each series:
                 noisy series are given wider intervals, from fewer windows than `by` requires.
+            prediction_length: int, number of steps to calibrate, by default the trained one, whose
+                intervals also apply to longer forecasts. Intervals for more steps are measured on
+                such forecasts; intervals for fewer steps are those of shorter forecasts only.
 
         Returns:
-            The forecaster; `predict` and `backtest` now return these intervals.
+            The forecaster; `predict`, `backtest` and `simulate` now use these intervals. It also
+            has the dependence of the errors on the calibration rows, see `simulate`, unless it was
+            calibrated for fewer steps than it was trained for.
 
         Raises:
             RuntimeError: If the forecaster is not trained.
@@ -473,7 +563,7 @@ class Forecaster:
         """
         state = adapt_to_frame(self._trained().with_intervals(None), frame)
         found = calibration.calibrate(
-            state,
+            with_horizon(state, prediction_length),
             frame,
             windows=windows,
             step=step,
@@ -486,7 +576,7 @@ class Forecaster:
         )
         self._report(found.panel)
         warn_if_seen(self.card, frame, self._told)
-        self.fitted = state.with_intervals(found.intervals)
+        self.fitted = calibration.with_calibration(state, found, static)
         return self
 
     @takes_any_frame

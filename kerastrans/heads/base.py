@@ -213,6 +213,18 @@ class Head(keras.layers.Layer):
         levels = check_levels(levels)
         return np.stack([self._inverse_cdf(parameters, level) for level in levels], axis=-1)
 
+    def inverse_cdf(self, parameters, probabilities):
+        """Return the quantiles of an array of probabilities, one for each forecast.
+
+        Args:
+            parameters: NumPy array `(..., size)`.
+            probabilities: Array `(n, ...)` in (0, 1), with a first axis.
+
+        Returns:
+            Array with the shape of `probabilities`.
+        """
+        return self._inverse_cdf(parameters, np.asarray(probabilities))
+
     def sample(self, parameters, num_samples, seed=None):
         """Return independent draws `(num_samples, ...)` for parameters `(..., size)`."""
         check_positive_integers(num_samples=num_samples)

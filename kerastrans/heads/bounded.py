@@ -52,6 +52,11 @@ class Bounded:
         """Largest value that the series can have; None for any number."""
         return self.high
 
+    def part(self, chosen):
+        """Return the head of a slice of the batch."""
+        bounds = (x[chosen] if np.ndim(x) else x for x in (self.low, self.high))
+        return Bounded(self.head, *bounds)
+
     def clip(self, values, has_last_axis=False):
         """Return the values within the bounds, of forecasts or with another axis after theirs."""
         low, high = self.low, self.high
@@ -118,6 +123,10 @@ class Bounded:
     def quantile(self, parameters, levels):
         """Return quantiles of the bounded distributions."""
         return self.clip(self.head.quantile(parameters, levels), has_last_axis=True)
+
+    def inverse_cdf(self, parameters, probabilities):
+        """Return the quantiles of an array of probabilities, see `Head.inverse_cdf`."""
+        return self.clip(self.head.inverse_cdf(parameters, probabilities))
 
     def cdf(self, parameters, values):
         """Return the probability of at most `values`: 0 below the bounds, 1 at the upper bound."""

@@ -112,7 +112,7 @@ class PointHead(Head):
             "QuantileHead, or add conformal intervals."
         )
 
-    cdf = sample = quantile
+    cdf = sample = inverse_cdf = quantile
 
     def get_config(self):
         """Return the constructor arguments."""

@@ -178,6 +178,17 @@ class QuantileHead(Head):
         z = scipy.special.ndtri(self.levels)
         return scipy.special.ndtr(z[right - 1] + share * np.diff(z)[right - 1])
 
+    def inverse_cdf(self, parameters, probabilities):
+        """Return the quantiles of an array of probabilities, see `Head.inverse_cdf`.
+
+        Crossing quantiles are sorted first.
+
+        Raises:
+            ValueError: If the head has a single quantile.
+        """
+        self._check_two()
+        return super().inverse_cdf(np.sort(parameters, axis=-1), probabilities)
+
     def sample(self, parameters, num_samples, seed=None):
         """Return draws `(num_samples, ...)`, whose tails are extrapolated as in `quantile`.
 

@@ -62,6 +62,18 @@ class Samples:
         quantiles = np.quantile(parameters, levels, axis=-1, method="weibull")
         return np.moveaxis(quantiles, 0, -1)
 
+    def inverse_cdf(self, parameters, probabilities):
+        """Return the `quantile` of each probability of an array, see `Head.inverse_cdf`."""
+        ordered, count = np.sort(parameters, axis=-1), parameters.shape[-1]
+        places = np.clip(np.asarray(probabilities) * (count + 1) - 1, 0, count - 1)
+        low = np.floor(places).astype(int)
+        ordered = np.broadcast_to(ordered, (*low.shape, count))
+        below, above = (
+            np.take_along_axis(ordered, x[..., None], -1)[..., 0]
+            for x in (low, np.minimum(low + 1, count - 1))
+        )
+        return below + (places - low) * (above - below)
+
     def at_level(self, parameters, level):
         """Return the `quantile` of a level as a tensor `(...)`, of samples that are a tensor."""
         ordered, count = ops.sort(parameters, axis=-1), parameters.shape[-1]

@@ -17,7 +17,7 @@ from kerastrans.models.parts.forecast_graph import typical_inputs
 from kerastrans.serving.batcher import Batcher
 from kerastrans.serving.hosts import HostCheck
 from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
-from kerastrans.serving.tables import forecast_csv
+from kerastrans.serving.tables import forecast_csv, simulate_csv
 from kerastrans.serving.time_stamps import TimeStamps
 from kerastrans.utils.files import first_line
 from kerastrans.utils.validation import check_positive_integers, import_extra
@@ -28,6 +28,7 @@ MAX_BYTES = 2**23  # size of a request's body
 MAX_BATCH = 256  # windows in a request
 BODY_TIMEOUT = 30.0  # seconds until a request's body must be complete
 MAX_WAITING = 4096  # windows waiting for the model, over all requests
+MAX_VALUES = 1_000_000  # values of the sample paths in an answer
 
 
 def create_app(
@@ -37,6 +38,7 @@ def create_app(
     max_batch=MAX_BATCH,
     max_bytes=MAX_BYTES,
     body_timeout=BODY_TIMEOUT,
+    max_values=MAX_VALUES,
     hosts=(),
 ):
     """Create the FastAPI application that serves a trained forecaster.
@@ -53,6 +55,8 @@ def create_app(
       may have "last_time", the ISO 8601 time stamp of the last step, in place of them.
     - `POST /v1/forecast` takes a long or wide CSV and returns rows with time stamps and intervals.
       Covariates that are known in advance are in its last rows, without values of the series.
+    - `POST /v1/simulate?num_paths=100&seed=0` takes the same CSV and returns `{"paths": ...}`, the
+      columns of `Forecaster.simulate`, at most `max_values` values.
 
     Invalid requests are answered with `{"error": "..."}`, a message of one line.
 
@@ -62,6 +66,7 @@ def create_app(
         max_batch: int, maximum number of windows in a request and in a call of the model.
         max_bytes: int, maximum size of a request's body.
         body_timeout: float, seconds until a request's body must be complete.
+        max_values: int, maximum number of values in an answer of sample paths.
         hosts: Names that are accepted in the Host header, in addition to localhost and addresses.
 
     Raises:
@@ -78,7 +83,8 @@ def create_app(
     fastapi = import_extra("fastapi", "the service", "serve")
     from starlette.responses import JSONResponse
 
-    _check_options(forecaster, name, body_timeout, max_batch=max_batch, max_bytes=max_bytes)
+    sizes = {"max_batch": max_batch, "max_bytes": max_bytes, "max_values": max_values}
+    _check_options(forecaster, name, body_timeout, **sizes)
     history, *other_inputs = inputs_of(forecaster.model)
     # An autoregressive model creates its decoder inputs itself.
     symbols = {"history": history}
@@ -127,6 +133,12 @@ def create_app(
     async def forecast(request: fastapi.Request):
         body = await read_body(request, "text/csv", max_bytes, body_timeout)
         return JSONResponse(await asyncio.to_thread(run, forecast_csv, forecaster, body))
+
+    @app.post("/v1/simulate")
+    async def simulate(request: fastapi.Request):
+        body = await read_body(request, "text/csv", max_bytes, body_timeout)
+        options = forecaster, body, request.query_params, max_values
+        return JSONResponse(await asyncio.to_thread(run, simulate_csv, *options))
 
     return app
 

@@ -1,5 +1,6 @@
 """Forecasts of the series in a CSV, for people and spreadsheets."""
 
+import contextlib
 import io
 
 import numpy as np
@@ -7,6 +8,43 @@ import numpy as np
 from kerastrans.data import read_csv
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.serving.requests import LARGEST, RequestError
+
+
+def simulate_csv(forecaster, body, query, max_values):
+    """Draw sample paths of the steps after the end of the series in a CSV, see `forecast_csv`.
+
+    Args:
+        forecaster: Trained `kerastrans.Forecaster`.
+        body: bytes of the CSV.
+        query: Mapping of the parameters of the request: "num_paths" and "seed".
+        max_values: int, maximum number of values over all paths, series and steps.
+
+    Returns:
+        Dict of the table "paths", a dict of columns.
+
+    Raises:
+        RequestError: If a parameter or the CSV is invalid, there are too many values, or the
+            forecaster refuses them.
+    """
+    unknown = sorted(set(query) - {"num_paths", "seed"})
+    if unknown:
+        raise RequestError(f"the parameters are num_paths and seed, got {unknown[0]!r}.")
+    try:
+        num_paths, seed = (int(query.get(x, y)) for x, y in (("num_paths", 100), ("seed", 0)))
+    except ValueError:
+        raise RequestError("num_paths and seed must be integers.") from None
+    if num_paths < 1 or seed < 0:
+        raise RequestError("num_paths must be at least 1, and seed at least 0.")
+    with refusing():
+        frame, future, targets = _read(forecaster, body)
+        count = frame[ID].nunique() if ID in frame.columns else len(targets)
+        if num_paths * count * forecaster.prediction_length > max_values:
+            most = max_values // (count * forecaster.prediction_length)
+            raise RequestError(
+                f"num_paths={num_paths} of {count} series is too large, at most {most}.", 413
+            )
+        paths = forecaster.simulate(frame, future=future, num_paths=num_paths, seed=seed)
+    return {"paths": _columns_of(paths.assign(ds=paths["ds"].map(str)))}
 
 
 def forecast_csv(forecaster, body):
@@ -26,33 +64,46 @@ def forecast_csv(forecaster, body):
     Raises:
         RequestError: If the CSV cannot be read, or the forecaster refuses it.
     """
-    config = forecaster.config
-    known_ahead = [*config.future, *config.limits]
-    covariates = [*dict.fromkeys((*config.past, *known_ahead))]
-    try:
-        with io.TextIOWrapper(io.BytesIO(body), encoding="utf-8") as file:
-            frame = read_csv(file, covariates=covariates)
-        if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
-            raise ValueError("the CSV contains numbers beyond the range of float32.")
-        is_long = ID in frame.columns
-        targets = [TARGET] if is_long else [c for c in frame.columns if c not in covariates]
-        if forecaster.fitted.channels is None and len(targets) > 1:
-            raise ValueError("a model of single series requires a single column of values.")
-        future = None
-        if known_ahead:
-            frame, future = _split(frame, targets)
+    with refusing():
+        frame, future, targets = _read(forecaster, body)
         forecast = forecaster.predict(frame, future=future)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise RequestError(" ".join(str(error).split())) from None
     if np.isinf(forecast.select_dtypes("number")).any(axis=None):
         raise RequestError("the forecast is not finite.")
     forecast = forecast.assign(ds=forecast["ds"].map(str))
+    is_long = ID in frame.columns
     wide = frame.pivot(index=TIME, columns=ID, values=TARGET) if is_long else frame[targets]
     shown = wide.iloc[-2 * forecaster.prediction_length :]
     return {
         "history": {"ds": [*map(str, shown.index)], **_columns_of(shown)},
         "forecast": _columns_of(forecast),
     }
+
+
+@contextlib.contextmanager
+def refusing():
+    """Raise `RequestError` with one line for an error that describes invalid data."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        raise RequestError(" ".join(str(error).split())) from None
+
+
+def _read(forecaster, body):
+    """Return the frame of a CSV, that of its future covariates, and the columns of values."""
+    config = forecaster.config
+    known_ahead = [*config.future, *config.limits]
+    covariates = [*dict.fromkeys((*config.past, *known_ahead))]
+    with io.TextIOWrapper(io.BytesIO(body), encoding="utf-8") as file:
+        frame = read_csv(file, covariates=covariates)
+    if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
+        raise ValueError("the CSV contains numbers beyond the range of float32.")
+    is_long = ID in frame.columns
+    targets = [TARGET] if is_long else [c for c in frame.columns if c not in covariates]
+    if forecaster.fitted.channels is None and len(targets) > 1:
+        raise ValueError("a model of single series requires a single column of values.")
+    if not known_ahead:
+        return frame, None, targets
+    return *_split(frame, targets), targets
 
 
 def _columns_of(frame):

@@ -27,6 +27,12 @@ def check_positive_integers(**values):
             raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
 
 
+def check_seed(seed):
+    """Raise ValueError unless a seed is an int of at least 0."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed must be an int of at least 0, got {seed!r}.")
+
+
 def check_dropout(dropout, name="dropout"):
     """Raise ValueError unless 0 <= dropout < 1."""
     if isinstance(dropout, bool) or not isinstance(dropout, Real) or not 0 <= dropout < 1:

@@ -22,6 +22,22 @@ def test_forecast_is_that_of_the_forecaster(frame, series, run_folder, tmp_path)
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_simulate_and_another_horizon(frame, series, run_folder, tmp_path, refuse):
+    output = tmp_path / "paths.csv"
+    arguments = ["simulate", str(run_folder), str(series), f"--output={output}"]
+    arguments += ["--num-paths=3", "--seed=5", "--prediction-length=4"]
+    assert cli.main(arguments) == 0
+    forecaster = Forecaster.load(run_folder)
+    expected = forecaster.simulate(frame, num_paths=3, seed=5, prediction_length=4)
+    found = pd.read_csv(output, parse_dates=["ds"])
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    options = ["--prediction-length=4", f"--output={tmp_path / 'f.csv'}"]
+    assert cli.main(["forecast", str(run_folder), str(series), *options]) == 0
+    assert len(pd.read_csv(tmp_path / "f.csv")) == len(forecaster.predict(frame)) * 4 // 6
+    message = refuse("export", run_folder, tmp_path / "f.onnx", "--prediction-length=4")
+    assert "leave out --prediction-length, an option of published weights" in message
+
+
 def test_gaps_and_missing_values_are_read(frame, run_folder, tmp_path):
     holes = frame.drop(frame.index[[150, 190]])
     holes.iloc[180, 0] = np.nan
@@ -123,7 +139,7 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
 def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path, refuse, capsys):
     command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]
     trained = ["forecast", run_folder, series, "--output", tmp_path / "f.csv"]
-    for option in ("--prediction-length=3", "--context-length=max", "--set=x=1", "--revision=a"):
+    for option in ("--context-length=max", "--set=x=1", "--revision=a"):
         message = f"leave out {option.partition('=')[0]}, an option of published weights"
         assert message in refuse(*trained, option)
     assert "fracast has no options, got ['x']" in refuse(*command, "--set=x=1")

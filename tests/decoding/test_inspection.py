@@ -85,8 +85,8 @@ def test_scores_of_what_was_generated_are_those_while_generating(monkeypatch):
 
     during, weights_of = [], CachedMultiHeadAttention._weights
 
-    def record(layer, queries, keys, mask):
-        weights = weights_of(layer, queries, keys, mask)
+    def record(layer, *arguments):
+        weights = weights_of(layer, *arguments)
         if layer.name == "decoder_0_cross_attention":
             during.append(to_numpy(weights)[0, :, 0])
         return weights
@@ -94,9 +94,9 @@ def test_scores_of_what_was_generated_are_those_while_generating(monkeypatch):
     monkeypatch.setattr(CachedMultiHeadAttention, "_weights", record)
     decoder = cached_decoder(model)
     known = decoder._encode([source, lengths])
-    caches = decoder._start_caches(known, 1, 5)
+    caches, shared = decoder._start_caches(known, 1, 5), decoder._start_shared(known)
     for index in range(5):
-        _, caches = decoder._step(known, seen[:, index : index + 1], caches, index)
+        _, caches = decoder._step(known, seen[:, index : index + 1], caches, index, shared)
     np.testing.assert_allclose(scores["cross"][0], np.stack(during, axis=1), atol=1e-5)
 
 

@@ -122,6 +122,32 @@ def test_a_csv_is_forecast_after_its_last_row(ask, forecaster, flights):
     assert answer.json()["history"]["EWR"][-1] == flights["EWR"].iloc[99]
 
 
+def test_sample_paths_of_a_csv(ask, forecaster, flights):
+    csv = flights[:100].to_csv()
+    answer = ask("POST", "/v1/simulate?num_paths=4&seed=2", content=csv, headers=CSV)
+    expected = forecaster.simulate(flights[:100], num_paths=4, seed=2)
+    found = pd.DataFrame(answer.json()["paths"])
+    assert found["ds"].tolist() == expected["ds"].map(str).tolist()
+    assert found["path"].tolist() == expected["path"].tolist()
+    np.testing.assert_allclose(found.iloc[:, -1], expected.iloc[:, -1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "message"),
+    [
+        ("num_paths=0", 400, "num_paths must be at least 1"),
+        ("num_paths=x", 400, "must be integers"),
+        ("paths=3", 400, "the parameters are num_paths and seed, got 'paths'"),
+        ("num_paths=999999", 413, "num_paths=999999 of 3 series is too large, at most"),
+    ],
+)
+def test_invalid_parameters_of_paths_are_refused(query, status, message, ask, flights):
+    csv = flights[:100].to_csv()
+    answer = ask("POST", f"/v1/simulate?{query}", content=csv, headers=CSV)
+    assert answer.status_code == status
+    assert message in answer.json()["error"]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "message"),
     [

@@ -44,6 +44,19 @@ class GroupIntervals:
     def __post_init__(self):
         check_choice("method", self.method, METHODS)
 
+    @property
+    def prediction_length(self):
+        """Number of steps that were calibrated."""
+        return len(next(iter(self.offsets.values())))
+
+    def first_steps(self, prediction_length):
+        """Return the intervals of the first steps."""
+        cut = {
+            name: {level: x[:prediction_length] for level, x in getattr(self, name).items()}
+            for name in ("offsets", "step_size")
+        }
+        return replace(self, **cut)
+
     @classmethod
     def fit(cls, scores, times, method="split", rate=None, *, symmetric=None):
         """Return the intervals of calibration scores, see `ConformalIntervals.fit`."""

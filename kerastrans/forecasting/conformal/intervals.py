@@ -75,6 +75,11 @@ class ConformalIntervals(GroupIntervals):
                 raise ValueError(f"group {name!r} of by={by!r}: {error}") from None
         return replace(fitted, by=by, groups=members)
 
+    def first_steps(self, prediction_length):
+        """Return the intervals of the first steps."""
+        groups = {name: x.first_steps(prediction_length) for name, x in self.groups.items()}
+        return replace(super().first_steps(prediction_length), groups=groups)
+
     def widths(self, levels, groups):
         """Return the offsets of windows whose outcomes are not known.
 

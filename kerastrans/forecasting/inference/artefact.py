@@ -10,9 +10,19 @@ GROUP = "group"  # input of a file, of the value of the column that intervals we
 
 
 def export_options(state):
-    """Return the arguments of `kerastrans.export.export` for a `FittedState`."""
-    config = state.config
-    widths = None if state.intervals is None else _widths_of(state.intervals)
+    """Return the arguments of `kerastrans.export.export` for a `FittedState`.
+
+    Raises:
+        ValueError: If conformal intervals were calibrated for fewer steps.
+    """
+    config, intervals = state.config, state.intervals
+    steps = config.prediction_length
+    if intervals is not None and intervals.prediction_length < steps:
+        raise ValueError(
+            f"calibrated for {intervals.prediction_length} steps, a file forecasts {steps}: call "
+            "calibrate for all of them."
+        )
+    widths = None if intervals is None else _widths_of(intervals.first_steps(steps))
     return {
         "scaler": config.scaler,
         "fill": config.fill,

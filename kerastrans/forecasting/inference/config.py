@@ -1,5 +1,6 @@
 """Validated, immutable constructor arguments of a Forecaster."""
 
+import copy
 import inspect
 import math
 from dataclasses import dataclass, field, fields
@@ -209,6 +210,13 @@ class Config:
                 "model must be the name of an architecture, a Keras model or a builder function, "
                 f"got {self.model!r}."
             )
+
+    def changed(self, **fields):
+        """Return a copy with other values, which are not checked again."""
+        copied = copy.copy(self)
+        for name, value in fields.items():
+            object.__setattr__(copied, name, value)
+        return copied
 
     def arguments(self):
         """Return the constructor arguments as a dict, including the hyperparameters."""

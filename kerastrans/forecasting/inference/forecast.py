@@ -2,19 +2,32 @@
 
 import numpy as np
 
+from kerastrans import heads
 from kerastrans.data.pivot import pivot_windows
+from kerastrans.forecasting.inference.continuation import (
+    Continuation,
+    continue_points,
+    known_history,
+    model_marginals,
+    native_windows,
+    own_intervals,
+    quantiles_of,
+)
+from kerastrans.forecasting.inference.error_dependence import find_dependence
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
-from kerastrans.forecasting.inference.state import BATCH
+from kerastrans.forecasting.inference.state import BATCH, BATCHES
 from kerastrans.forecasting.inference.windows import windows_of
-from kerastrans.heads.bounded import bound_inputs
+from kerastrans.heads.bounded import Bounded, bound_inputs
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_finite_output
 
+SAMPLES_PER_BATCH = 100  # of each window of a full batch
 
-def predict_frame(state, frame, future, static, report):
-    """Return the `Forecasts` of the steps after each series of a frame.
+
+def read_windows(state, frame, future, static, report):
+    """Return the `Windows` of the steps after each series of a frame, which are to be forecast.
 
     Args:
         state: `FittedState`.
@@ -24,7 +37,7 @@ def predict_frame(state, frame, future, static, report):
         report: Function that is called with the panel, whose faults name the series left out.
     """
     reader = Reader.like(state)
-    panel = reader.with_future(reader.panel(frame, static, future))
+    panel = reader.with_future(reader.panel(frame, static, future), state.reach)
     windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
     silent = np.flatnonzero(~windows.observed())
     panel = panel.without(
@@ -33,7 +46,7 @@ def predict_frame(state, frame, future, static, report):
     report(panel)
     windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
     _warn_of_silent_channels(windows)
-    return forecast_windows(state, windows)
+    return windows
 
 
 def _warn_of_silent_channels(windows):
@@ -56,19 +69,95 @@ def _warn_of_silent_channels(windows):
             )
 
 
-def forecast_windows(state, windows):
+def forecast_windows(state, windows, static=None):
     """Return the `Forecasts` of at least one window.
+
+    If the windows are longer than the forecast of the model, they are continued from sample paths,
+    see `Continuation`; if they are shorter, the forecast is cut.
+
+    Args:
+        state: `FittedState`.
+        windows: `Windows` of the state's horizon.
+        static: Frame of static covariates, which conformal intervals by one of its columns need
+            inside a continuation.
 
     Raises:
         ValueError: If float32 cannot hold a history, or float64 a forecast.
     """
-    parts = []
-    for start in range(0, len(windows), BATCH):
-        chosen = slice(start, start + BATCH)
-        parts.append(forecast_arrays(state, windows.histories(chosen, state.typical)))
+    steps = windows.prediction_length
+    if state.decodes or steps == state.native_length:
+        return _forecast_inputs(state, windows, _batches(state, windows))
+    native, own = state.native, native_windows(windows, state.native_length)
+    if steps < own.prediction_length:
+        parameters, scale = _run_batches(native, _batches(native, own))
+        return forecasts_of(state, windows, parameters[:, :steps], scale)
+    if isinstance(native.head, heads.PointHead) and own_intervals(native) is None:
+        parameters = continue_points(native, own, steps, _forecast_rows)
+        scale = _run_batches(native, _batches(native, own))[1]
+        return forecasts_of(state, windows, parameters, scale)
+    paths = continued_paths(state, windows, state.config.num_samples, state.config.seed, static)
+    return continued_forecasts(state, windows, paths, static)
+
+
+def continued_paths(state, windows, num_paths, seed, static=None):
+    """Return sample paths `(windows, num_paths, prediction_length, num_channels)`.
+
+    Arguments are those of `forecast_windows`, the number of paths and their seed.
+    """
+    native, own = state.native, native_windows(windows, state.native_length)
+    dependence = find_dependence(native, known_history(windows), forecast_windows)
+    options = native, own, windows.prediction_length, dependence, _forecast_rows, static
+    return Continuation(*options).paths(num_paths, seed)
+
+
+def continued_forecasts(state, windows, paths, static=None):
+    """Return the `Forecasts` of the distribution of sample paths of these windows.
+
+    Quantiles of the first steps, which the model forecasts itself, are exact.
+    """
+    native, own = state.native, native_windows(windows, state.native_length)
+    made = _forecast_inputs(native, own, _batches(native, own))
+    head, parameters = quantiles_of(state, paths)
+    if isinstance(head, heads.GivenQuantiles):
+        levels = np.reshape(head.levels, (-1, 1, 1, 1))
+        first = model_marginals(native, made, static).quantiles(levels)
+        parameters[:, : own.prediction_length] = np.moveaxis(first, 0, -1)
+    rows = windows.cuts[:, None] + np.arange(windows.prediction_length)
+    low, high = state.config.bounds_in(windows.panel, rows)
+    output = head if low is None and high is None else Bounded(head, low, high)
+    return Forecasts(windows, output, parameters, made.scale)
+
+
+def _batches(state, windows):
+    """Yield the inputs of some windows at a time; fewer if each has many samples."""
+    size = BATCH
+    if state.decodes:
+        most = max(1, BATCH * SAMPLES_PER_BATCH // state.config.num_samples)
+        size = max(x for x in BATCHES if x <= most)
+    for start in range(0, len(windows), size):
+        yield windows.histories(slice(start, start + size), state.typical)
+
+
+def _forecast_inputs(state, windows, batches):
+    """Return the `Forecasts` of windows from batches of their inputs."""
+    return forecasts_of(state, windows, *_run_batches(state, batches))
+
+
+def _run_batches(state, batches):
+    """Return the parameters of forecasts and the scales of their windows."""
+    parts = [forecast_arrays(state, inputs) for inputs in batches]
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
     check_finite_output(parameters)
-    return forecasts_of(state, windows, parameters, scales)
+    return parameters, scales
+
+
+def _forecast_rows(state, windows, inputs):
+    """Return the `Forecasts` of windows from their inputs, in batches."""
+    batches = (
+        {name: x[start : start + BATCH] for name, x in inputs.items()}
+        for start in range(0, len(windows), BATCH)
+    )
+    return _forecast_inputs(state, windows, batches)
 
 
 def forecast_outputs(state, inputs):

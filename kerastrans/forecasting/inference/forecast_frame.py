@@ -40,6 +40,14 @@ class Forecasts:
         rows = self.windows.cuts[:, None] + np.arange(self.windows.prediction_length)
         return self.windows.panel.values[rows]
 
+    def part(self, chosen):
+        """Return the forecasts of a slice of the windows."""
+        windows = replace(
+            self.windows, series=self.windows.series[chosen], cuts=self.windows.cuts[chosen]
+        )
+        output = self.output.part(chosen) if hasattr(self.output, "low") else self.output
+        return Forecasts(windows, output, self.parameters[chosen], self.scale[chosen])
+
     def bounds(self, level):
         """Return the bounds of the head's interval of `level` percent, or the point twice."""
         if not self.output.has_parameter_axis:
@@ -60,7 +68,7 @@ class Forecasts:
             2)`; indices of the windows in temporal order; and the number on the clock of the first
             target step of each.
         """
-        times = self.windows.panel.numbers(self.windows.series, self.windows.cuts)
+        times = self.times
         order = np.argsort(times, kind="stable")
         targets = self.targets
         scores = {
@@ -85,6 +93,9 @@ class Forecasts:
     def conformal(self, intervals, levels, static=None, *, follow=False):
         """Return the forecasts in the units of conformal intervals, and the offsets of these.
 
+        Intervals of fewer steps than the forecasts are not applied: a continued forecast contains
+        them.
+
         Args:
             intervals: `ConformalIntervals`, or None.
             levels: Percents of the intervals.
@@ -95,8 +106,10 @@ class Forecasts:
             `Forecasts`, and a dict of level -> `(windows, prediction_length, num_channels, 2)`, or
             None without intervals.
         """
-        if intervals is None:
+        steps = self.windows.prediction_length
+        if intervals is None or intervals.prediction_length < steps:
             return self, None
+        intervals = intervals.first_steps(steps)
         groups = groups_of(intervals.by, self._names, static, calibrated=intervals.groups)
         scaled = self
         if intervals.sizes is not None:
@@ -106,6 +119,16 @@ class Forecasts:
         scores, order, times = scaled.scores(levels)
         widths, _ = intervals.follow(scores, times, groups[order])
         return scaled, {level: width[np.argsort(order)] for level, width in widths.items()}
+
+    @property
+    def names(self):
+        """Name of each window and channel, `(windows, num_channels)`."""
+        return self.windows.panel.names[self.windows.series]
+
+    @property
+    def times(self):
+        """Number on the clock of the first target step of each window, `(windows,)`."""
+        return self.windows.panel.numbers(self.windows.series, self.windows.cuts)
 
     @property
     def _names(self):
@@ -143,13 +166,25 @@ class Forecasts:
         if levels and self.output.has_parameter_axis and not self.output.point_is_median:
             columns[median_column(alias)] = self._column(self.output.median(self.parameters))
         if levels:
-            bounds = [bound for level in levels for bound in self._widened(level, widths)]
-            bounds = np.sort(bounds, axis=0)
+            bounds = self.ordered_bounds(levels, widths)
             lows, highs = bounds[: len(levels)][::-1], bounds[len(levels) :]
             for level, low, high in zip(levels, lows, highs, strict=True):
                 names = interval_columns(alias, level)
                 columns |= zip(names, map(self._column, (low, high)), strict=True)
         return pd.DataFrame(columns, copy=False)
+
+    def ordered_bounds(self, levels, widths=None):
+        """Return the bounds of the reported intervals, from the lowest to the highest.
+
+        Args:
+            levels: Increasing percents of the intervals.
+            widths: See `frame`.
+
+        Returns:
+            `(2 * levels, windows, prediction_length, num_channels)`.
+        """
+        bounds = [bound for level in levels for bound in self._widened(level, widths)]
+        return np.sort(bounds, axis=0)
 
     def _keys(self, is_backtest):
         """Return the columns that identify the value that a row forecasts."""

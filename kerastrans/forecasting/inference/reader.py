@@ -176,11 +176,11 @@ class Reader:
             {i: f"{panel.lengths[i]} steps, fewer than the context's {needed}" for i in short}
         )
 
-    def with_future(self, panel):
-        """Return the panel without series whose future covariates do not cover the horizon."""
+    def with_future(self, panel, steps):
+        """Return the panel without series whose future covariates do not cover these steps."""
         if not panel.future.shape[1] + panel.limits.shape[1]:
             return panel
-        steps, faults = self.config.prediction_length, {}
+        faults = {}
         known_ahead = np.isfinite(panel.future).all(axis=1) & np.isfinite(panel.limits).all(axis=1)
         for i, (cut, end) in enumerate(zip(panel.cuts, panel.ends, strict=True)):
             known = known_ahead[cut : min(end, cut + steps)]

@@ -16,15 +16,15 @@ from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 
 
-def origins(panel, prediction_length, windows, step):
-    """Return cuts `(windows, series)`; the last one leaves the rows of one forecast."""
-    back = prediction_length + step * np.arange(windows)[::-1]
+def origins(panel, reach, windows, step):
+    """Return cuts `(windows, series)`; the last one leaves `reach` rows, those of one forecast."""
+    back = reach + step * np.arange(windows)[::-1]
     return panel.cuts - back[:, None]
 
 
-def long_enough(config, panel, windows, step):
+def long_enough(config, panel, windows, step, reach=None):
     """Return the panel without series that are too short for the first origin."""
-    before = origins(panel, config.prediction_length, windows, step)[0] - panel.begins
+    before = origins(panel, reach or config.prediction_length, windows, step)[0] - panel.begins
     needed = 1 + (config.context_length or 0 if config.short == "refuse" else 0)
     lengths = panel.lengths
     return panel.without(
@@ -64,6 +64,15 @@ def check_not_refitted(train_size, fit_options):
         raise ValueError(f"{names} are arguments of refit=True, which was not given.")
 
 
+def check_trained_horizon(prediction_length):
+    """Raise ValueError for an argument of trained models with `refit=True`."""
+    if prediction_length is not None:
+        raise ValueError(
+            f"refit=True and prediction_length={prediction_length} cannot be combined: give "
+            "Forecaster this prediction_length."
+        )
+
+
 def forecast_origins(state, frame, *, windows, step, static):
     """Return the `Backtest` of a trained model.
 
@@ -77,12 +86,12 @@ def forecast_origins(state, frame, *, windows, step, static):
     step = step or state.config.prediction_length
     check_positive_integers(windows=windows, step=step)
     panel = Reader.like(state).panel(frame, static)
-    panel = long_enough(state.config, panel, windows, step)
+    panel = long_enough(state.config, panel, windows, step, state.reach)
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, state)
     series = np.tile(np.arange(len(panel)), windows)
-    cuts = origins(panel, state.config.prediction_length, windows, step).ravel()
-    forecasts = forecast_windows(state, windows_of(state, panel, series, cuts))
+    cuts = origins(panel, state.reach, windows, step).ravel()
+    forecasts = forecast_windows(state, windows_of(state, panel, series, cuts), static)
     warn_in_sample(state, panel, series, cuts, "score")
     return Backtest(panel, forecasts, state)
 
@@ -108,7 +117,7 @@ def calibration_step(state, panel, windows):
     seen = np.maximum(_ends(panel, state.trained), _ends(panel, state.chosen_by))
     # Numbers on the clock of the earliest and the latest valid origin.
     first = np.maximum(panel.first + config.context_length, seen)
-    last = panel.numbers(np.arange(len(panel)), panel.cuts) - config.prediction_length
+    last = panel.numbers(np.arange(len(panel)), panel.cuts) - state.reach
     rooms, intervals = last - first, max(windows - 1, 1)
     step = rooms.min(where=rooms >= intervals, initial=config.prediction_length * intervals)
     return int(step // intervals) if (rooms >= intervals).any() else 1

@@ -14,6 +14,7 @@ from kerastrans.decoding.generation import generate, is_autoregressive
 from kerastrans.decoding.graph import inputs_of, takes_missing
 from kerastrans.decoding.sampling import generate_samples
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
+from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.inference.config import Config
 from kerastrans.heads.bounded import Bounded
 from kerastrans.models.parts.forecast_graph import (
@@ -26,6 +27,7 @@ from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
 BATCH = 256  # windows forecast at once
+BATCHES = (1, 8, 64, BATCH)  # sizes that a model is compiled for
 # Fields of a state that files of earlier versions lack.
 LATER_FIELDS = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by")
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
@@ -54,6 +56,8 @@ class FittedState:
         card: Dict that describes the origin of published weights; None for other models.
         made_by: Name of the function that made an ensemble, which cannot be trained again as one
             model; None for other models.
+        dependence: `Dependence` of the errors over steps and series, for sample paths; None if it
+            was not learnt.
     """
 
     config: Config
@@ -70,6 +74,7 @@ class FittedState:
     lora_rank: int = 8
     card: dict | None = None
     made_by: str | None = None
+    dependence: Dependence | None = None
 
     @property
     def freq(self):
@@ -80,6 +85,22 @@ class FittedState:
     def decodes(self):
         """Whether the model is autoregressive."""
         return is_autoregressive(self.model)
+
+    @property
+    def native(self):
+        """State with the horizon of the model; this one, or the one that it was adapted from."""
+        return self.__dict__.get("_native", self)
+
+    @property
+    def native_length(self):
+        """Number of steps that the model forecasts at once; any number if it decodes."""
+        return self.config.prediction_length if self.decodes else self.model.output_shape[1]
+
+    @property
+    def reach(self):
+        """Number of steps after a history that must be in a frame, for outcomes or covariates."""
+        steps = self.config.prediction_length
+        return max(steps, self.native_length) if self.covariates.future else steps
 
     @functools.cached_property
     def head(self):
@@ -99,6 +120,13 @@ class FittedState:
     def with_intervals(self, intervals):
         """Return the state with these conformal intervals."""
         return replace(self, intervals=intervals)
+
+    def with_samples(self, num_samples, seed):
+        """Return the state that draws another number of samples, if it draws any."""
+        if not self.decodes:
+            return self
+        config = self.config.changed(num_samples=num_samples, seed=seed)
+        return replace(self, config=config)
 
     def levels(self, levels):
         """Return the given percents after checks, or the default levels.
@@ -201,6 +229,7 @@ class FittedState:
             "lora_rank": self.lora_rank,
             "card": self.card,
             "made_by": self.made_by,
+            "dependence": self.dependence and self.dependence.to_dict(),
         }
 
     @classmethod
@@ -215,6 +244,7 @@ class FittedState:
         settings = dict(stored.get("settings", {}))
         if settings and settings["model"] is None:
             del settings["model"]
+        dependence = stored.get("dependence")
         return cls(
             replace(config, **settings),
             model,
@@ -224,12 +254,13 @@ class FittedState:
             stored["trained"],
             stored["intervals"] and ConformalIntervals.from_dict(stored["intervals"]),
             **{name: stored[name] for name in LATER_FIELDS if name in stored},
+            dependence=dependence and Dependence.from_dict(dependence),
         )
 
 
 def _padded(function, arrays):
     """Return `function(*arrays)` of batches padded to a few sizes, each compiled once."""
     count = len(arrays[0])
-    size = next(size for size in (1, 8, 64, BATCH, count) if size >= count)
+    size = next(size for size in (*BATCHES, count) if size >= count)
     padded = [np.concatenate([x, np.repeat(x[-1:], size - count, axis=0)]) for x in arrays]
     return [np.asarray(x)[:count] for x in function(*padded)]

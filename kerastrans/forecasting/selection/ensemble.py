@@ -8,6 +8,7 @@ import pandas as pd
 from kerastrans.data.sampling import Sampling
 from kerastrans.data.window_index import training_cuts
 from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.selection.combination import build_combined
@@ -69,13 +70,19 @@ def build_selected(chosen, frame, static, held_out, leaderboard, seed):
     _, cuts = training_cuts(panel, *size, held_out=held_out)
     windows = windows_of(selected.fitted, panel, *thin_windows(*cuts))
     # Measure the spread before the members are trained on these windows; apply it afterwards.
-    correction = SpreadCorrection(selected.fitted, forecast_windows(selected.fitted, windows))
+    forecasts = forecast_windows(selected.fitted, windows)
+    correction = SpreadCorrection(selected.fitted, forecasts)
     trained = [_train_further(forecaster, frame, static) for forecaster in forecasters]
     selected = build_combined(Selected, forecasters, weights, seed=seed)
     correction.apply(selected.fitted, is_trained_on=any(trained))
     numbers = panel.numbers(range(len(panel)), panel.cuts).tolist()
     chosen_by = dict(zip(map(str, panel.names[:, 0]), numbers, strict=True))
-    selected.fitted = replace(selected.fitted, chosen_by=chosen_by, made_by="kerastrans.select")
+    selected.fitted = replace(
+        selected.fitted,
+        chosen_by=chosen_by,
+        made_by="kerastrans.select",
+        dependence=learn_dependence(forecasts),
+    )
     selected.leaderboard = leaderboard
     return selected
 

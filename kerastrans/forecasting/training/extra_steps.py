@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
+from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import HeldOut
@@ -30,16 +31,21 @@ def finish(windows, steps, batch_size, is_verbose=False):
         is_verbose: bool, whether to print the number of extra steps.
 
     Returns:
-        `TrainingWindows` of all rows that the model was trained on.
+        `TrainingWindows` of all rows that the model was trained on, and the `Dependence` of the
+        errors on the hold-out set, or None.
     """
     model, reader = windows.model, windows.data.reader
     parts = reader.clock, reader.covariates, reader.channels
     state = FittedState(windows.config, model, *parts)
-    correction, all_rows = None, None
-    if windows.has_validation and heads.of(model).num_spreads:
+    correction = dependence = all_rows = None
+    if windows.has_validation:
         validation = windows.windows(0)[1]  # of a folder: the first file's
         if len(validation):
-            correction = SpreadCorrection(state, forecast_windows(state, validation))
+            forecasts = forecast_windows(state, validation)
+            # The draws of an autoregressive model depend on each other as they are.
+            dependence = None if state.decodes else learn_dependence(forecasts)
+            has_spread = heads.of(model).num_spreads > 0
+            correction = SpreadCorrection(state, forecasts) if has_spread else None
     steps = num_extra_steps(steps) if windows.has_validation else 0
     if steps:
         if is_verbose:
@@ -49,7 +55,7 @@ def finish(windows, steps, batch_size, is_verbose=False):
         all_rows = all_rows if train_further(all_rows, steps, batch_size) else None
     if correction is not None:
         correction.apply(state, is_trained_on=all_rows is not None)
-    return all_rows or windows
+    return all_rows or windows, dependence
 
 
 def num_extra_steps(steps):

@@ -81,13 +81,13 @@ def train(
 
     Returns:
         `TrainingWindows`; dict of the training rows, as in `FittedState`; the history of Keras,
-        None if nothing was trained.
+        None if nothing was trained; the `Dependence` of the errors on the hold-out set, or None.
     """
     config = data.reader.config
     most = MAX_VALIDATION_WINDOWS if epochs is None else None
     windows = TrainingWindows(model, data, sampling, most)
     if not model.trainable_weights or epochs == 0:
-        return windows, {}, None
+        return windows, {}, None, None
     parts = [windows.steps(part, batch_size) for part in (0, 1)]
     if validation_size is None and data.held_out.steps and not all(parts):
         # The steps that would be held out are too few or unknown.
@@ -104,12 +104,13 @@ def train(
         before = steps_taken(model.optimizer)
         history = fit_model(windows, batch_size, epochs, time_limit, checkpoint, **kwargs)
         if epochs is not None:
-            return windows, windows.trained, history
+            return windows, windows.trained, history, None
         is_given = data.validation is not None or validation_size is not None
         trains_on = sets_rate(config) and not is_given
         steps = steps_taken(model.optimizer) - before if trains_on else 0
         is_verbose = kwargs.get("verbose", 1) != 0
-        return windows, finish(windows, steps, batch_size, is_verbose).trained, history
+        all_rows, dependence = finish(windows, steps, batch_size, is_verbose)
+        return windows, all_rows.trained, history, dependence
 
 
 def rows_seen(state, trained, chosen_by, history):

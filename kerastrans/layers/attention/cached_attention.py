@@ -5,6 +5,7 @@ import inspect
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import (
     check_attention_mask,
@@ -141,10 +142,11 @@ class CachedMultiHeadAttention(ProjectedAttention):
         mask = self._mask(query, value, use_causal_mask, *masks)
         return self._weights(self._queries(query), keys, mask)
 
-    def attend(self, query, keys, values, mask=None):
+    def attend(self, query, keys, values, mask=None, copies=NO_COPIES):
         """Return the attention of `query` `(B, Q, d_model)` to projected keys and values."""
-        weights = self._weights(self._queries(query), keys, mask)  # (B, H, Q, K)
-        attended = ops.matmul(self.weights_dropout(weights), values)  # (B, H, Q, D)
+        weights = self._weights(self._queries(query), keys, mask, copies)  # (B, H, Q, K)
+        weights = copies.fold(self.weights_dropout(weights))
+        attended = copies.unfold(ops.matmul(weights, values))  # (B, H, Q, D)
         return self._merge_heads(attended)
 
     def check_decode(self, query, value=None, key=None, *, time_axes, **masks):
@@ -172,7 +174,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
         return reads_ahead
 
     def start_cache(self, query, value=None, key=None, *, batch_size, length, **masks):
-        """Return the projected memory, or space for the keys and values of `length` steps.
+        """Return space for the keys and values of `length` steps; nothing if there is a memory.
 
         A mask over the decoder's steps that depends on its input gets space as well.
         """
@@ -187,7 +189,7 @@ class CachedMultiHeadAttention(ProjectedAttention):
                     f"got shape {tuple(mask.shape)}."
                 )
         if value is not None:
-            return self.project(value, key)
+            return ()
         keys, values = (
             ops.zeros((batch_size, self.num_heads, length, width), self.compute_dtype)
             for width in (self.key_dim, self.value_dim)
@@ -196,11 +198,27 @@ class CachedMultiHeadAttention(ProjectedAttention):
             return keys, values
         return keys, values, ops.ones((batch_size, 1, length), "bool")
 
-    def decode(self, query, value=None, key=None, *, cache, index, time_axes, **masks):
+    def start_shared(self, query, value=None, key=None, **masks):
+        """Return the projected memory, which all sequences of a history share."""
+        return None if value is None else self.project(value, key)
+
+    def decode(
+        self,
+        query,
+        value=None,
+        key=None,
+        *,
+        cache,
+        index,
+        time_axes,
+        shared=None,
+        copies=NO_COPIES,
+        **masks,
+    ):
         """Decode one step: `query` `(batch, 1, d_model)` is at position `index`.
 
         Self-attention writes the step's key and value into the cache and sees positions
-        0..index; cross-attention reads the cache that `start_cache` projected from the memory.
+        0..index; cross-attention reads what `start_shared` projected from the memory.
         The step uses its own row of each mask.
 
         Returns:
@@ -211,10 +229,10 @@ class CachedMultiHeadAttention(ProjectedAttention):
         growing = {name for name in masks if _time_axis(name, time_axes) is not None}
         newest = [mask for name, mask in masks.items() if name in growing]
         rows = [row_of_mask(mask, index) for name, mask in masks.items() if name not in growing]
-        keys, values, *visible = cache
         if value is not None:
             mask = combine_masks(*rows, *newest)
-            return self.attend(query, keys, values, mask), cache
+            return self.attend(query, *shared, mask, copies), cache
+        keys, values, *visible = cache
         new_key, new_value = self.project(query)
         keys = ops.slice_update(keys, (0, 0, index, 0), new_key)
         values = ops.slice_update(values, (0, 0, index, 0), new_value)

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.initializers import copy_initializer
 from kerastrans.utils.deprecation import positional_until
@@ -99,8 +100,10 @@ class ProjectedAttention(keras.layers.Layer):
             queries, keys = ops.cast(queries, dtype), ops.cast(keys, dtype)
         return ops.cast(ops.matmul(queries, ops.transpose(keys, (0, 1, 3, 2))), dtype)
 
-    def _weights(self, queries, keys, mask):
-        return self._normalise(self._scores(queries, keys), mask)
+    def _weights(self, queries, keys, mask, copies=NO_COPIES):
+        """Return the weight of each value for each query; `copies` of a query share the keys."""
+        scores = copies.unfold(self._scores(copies.fold(queries), keys))
+        return self._normalise(scores, mask)
 
     def _normalise(self, scores, mask):
         """Return the weight of each value for each query: the softmax of the visible scores."""

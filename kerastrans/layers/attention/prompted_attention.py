@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
 from kerastrans.utils.deprecation import positional_until
@@ -67,24 +68,38 @@ class PromptedAttention(ProjectedAttention):
         return False
 
     def start_cache(self, query, prompt=None, *, batch_size, length):
-        """Return the keys and values of the prompt, with room for `length` steps after it."""
-        rooms = tuple(
+        """Return room for the keys and values of `length` steps."""
+        return tuple(
             ops.zeros((batch_size, self.num_heads, length, width), self.compute_dtype)
             for width in (self.key_dim, self.value_dim)
         )
-        if prompt is None:
-            return rooms
-        earlier = self._project(prompt, 0)
-        return tuple(ops.concatenate(x, axis=2) for x in zip(earlier, rooms, strict=True))
 
-    def decode(self, query, prompt=None, *, cache, index, time_axes):
+    def start_shared(self, query, prompt=None):
+        """Return the keys and values of the prompt, which all sequences of a history share."""
+        return None if prompt is None else self._project(prompt, 0)
+
+    def decode(self, query, prompt=None, *, cache, index, time_axes, shared=None, copies=NO_COPIES):
         """Return the attention of the newest step `(batch, 1, d_model)`, and the cache."""
-        place = index if prompt is None else prompt.shape[1] + index
+        before = 0 if prompt is None else prompt.shape[1]
         keys, values = (
-            ops.slice_update(earlier, (0, 0, place, 0), new)
-            for earlier, new in zip(cache, self._project(query, place), strict=True)
+            ops.slice_update(earlier, (0, 0, index, 0), new)
+            for earlier, new in zip(cache, self._project(query, before + index), strict=True)
         )
-        return self._attend(query, keys, values, place), (keys, values)
+        positions = self._positions(query, index)[..., None]
+        is_past = ops.arange(ops.shape(keys)[2], dtype="int32") <= positions
+        queries = self._queries(query)
+        queries = rotate(queries, self._positions(query, before + index), self.theta)
+        scores = self._scores(queries, keys)
+        if shared is None:
+            weights = self._normalise(scores, is_past)
+            return self._merge_heads(ops.matmul(weights, values)), (keys, values)
+        prompt_scores = copies.unfold(self._scores(copies.fold(queries), shared[0]))
+        is_prompt = ops.repeat(ops.ones_like(is_past[..., :1]), before, axis=-1)
+        is_visible = ops.concatenate([is_prompt, is_past], axis=-1)
+        weights = self._normalise(ops.concatenate([prompt_scores, scores], axis=-1), is_visible)
+        attended = copies.unfold(ops.matmul(copies.fold(weights[..., :before]), shared[1]))
+        attended = attended + ops.matmul(weights[..., before:], values)
+        return self._merge_heads(attended), (keys, values)
 
     def _attend(self, query, keys, values, offset):
         """Return the attention of a query whose first step is at the position `offset`."""

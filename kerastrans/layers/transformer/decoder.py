@@ -4,6 +4,7 @@ import inspect
 
 import keras
 
+from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.masks import implicit_masks, pass_mask
 from kerastrans.layers.transformer.encoder import TransformerBlock
 from kerastrans.utils.types import Tensor
@@ -88,18 +89,25 @@ class TransformerDecoder(TransformerBlock):
             for layer, given, masks in self._attentions(args, kwargs)
         ]
 
-    def decode(self, *args, cache, index, time_axes, **kwargs):
+    def start_shared(self, *args, **kwargs):
+        """Return what the sequences of a history share, see `CachedMultiHeadAttention`."""
+        calls = self._attentions(args, kwargs)
+        return [layer.start_shared(*given, **masks) for layer, given, masks in calls]
+
+    def decode(
+        self, *args, cache, index, time_axes, shared=(None, None), copies=NO_COPIES, **kwargs
+    ):
         """Decode one step `(batch, 1, d_model)` at position `index`.
 
         Returns:
             The output `(batch, 1, d_model)`, and the caches.
         """
-        caches, axes, updated = iter(cache), iter(_attention_axes(time_axes)), []
+        states, updated = zip(cache, shared, _attention_axes(time_axes), strict=False), []
 
         def attend(layer, *given, **masks):
             masks |= implicit_masks(layer, given, masks)
-            state = {"cache": next(caches), "index": index, "time_axes": next(axes)}
-            outputs, new = layer.decode(*given, **masks, **state)
+            state = dict(zip(("cache", "shared", "time_axes"), next(states), strict=True))
+            outputs, new = layer.decode(*given, **masks, **state, index=index, copies=copies)
             pass_mask(layer, given[0], outputs)
             updated.append(new)
             return outputs

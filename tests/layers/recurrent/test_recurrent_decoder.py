@@ -36,7 +36,7 @@ def test_step_by_step_decoding_equals_the_teacher_forced_model(num_layers):
     caches = decoder._start_caches(known, 3, 5)
     for t in range(5):
         value = ops.convert_to_tensor(forced[:, t : t + 1])
-        outputs, caches = decoder._step(known, value, caches, t)
+        outputs, caches = decoder._step(known, value, caches, t, {})
         np.testing.assert_allclose(to_numpy(outputs)[:, 0], whole[:, t], rtol=1e-4, atol=1e-5)
 
 

@@ -1,0 +1,292 @@
+"""Dependence of forecast errors over steps and series: a Gaussian copula with shrinkage."""
+
+import functools
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+import scipy.special
+
+from kerastrans.forecasting.conformal.offsets import count_effective
+
+MAX_FACTORS = 32  # number of common factors of the series that are kept
+DIGITS = 4  # decimals of the stored numbers, so that a file has the same ones
+DEFAULT_CORRELATION = 0.7  # of neighbouring steps, if no history is long enough to learn it
+PROCESSES = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)  # correlations of neighbouring steps
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Gaussian copula of the errors of a forecast, over its steps and over series.
+
+    The correlation of two errors is the product of the correlation of their steps and that of their
+    series. The correlation of the steps is shared by all series. That of the series is a factor
+    model: each series is a weighted sum of common factors and an independent part, so that the
+    draws of one series depend neither on the number nor on the order of the others. A channel of a
+    wide frame counts as a series.
+
+    Attributes:
+        steps: `(prediction_length, prediction_length)`, correlation matrix.
+        names: Tuple of str, the series that were learnt.
+        loadings: `(series, factors)`, weights of the common factors; the squared weights of a
+            series sum to at most 1.
+
+    Source: Gneiting, Stanberry, Grimit, Held, Johnson (2008) and Möller, Lenkoski, Thorarinsdottir
+    (2013) for a Gaussian copula of calibrated forecasts.
+
+    Example:
+        >>> dependence = Dependence.default(3)
+        >>> dependence.steps
+        array([[1.  , 0.7 , 0.49],
+               [0.7 , 1.  , 0.7 ],
+               [0.49, 0.7 , 1.  ]])
+        >>> dependence.draw(["a", "b"], 100, seed=0).shape
+        (2, 100, 3)
+    """
+
+    steps: np.ndarray
+    names: tuple = ()
+    loadings: np.ndarray = None
+
+    @classmethod
+    def default(cls, prediction_length):
+        """Return the dependence that is used if there is nothing to learn it from.
+
+        The series are independent, and the steps are those of an autoregressive process.
+        """
+        return cls(_powers(DEFAULT_CORRELATION, prediction_length))
+
+    @classmethod
+    def fit(cls, scores, names, times):
+        """Return the dependence of some forecasts, or None without any known score.
+
+        Both correlation matrices are shrunk, the more the fewer origins there are: that of the
+        steps to a smooth function of their distance, that of the series to a constant
+        correlation. Means are not subtracted: a bias that all steps or series share is a part of
+        the uncertainty of their sum.
+
+        Args:
+            scores: `(windows, prediction_length, num_channels)`, standard normal scores of the
+                outcomes under their forecast distributions, NaN if unknown.
+            names: `(windows, num_channels)`, str, the series of each window and channel.
+            times: `(windows,)`, ints, the time of the first target of each window.
+
+        Source: Schäfer, Strimmer (2005), "A shrinkage approach to large-scale covariance matrix
+        estimation", equation 8 and table 2, with the variance of a correlation of normal numbers.
+
+        Example:
+            >>> noise = np.random.default_rng(0).normal(size=(400, 1, 2))
+            >>> scores = np.repeat(noise, 2, axis=1)  # both steps are equal
+            >>> fitted = Dependence.fit(scores, np.array([["a", "b"]] * 400), np.arange(400))
+            >>> fitted.steps.round(2)
+            array([[1., 1.],
+                   [1., 1.]])
+            >>> abs(fitted.series_correlation[0, 1]) < 0.1
+            True
+        """
+        known = np.isfinite(scores)
+        if not known.any():
+            return None
+        length = scores.shape[1]
+        times_known = times[known.any(axis=(1, 2))]
+        num_origins = max(1, count_effective(times_known, length))
+        by_step = np.moveaxis(scores, 1, 2).reshape(-1, length)  # (windows and channels, steps)
+        raw = _correlation(by_step)
+        target = _target(raw)
+        found, loadings = _fit_series(scores, names, times, num_origins * _effective(target))
+        squared_sum = _sum_of_squares(loadings)
+        # Overlapping windows begin with other shocks, so that each origin counts for the steps.
+        num_rows = len(np.unique(times_known)) * len(found) ** 2 / squared_sum
+        steps = _as_correlation(_shrunk(raw, target, num_rows))
+        return cls(steps, found, np.round(loadings, DIGITS))
+
+    @property
+    def series_correlation(self):
+        """Correlation matrix of the learnt series, `(series, series)`."""
+        matrix = self.loadings @ self.loadings.T
+        np.fill_diagonal(matrix, 1.0)
+        return matrix
+
+    def draw(self, names, num_paths, seed):
+        """Return standard normal numbers `(series, num_paths, prediction_length)`.
+
+        Args:
+            names: Names of the series to draw; those that were not learnt are independent.
+            num_paths: int, number of draws.
+            seed: int, or tuple of ints.
+        """
+        length = len(self.steps)
+        seed = [*np.atleast_1d(seed).tolist()]
+        own = [np.random.default_rng([*seed, 1, zlib.crc32(str(x).encode())]) for x in names]
+        drawn = np.stack([x.standard_normal((num_paths, length)) for x in own])
+        if self.names:
+            num_factors = self.loadings.shape[1]
+            factors = np.random.default_rng([*seed, 0])
+            factors = factors.standard_normal((num_factors, num_paths, length))
+            weights = np.stack([self._weights_of.get(str(x), self._no_weights) for x in names])
+            rest = np.sqrt(np.maximum(1 - np.square(weights).sum(axis=1), 0.0))
+            drawn = drawn * rest[:, None, None] + np.tensordot(weights, factors, 1)
+        return drawn @ self._root
+
+    def probabilities(self, names, num_paths, seed):
+        """Return dependent probabilities `(series, num_paths, prediction_length)`.
+
+        At each step of a series, one of the probabilities is in each of `num_paths` intervals of
+        equal length, so that quantiles at these probabilities reproduce their distribution.
+
+        Source: Packham, Schmidt (2010), "Latin hypercube sampling with dependence".
+
+        Example:
+            >>> found = Dependence.default(1).probabilities(["a"], 4, seed=0)
+            >>> np.sort((4 * found).astype(int).ravel())
+            array([0, 1, 2, 3])
+        """
+        seed = np.atleast_1d(seed).tolist()
+        ranks = self.draw(names, num_paths, seed).argsort(axis=1).argsort(axis=1)
+        # The place within an interval has the same dependence, for the sake of a single path.
+        inside = scipy.special.ndtr(self.draw(names, num_paths, [*seed, 2]))
+        return np.clip((ranks + inside) / num_paths, 1e-12, 1 - 1e-12)
+
+    def unknown(self, names):
+        """Return the names that were not learnt."""
+        return [name for name in map(str, names) if name not in self._weights_of]
+
+    @functools.cached_property
+    def _weights_of(self):
+        return dict(zip(self.names, () if self.loadings is None else self.loadings, strict=True))
+
+    @property
+    def _no_weights(self):
+        return np.zeros(self.loadings.shape[1])
+
+    @functools.cached_property
+    def _root(self):
+        """Symmetric square root of the correlation of the steps."""
+        return _matrix_function(self.steps, np.sqrt)
+
+    def to_dict(self):
+        """Return the dependence as a JSON-serializable dict, which `from_dict` reads."""
+        loadings = [] if self.loadings is None else self.loadings.tolist()
+        lower = [row[: i + 1].tolist() for i, row in enumerate(self.steps)]
+        return {"steps": lower, "names": list(self.names), "loadings": loadings}
+
+    @classmethod
+    def from_dict(cls, config):
+        """Return the dependence that `to_dict` converted."""
+        rows = config["steps"]
+        lower = np.array([[*row, *[0.0] * (len(rows) - len(row))] for row in rows])
+        steps = lower + np.tril(lower, -1).T
+        loadings = np.asarray(config["loadings"]) if config["names"] else None
+        return cls(steps, tuple(config["names"]), loadings)
+
+
+def _powers(correlation, length):
+    """Return the correlation matrix of an autoregressive process of order 1."""
+    steps = np.arange(length)
+    return np.round(correlation ** np.abs(steps[:, None] - steps), DIGITS)
+
+
+def _target(raw):
+    """Return a smooth matrix near some correlations, which depends on the distance of steps only.
+
+    It is a mixture of a constant correlation, that of an autoregressive process, and noise. Its
+    three numbers have the least squared error over all pairs of steps, among a grid of processes.
+    """
+    length = len(raw)
+    distances = np.arange(1, length)
+    if not len(distances):
+        return np.ones((1, 1))
+    means = np.array([np.diag(raw, k).mean() for k in distances])
+    pairs, best = length - distances, (np.inf, None)
+    for correlation in PROCESSES:
+        powers = correlation**distances
+        design = np.sqrt(pairs)[:, None] * np.stack([powers, np.ones(length - 1)], axis=1)
+        weights, _ = scipy.optimize.nnls(design, np.sqrt(pairs) * means)
+        weights = weights / max(1.0, weights.sum())
+        fitted = weights[0] * powers + weights[1]
+        error = (pairs * (fitted - means) ** 2).sum()
+        if error < best[0] - 1e-12:
+            best = error, fitted
+    return scipy.linalg.toeplitz(np.append(1.0, best[1]))
+
+
+def _correlation(scores):
+    """Return the matrix of the correlations about 0 of columns `(rows, columns)` with gaps."""
+    known = np.isfinite(scores).astype("float64")
+    filled = np.where(known > 0, scores, 0.0)
+    # Sums over the rows that have both columns.
+    sizes = np.square(filled).T @ known
+    sizes = np.sqrt(sizes * sizes.T)
+    return np.where(sizes > 0, filled.T @ filled / np.where(sizes > 0, sizes, 1.0), 0.0)
+
+
+def _shrunk(raw, target, num_rows):
+    """Return correlations moved to their targets, with the least expected squared error."""
+    outside = ~np.eye(len(raw), dtype=bool)
+    noise = ((1 - target[outside] ** 2) ** 2).sum() / num_rows
+    distance = ((raw - target)[outside] ** 2).sum()
+    share = min(1.0, noise / distance) if distance > 0 else 1.0
+    return share * target + (1 - share) * raw
+
+
+def _fit_series(scores, names, times, num_rows):
+    """Return the names of the series, and the loadings `(series, factors)`.
+
+    Args:
+        scores: See `Dependence.fit`, as the following.
+        names: Names of the series.
+        times: Times of the windows.
+        num_rows: float, effective number of independent rows.
+    """
+    found, codes = np.unique(names.astype(str), return_inverse=True)
+    codes = codes.reshape(names.shape)
+    origins, places = np.unique(times, return_inverse=True)
+    # One row per origin and step, one column per series; unknown scores are 0.
+    table = np.zeros((len(origins), scores.shape[1], len(found)))
+    table[places[:, None], :, codes] = np.nan_to_num(scores).swapaxes(1, 2)
+    table = table.reshape(-1, len(found))
+    sizes = np.sqrt(np.square(table).sum(axis=0))
+    table = table / np.where(sizes > 0, sizes, 1.0)  # table.T @ table are the correlations
+    count = len(found)
+    if count == 1:
+        return tuple(found), np.zeros((1, 0))
+    mean = (np.square(table.sum(axis=1)).sum() - count) / (count * (count - 1))
+    mean = float(np.clip(mean, 0.0, 1.0))
+    _, singular, vectors = np.linalg.svd(table, full_matrices=False)
+    pairs = count * (count - 1)
+    distance = (singular**4).sum() - count - pairs * mean**2
+    noise = pairs * (1 - mean**2) ** 2 / num_rows
+    share = min(1.0, noise / distance) if distance > 0 else 1.0
+    factors = (np.sqrt(1 - share) * singular[:, None] * vectors)[:MAX_FACTORS]
+    constant = np.full((1, count), np.sqrt(share * mean))
+    loadings = np.concatenate([factors, constant]).T
+    return tuple(found.tolist()), loadings[:, np.abs(loadings).max(axis=0) > 10.0**-DIGITS]
+
+
+def _sum_of_squares(loadings):
+    """Return the sum of the squared correlations of all pairs of series."""
+    inner = loadings.T @ loadings
+    own = np.square(loadings).sum(axis=1)  # what the factors explain of each series
+    return max((inner**2).sum() + (1 - own**2).sum(), len(loadings))
+
+
+def _effective(correlation):
+    """Return the number of independent values with as much information as correlated ones."""
+    return len(correlation) ** 2 / np.square(correlation).sum()
+
+
+def _as_correlation(matrix):
+    """Return the matrix without negative eigenvalues, its diagonal 1, rounded."""
+    matrix = _matrix_function(matrix, lambda x: x)
+    sizes = np.sqrt(np.diag(matrix))
+    matrix = np.round(matrix / sizes / sizes[:, None], DIGITS)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def _matrix_function(matrix, function):
+    """Return a function of the eigenvalues of a symmetric matrix, at least 0."""
+    values, vectors = np.linalg.eigh(matrix)
+    return (vectors * function(np.maximum(values, 0.0))) @ vectors.T

@@ -1,0 +1,88 @@
+"""Forecasts of more or fewer steps than a model was trained for."""
+
+from dataclasses import replace
+
+from kerastrans import heads
+from kerastrans.decoding.contract import patch_length_of
+from kerastrans.decoding.graph import inputs_of
+from kerastrans.forecasting.inference.model import build_for
+from kerastrans.forecasting.inference.reader import Reader
+from kerastrans.utils.validation import check_positive_integers
+
+PATCH = "patch_length"  # hyperparameter whose default depends on the horizon
+
+
+def with_horizon(state, prediction_length):
+    """Return the state that forecasts another number of steps, or the same one for None.
+
+    An autoregressive model decodes more steps, or fewer. The forecast of another model is cut, or
+    continued from its own sample paths, see `continuation`.
+
+    Args:
+        state: `FittedState`.
+        prediction_length: int, or None.
+
+    Raises:
+        ValueError: If the number is below 1, conformal intervals were calibrated for fewer steps,
+            or the model requires covariates that are not known for later steps.
+    """
+    trained = state.config.prediction_length
+    prediction_length = trained if prediction_length is None else prediction_length
+    check_positive_integers(prediction_length=prediction_length)
+    _check_intervals(state, prediction_length)
+    if prediction_length == trained:
+        return state
+    known = state.__dict__.setdefault("_horizons", {})  # of each, a model is compiled once
+    if prediction_length not in known:
+        known[prediction_length] = _adapted(state, prediction_length)
+    return known[prediction_length]
+
+
+def _adapted(state, prediction_length):
+    config = state.config.changed(prediction_length=prediction_length)
+    adapted = replace(state, config=config)
+    adapted.__dict__["_native"] = state.native
+    names = {tensor.name for tensor in inputs_of(state.model)}
+    if state.decodes:
+        return replace(adapted, model=_rebuilt(adapted, names))
+    if prediction_length > state.native_length and "past_covariates" in names:
+        raise ValueError(
+            f"prediction_length={prediction_length} exceeds the model's {state.native_length} "
+            f"steps, after which the past covariates {list(config.past)} are not known: train with "
+            "this prediction_length."
+        )
+    return adapted
+
+
+def _rebuilt(state, names):
+    """Return an autoregressive model with the same weights and covariates of another horizon."""
+    model, config = state.model, state.config
+    if not names & {"future_covariates", "past_covariates"}:
+        return model  # nothing in it depends on the horizon
+    if config.architecture is None:
+        raise ValueError(
+            "a custom model with covariates reads a fixed number of them: build it with "
+            f"prediction_length={config.prediction_length}."
+        )
+    if PATCH in config.builder_arguments:
+        given = {**config.hyperparameters, PATCH: patch_length_of(model)}
+        config = config.changed(hyperparameters=given)
+    reader = Reader.like(state)
+    head = heads.of(model)
+    rebuilt = build_for(config, reader, sees_missing=head.sees_missing)
+    rebuilt.set_weights(model.get_weights())
+    heads.of(rebuilt).spread = head.spread
+    return rebuilt
+
+
+def _check_intervals(state, prediction_length):
+    """Raise ValueError if conformal intervals are not known for a step."""
+    if state.intervals is None:
+        return
+    steps = state.intervals.prediction_length
+    is_continued = steps == state.native_length and not state.decodes
+    if prediction_length > steps and not is_continued:
+        raise ValueError(
+            f"calibrated for {steps} steps, asked for {prediction_length}: call "
+            f"calibrate(..., prediction_length={prediction_length})."
+        )

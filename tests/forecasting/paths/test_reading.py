@@ -1,0 +1,115 @@
+"""Sums, peaks and first passages of paths."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans.forecasting.paths import aggregate_paths, find_first_passages, find_peaks
+
+TIMES = pd.date_range("2024-01-01 12:00", periods=4, freq="12h")  # half of the first day
+
+
+def frame_of(values, times=TIMES):
+    """Return a frame of paths of values (series, paths, steps)."""
+    values = np.asarray(values, float)
+    names = list("abcd")[: len(values)]
+    index = [names, range(values.shape[1]), times]
+    index = pd.MultiIndex.from_product(index, names=["unique_id", "path", "ds"])
+    frame = pd.DataFrame({"model": values.ravel()}, index).reset_index()
+    return frame[["unique_id", "ds", "path", "model"]]
+
+
+PATHS = frame_of([[[1, 2, 3, 4], [5, 6, 7, 8]], [[10, 20, 30, 40], [50, 60, 70, 80]]])
+
+
+def values(rows):
+    return rows["model"].tolist()
+
+
+def test_sums_over_days_and_blocks_of_steps():
+    rows = aggregate_paths(PATHS, "D")
+    assert rows["ds"].drop_duplicates().tolist() == [TIMES[0], TIMES[1], TIMES[3]]
+    assert values(rows)[:6] == [1, 5, 4, 5, 13, 8]
+    assert values(aggregate_paths(PATHS, 2))[:4] == [3, 7, 11, 15]
+    assert values(aggregate_paths(PATHS, how="mean")) == [2.5, 6.5, 25, 65]
+    shuffled = PATHS.sample(frac=1, random_state=1)
+    found = aggregate_paths(shuffled).sort_values(["unique_id", "path"])
+    assert values(found) == [10, 26, 100, 260]
+
+
+def test_sums_over_series_path_by_path():
+    assert values(aggregate_paths(PATHS, by="all")) == [110, 286]
+    assert values(aggregate_paths(PATHS, 4, by={"a": "x", "b": "x"})) == [110, 286]
+    groups = pd.DataFrame({"unique_id": ["a", "b"], "region": ["x", "y"]})
+    rows = aggregate_paths(PATHS, by=groups, how="mean")
+    assert rows["unique_id"].unique().tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match="1 series have no group in by, 'b' is the first"):
+        aggregate_paths(PATHS, by={"a": "x"})
+
+
+def test_quantiles_over_paths():
+    rows = aggregate_paths(PATHS, quantiles=[0.25, 0.5, 0.75])
+    assert list(rows.columns) == ["unique_id", "ds", "quantile", "model"]
+    assert values(rows) == [14, 18, 22, 140, 180, 220]
+    rows = find_peaks(PATHS, quantiles=[0.5])
+    assert values(rows) == [6, 60]
+    assert rows["time"].tolist() == [TIMES[3], TIMES[3]]
+
+
+def test_a_missing_value_is_missing_in_sums_and_ignored_by_peaks():
+    paths = frame_of([[[1, np.nan, 3, 2]], [[np.nan] * 4]])
+    assert np.isnan(values(aggregate_paths(paths))).all()
+    rows = find_peaks(paths)
+    assert values(rows)[0] == 3
+    assert rows["time"].tolist()[0] == TIMES[2]
+    assert rows[["model", "time"]].iloc[1].isna().all()
+    assert (
+        find_first_passages(paths, 0, summary=True)["probability"].isna().tolist()[4:] == [True] * 4
+    )
+
+
+def test_series_that_end_at_other_times_have_their_own_periods():
+    later = frame_of([[[1, 1, 1, 1]]], TIMES + pd.Timedelta(days=7)).assign(unique_id="z")
+    rows = aggregate_paths(pd.concat([PATHS, later], ignore_index=True), "W-SUN")
+    assert rows[rows["unique_id"] == "z"]["ds"].tolist() == [TIMES[0] + pd.Timedelta(days=7)]
+    assert len(rows) == 5
+
+
+def test_peaks_and_troughs_of_each_day():
+    paths = frame_of([[[9, 3, 4, 1]]])
+    rows = find_peaks(paths, "D")
+    assert values(rows) == [9, 4, 1]
+    assert rows["time"].tolist() == [TIMES[0], TIMES[2], TIMES[3]]
+    assert values(find_peaks(paths, kind="min")) == [1]
+
+
+def test_first_passages_and_their_probabilities():
+    rows = find_first_passages(PATHS, 6, direction="above")
+    assert rows["time"].isna().tolist() == [True, False, False, False]
+    assert rows["time"][1] == TIMES[2]
+    rows = find_first_passages(PATHS, 6, summary=True)
+    assert rows["probability"].tolist() == [0, 0, 0.5, 0.5, 1, 1, 1, 1]
+    assert find_first_passages(PATHS, 2, direction="below")["time"].notna().tolist() == [
+        *(True, False, False, False)
+    ]
+    with pytest.raises(ValueError, match="level must be a finite number, got nan"):
+        find_first_passages(PATHS, np.nan)
+
+
+def test_invalid_frames():
+    with pytest.raises(ValueError, match="path 0 of 'a' has two values at"):
+        aggregate_paths(pd.concat([PATHS, PATHS]))
+    with pytest.raises(ValueError, match="freq must be a pandas frequency"):
+        aggregate_paths(PATHS, "fortnight")
+    with pytest.raises(ValueError, match="freq must be a pandas frequency"):
+        aggregate_paths(PATHS, 0)
+    with pytest.raises(ValueError, match="without"):
+        find_peaks(PATHS.drop(columns="path"))
+
+
+def test_polars_frames_and_time_zones():
+    polars = pytest.importorskip("polars")
+    rows = aggregate_paths(polars.from_pandas(PATHS), "D")
+    assert isinstance(rows, polars.DataFrame)
+    zoned = PATHS.assign(ds=PATHS["ds"].dt.tz_localize("Europe/Berlin"))
+    assert values(aggregate_paths(zoned, "D")) == values(aggregate_paths(PATHS, "D"))
