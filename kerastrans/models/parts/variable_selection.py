@@ -30,6 +30,13 @@ class GatedNetworks:
         of_each: bool, whether tensors are `(variables, rows, features)`, with separate weights for
             each variable.
 
+    Example:
+        >>> import keras
+        >>> networks = GatedNetworks(dropout=0.1, epsilon=1e-3)
+        >>> variables = [keras.Input((24, 8)) for _ in range(3)]
+        >>> networks.select(variables, "past").shape
+        (None, 24, 8)
+
     Source: Lim et al. (2021), equations 2-8.
     """
 
