@@ -40,6 +40,7 @@ SMALL = {
         "num_heads": 2,
         "ff_dim": 8,
         "segment_length": 5,
+        "num_scales": 1,
         "num_routers": 2,
         "dropout": 0.0,
     },
