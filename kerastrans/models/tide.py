@@ -66,8 +66,8 @@ def build_tide_model(
         standardize: bool, whether the window is normalised by its mean and standard deviation.
         shared_blocks: bool, whether all blocks of the encoder after the first, and all of the
             decoder before the last, are one block.
-        covariate_dim: int, width to which the covariates of each step are projected, as in the
-            paper; None to add them by `kerastrans.regress`, which was more accurate.
+        covariate_dim: int, width of the projection of each step's covariates, as in the paper; None
+            to add covariates by `kerastrans.regress`, which was more accurate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.

@@ -1,5 +1,7 @@
 """Models without a recorded case agree with their papers' equations, written in NumPy (float64)."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -135,3 +137,85 @@ def test_deepar_reads_the_previous_value_and_restores_the_scale():
     found = to_numpy(model([HISTORY, future]))
     location = raw[..., 0] * scale
     np.testing.assert_allclose(found[..., 0], location, atol=1e-5 * np.abs(location).max())
+
+
+def test_recurrent_segrnn_embeds_its_own_segments():
+    """Lin et al. (2023), section 3.3, "recurrent multi-step forecasting"."""
+    options = {"segment_length": 3, "d_model": 4, "dropout": 0.0, "decoding": "recurrent"}
+    model, w = built("segrnn", **options)
+
+    def dense(x, name):
+        return x @ w[f"{name}/kernel"] + w[f"{name}/bias"]
+
+    def gru(x, state):
+        inputs, memory = (np.split(y, 3, axis=-1) for y in x)
+        update, reset = (sigmoid(a + b) for a, b in zip(inputs[:2], memory[:2], strict=True))
+        return update * state + (1 - update) * np.tanh(inputs[2] + reset * memory[2])
+
+    def step(segment, state):
+        x = np.maximum(dense(segment, "embedding"), 0)
+        return gru((dense(x, "input_gates"), dense(state, "state_gates")), state)
+
+    last = HISTORY[:, -1:].astype("float64")
+    segments = (HISTORY - last).transpose(0, 2, 1).reshape(2 * CHANNELS, -1, 3)
+    state = np.zeros((2 * CHANNELS, 4))
+    for i in range(segments.shape[1]):
+        state = step(segments[:, i], state)
+    found = [dense(state, "head")]
+    while 3 * len(found) < HORIZON:
+        state = step(found[-1], state)
+        found.append(dense(state, "head"))
+    rows = np.concatenate(found, axis=1)[:, :HORIZON].reshape(2, CHANNELS, HORIZON)
+    assert_agrees(model, rows.transpose(0, 2, 1) + last)
+
+
+def test_timemixer_of_mixed_channels_maps_the_trends_around_its_blocks():
+    """The published code of Wang et al. (2024) with `channel_independence` 0, from its notes."""
+    from scipy.special import erf
+
+    sizes = {"d_model": 4, "ff_dim": 6, "num_blocks": 2, "num_scales": 2, "moving_average": 5}
+    model, w = built("timemixer", **sizes, mix_channels=True, dropout=0.0)
+    denses, times = itertools.count(), itertools.count()
+
+    def dense(x, number, activation=False):
+        x = x @ w[f"dense_{number}/kernel"] + w[f"dense_{number}/bias"]
+        return x / 2 * (1 + erf(x / np.sqrt(2))) if activation else x
+
+    def over_time(x, activation=False):
+        number = next(times)
+        x = x.transpose(0, 2, 1) @ w[f"einsum_dense_{number}/kernel"]
+        x = (x + w[f"einsum_dense_{number}/bias"]).transpose(0, 2, 1)
+        return x / 2 * (1 + erf(x / np.sqrt(2))) if activation else x
+
+    def split(x):
+        padded = np.concatenate([x[:, :1]] * 2 + [x] + [x[:, -1:]] * 2, axis=1)
+        trend = sum(padded[:, i : i + x.shape[1]] for i in range(5)) / 5
+        return x - trend, trend
+
+    def normalise(x, name):
+        mean, scale = x.mean(axis=1, keepdims=True), np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+        return (x - mean) / scale * w[f"{name}/gamma"] + w[f"{name}/beta"], mean, scale
+
+    def embed(x):
+        steps = np.concatenate([np.roll(x, 1, axis=1), x, np.roll(x, -1, axis=1)], axis=-1)
+        return steps @ w["value_embedding_0/kernel"]
+
+    fine = HISTORY.astype("float64")
+    coarse = fine.reshape(2, CONTEXT // 2, 2, CHANNELS).mean(axis=2)
+    fine, mean, scale = normalise(fine, "window")
+    coarse = normalise(coarse, "reversible_instance_normalization_0")[0]
+    pairs = [split(x) for x in (fine, coarse)]
+    scales = [embed(season) for season, _ in pairs]
+    for _ in range(2):
+        first, second = next(denses), next(denses)
+        parts = [[dense(dense(y, first, True), second) for y in split(x)] for x in scales]
+        (fine_season, fine_trend), (coarse_season, coarse_trend) = parts
+        coarse_season = coarse_season + over_time(over_time(fine_season, True))
+        fine_trend = fine_trend + over_time(over_time(coarse_trend, True))
+        scales = [fine_season + fine_trend, coarse_season + coarse_trend]
+    last = next(denses)
+    x = sum(dense(over_time(y), last) for y in scales)
+    mapped = [over_time(trend) for _, trend in pairs]
+    x = x + sum(over_time(y) for y in mapped)
+    x = (x - w["window/beta"]) / w["window/gamma"] * scale + mean
+    assert_agrees(model, x)

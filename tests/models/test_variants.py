@@ -8,6 +8,7 @@ from kerastrans import zoo
 from kerastrans.layers import ChannelSegmentEmbedding, RecurrentCycle
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
+from tests.helpers.architectures import SMALL
 
 WINDOWS = np.random.default_rng(0).standard_normal((2, 24, 3)).astype("float32")
 
@@ -165,3 +166,60 @@ def test_patchtst_with_residual_attention_keeps_the_contract():
     options = {"d_model": 16, "num_heads": 2, "ff_dim": 24, "patch_length": 6, "stride": 3}
     options |= {"residual_attention": True, "affine": False, "dropout": 0.0}
     check_model("patchtst", 24, 12, 3, **options).raise_for_failures()
+
+
+FUTURE = {"covariates": {"future": (0, 0)}}
+PAST = {"covariates": {"past": (0, 0)}}
+# Options of published code: name, options, and claims that differ from those of the registry.
+OPTIONS = [
+    ("cyclenet", {"hidden_dim": 5}, {}),
+    ("sparsetsf", {"hidden_dim": 5}, {}),
+    ("segrnn", {"decoding": "recurrent"}, {}),
+    ("segrnn", {"channel_embedding": False, "standardize": True}, {"equivariance": "affine"}),
+    ("tcn", {"block_filters": (5, 7), "weight_norm": False}, {}),
+    ("tide", {"covariate_dim": 2, "covariates": {"past": (0,), "future": (0, 3)}}, {}),
+    ("tide", {"layer_norm": False, "standardize": False}, {"mixes_channels": False}),
+    ("itransformer", {"covariate_tokens": True, **PAST}, {}),
+    ("timexer", {"shared_embedding": True, "activation": "relu", **PAST}, {}),
+    ("patchtst", {"individual": True}, {}),
+    ("timemixer", {"mix_channels": True}, {"mixes_channels": True}),
+    ("autoformer", {"reference_delays": True}, {}),
+    ("fedformer", {"shared_blocks": True, "reference_layout": True}, {"mixes_channels": True}),
+    ("informer", {"reference_attention": True, "mix": True, "distil": False}, {}),
+    ("informer", {"calendar_embedding": True, **FUTURE}, {}),
+    ("tft", {"variant": "time_series_library", **FUTURE}, {"equivariance": "affine"}),
+    ("nhits", {"input_dim": 5}, {}),
+    ("nbeats", {"stacks": ("trend", "seasonality"), "reference_curves": True}, {}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "options", "claims"), OPTIONS)
+def test_options_of_published_code_keep_the_contract(name, options, claims):
+    def build(context_length, prediction_length, num_channels, **options):
+        return zoo.build(name, context_length, prediction_length, num_channels, **options)
+
+    options = {**SMALL.get(name, {}), **options}
+    check_model(build if claims else name, 24, 12, 3, **claims, **options).raise_for_failures()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("segrnn", {"decoding": "recurrent", "head": "normal"}, "requires a point head"),
+        ("segrnn", {"decoding": "rmf"}, "decoding must be one of"),
+        ("timexer", {"activation": "elu"}, "activation must be one of"),
+        (
+            "timexer",
+            {"shared_embedding": True, "covariates": {"static": (0,)}},
+            "only past and future covariates that are numbers",
+        ),
+        ("informer", {"calendar_embedding": True, **PAST}, "requires future covariates"),
+        ("tft", {"variant": "time_series_library"}, "requires future covariates, got none"),
+        ("tft", {"static_channels": (0,)}, "static_channels require variant"),
+        ("tcn", {"block_filters": (4, 0)}, "block_filters must be an integer of at least 1"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(name, options, message):
+    with pytest.raises(ValueError, match=message):
+        zoo.build(name, 48, 12, 3, **options)

@@ -77,7 +77,9 @@ class PeriodicConvolution(keras.layers.Layer):
         taps = ops.arange(-reach, reach + 1, dtype="int32")
         period = ops.reshape(ops.cast(period, "int32"), (-1, 1, 1))
         # The image ends with its last row, or with the inputs.
-        size = length if self.length is None else -(-self.length // period) * period
+        size = length
+        if self.length is not None:
+            size = (self.length + period - 1) // period * period
 
         # Gather the rows above and below each step: (batch, steps, taps * channels). The steps run
         # from `reach` before the first to `reach` after the last.

@@ -17,8 +17,7 @@ class SeriesDecomposition(keras.layers.Layer):
 
     Args:
         kernel_size: int, number of steps in the average.
-        longer: "ahead" or "back": the side to which an average of an even number of steps reaches
-            one step further.
+        longer: "ahead" or "back", the longer side of an average over an even number of steps.
 
     Call arguments:
         inputs: `(batch, time, num_channels)`.

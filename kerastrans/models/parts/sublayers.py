@@ -11,7 +11,7 @@ from kerastrans.utils.validation import check_choice, check_dropout, check_posit
 
 EPSILON = 1e-6  # epsilon of the layer normalisations of the lesson
 TENSORFLOW_EPSILON = 1e-3  # that of Keras
-TORCH_EPSILON = 1e-5  # that of PyTorch, in which most reference code is written
+TORCH_EPSILON = 1e-5  # that of PyTorch and of most reference code
 
 
 def position_wise_ffn(

@@ -22,6 +22,15 @@ def test_trend_is_the_moving_average_and_both_parts_add_up(length, kernel_size):
     np.testing.assert_allclose(season + trend, series, atol=1e-6)
 
 
+def test_an_average_of_an_even_number_of_steps_reaches_further_to_the_given_side():
+    steps = np.arange(300, dtype="float32")[None, :, None]  # longer than two blocks
+    for longer, shift in (("ahead", 0.5), ("back", -0.5)):
+        for length in (300, 40):
+            layer = SeriesDecomposition(6, longer)
+            _, trend = map(to_numpy, layer(steps[:, :length]))
+            np.testing.assert_allclose(trend[:, 5:-5], steps[:, 5 : length - 5] + shift, rtol=1e-5)
+
+
 def test_season_as_long_as_the_kernel_has_no_trend():
     wave = np.sin(2 * np.pi * np.arange(40) / 5)[None, :, None].astype("float32")
     season, trend = map(to_numpy, SeriesDecomposition(5)(wave + 3))

@@ -21,6 +21,16 @@ def test_denormalization_inverts_normalization(center, scale, affine):
     np.testing.assert_allclose(to_numpy(layer(x, statistics)), WINDOWS, rtol=1e-5)
 
 
+def test_ddof_changes_the_divisor_of_the_variance():
+    window = WINDOWS.copy()
+    window[0, 3:, 0] = np.nan  # three known values
+    _, statistics = ReversibleInstanceNormalization(ddof=1)(window)
+    expected = np.nanstd(window, axis=1, ddof=1)
+    np.testing.assert_allclose(to_numpy(statistics)[:, 1], expected, rtol=1e-4)
+    one = WINDOWS[:, :1]
+    assert np.isfinite(to_numpy(ReversibleInstanceNormalization(ddof=1)(one)[0])).all()
+
+
 def test_each_window_and_channel_is_standardised_separately():
     x, statistics = ReversibleInstanceNormalization()(WINDOWS)
     x = to_numpy(x)
