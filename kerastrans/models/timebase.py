@@ -37,7 +37,7 @@ def build_timebase_model(
     head=None,
     name="timebase",
 ):
-    """Build TimeBase: past periods are reduced to a few bases, from which future periods follow.
+    """Build TimeBase: past periods are reduced to a few bases, and future periods combine them.
 
     If the context is not a multiple of the period, it is continued with the steps one period
     earlier.

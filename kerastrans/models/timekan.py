@@ -5,11 +5,11 @@ import itertools
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import ChebyshevDense, ReversibleInstanceNormalization, ValueEmbedding
+from kerastrans.layers import ChebyshevDense, ValueEmbedding
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import average_window, open_window
 from kerastrans.models.parts.projections import (
     dense,
     fold_channels,
@@ -82,12 +82,6 @@ def build_timekan_model(
     Source: Huang et al. (2025), "TimeKAN: KAN-based frequency decomposition learning architecture
     for long-term time series forecasting", section 3.
     """
-    lengths = [context_length // downsampling**i for i in range(num_scales)]
-    if lengths[-1] < 1:
-        raise ValueError(
-            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
-            f"{downsampling ** (num_scales - 1)} steps, got {context_length}."
-        )
     dtype = full_precision()
 
     def refine(x, length):
@@ -120,12 +114,9 @@ def build_timekan_model(
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", affine=True
     )
-    scales = [window.normalization(window.values, window.statistics)]
-    for _ in range(num_scales - 1):
-        scales.append(layers.AveragePooling1D(downsampling, dtype=dtype)(scales[-1]))
-    coarser = [ReversibleInstanceNormalization(affine=True)(x)[0] for x in scales[1:]]
     embed = ValueEmbedding(d_model, dtype=dtype)
-    scales = [embed(fold_channels(x)) for x in (window.values, *coarser)]  # (rows, time, d_model)
+    scales = average_window(window, num_scales, downsampling)
+    scales = [embed(fold_channels(x)) for x in scales]  # (batch * channels, time, d_model)
     for _ in range(num_blocks):
         scales = mix_bands(scales)
     x = time_dense(scales[0], prediction_length, dtype=dtype, name="future")

@@ -5,12 +5,11 @@ from keras import layers, ops
 
 from kerastrans.layers import (
     Dropout,
-    ReversibleInstanceNormalization,
     SeriesDecomposition,
     ValueEmbedding,
 )
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import average_window, open_window
 from kerastrans.models.parts.projections import (
     add,
     dense,
@@ -90,11 +89,6 @@ def build_timemixer_model(
 
     Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
     """
-    if downsampling ** (num_scales - 1) > context_length:
-        raise ValueError(
-            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
-            f"{downsampling ** (num_scales - 1)} steps, got {context_length}."
-        )
 
     def map_time(x, length):
         """Apply two dense layers over time, both of width `length`."""
@@ -123,12 +117,8 @@ def build_timemixer_model(
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", affine=True
     )
-    scales = [window.normalization(window.values, window.statistics)]
-    for _ in range(num_scales - 1):
-        scales.append(layers.AveragePooling1D(downsampling, dtype=dtype)(scales[-1]))
-    coarser = [ReversibleInstanceNormalization(affine=True)(x)[0] for x in scales[1:]]
     embed = ValueEmbedding(d_model)
-    scales, trends = [window.values, *coarser], []
+    scales, trends = average_window(window, num_scales, downsampling), []
     if mix_channels:
         pairs = [SeriesDecomposition(moving_average, dtype=dtype)(x) for x in scales]
         scales, trends = zip(*pairs, strict=True)

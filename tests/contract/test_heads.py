@@ -17,6 +17,7 @@ from tests.helpers.architectures import (
     HORIZON,
     NAMES,
     build,
+    by_tier,
     example_inputs,
 )
 
@@ -33,7 +34,7 @@ def history(seed=0, batch=4):
     return np.random.default_rng(seed).normal(size=(batch, CONTEXT, CHANNELS)).astype("float32")
 
 
-@pytest.mark.parametrize("name", WITH_HEAD)
+@pytest.mark.parametrize("name", by_tier(WITH_HEAD))
 def test_quantiles_are_in_order_and_reload(name, tmp_path):
     model = build(name, head="quantiles")
     inputs = example_inputs(model, history() * 10)
@@ -46,7 +47,7 @@ def test_quantiles_are_in_order_and_reload(name, tmp_path):
     assert heads.of(again).levels == heads.of(model).levels
 
 
-@pytest.mark.parametrize("name", [*WITH_HEAD, "deepar"])
+@pytest.mark.parametrize("name", by_tier([*WITH_HEAD, "deepar"]))
 def test_the_last_layer_is_the_head_of_a_point_too(name):
     model = build(name, head=heads.PointHead("mse"))
     head = heads.of(model)
@@ -87,7 +88,7 @@ def test_with_covariates_the_head_is_read_from_the_nested_model(head, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in WITH_HEAD if zoo.info(name).equivariance == "affine"]
+    "name", by_tier(name for name in WITH_HEAD if zoo.info(name).equivariance == "affine")
 )
 def test_an_untrained_mean_is_as_equivariant_as_the_point(name):
     """What the paper's normalisation promises of points it does for locations and spreads."""
@@ -99,7 +100,7 @@ def test_an_untrained_mean_is_as_equivariant_as_the_point(name):
     np.testing.assert_allclose(moved[..., 1], 3 * plain[..., 1], rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", WITH_HEAD)
+@pytest.mark.parametrize("name", by_tier(WITH_HEAD))
 def test_with_covariates_it_learns_a_distribution(name):
     rng = np.random.default_rng(1)
     model = build(name, head="mixture", covariates=COVARIATES)

@@ -14,6 +14,7 @@ from tests.helpers.architectures import (
     SMALL,
     TRAINED,
     build,
+    by_tier,
 )
 
 SIZES = (12, 30, 2)
@@ -45,7 +46,7 @@ def test_the_contract_of_a_model(name):
     assert passed == expected
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", by_tier(NAMES))
 def test_the_horizon_may_be_longer_than_the_context(name):
     context_length, prediction_length, num_channels = SIZES
     model = build(name, *SIZES)

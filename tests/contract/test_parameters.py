@@ -188,11 +188,9 @@ def crossformer(d_model, ff_dim, segment_length, num_routers, **_):
         return segments * num_routers * d + 3 * attention(d) + networks
 
     positions = C * (past + future) * d
-    merge = norm(2 * d) + dense(2 * d, d)
-    encoders = two_stages(past) + merge + two_stages(-(-past // 2))
     cross = attention(d) + ffn(d, d) + 2 * norm(d)
     decoder = two_stages(future) + cross + dense(d, segment_length)
-    return segment_length * d + positions + norm(d) + encoders + 3 * decoder
+    return segment_length * d + positions + norm(d) + two_stages(past) + 2 * decoder
 
 
 def timekan(d_model, **_):

@@ -5,6 +5,7 @@ A new file in `kerastrans/models` is tested without a change here, but for its c
 """
 
 import numpy as np
+import pytest
 
 from kerastrans import zoo
 from kerastrans.testing import example_windows
@@ -40,6 +41,7 @@ SMALL = {
         "num_heads": 2,
         "ff_dim": 8,
         "segment_length": 5,
+        "num_scales": 1,
         "num_routers": 2,
         "dropout": 0.0,
     },
@@ -62,6 +64,22 @@ NAMES = zoo.names()
 AUTOREGRESSIVE = zoo.names("autoregressive")
 # One of each family, for what takes long: the others are in the slow tier.
 FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "segrnn")
+# Their building blocks are those of others: most of their tests are in the slow tier.
+SLOW = (
+    "crossformer",
+    "fits",
+    "frets",
+    "mamba",
+    "micn",
+    "nonstationary_transformer",
+    "pattn",
+    "softs",
+    "timebase",
+    "timekan",
+    "tqnet",
+    "wpmixer",
+    "xpatch",
+)
 TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]
 
 
@@ -69,6 +87,12 @@ def build(name, context_length=CONTEXT, prediction_length=HORIZON, num_channels=
     hyperparameters = {**SMALL.get(name, {}), **more}
     with seeded(0):  # FEDformer's frequencies are drawn, and are no weights
         return zoo.build(name, context_length, prediction_length, num_channels, **hyperparameters)
+
+
+def by_tier(names):
+    """The names as parameters of a test, those of `SLOW` in the slow tier."""
+    marks = dict.fromkeys(SLOW, pytest.mark.slow)
+    return [pytest.param(name, marks=marks.get(name, ())) for name in names]
 
 
 def build_shallow(name):

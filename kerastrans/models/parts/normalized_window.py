@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import keras
-from keras import ops
+from keras import layers, ops
 
 from kerastrans.layers import MissingHistory, ReversibleInstanceNormalization
+from kerastrans.utils.precision import full_precision
 
 
 @dataclass(frozen=True)
@@ -86,3 +87,37 @@ def open_window(
     history = keras.Input((context_length, num_channels), name="history")
     values, statistics = normalization(history)
     return Window(history, values, normalization, statistics)
+
+
+def average_window(window, num_scales, downsampling):
+    """Return a window and its averages over more and more steps, each normalised by itself.
+
+    The averages are those of the window before its normalisation. Each has a learnt scale and
+    offset per channel.
+
+    Args:
+        window: `Window` of the model.
+        num_scales: int, number of resolutions, including the given one.
+        downsampling: int, number of steps to average from one resolution to the next.
+
+    Returns:
+        List of `num_scales` tensors `(batch, time, num_channels)`, the finest first.
+
+    Raises:
+        ValueError: If the context is too short for the coarsest resolution.
+
+    Source: Wang et al. (2024), TimeMixer, section 3.1.
+    """
+    context_length = window.history.shape[1]
+    shortest = downsampling ** (num_scales - 1)
+    if shortest > context_length:
+        raise ValueError(
+            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
+            f"{shortest} steps, got {context_length}."
+        )
+    x = window.normalization(window.values, window.statistics)
+    scales = [window.values]
+    for _ in range(num_scales - 1):
+        x = layers.AveragePooling1D(downsampling, dtype=full_precision())(x)
+        scales.append(ReversibleInstanceNormalization(affine=True)(x)[0])
+    return scales
