@@ -111,8 +111,8 @@ def find_first_passages(
         >>> times = pd.date_range("2024-01-01", periods=3)
         >>> keys = {"unique_id": "a", "ds": [*times, *times], "path": [0, 0, 0, 1, 1, 1]}
         >>> paths = pd.DataFrame({**keys, "model": [1.0, 3.0, 1.0, 0.0, 0.0, 0.0]})
-        >>> find_first_passages(paths, 2.0)["time"].astype(str).tolist()
-        ['2024-01-02', 'NaT']
+        >>> find_first_passages(paths, 2.0)["time"].tolist()
+        [Timestamp('2024-01-02 00:00:00'), NaT]
         >>> find_first_passages(paths, 2.0, summary=True)["probability"].tolist()
         [0.0, 0.5, 0.5]
     """

@@ -109,6 +109,7 @@ def test_invalid_horizons(points):
         points.backtest(FRAME, refit=True, prediction_length=9)
 
 
+@pytest.mark.slow
 def test_a_short_series_and_a_gap(points):
     short = FRAME.groupby("unique_id").head(5)
     assert np.isfinite(points.predict(short, prediction_length=20)["seasonal_naive"]).all()

@@ -167,6 +167,7 @@ def test_a_channel_without_a_value_has_no_paths():
     assert known.to_dict() == {"a": True, "b": False, "c": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", [1e8, 1e-8])
 def test_large_and_small_levels(level):
     frame = FRAME.assign(y=level * (1 + 1e-3 * FRAME["y"]))
