@@ -160,10 +160,11 @@ def decoded(model):
     """Return the outputs of every step, decoded one by one with the true targets."""
     decoder = CachedDecoder(model)
     encoded = decoder._encode([ops.convert_to_tensor(SOURCE)])
+    shared = decoder._start_shared(encoded)
     caches, outputs = decoder._start_caches(encoded, 3, 5), []
     for index in range(5):
         newest = ops.convert_to_tensor(TARGET[:, index : index + 1])
-        output, caches = decoder._step(encoded, newest, caches, index)
+        output, caches = decoder._step(encoded, newest, caches, index, shared)
         outputs.append(to_numpy(output))
     return np.concatenate(outputs, axis=1)
 
