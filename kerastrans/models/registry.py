@@ -39,7 +39,7 @@ def names(tag: str | None = None) -> list[str]:
 
     Example:
         >>> names("recurrent")
-        ['tft', 'lstm_seq2seq', 'deepar', 'segrnn']
+        ['tft', 'lstm_seq2seq', 'deepar', 'mamba', 'segrnn']
     """
     architectures = _architectures()
     if tag is None:

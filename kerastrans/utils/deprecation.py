@@ -73,10 +73,12 @@ def positional_until(until: str, *names: str) -> Callable:
                 return function(*args, **kwargs)
             given = dict(zip(names, former, strict=False))
             spelt = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            is_class = function.__name__ == "__init__"
+            name = type(args[0]).__name__ if is_class else function.__qualname__
             argument, it = ("argument", "it") if len(given) == 1 else ("arguments", "them")
             warn_user(
-                f"{function.__qualname__.removesuffix('.__init__')}: name the {argument}, {spelt}; "
-                f"version {until} will not accept {it} by position.",
+                f"{name}: name the {argument}, {spelt}; version {until} will not accept {it} by "
+                "position.",
                 FutureWarning,
             )
             return function(*args[:count], **given, **kwargs)

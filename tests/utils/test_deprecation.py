@@ -35,7 +35,7 @@ ONE_BLOCK = {"num_encoder_blocks": 1, "num_decoder_blocks": 1}
         ),
         (
             lambda: CachedMultiHeadAttention(2, 4, 0.1, name="c")(INPUTS),
-            "ProjectedAttention: name the arguments, num_heads=2, key_dim=4, dropout=0.1",
+            "CachedMultiHeadAttention: name the arguments, num_heads=2, key_dim=4, dropout=0.1",
             "c",
         ),
     ],

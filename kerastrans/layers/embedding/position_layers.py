@@ -165,7 +165,7 @@ class RotaryEmbedding(_Positions):
 
     Example:
         >>> import numpy as np
-        >>> RotaryEmbedding()(np.ones((16, 256, 8, 18))).shape
+        >>> tuple(RotaryEmbedding()(np.ones((16, 256, 8, 18))).shape)
         (16, 256, 8, 18)
 
     Source: Su et al. (2021), section 3.2.
