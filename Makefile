@@ -15,8 +15,9 @@ SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.
 
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models
+SLOW = "slow and not exhaustive"
 
-.PHONY: browser demo test test-all test-tensorflow test-jax test-torch parity parity-table presets runtimes lattice \
+.PHONY: browser contract demo test test-all test-tensorflow test-jax test-torch parity parity-table presets runtimes lattice \
 	mutations notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
@@ -33,8 +34,12 @@ test-all: test test-tensorflow test-jax
 
 # test_backends.py starts one process per installed backend.
 test-tensorflow: $(INSTALLED)
-	KERAS_BACKEND=tensorflow $(PYTEST) -m slow $(MODELS)
-	KERAS_BACKEND=tensorflow $(PYTEST) -m slow tests $(addprefix --ignore=,$(MODELS))
+	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) $(MODELS)
+	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) tests $(addprefix --ignore=,$(MODELS))
+
+# The longest tests of architectures whose way through a Forecaster is that of others.
+contract: $(INSTALLED)
+	KERAS_BACKEND=tensorflow $(PYTEST) -m exhaustive tests/contract
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)

@@ -4,7 +4,7 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.testing import check_forecaster
-from tests.helpers.architectures import AUTOREGRESSIVE, NAMES, SMALL
+from tests.helpers.architectures import AUTOREGRESSIVE, NAMES, SMALL, all_in_slow_tier
 from tests.helpers.contract_frames import HORIZON, make_data
 
 CONTEXT = 24
@@ -25,7 +25,7 @@ QUICK = ("seasonal_naive",)
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in NAMES],
+    [*QUICK, *all_in_slow_tier(name for name in NAMES if name not in QUICK)],
 )
 def test_every_architecture(name):
     options = {"num_samples": 20} if name in AUTOREGRESSIVE else {}

@@ -11,12 +11,13 @@ from tests.helpers.architectures import (
     CONTEXT,
     HORIZON,
     TRAINED,
+    all_in_slow_tier,
     build_shallow,
     example_inputs,
     walks,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.parametrize("name", TRAINED)]
+pytestmark = pytest.mark.parametrize("name", all_in_slow_tier(TRAINED))
 
 
 class StopBelow(keras.callbacks.Callback):

@@ -80,6 +80,8 @@ SLOW = (
     "wpmixer",
     "xpatch",
 )
+# Whose way through a Forecaster is that of others: `make contract` has their longest tests.
+EXHAUSTIVE = tuple(name for name in SLOW if name not in ("mamba", "timebase", "tqnet"))
 TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]
 
 
@@ -93,6 +95,12 @@ def by_tier(names):
     """The names as parameters of a test, those of `SLOW` in the slow tier."""
     marks = dict.fromkeys(SLOW, pytest.mark.slow)
     return [pytest.param(name, marks=marks.get(name, ())) for name in names]
+
+
+def all_in_slow_tier(names):
+    """The names as parameters of a slow test, those of `EXHAUSTIVE` by `make contract` alone."""
+    marks = {name: [pytest.mark.slow, pytest.mark.exhaustive] for name in EXHAUSTIVE}
+    return [pytest.param(name, marks=marks.get(name, [pytest.mark.slow])) for name in names]
 
 
 def build_shallow(name):
