@@ -88,7 +88,10 @@ def by_one_setting(name):
     """Its row among all architectures, small, by one setting."""
     table = with_dates(RESULTS / "architectures.csv").sort_values("mse", ignore_index=True)
     former = {"direct_transformer": "transformer"}.get(name, name)
-    (row,) = table[table["model"] == former].itertuples()
+    rows = table[table["model"] == former]
+    if rows.empty:
+        return "Not yet compared with all other architectures by the same settings."
+    (row,) = rows.itertuples()
     return (
         f"A small version, trained for four epochs on ETTh1 (96 steps of context, 96 steps ahead) "
         f"with the same settings as all other architectures and seed {row.seed}, has an MSE of "

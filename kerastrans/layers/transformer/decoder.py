@@ -21,8 +21,9 @@ class TransformerDecoder(TransformerBlock):
     `kerastrans.generate` keeps the cache.
 
     Args:
-        intermediate_dim, num_heads, key_dim, dropout, activation, layer_norm_epsilon,
-        kernel_initializer, bias_initializer, normalize_first, **kwargs: See `TransformerEncoder`.
+        intermediate_dim: int, width of the feed-forward network's hidden layer.
+        num_heads: int, number of attention heads.
+        **kwargs: Further arguments of `TransformerEncoder`.
 
     Call arguments:
         decoder_sequence: `(batch, time, d_model)`.
