@@ -117,12 +117,14 @@ def test_generating_leaves_the_model_as_it_was(small_model, small_inputs):
 
 @pytest.mark.slow
 def test_a_dropped_model_is_not_kept_alive(small_inputs):
-    model = kerastrans.build_transformer_model(
-        (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
-    )
-    generate(model, small_inputs, 2)
-    gone = weakref.ref(model)
-    del model
+    def drop():
+        model = kerastrans.build_transformer_model(
+            (8, 3), num_heads=2, key_dim=4, ff_dim=16, num_encoder_blocks=1, num_decoder_blocks=1
+        )
+        generate(model, small_inputs, 2)
+        return weakref.ref(model)
+
+    gone = drop()  # a debugger's copy of local variables lives as long as their frame
     gc.collect()
     assert gone() is None
 
