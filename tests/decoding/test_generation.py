@@ -124,7 +124,7 @@ def test_a_dropped_model_is_not_kept_alive(small_inputs):
         generate(model, small_inputs, 2)
         return weakref.ref(model)
 
-    gone = drop()  # a debugger's copy of local variables lives as long as their frame
+    gone = drop()  # a frame can keep a copy of its variables, which a `del` does not reach
     gc.collect()
     assert gone() is None
 
