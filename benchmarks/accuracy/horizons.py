@@ -6,15 +6,13 @@ in several ways. Both forecast the validation part from the same origins; the te
     python -m benchmarks.accuracy.horizons        # writes benchmarks/results/horizons.csv
 """
 
-import argparse
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import keras
 import numpy as np
 
-from benchmarks.accuracy.paths import load
+from benchmarks.accuracy.paths import load, sweep
 from benchmarks.common import RESULTS, append_row, keys_of
 from kerastrans import backtesting
 from kerastrans.forecasting.dependence import Dependence
@@ -109,20 +107,5 @@ def run(name, model, seed, time_limit, output):
         write(way, rows, started)
 
 
-def main():
-    """Measure the sets and models that are not in the file yet."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", default=",".join(SETS))
-    parser.add_argument("--models", default="nhits")
-    parser.add_argument("--seeds", default="0")
-    parser.add_argument("--time-limit", type=float, default=60)
-    parser.add_argument("--output", type=Path, default=OUTPUT)
-    options = parser.parse_args()
-    for seed in map(int, options.seeds.split(",")):
-        for name in options.sets.split(","):
-            for model in options.models.split(","):
-                run(name, model, seed, options.time_limit, options.output)
-
-
 if __name__ == "__main__":
-    main()
+    sweep(run, SETS, OUTPUT, __doc__)

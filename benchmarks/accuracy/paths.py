@@ -216,14 +216,21 @@ def run(name, model, seed, time_limit, output):
             print(rounded, flush=True)
 
 
-def main():
-    """Measure the sets and models that are not in the file yet."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", default=",".join(SETS))
+def sweep(run, sets, output, description):
+    """Run the sets, models and seeds of the command line that are not in the file yet.
+
+    Args:
+        run: Function `(name, model, seed, time_limit, output)`.
+        sets: Names of all sets.
+        output: Default path of the file.
+        description: Text whose first line describes the program.
+    """
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
+    parser.add_argument("--sets", default=",".join(sets))
     parser.add_argument("--models", default="nhits")
     parser.add_argument("--seeds", default="0")
     parser.add_argument("--time-limit", type=float, default=60)
-    parser.add_argument("--output", type=Path, default=OUTPUT)
+    parser.add_argument("--output", type=Path, default=output)
     options = parser.parse_args()
     for seed in map(int, options.seeds.split(",")):
         for name in options.sets.split(","):
@@ -232,4 +239,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    sweep(run, SETS, OUTPUT, __doc__)

@@ -18,6 +18,7 @@ from kerastrans.forecasting.training.spread import SpreadCorrection
 from kerastrans.forecasting.training.windows import TrainingWindows
 
 EXTRA_STEPS_SHARE = 0.1  # of the training steps before
+MIN_SAMPLES = 100  # of each window, to measure the spread of an autoregressive model
 MAX_EXTRA_STEPS = 2 * MAX_STEPS_PER_EPOCH
 
 
@@ -36,15 +37,17 @@ def finish(windows, steps, batch_size, is_verbose=False):
     """
     model, reader = windows.model, windows.data.reader
     parts = reader.clock, reader.covariates, reader.channels
-    state = FittedState(windows.config, model, *parts)
+    # A spread is that of the model, however few samples a forecast has.
+    num_samples = max(windows.config.num_samples, MIN_SAMPLES)
+    state = FittedState(windows.config.changed(num_samples=num_samples), model, *parts)
+    has_spread = heads.of(model).num_spreads > 0
     correction = dependence = all_rows = None
-    if windows.has_validation:
+    if windows.has_validation and (has_spread or not state.decodes):
         validation = windows.windows(0)[1]  # of a folder: the first file's
         if len(validation):
             forecasts = forecast_windows(state, validation)
             # The draws of an autoregressive model depend on each other as they are.
             dependence = None if state.decodes else learn_dependence(forecasts)
-            has_spread = heads.of(model).num_spreads > 0
             correction = SpreadCorrection(state, forecasts) if has_spread else None
     steps = num_extra_steps(steps) if windows.has_validation else 0
     if steps:

@@ -44,9 +44,11 @@ class SpreadCorrection:
         self.distance = mean_distance(state.head, forecasts)
         if state.decodes:
             spread = heads.of(state.model).spread
-            set_spread(state, factor * spread)
-            factor *= _factor_of(state, forecast_windows(state, windows))
-            set_spread(state, spread)
+            try:
+                set_spread(state, factor * spread)
+                factor *= _factor_of(state, forecast_windows(state, windows))
+            finally:
+                set_spread(state, spread)
         numbers = windows.panel.numbers(windows.series, windows.cuts)
         dates = numbers // state.config.prediction_length
         self.factor = shrink_factor(factor, windows.series, dates)
@@ -117,7 +119,7 @@ def best_factor(head, parameters, targets, scale):
         scale: `(windows, 1, num_channels)`, scales of the windows, which weigh the same.
 
     Returns:
-        float; 1 if no target is known.
+        float; 1 if no target is known, or the forecast has no spread.
     """
     median = head.median(parameters)
     error = (targets - median) / scale
@@ -126,6 +128,8 @@ def best_factor(head, parameters, targets, scale):
         return 1.0
     distances = (head.quantile(parameters, QUANTILES) - median[..., None]) / scale[..., None]
     error, distances = error[known][:, None], distances[known]
+    if not distances.any():
+        return 1.0
     quantiles = np.array(QUANTILES)
 
     def loss(logarithm):

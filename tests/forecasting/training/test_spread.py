@@ -112,6 +112,27 @@ def test_points_and_counts_have_no_spread():
     assert heads.of(counted.model).spread == 1
 
 
+def test_a_forecast_without_spread_has_no_factor():
+    samples = np.repeat(np.arange(4.0).reshape(4, 1, 1, 1), 3, axis=-1)
+    factor = best_factor(heads.Samples(), samples, np.ones((4, 1, 1)), np.ones((4, 1, 1)))
+    assert factor == 1
+
+
+def test_an_interrupted_measurement_leaves_the_spread(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(spread, "forecast_windows", interrupt)
+    monkeypatch.setattr(spread, "mean_distance", lambda *_: 1.0)
+    monkeypatch.setattr(spread, "best_factor", lambda *_: 2.0)
+    model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
+    state = types.SimpleNamespace(model=model, head=heads.of(model), decodes=True)
+    parts = dict.fromkeys(("windows", "parameters", "targets", "scale"))
+    with pytest.raises(KeyboardInterrupt):
+        spread.SpreadCorrection(state, types.SimpleNamespace(**parts))
+    assert heads.of(model).spread == 1
+
+
 @pytest.mark.parametrize(("later", "expected"), [(4.0, 1.5), (2.0, 1.5), (1.0, 3.0), (0.1, 7.5)])
 def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expected, monkeypatch):
     """The spread is 1.5 by the measurement, and more by as much as the forecast has narrowed."""
