@@ -89,7 +89,7 @@ def run(data, patch_length, method, seed):
             seen = np.where(np.repeat(is_own, patch_length, axis=1)[..., None], own, seen)
         inputs = history if method == "rollout" else [history, seen]
         model.fit(inputs, targets, BATCH, sample_weight=weights, verbose=0)
-        error = error_over_naive(choose, forecast(choose)); print(epoch, error)
+        error = error_over_naive(choose, forecast(choose))
         if error < best:
             best, chosen, weights_of_best = error, epoch + 1, model.get_weights()
     model.set_weights(weights_of_best)

@@ -15,18 +15,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from benchmarks.accuracy.task_list import OWN, TASKS, split
+from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS, split
 from benchmarks.accuracy.tasks import COLUMNS, KEY, LEVELS, SCORES, score
 from benchmarks.common import RESULTS, append_row, keys_of, names
 from kerastrans.data.time.frequency import infer_frequency
 from kerastrans.forecasting.training.defaults import choose_hold_out
 
-TRANSFORMER_TASKS = (
-    *(name for name, task in TASKS.items() if task.benchmark == OWN),
-    "epf_np",
-    "m4_hourly",
-    "hospital",
-)
 CONTEXTS = {"hospital": 12}  # that our defaults choose; 336 for hours
 PEERS = ("neuralforecast", "darts", "transformers")
 

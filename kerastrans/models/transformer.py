@@ -65,9 +65,8 @@ def build_transformer_model(
             (Vaswani et al., 2017).
         activation: Activation of the feed-forward networks, as in `keras.layers.Dense`.
         decoder_noise: float >= 0, standard deviation of Gaussian noise on the decoder's inputs, in
-            training only. In training the decoder reads true values, in decoding its own. Noise as
-            large as the (standardised) data makes it rely on the encoder instead of the previous
-            value, which improves long forecasts considerably.
+            training only. In training the decoder reads true values, in decoding its own; noise
+            makes it rely on the encoder instead of the previous value.
         patch_length: int, number of steps in a token. The model is then one for real series, as
             `time_series_transformer` of the zoo: each window is normalised by its mean and standard
             deviation, all channels share the weights, and each step of decoding returns a patch.
