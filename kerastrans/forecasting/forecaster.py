@@ -11,6 +11,7 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
+from kerastrans.data.tables.reading import read_as_of
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.artefact import export_options
@@ -256,6 +257,7 @@ class Forecaster:
         facts = training.rows_seen(before, trained, chosen_by, history)
         facts |= fine_tuning.facts_that_stay(before)
         facts |= {"history": history, "dependence": dependence}
+        facts["read_as"] = read_as_of(frame) or getattr(before, "read_as", None)
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
         return self

@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 
-from kerastrans.data import read_csv
+from kerastrans.data import read_table
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.serving.requests import LARGEST, RequestError
 
@@ -93,8 +93,7 @@ def _read(forecaster, body):
     config = forecaster.config
     known_ahead = [*config.future, *config.limits]
     covariates = [*dict.fromkeys((*config.past, *known_ahead))]
-    with io.TextIOWrapper(io.BytesIO(body), encoding="utf-8") as file:
-        frame = read_csv(file, covariates=covariates)
+    frame = read_table(io.BytesIO(body), covariates=covariates, like=forecaster.fitted.read_as)
     if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
         raise ValueError("the CSV contains numbers beyond the range of float32.")
     is_long = ID in frame.columns
