@@ -51,8 +51,7 @@ def add_commands(add):
 
 def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
-    check_outputs(options.output)
-    check_picture(options.plot)
+    check_picture(options.plot, options.output)
     forecaster, frame, known = _read(options)
     rows = forecaster.predict(frame, **known, **given(options, LEVELS))
 
@@ -88,8 +87,7 @@ def _read(options):
 
 def run_backtest(options):
     """Forecast from origins in the past, print the scores, and write the backtest."""
-    check_outputs(options.output)
-    check_picture(options.plot)
+    check_picture(options.plot, options.output)
     facts = read_facts(options, takes_horizon=True)
     frame = read_series(options.data, options, facts["covariates"], like=facts["read_as"])
     static = read_static(options, facts["read_as"])

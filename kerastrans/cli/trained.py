@@ -55,7 +55,8 @@ def read_facts(options, takes_horizon=False):
 
     Raises:
         ValueError: If nothing was trained there, or a file is damaged.
-        ValueError: If an option for published weights is given for a trained forecaster.
+        ValueError: If an option for published weights, or another frequency, is given for a
+            trained forecaster.
     """
     from kerastrans.forecasting.presets.sources import open_preset
 
@@ -66,6 +67,12 @@ def read_facts(options, takes_horizon=False):
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
+    freq = given(options, DOOR).get("freq")
+    if None not in (freq, facts["freq"]):
+        from kerastrans.data.time.frequency import offset_of
+
+        if offset_of(freq) != offset_of(facts["freq"]):
+            raise ValueError(f"{trained} forecasts the frequency {facts['freq']!r}, got {freq!r}.")
     allowed = HORIZON if takes_horizon else {}
     refused = {flag: option for flag, option in PUBLISHED.items() if flag not in allowed}
     for flag, option in refused.items():

@@ -471,7 +471,9 @@ class Forecaster:
             step: int, number of steps from one origin to the next; by default `prediction_length`.
             static: As in `fit`.
             levels: Percents of the intervals, as in `predict`.
-            refit: bool, whether to train a new model at each origin, on the rows before it; the
+            refit: bool, whether to train a new model at each origin, on the rows before it; or
+                int, number of origins after which a new one is trained: 7 trains at every seventh
+                origin, from the first one on, and forecasts the others with the last model. The
                 forecaster itself does not change. If False, the trained model makes all forecasts,
                 and a warning says if it was trained on rows that it forecasts.
             train_size: int, for `refit`: number of steps to train each model on (a sliding
@@ -485,15 +487,16 @@ class Forecaster:
             outcomes known by then.
 
         Raises:
-            RuntimeError: If the forecaster is not trained, unless `refit` is True.
+            RuntimeError: If the forecaster is not trained, unless `refit` is given.
             ValueError: If frames are invalid, or a series is too short for the first origin.
             ValueError: If arguments of `fit` are given without `refit`, or `validation` with it.
         """
         levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
-        if refit:
+        if refit is not False:
             rolling_origins.check_trained_horizon(prediction_length)
             options = {"static": static, "train_size": train_size, "fit_options": kwargs}
+            options["every"] = 1 if refit is True else refit
             run = rolling_origins.refit_origins(self, frame, **origins, **options)
         else:
             rolling_origins.check_not_refitted(train_size, kwargs)

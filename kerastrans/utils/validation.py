@@ -128,9 +128,11 @@ def check_percents(levels):
 
 
 def check_finite_output(values):
-    """Raise ValueError if the output of a model contains an infinite value."""
+    """Raise ValueError if the output of a model contains an infinite value or NaN."""
     if (abs(values) == float("inf")).any():
         raise ValueError("the forecast exceeds the range of floats: scale the series down.")
+    if (values != values).any():
+        raise ValueError("the forecast is not a number: a weight or an input is not finite.")
 
 
 def check_prediction_length(model, prediction_length):

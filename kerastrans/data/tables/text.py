@@ -112,7 +112,7 @@ def layout_of(data, encoding, sep, expected, faults):
         sample, sep = sample[given.end() :], sep or given[1]
     tables = {x: _rows(sample, x) for x in ([sep] if sep else SEPARATORS)}
     if not any(tables.values()):
-        faults.stop("is not a table: it has no line.")
+        raise ValueError(f"{faults.name} is not a table: it has no line.")
     if sep is None:
         sep = _infer_separator(tables, expected, faults)
     header, *rows = tables[sep]
