@@ -10,7 +10,7 @@ PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 
 
 def check_outputs(*paths):
-    """Check the paths of all outputs of a command, some of which may be None.
+    """Check the paths of all outputs of a command; None for an output that is not requested.
 
     Raises:
         FileExistsError: If an output exists.

@@ -1,4 +1,4 @@
-"""What was inferred about a file, so that a related file is read in the same way."""
+"""Description of how a file was read, so that a related file is read in the same way."""
 
 from dataclasses import asdict, dataclass
 
@@ -10,7 +10,7 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file was read, as far as it can be stated.
+    """Inferred or given properties of a file.
 
     Attributes:
         sep: Separator of the columns; None for Parquet and Excel.

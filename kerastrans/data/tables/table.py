@@ -21,7 +21,7 @@ from kerastrans.data.tables.text import layout_of, read_bytes, to_utf8
 from kerastrans.data.tables.times import find_date_column
 
 LONG = (ID, TIME, TARGET)
-MAX_EXAMPLES = 10_000  # cells of the first rows from which the decimal sign is inferred
+MAX_EXAMPLES = 10_000  # number of first cells that the decimal sign is inferred from
 _NO_SIGN = "\x1f"  # a decimal sign that no number has
 _NO_SEPARATORS = "\"'\r\n.-+"
 _NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t"}

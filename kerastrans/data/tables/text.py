@@ -21,7 +21,7 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-SAMPLE = 2**16  # number of bytes from which the layout is inferred
+SAMPLE = 2**16  # number of bytes that the layout is inferred from
 MIN_LINES = 3
 _KNOWN = {"unique_id", "ds", "date", "datetime", "timestamp", "time"}  # names that headers have
 
