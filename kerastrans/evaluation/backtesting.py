@@ -11,7 +11,7 @@ import pandas as pd
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, read_columns, split_models
-from kerastrans.evaluation.comparison import check_same_levels, skill
+from kerastrans.evaluation.comparison import at_common_levels, skill
 from kerastrans.evaluation.scales import error_scales
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.utils.validation import check_choice
@@ -167,10 +167,15 @@ def score_all(backtests, train=None, *, season=None, freq=None):
         DataFrame with one row per name and the columns of `score`.
 
     Raises:
-        ValueError: If the intervals have different levels, or for any reason listed in `score`.
+        ValueError: If models have intervals but no common level, or for any reason listed in
+            `score`.
     """
     backtests = split_models(backtests)
-    check_same_levels({name: read_columns(backtest) for name, backtest in backtests.items()})
+    columns = {name: read_columns(backtest) for name, backtest in backtests.items()}
+    common = at_common_levels(columns)
+    for name, own in columns.items():
+        others = [own.intervals[level] for level in own.intervals.keys() - common[name].intervals]
+        backtests[name] = backtests[name].drop(columns=[x for pair in others for x in pair])
     options = {"season": season, "freq": freq}
     tables = {name: score(backtest, train, **options) for name, backtest in backtests.items()}
     return pd.concat(tables).droplevel(1)

@@ -1,6 +1,7 @@
 """Comparison of backtests with a baseline: relative errors by series, and significance tests."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
 
     Args:
         backtests: Dict of name -> backtest, or one backtest of several models. All must contain the
-            same series and origins and, if they have intervals, the same levels.
+            same series and origins. Intervals are compared at the levels that all models have.
         baseline: str, name of the backtest that the others are compared with. If it is "naive2",
             see `kerastrans.evaluation.naive2`, and `train` is given, "owa" is added.
         train: Long or wide DataFrame of the training rows, as in `kerastrans.backtesting.score`.
@@ -44,7 +45,8 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
         - the columns of `score`.
 
     Raises:
-        ValueError: If the baseline is unknown, or the backtests differ in their rows or levels.
+        ValueError: If the baseline is unknown, or the backtests differ in their rows, or have
+            intervals but no common level.
         ValueError: If the baseline is "naive2" and `train` is not given, or for any reason listed
             in `score`.
 
@@ -65,7 +67,7 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
     if baseline == NAIVE2 and train is None:
         raise ValueError(f"the baseline {NAIVE2!r} is for OWA, which needs training rows: train=.")
     columns = {name: read_columns(backtest) for name, backtest in backtests.items()}
-    check_same_levels(columns)
+    columns = at_common_levels(columns)
     frames = {name: known_rows(backtests[name], columns[name]) for name in backtests}
     table = _compare(frames, columns, baseline)
     scales = error_scales(frames[baseline], train, season, freq)
@@ -105,20 +107,27 @@ def _compare(frames, columns, baseline):
     return table
 
 
-def check_same_levels(columns):
-    """Raise ValueError if the intervals have different levels, because the CRPS depends on them.
+def at_common_levels(columns):
+    """Return the columns of models with only the levels that all of them have.
 
     Args:
-        columns: Dict of name -> `ModelColumns`. Models without intervals are ignored.
+        columns: Dict of name -> `ModelColumns`. Models without intervals stay as they are.
+
+    Raises:
+        ValueError: If models have intervals, but no common level.
     """
     levels = {name: list(c.intervals) for name, c in columns.items() if c.intervals}
-    for name, model_levels in levels.items():
-        first = next(iter(levels))
-        if model_levels != levels[first]:
-            raise ValueError(
-                f"{first!r} has intervals of {levels[first]} percent and {name!r} of "
-                f"{model_levels}: compare forecasts of the same levels."
-            )
+    common = [x for x in next(iter(levels.values()), ()) if all(x in y for y in levels.values())]
+    if levels and not common:
+        first, other = list(levels)[:2]
+        raise ValueError(
+            f"{first!r} has intervals of {levels[first]} percent and {other!r} of {levels[other]}: "
+            "compare forecasts of common levels."
+        )
+    return {
+        name: replace(c, intervals={x: c.intervals[x] for x in common if x in c.intervals})
+        for name, c in columns.items()
+    }
 
 
 def _skill(scores, reference, name):

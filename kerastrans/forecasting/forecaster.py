@@ -11,6 +11,7 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
+from kerastrans.data.tables.reading import read_as_of
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.artefact import export_options
@@ -256,6 +257,7 @@ class Forecaster:
         facts = training.rows_seen(before, trained, chosen_by, history)
         facts |= fine_tuning.facts_that_stay(before)
         facts |= {"history": history, "dependence": dependence}
+        facts["read_as"] = read_as_of(frame) or getattr(before, "read_as", None)
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
         return self
@@ -469,7 +471,9 @@ class Forecaster:
             step: int, number of steps from one origin to the next; by default `prediction_length`.
             static: As in `fit`.
             levels: Percents of the intervals, as in `predict`.
-            refit: bool, whether to train a new model at each origin, on the rows before it; the
+            refit: bool, whether to train a new model at each origin, on the rows before it; or
+                int, number of origins after which a new one is trained: 7 trains at every seventh
+                origin, from the first one on, and forecasts the others with the last model. The
                 forecaster itself does not change. If False, the trained model makes all forecasts,
                 and a warning says if it was trained on rows that it forecasts.
             train_size: int, for `refit`: number of steps to train each model on (a sliding
@@ -483,15 +487,16 @@ class Forecaster:
             outcomes known by then.
 
         Raises:
-            RuntimeError: If the forecaster is not trained, unless `refit` is True.
+            RuntimeError: If the forecaster is not trained, unless `refit` is given.
             ValueError: If frames are invalid, or a series is too short for the first origin.
             ValueError: If arguments of `fit` are given without `refit`, or `validation` with it.
         """
         levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
-        if refit:
+        if refit is not False:
             rolling_origins.check_trained_horizon(prediction_length)
             options = {"static": static, "train_size": train_size, "fit_options": kwargs}
+            options["every"] = 1 if refit is True else refit
             run = rolling_origins.refit_origins(self, frame, **origins, **options)
         else:
             rolling_origins.check_not_refitted(train_size, kwargs)

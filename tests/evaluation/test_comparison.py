@@ -122,10 +122,16 @@ def test_p_is_adjusted_for_the_number_of_forecasts():
     assert (table["p"][1:] >= alone).all()
 
 
-def test_different_levels_of_the_same_forecast_are_refused():
+def test_intervals_are_compared_at_the_levels_that_models_share():
     frame = example()
     fewer = frame.drop(columns=["nhits-lo-95", "nhits-hi-95"])
-    message = r"'all' has intervals of \[80, 95\] percent and 'few' of \[80\]: compare forecasts of"
+    table = backtesting.skill({"all": frame, "few": fewer}, "all")
+    assert table.loc["all", "crps skill"] == table.loc["few", "crps skill"] == 0
+    scores = backtesting.score_all({"all": frame, "few": fewer})
+    pd.testing.assert_series_equal(*(scores.loc[x] for x in ("all", "few")), check_names=False)
+    fewer = frame.drop(columns=["nhits-lo-80", "nhits-hi-80"])
+    frame = frame.drop(columns=["nhits-lo-95", "nhits-hi-95"])
+    message = r"'all' has intervals of \[80\] percent and 'few' of \[95\]: compare forecasts of"
     with pytest.raises(ValueError, match=message):
         backtesting.skill({"all": frame, "few": fewer}, "all")
     with pytest.raises(ValueError, match=message):
