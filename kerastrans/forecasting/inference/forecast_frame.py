@@ -87,7 +87,7 @@ class Forecasts:
         Source: Lei et al. (2018), section 5.2, with one size per series.
         """
         residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.scale
-        sizes, others = residual_sizes(self._names, residuals)
+        sizes, others = residual_sizes(self._names, residuals, self.times)
         return replace(self, scale=self.scale * others), sizes
 
     def conformal(self, intervals, levels, static=None, *, follow=False):
