@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = names_of(
         "path_scores": ("energy_score", "score_paths", "variogram_score"),
         "plotting": (),
         "report": (),
+        "statistical": ("statistical_backtests",),
         "windows": (
             "ForecastError",
             "compare",

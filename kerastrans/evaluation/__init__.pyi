@@ -18,5 +18,7 @@ from kerastrans.evaluation import path_scores as path_scores
 from kerastrans.evaluation.path_scores import energy_score as energy_score, score_paths as score_paths, variogram_score as variogram_score
 from kerastrans.evaluation import plotting as plotting
 from kerastrans.evaluation import report as report
+from kerastrans.evaluation import statistical as statistical
+from kerastrans.evaluation.statistical import statistical_backtests as statistical_backtests
 from kerastrans.evaluation import windows as windows
 from kerastrans.evaluation.windows import ForecastError as ForecastError, compare as compare, forecast_windows as forecast_windows, last_value as last_value, seasonal_naive as seasonal_naive
