@@ -15,7 +15,7 @@ MODELS = {"ets": "AutoETS", "theta": "AutoTheta", "arima": "AutoARIMA"}
 def statistical_backtests(
     backtest, history, models=tuple(MODELS), *, levels=(80, 95), season=None, freq=None
 ):
-    """Backtest ETS, Theta and ARIMA on the rows of a backtest, fitted anew at each origin.
+    """Backtest ETS, Theta and ARIMA on the rows of a backtest, refitted at each origin.
 
     Missing values are interpolated. A series with fewer than 3 known values, or that a model
     cannot be fitted to, has its last value as the forecast, without intervals.
