@@ -38,8 +38,8 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
           are zero; a warning names the series without an error of the baseline.
         - "p": p-value of the two-sided test that "skill" is zero, from blocks of time over all
           series, see `kerastrans.evaluation.significance`, adjusted by Holm's method for the number
-          of forecasts compared. It is NaN, with a warning, if the origins form fewer than 4 blocks,
-          and NaN if a forecast is infinite.
+          of forecasts compared. It allows for differences that persist. It is NaN, with a warning,
+          if the origins form fewer than 8 blocks, and NaN if a forecast is infinite.
         - "crps skill": "skill" with the CRPS instead of the absolute error, if there are intervals.
         - "owa": the mean of "smape" and "mase", each divided by the baseline's.
         - the columns of `score`.
@@ -54,13 +54,13 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
     (2020) for OWA.
 
     Example:
-        >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
-        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[:5], "y": 1.0}
-        >>> backtest = pd.DataFrame({**rows, "nlinear": [1.5, 2, 1.5, 2, 1.5], "last_value": 2.4})
+        >>> times = pd.date_range("2024-01-01", periods=11, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[:10], "y": 1.0}
+        >>> backtest = pd.DataFrame({**rows, "nlinear": [1.5, 2.0] * 5, "last_value": 2.5})
         >>> skill(backtest, "last_value")[["skill", "p"]].round(4)
                     skill      p
-        nlinear       0.5  0.0046
-        last_value    0.0     NaN
+        nlinear       0.5  0.001
+        last_value    0.0    NaN
     """
     backtests = split_models(backtests)
     check_choice("baseline", baseline, tuple(backtests))
@@ -142,13 +142,14 @@ def _p_values(frames, columns, baseline, competitors):
     """Return for each competitor the p-value of equal errors to those of the baseline."""
     reference = frames[baseline]
     ends = reference.groupby(CUTOFF)[TIME].max()
-    blocks = time_blocks(ends.index, ends)
+    blocks, positions = time_blocks(ends.index, ends)
     count = blocks.max() + 1
     if count < MIN_BLOCKS:
         noun = "block" if count == 1 else "blocks"
         warnings.warn(
             f"no p-values: the origins form {count} {noun} of time whose forecasts share no true "
-            f"value, and a test needs at least {MIN_BLOCKS}.",
+            f"value, and a test that allows for persistent errors needs at least {MIN_BLOCKS}: "
+            f"pass windows={MIN_BLOCKS} or more to backtest, prediction_length apart.",
             UserWarning,
             stacklevel=4,
         )
@@ -167,5 +168,5 @@ def _p_values(frames, columns, baseline, competitors):
         by_origin = differences.groupby([reference[CUTOFF], reference[ID]]).mean()
         by_origin = by_origin.groupby(CUTOFF).mean().to_numpy()
         is_finite = np.isfinite(means).all(axis=None)
-        p.append(diebold_mariano(by_origin, blocks)[1] if is_finite else np.nan)
+        p.append(diebold_mariano(by_origin, blocks, positions)[1] if is_finite else np.nan)
     return p

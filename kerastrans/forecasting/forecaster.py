@@ -42,7 +42,12 @@ from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
-from kerastrans.utils.validation import check_percents, check_positive_integers, check_seed
+from kerastrans.utils.validation import (
+    check_percents,
+    check_positive_integers,
+    check_seed,
+    check_thresholds,
+)
 
 
 class Forecaster:
@@ -322,6 +327,7 @@ class Forecaster:
         static: IntoDataFrame | None = None,
         levels: Levels | None = None,
         prediction_length: int | None = None,
+        exceeds: float | Sequence[float] = (),
     ) -> IntoDataFrameT:
         """Forecast the steps after the end of each series.
 
@@ -343,6 +349,9 @@ class Forecaster:
                 that its intervals grow, see
                 `kerastrans.forecasting.inference.continuation.Continuation`. Conformal intervals
                 for the trained number of steps are repeated in each of these forecasts.
+            exceeds: Threshold, or several, in the units of the series. For each, a column such as
+                "<alias>-exceeds-3" has the probability of a value above it, by the distribution of
+                the head, its quantiles, its samples or the conformal intervals.
 
         Returns:
             DataFrame with the columns "unique_id", "ds", the forecast, named by `alias`, and for
@@ -355,14 +364,21 @@ class Forecaster:
             RuntimeError: If the forecaster is not trained.
             ValueError: If frames are invalid, or levels are not available.
             ValueError: If covariates or conformal intervals are not known for a later step.
+            ValueError: If a threshold is not a finite number, or the forecast is a point without
+                conformal intervals.
         """
+        thresholds = check_thresholds(exceeds)
         state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
         levels = state.levels(levels)
+        if thresholds:
+            state.check_has_distribution("exceeds")
         windows = read_windows(state, frame, future, static, self._report)
         forecasts = forecast_windows(state, windows, static)
         warn_if_seen(self.card, frame, self._told)
-        forecasts, widths = forecasts.conformal(state.intervals, levels, static)
-        return forecasts.frame(levels, widths, alias=self.alias)
+        all_levels = state.levels(None) if thresholds else levels
+        forecasts, widths = forecasts.conformal(state.intervals, all_levels, static)
+        rows = forecasts.frame(levels, widths, alias=self.alias)
+        return rows.assign(**forecasts.exceedances(thresholds, widths, self.alias))
 
     @takes_any_frame
     def simulate(

@@ -127,6 +127,19 @@ def check_percents(levels):
     return tuple(sorted(set(levels)))
 
 
+def check_thresholds(thresholds):
+    """Return thresholds as a tuple of increasing numbers.
+
+    Raises:
+        ValueError: If a threshold is not a finite number.
+    """
+    thresholds = tuple(thresholds) if isinstance(thresholds, Iterable) else (thresholds,)
+    for x in thresholds:
+        if isinstance(x, bool) or not isinstance(x, Real) or not abs(x) < float("inf"):
+            raise ValueError(f"thresholds are finite numbers, got {x!r}.")
+    return tuple(sorted(set(thresholds)))
+
+
 def check_finite_output(values):
     """Raise ValueError if the output of a model contains an infinite value or NaN."""
     if (abs(values) == float("inf")).any():

@@ -132,6 +132,14 @@ class FittedState:
         config = self.config.changed(num_samples=num_samples, seed=seed)
         return replace(self, config=config)
 
+    def check_has_distribution(self, argument):
+        """Raise ValueError, which names an argument, for points without conformal intervals."""
+        if self.intervals is None and isinstance(self.head, heads.PointHead):
+            raise ValueError(
+                f"{argument} requires a distribution, got a point forecast: call calibrate first, "
+                'or train with a head such as "quantiles".'
+            )
+
     def levels(self, levels):
         """Return the given percents after checks, or the default levels.
 
