@@ -120,23 +120,24 @@ for seed in range(3):
 
 # %%
 scores = evaluation.compare(forecasts_of_seeds | forecasts, targets, train, WEEK)
-errors = scores["mae"].filter(like="Transformer")
+errors = scores["MAE"].filter(like="Transformer")
 if EPOCHS > 2:
-    assert errors.max() < scores["mae"]["the week before"] - 3 * errors.std()
+    assert errors.max() < scores["MAE"]["the week before"] - 3 * errors.std()
 scores.round(2)
 
 # %% [markdown]
 # ## One day, and every hour of it
 #
 # `generate` feeds each patch back as the next input. The whole loop is compiled, with a cache of
-# keys and values, and can continue beyond the day that was trained: below, three days after the
-# end of a week in the test set.
+# keys and values, and can continue beyond the day that was trained. Below it continues a week of
+# the test set for three days. From the second day on it reads its own forecasts, in places where
+# training had none, and is less accurate.
 
 # %%
 start = 20 * DAY
 week, days = test[start : start + WEEK], test[start + WEEK : start + WEEK + 3 * DAY]
 forecast = model.generate(week[None], 3 * DAY)[0]
-times = pd.date_range("2013-11-08", periods=WEEK + 3 * DAY, freq="h")
+times = series.index[-len(test) :][start : start + WEEK + 3 * DAY]
 airports = series.columns
 plotting.plot_forecast(
     pd.DataFrame(week, times[:WEEK], airports),

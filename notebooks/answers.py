@@ -13,8 +13,8 @@
 # %% [markdown]
 # # Answers to the exercises
 #
-# Three for each lesson; where a number is asked for, it is measured here. Runs in one to two
-# minutes.
+# Three for each lesson; where a number is asked for, it is measured here. Runs in two to
+# three minutes.
 
 # %%
 # %matplotlib inline
@@ -266,7 +266,11 @@ for name, error in errors.items():
     print(f"{name:16} {error:.2f}")
 
 # %% [markdown]
-# ANSWERS5
+# **Dropout of 0.2** makes the error 0.4 flights larger, as large as that of the week before: six
+# epochs are too few for it. **The week before** as an input of the decoder changes nothing: the
+# encoder has it among its seven tokens. **NLinear** is a little worse (2.18 against 2.13): most of
+# what can be forecast here is a linear function of the week. Three seeds of the lesson differ by
+# less than 0.01.
 #
 # ## 6. Translation
 #
