@@ -107,7 +107,7 @@ def differences(tmp_path_factory):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-ONE_BATCH_SIZE = {("LiteRT", name) for name in ("tft", "lstm_seq2seq", "deepar")}
+ONE_BATCH_SIZE = {("LiteRT", name) for name in ("tft", "lstm_seq2seq", "deepar", "xlstm_mixer")}
 
 
 @pytest.mark.slow
