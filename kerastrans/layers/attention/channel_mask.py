@@ -19,7 +19,7 @@ class ChannelMask(keras.layers.Layer):
     """Mask of the channels that a channel attends to: those with a similar spectrum.
 
     The probability that a channel attends to another falls with their distance in a learnt metric
-    of amplitude spectra. In training the mask is drawn with these probabilities, and its gradient
+    of amplitude spectra, in units of the smallest distance of a channel. In training the mask is drawn with these probabilities, and its gradient
     is that of a smooth mask. Otherwise a channel attends to all whose probability exceeds 0.5.
 
     Args:
@@ -38,7 +38,7 @@ class ChannelMask(keras.layers.Layer):
         >>> series = ops.reshape(ops.sin(ops.arange(24.0)), (1, 1, 24))
         >>> mask = ChannelMask()(ops.concatenate([series, 1.1 * series, 9 * series], axis=1))
         >>> ops.convert_to_numpy(mask)[0].tolist()
-        [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]]
+        [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
 
     Source: Qiu et al. (2025), DUET, section 4.3; Jang et al. (2017), "Categorical
     reparameterization with Gumbel-softmax".
