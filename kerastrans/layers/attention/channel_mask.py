@@ -19,8 +19,9 @@ class ChannelMask(keras.layers.Layer):
     """Mask of the channels that a channel attends to: those with a similar spectrum.
 
     The probability that a channel attends to another falls with their distance in a learnt metric
-    of amplitude spectra, in units of the smallest distance of a channel. In training the mask is drawn with these probabilities, and its gradient
-    is that of a smooth mask. Otherwise a channel attends to all whose probability exceeds 0.5.
+    of amplitude spectra, in units of the smallest distance of the channel. In training the mask is
+    drawn with these probabilities, and its gradient is that of a smooth mask. Otherwise a channel
+    attends to all whose probability exceeds 0.5.
 
     Args:
         draw_always: bool, whether the mask is drawn outside of training too; the forecast is
