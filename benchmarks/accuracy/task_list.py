@@ -118,3 +118,10 @@ TASKS = {
         ),
     )
 }
+# Of the comparison of Transformers, transformers.csv.
+TRANSFORMER_TASKS = (
+    *(name for name, task in TASKS.items() if task.benchmark == OWN),
+    "epf_np",
+    "m4_hourly",
+    "hospital",
+)

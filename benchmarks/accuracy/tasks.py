@@ -6,10 +6,12 @@ A model is trained once, on the rows before the first test window, and forecasts
 row a task, model and seed is added to results/tasks.csv; what is there is not run again.
 `--validation` forecasts the windows before those of the test instead, and trains on what lies
 before them: settings are chosen there, and written to results/tasks-validation.csv. `--earlier 2`
-takes windows that end twice as many steps before.
+takes windows that end twice as many steps before. `--options '{"patch_length": 16}'` gives a model
+other arguments than its defaults.
 """
 
 import argparse
+import json
 import time
 import warnings
 from dataclasses import replace
@@ -38,6 +40,7 @@ def main():
     parser.add_argument("--time-limit", type=float, default=900, help="of a training, seconds")
     parser.add_argument("--validation", action="store_true", help="leave the test windows unread")
     parser.add_argument("--earlier", type=int, default=0, help="blocks of windows, for validation")
+    parser.add_argument("--options", type=json.loads, default={}, help="of the models, as JSON")
     parser.add_argument("--output", type=Path, help="default: results/tasks[-validation].csv")
     options = parser.parse_args()
     if options.earlier and not options.validation:
@@ -47,15 +50,18 @@ def main():
     path = options.output or RESULTS / file
     for task in options.tasks:
         for model in options.models:
-            if (task + suffix, model, str(options.seed)) in keys_of(path, KEY):
+            variant = " ".join([model, *(f"{k}={v}" for k, v in options.options.items())])
+            if (task + suffix, variant, str(options.seed)) in keys_of(path, KEY):
                 continue
             blocks = options.earlier + options.validation
-            row = run(TASKS[task], model, options.seed, options.time_limit, blocks)
-            append_row(path, COLUMNS, row | {"task": task + suffix})
+            arguments = model, options.seed, options.time_limit, blocks
+            row = run(TASKS[task], *arguments, **options.options)
+            row |= {"task": task + suffix, "model": variant}
+            append_row(path, COLUMNS, row)
             print(*(f"{row[name]}" for name in COLUMNS[:-2]), flush=True)
 
 
-def run(task, model, seed, time_limit, blocks=0):
+def run(task, model, seed, time_limit, blocks=0, **options):
     """Train, forecast and score: a row of the table.
 
     Args:
@@ -64,6 +70,7 @@ def run(task, model, seed, time_limit, blocks=0):
         seed: int.
         time_limit: float, seconds of a training.
         blocks: int, number of blocks of windows that are left unread at the end of each series.
+        **options: Arguments of the forecaster.
     """
     frame = task.load()
     if blocks:
@@ -72,7 +79,7 @@ def run(task, model, seed, time_limit, blocks=0):
         task = replace(task, windows=min(task.windows, max(1, shortest // (3 * task.horizon))))
     train, _ = split(frame, task.horizon * task.windows)
     start = time.perf_counter()
-    forecaster, settings = MODELS[model](task, train, seed, time_limit=time_limit)
+    forecaster, settings = MODELS[model](task, train, seed, time_limit=time_limit, **options)
     fitted = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

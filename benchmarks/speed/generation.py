@@ -75,8 +75,8 @@ def limit_row(model, inputs, steps):
     }
 
 
-def peer_seconds(batch, steps, repeats):
-    """`generate` of the time-series Transformer of `transformers`, one sample, same sizes."""
+def build_peer(steps, num_channels, num_samples):
+    """The time-series Transformer of `transformers`, of the same sizes."""
     import torch
     from transformers import (
         TimeSeriesTransformerConfig,
@@ -87,7 +87,7 @@ def peer_seconds(batch, steps, repeats):
     config = TimeSeriesTransformerConfig(
         prediction_length=steps,
         context_length=CONTEXT,
-        input_size=CHANNELS,
+        input_size=num_channels,
         lags_sequence=[1],
         num_time_features=1,
         d_model=D_MODEL,
@@ -97,10 +97,17 @@ def peer_seconds(batch, steps, repeats):
         decoder_attention_heads=HEADS,
         encoder_ffn_dim=FF_DIM,
         decoder_ffn_dim=FF_DIM,
-        num_parallel_samples=1,
+        num_parallel_samples=num_samples,
         dropout=0.0,
     )
-    peer = TimeSeriesTransformerForPrediction(config).eval()
+    return TimeSeriesTransformerForPrediction(config).eval()
+
+
+def peer_seconds(batch, steps, repeats):
+    """`generate` of the peer, one sample."""
+    import torch
+
+    peer = build_peer(steps, CHANNELS, num_samples=1)
     history = CONTEXT + 1  # one lag more than the context
     inputs = {
         "past_values": torch.randn(batch, history, CHANNELS),

@@ -32,6 +32,8 @@ def run_datasets(options):
     from kerastrans import datasets
 
     if options.name is None:
+        if options.output is not None:
+            raise ValueError("--output requires the name of the series to save.")
         for name in datasets.names():
             dataset = datasets.info(name)
             size = f"{dataset.rows:6} x {dataset.channels:<2} {dataset.series or 1:3} series"

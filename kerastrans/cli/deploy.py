@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kerastrans.cli.options import add_options, port
+from kerastrans.cli.options import add_options, names, port
 from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster, read_facts
 from kerastrans.utils.validation import check_new
 
@@ -19,6 +19,13 @@ def add_commands(add):
     serve.add_argument("--host", default="127.0.0.1", help="address (default: %(default)s)")
     serve.add_argument(
         "--port", type=port, default=8501, help="from 0 to 65535 (default: %(default)s)"
+    )
+    serve.add_argument(
+        "--hosts",
+        type=names,
+        default=(),
+        metavar="A,B",
+        help="names under which clients reach this machine",
     )
     add_options(export, PUBLISHED)
     add_options(serve, PUBLISHED)
@@ -41,4 +48,4 @@ def run_serve(options):
     forecaster = load_forecaster(options)
     from kerastrans.serving import serve
 
-    serve(forecaster, Path(options.trained).name, options.host, options.port)
+    serve(forecaster, Path(options.trained).name, options.host, options.port, hosts=options.hosts)

@@ -51,8 +51,7 @@ def add_commands(add):
 
 def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
-    check_outputs(options.output)
-    check_picture(options.plot)
+    check_picture(options.plot, options.output)
     forecaster, frame, known = _read(options)
     rows = forecaster.predict(frame, **known, **given(options, LEVELS))
 
@@ -74,10 +73,13 @@ def run_simulate(options):
 def _read(options):
     """Return the forecaster, the frame, and what `predict` and `simulate` take in addition."""
     facts = read_facts(options, takes_horizon=True)
-    frame = read_series(options.data, options, facts["covariates"])
-    static, future = read_static(options), None
+    like = facts["read_as"]
+    frame = read_series(options.data, options, facts["covariates"], like=like)
+    static, future = read_static(options, like), None
     if hasattr(options, "future"):
-        ahead = {"freq": facts["freq"], "with_values": False}
+        from kerastrans.data.tables.reading import read_as_of
+
+        ahead = {"freq": facts["freq"], "with_values": False, "like": like or read_as_of(frame)}
         future = read_series(options.future, options, facts["covariates"], **ahead)
     known = {"future": future, "static": static, **horizon(options)}
     return load_forecaster(options, frame), frame, known
@@ -85,11 +87,10 @@ def _read(options):
 
 def run_backtest(options):
     """Forecast from origins in the past, print the scores, and write the backtest."""
-    check_outputs(options.output)
-    check_picture(options.plot)
+    check_picture(options.plot, options.output)
     facts = read_facts(options, takes_horizon=True)
-    frame = read_series(options.data, options, facts["covariates"])
-    static = read_static(options)
+    frame = read_series(options.data, options, facts["covariates"], like=facts["read_as"])
+    static = read_static(options, facts["read_as"])
     forecaster = load_forecaster(options, frame)
     given_options = given(options, ORIGINS, LEVELS) | horizon(options)
     rows = forecaster.backtest(frame, static=static, **given_options)

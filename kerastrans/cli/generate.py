@@ -1,10 +1,10 @@
 """`kerastrans generate`."""
 
-import warnings
 from pathlib import Path
 
-from kerastrans.cli.options import finite
+from kerastrans.cli.options import FORMAT, add_options, finite
 from kerastrans.cli.outputs import check_outputs, write_table
+from kerastrans.cli.reading import read_numbers
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -21,6 +21,7 @@ def add_commands(add):
         "--start-token", type=finite, help="first decoder input (default: the last row)"
     )
     generate.add_argument("--output", type=Path, required=True, help="CSV file to write")
+    add_options(generate, FORMAT)
 
 
 def run_generate(options):
@@ -31,7 +32,7 @@ def run_generate(options):
     check_positive_integers(num_steps=options.num_steps)
     if not options.model.is_file():
         raise FileNotFoundError(f"no such file: {options.model}.")
-    sequence = read_sequence(options.sequence)
+    sequence = read_sequence(options.sequence, options)
     start_keras()
     from kerastrans.decoding.generation import generate
     from kerastrans.utils.files import load_model
@@ -45,31 +46,17 @@ def run_generate(options):
     write_table(pd.DataFrame(values, columns=columns), options.output)
 
 
-def read_sequence(path):
-    """Return the frame of a CSV file of numbers with one row per step.
+def read_sequence(path, options):
+    """Return the frame of a file of numbers with one row per step.
 
     Raises:
         FileNotFoundError: If the file does not exist.
         ValueError: If the file is not a table, a column is not numeric, or a value is missing or
-            infinite.
+            beyond the range of float32.
     """
     import numpy as np
-    import pandas as pd
 
-    from kerastrans.utils.files import first_line
-
-    if not path.is_file():
-        raise FileNotFoundError(f"no such file: {path}.")
-    try:
-        with warnings.catch_warnings():
-            # Additional fields in a row are errors and not dropped.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(path, index_col=False)
-    except (ValueError, pd.errors.ParserWarning) as error:
-        raise ValueError(f"cannot read {path}: {first_line(error)}.") from None
-    texts = list(frame.select_dtypes(exclude="number"))
-    if texts:
-        raise ValueError(f"{path}: columns must be numeric, {texts} are not.")
+    frame = read_numbers(path, options)
     with np.errstate(over="ignore"):
         invalid = np.argwhere(~np.isfinite(frame.to_numpy("float32")))
     if len(invalid):

@@ -62,19 +62,29 @@ def hyperparameter(text):
         return name, value
 
 
-# Arguments of `kerastrans.data.read_csv`.
+# Arguments of `kerastrans.data.read_table`.
 DOOR = {
     "--date-column": {"metavar": "NAME", "help": "date column of the file"},
     "--date-format": {
         "metavar": "FORMAT",
         "help": "format of the dates, such as %%d.%%m.%%Y",
     },
-    "--dayfirst": {"action": "store_true", "help": "read 03/04/2024 as the third of April"},
+    "--dayfirst": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "read 03/04/2024 as the third of April, or as the fourth of March",
+    },
+    "--timezone": {"metavar": "NAME", "help": "time zone of the dates, such as Europe/Berlin"},
     "--columns": {"type": names, "metavar": "A,B", "help": "columns to keep"},
     "--freq": {"metavar": "FREQ", "help": "frequency of the data, such as h, 15min, D, MS"},
-    "--sep": {"metavar": "CHAR", "help": "column separator of the file"},
-    "--decimal": {"metavar": "CHAR", "help": "decimal point of the file"},
 }
+# Arguments of `read_table`, `read_static` and `read_numbers`, which are inferred if not given.
+FORMAT = {
+    "--sep": {"metavar": "CHAR", "help": "column separator of the file, such as ; or tab"},
+    "--decimal": {"metavar": "CHAR", "help": "decimal sign of the file, . or a comma"},
+    "--encoding": {"metavar": "NAME", "help": "encoding of the file, such as cp1250"},
+    "--sheet": {"metavar": "NAME", "help": "sheet of an Excel file"},
+}
+DOOR |= FORMAT
 STATIC = {
     "--static": {"type": Path, "metavar": "CSV", "help": "file of unique_id and static covariates"},
 }

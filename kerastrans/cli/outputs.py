@@ -10,18 +10,33 @@ PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 
 
 def check_outputs(*paths):
-    """Raise FileExistsError if an output exists, FileNotFoundError if its folder does not."""
-    for path in filter(None, paths):
+    """Check the paths of all outputs of a command; None for an output that is not requested.
+
+    Raises:
+        FileExistsError: If an output exists.
+        FileNotFoundError: If its folder does not exist.
+        ValueError: If two outputs are the same file.
+    """
+    paths = [path for path in paths if path is not None]
+    places = [path.resolve() for path in paths]
+    if len(set(places)) < len(places):
+        raise ValueError(f"two outputs have the same name: {paths[0]}.")
+    for path in paths:
         check_new(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"no such folder: {path.parent}.")
 
 
-def check_picture(path):
-    """Raise ValueError unless the suffix is that of a picture; then check as `check_outputs`."""
+def check_picture(path, *others):
+    """Raise ValueError unless the suffix is that of a picture; then check as `check_outputs`.
+
+    Args:
+        path: Path of the picture, or None.
+        *others: Paths of other outputs of the command, or None.
+    """
     if path is not None and path.suffix.lower() not in PICTURES:
         raise ValueError(f"a picture's name must end in {', '.join(PICTURES)}, got {path.name!r}.")
-    check_outputs(path)
+    check_outputs(path, *others)
 
 
 def write_table(frame, path, plot=None, draw=None):

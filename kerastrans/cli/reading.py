@@ -1,80 +1,95 @@
-"""Reading of named series and CSV files, before anything heavy is imported."""
+"""Reading of named series and files, before anything heavy is imported."""
 
+import contextlib
 import re
+import sys
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, given
+from kerastrans.cli.options import DOOR, FORMAT, given
 
-SUFFIXES = (".csv", ".tsv", ".txt", ".gz")
+SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".parquet", ".xlsx")
 
 
 def read_series(data, options, covariates=(), **kwargs):
-    """Return the frame of a named dataset or of a CSV file, see `kerastrans.data.read_csv`.
+    """Return the frame of a named dataset or of a file, see `kerastrans.data.read_table`.
+
+    For a file, a line on stderr says how it was read.
 
     Args:
         data: str, name of the dataset or path of the file.
         options: Parsed options, some of them from `DOOR`.
         covariates: Names of the columns that may contain text.
-        **kwargs: Arguments of `read_csv`.
+        **kwargs: Arguments of `read_table`.
 
     Raises:
         FileNotFoundError: If the file does not exist.
         ValueError: If the name is unknown, or the file has faults.
-        ValueError: If options for CSV files are given for a dataset.
+        ValueError: If options for files are given for a dataset.
     """
     from kerastrans import datasets
-    from kerastrans.data.csv.reader import read_csv
+    from kerastrans.data.tables.reader import read_table
+    from kerastrans.data.tables.reading import reading_of
 
-    csv_options = given(options, DOOR)
+    file_options = given(options, DOOR)
     if Path(data).is_dir():
-        raise ValueError(f"{data} is a folder, expected a named dataset or a CSV file.")
+        raise ValueError(f"{data} is a folder, expected a named dataset or a file.")
     if Path(data).suffix.lower() not in SUFFIXES and not Path(data).is_file():
         frame = datasets.load(data)
-        unused = sorted(set(csv_options) - {"columns", "freq"})
+        unused = sorted(set(file_options) - {"columns", "freq"})
         if unused:
             flag = unused[0].replace("_", "-")
-            raise ValueError(f"{data} is a named dataset: --{flag} is for CSV files only.")
-        return _select_columns(frame, csv_options.get("columns"), data)
-    try:
-        return read_csv(data, covariates=covariates, **csv_options, **kwargs)
-    except ValueError as error:
-        raise ValueError(_as_options(str(error))) from None
+            raise ValueError(f"{data} is a named dataset: --{flag} is for files only.")
+        return _select_columns(frame, file_options.get("columns"), data)
+    with _naming_options():
+        frame = read_table(data, covariates=covariates, **file_options, **kwargs)
+    print(f"{data} {reading_of(frame)}", file=sys.stderr)
+    return frame
 
 
-def read_static(options):
+def read_static(options, like=None):
     """Return the frame of static covariates, or None if it is not given.
+
+    Args:
+        options: Parsed options.
+        like: Dict of how the training data were read, or None.
 
     Raises:
         FileNotFoundError: If the file does not exist.
-        ValueError: If the file is not a table, or has no column "unique_id".
+        ValueError: If the file has faults, or no column "unique_id".
     """
-    import pandas as pd
-
-    from kerastrans.utils.files import first_line
+    from kerastrans.data.tables import reader
 
     path = getattr(options, "static", None)
     if path is None:
         return None
-    csv_options = {
-        name: value for name, value in given(options, DOOR).items() if name in ("sep", "decimal")
-    }
-    if not path.is_file():
-        raise FileNotFoundError(f"no such CSV file: {path}.")
+    with _naming_options():
+        return reader.read_static(path, like=like, **given(options, FORMAT))
+
+
+def read_numbers(path, options):
+    """Return the frame of a file of numbers without dates."""
+    from kerastrans.data.tables import reader
+
+    with _naming_options():
+        return reader.read_numbers(path, **given(options, FORMAT))
+
+
+@contextlib.contextmanager
+def _naming_options():
+    """Replace argument names in a message of the reader by the options of the command line."""
     try:
-        frame = pd.read_csv(path, **csv_options)
+        yield
     except ValueError as error:
-        raise ValueError(f"cannot read {path}: {first_line(error)}.") from None
-    if "unique_id" not in frame.columns:
-        raise ValueError(f"{path} has no column 'unique_id', only {list(frame.columns)}.")
-    return frame
+        raise ValueError(_as_options(str(error))) from None
 
 
 def _as_options(text):
-    """Replace argument names in a message of `read_csv` by the options of the command line."""
     text = text.replace("covariates=", "--past or --future-columns")
-    text = text.replace("dayfirst=True", "--dayfirst")  # a flag
+    text = text.replace("dayfirst=True", "--dayfirst").replace("dayfirst=False", "--no-dayfirst")
     for flag in DOOR:
-        text = re.sub(rf"\b{flag[2:].replace('-', '_')}=", f"{flag} ", text)
+        name = flag[2:].replace("-", "_")
+        text = re.sub(rf"\b{name}=", f"{flag} ", text)
+        text = re.sub(rf"\bgive {name}\b", f"give {flag}", text)
     if "has no date column called" in text:
         text += " Name the date column with --date-column."
     return text.replace(" ,", ",")

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import time
 
 from kerastrans.utils.validation import check_new
@@ -64,7 +65,8 @@ def make_run(
         The trained `Forecaster`.
 
     Raises:
-        ValueError: If the data or settings are invalid; a new run is then not blocked by this one.
+        ValueError: If the data or settings are invalid. After any error, a run whose first epoch is
+            complete can be resumed; another one does not block a new run.
     """
     from kerastrans.cli.report import write_training_report
 
@@ -89,10 +91,12 @@ def make_run(
         done.rename(output)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(": the same command with --resume continues the training") from None
-    except Exception:
-        if not resume:
+    except Exception as error:
+        if any(path.is_file() for path in training.rglob("*")):
+            print("kerastrans: the training is kept: --resume continues it", file=sys.stderr)
+        elif not resume:
             shutil.rmtree(training, ignore_errors=True)
-        raise
+        raise error
     shutil.rmtree(training)
     print(f"{text}\nwritten to {output}")
     return forecaster

@@ -50,21 +50,29 @@ def read_facts(options, takes_horizon=False):
         takes_horizon: bool, whether a trained forecaster can be asked for another number of steps.
 
     Returns:
-        Dict of "covariates", a list of column names, and "freq".
+        Dict of "covariates", a list of column names, "freq", and "read_as", how the file of the
+        training data was read.
 
     Raises:
         ValueError: If nothing was trained there, or a file is damaged.
-        ValueError: If an option for published weights is given for a trained forecaster.
+        ValueError: If an option for published weights, or another frequency, is given for a
+            trained forecaster.
     """
     from kerastrans.forecasting.presets.sources import open_preset
 
     trained = options.trained
     check_positive_integers(**given(options, HORIZON))
     if is_published(trained):
-        return {"covariates": [], "freq": None}
+        return {"covariates": [], "freq": None, "read_as": None}
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
+    freq = given(options, DOOR).get("freq")
+    if None not in (freq, facts["freq"]):
+        from kerastrans.data.time.frequency import offset_of
+
+        if offset_of(freq) != offset_of(facts["freq"]):
+            raise ValueError(f"{trained} forecasts the frequency {facts['freq']!r}, got {freq!r}.")
     allowed = HORIZON if takes_horizon else {}
     refused = {flag: option for flag, option in PUBLISHED.items() if flag not in allowed}
     for flag, option in refused.items():
@@ -144,6 +152,7 @@ def _facts_in(folder):
         columns = [stored["covariates"][kind] for kind in ("past", "future")]
         covariates = [column["name"] for kind in columns for column in kind]
         clock = stored["clock"]
-        return {"covariates": covariates, "freq": clock and clock["freq"]}
+        freq = clock and clock["freq"]
+        return {"covariates": covariates, "freq": freq, "read_as": stored.get("read_as")}
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}.") from None

@@ -4,8 +4,6 @@ from kerastrans.data import array_windows as array_windows
 from kerastrans.data.array_windows import random_sequences as random_sequences, sliding_windows as sliding_windows, teacher_forcing_pairs as teacher_forcing_pairs, window_dataset as window_dataset
 from kerastrans.data import covariates as covariates
 from kerastrans.data.covariates import Covariates as Covariates
-from kerastrans.data.csv import reader as reader
-from kerastrans.data.csv.reader import read_csv as read_csv
 from kerastrans.data import frames as frames
 from kerastrans.data.frames import check_frame as check_frame
 from kerastrans.data import missing as missing
@@ -19,6 +17,8 @@ from kerastrans.data import scaling as scaling
 from kerastrans.data.scaling import StandardScaler as StandardScaler, WindowScaler as WindowScaler
 from kerastrans.data import splits as splits
 from kerastrans.data.splits import chronological_split as chronological_split
+from kerastrans.data.tables import reader as reader
+from kerastrans.data.tables.reader import read_csv as read_csv, read_table as read_table
 from kerastrans.data.time import clock as clock
 from kerastrans.data.time.clock import Clock as Clock
 from kerastrans.data.time import seasons as seasons

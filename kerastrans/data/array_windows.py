@@ -46,6 +46,7 @@ def window_dataset(
     shuffle=False,
     seed=None,
     teacher_forcing=False,
+    patch_length=1,
     first_position=None,
 ):
     """Return batches of windows over a series, for `model.fit`, `evaluate` and `predict`.
@@ -68,6 +69,8 @@ def window_dataset(
         teacher_forcing: bool, whether a batch is `((contexts, decoder_inputs), targets)` instead of
             `(contexts, targets)`. The decoder's inputs are the last observed value and all targets
             except the last.
+        patch_length: int, number of steps by which the decoder's inputs precede the targets, that
+            of the model.
         first_position: int, number of the first row of `values`, counted from the same origin in
             every part of the series. It is for models that need the position of a window in time
             (CycleNet). The inputs are then `{"history": contexts, "position": positions}`.
@@ -77,7 +80,8 @@ def window_dataset(
 
     Raises:
         ValueError: If `sliding_windows` refuses the values or sizes, or `batch_size` is below 1.
-        ValueError: If both `teacher_forcing` and `first_position` are given.
+        ValueError: If both `teacher_forcing` and `first_position` are given, or a `patch_length`
+            without `teacher_forcing` or longer than the context.
 
     Example:
         >>> import numpy as np
@@ -88,7 +92,14 @@ def window_dataset(
     check_positive_integers(batch_size=batch_size)
     if teacher_forcing and first_position is not None:
         raise ValueError("teacher_forcing and first_position cannot be combined: give one of them.")
+    check_positive_integers(patch_length=patch_length)
+    if patch_length > 1 and not teacher_forcing:
+        raise ValueError(f"patch_length={patch_length} requires teacher_forcing=True.")
     count = len(_windows(values, context_length, prediction_length, stride))
+    if patch_length > context_length:
+        raise ValueError(
+            f"patch_length={patch_length} is longer than the context of {context_length} steps."
+        )
     # Offsets of the rows of a window from its first row; added to first rows `(batch, 1)` below.
     steps = np.arange(context_length + prediction_length)
 
@@ -98,8 +109,8 @@ def window_dataset(
         batch = xp.take(series, starts[:, None] + steps, axis=0)
         contexts, targets = batch[:, :context_length], batch[:, context_length:]
         if teacher_forcing:
-            # The decoder's inputs are the targets one step earlier.
-            return (contexts, batch[:, context_length - 1 : -1]), targets
+            # The decoder's inputs are the targets a patch earlier.
+            return (contexts, batch[:, context_length - patch_length : -patch_length]), targets
         if first_position is not None:
             return {"history": contexts, "position": first_position + starts}, targets
         return contexts, targets

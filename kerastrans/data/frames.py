@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.time.dates import read_times
+from kerastrans.data.time.date_formats import read_times
 from kerastrans.utils.validation import NoSeriesError
 
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them

@@ -8,7 +8,7 @@ import narwhals as nw
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
-from kerastrans.data.time.dates import read_times
+from kerastrans.data.time.date_formats import read_times
 
 P = ParamSpec("P")
 R = TypeVar("R")

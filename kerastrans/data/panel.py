@@ -9,7 +9,12 @@ from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import read_frame, read_limits
 from kerastrans.data.series_faults import series_faults
 from kerastrans.data.time.clock import Clock
-from kerastrans.data.time.frequency import check_countable, is_countable
+from kerastrans.data.time.frequency import (
+    check_countable,
+    infer_frequency,
+    is_countable,
+    wall_clock,
+)
 from kerastrans.utils.validation import NoSeriesError
 
 
@@ -155,6 +160,7 @@ def read_panel(
     Raises:
         TypeError: If `frame` is not a DataFrame.
         ValueError: If a column is missing or has a wrong type, or no series is valid.
+        ValueError: If the time stamps have a longer step than `clock` or `freq`.
 
     Example:
         >>> import pandas as pd
@@ -170,9 +176,13 @@ def read_panel(
     stamped = is_countable(times)
     if not stamped.any():
         check_countable(times)  # raises
+    is_given = clock is not None or freq is not None
     if clock is None:
         clock = _read_clock(times[stamped], codes[stamped], names, freq)
     numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
+    if is_given:
+        usable = stamped & on_grid & is_past
+        _check_frequency(clock, times[usable], codes[usable], numbers[usable])
 
     # Sort by series and time, and find the first row and the end of each series.
     order = _sorting(codes, numbers)
@@ -233,6 +243,25 @@ def _read_clock(times, codes, names, freq):
     lengths = np.bincount(codes)
     code = min(np.flatnonzero(lengths == lengths.max()), key=lambda code: str(names[code][0]))
     return Clock.of(times[codes == code].sort_values().unique(), freq)
+
+
+def _check_frequency(clock, times, codes, numbers):
+    """Raise ValueError if the longest series has a longer step than the clock."""
+    if not len(codes):
+        return
+    longest = codes == np.bincount(codes).argmax()
+    order = np.argsort(numbers[longest], kind="stable")
+    steps = np.diff(numbers[longest][order])
+    if len(steps) < 2 or np.median(steps) <= 1:
+        return
+    try:
+        found = infer_frequency(wall_clock(times[longest][order], clock.freq).as_unit("ns"))
+    except ValueError:  # not regular: a series with many gaps
+        return
+    raise ValueError(
+        f"the time stamps have the frequency {found!r}, but the model or freq has {clock.freq!r}: "
+        f"{np.mean(steps > 1):.0%} of the steps would be missing."
+    )
 
 
 def _lay_out(columns, numbers, begins, ends, keep):

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from kerastrans.data.csv.reader import read_csv
 from kerastrans.data.frames import ID, TARGET, TIME, check_frame
+from kerastrans.data.tables.reader import read_csv
 
 START = pd.Timestamp("2000-01-03")  # first time stamp of series published without dates
 _FREQUENCIES = {"hourly": "h", "weekly": "W-MON", "every 10 minutes": "10min"}

@@ -10,8 +10,9 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.native_frames import takes_any_frame
+from kerastrans.evaluation import calibration
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, read_columns, split_models
-from kerastrans.evaluation.comparison import check_same_levels, skill
+from kerastrans.evaluation.comparison import at_common_levels, skill
 from kerastrans.evaluation.scales import error_scales
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.utils.validation import check_choice
@@ -125,7 +126,10 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
 
 
 def observed_levels(backtest, alias=None):
-    """Return the quantile levels of a backtest and the fraction of true values at or below each.
+    """Return the quantile levels of a backtest and the fraction of true values below each.
+
+    Values that equal several quantiles, as counts do, are counted by the share of their probability
+    that is below a level, see `kerastrans.evaluation.calibration.pit_bounds`.
 
     Args:
         backtest: DataFrame with the columns described in the module docstring.
@@ -149,8 +153,8 @@ def observed_levels(backtest, alias=None):
     if not columns.intervals:
         raise ValueError("this backtest has no intervals: pass levels=, or call calibrate first.")
     frame = known_rows(backtest, columns)
-    shares = [(frame[TARGET] <= frame[column]).mean() for column in columns.quantiles.values()]
-    return np.array(list(columns.quantiles)), np.array(shares)
+    levels, names = np.array(list(columns.quantiles)), list(columns.quantiles.values())
+    return levels, calibration.observed_levels(levels, frame[names], frame[TARGET])
 
 
 @takes_any_frame
@@ -167,10 +171,15 @@ def score_all(backtests, train=None, *, season=None, freq=None):
         DataFrame with one row per name and the columns of `score`.
 
     Raises:
-        ValueError: If the intervals have different levels, or for any reason listed in `score`.
+        ValueError: If models have intervals but no common level, or for any reason listed in
+            `score`.
     """
     backtests = split_models(backtests)
-    check_same_levels({name: read_columns(backtest) for name, backtest in backtests.items()})
+    columns = {name: read_columns(backtest) for name, backtest in backtests.items()}
+    common = at_common_levels(columns)
+    for name, own in columns.items():
+        others = [own.intervals[level] for level in own.intervals.keys() - common[name].intervals]
+        backtests[name] = backtests[name].drop(columns=[x for pair in others for x in pair])
     options = {"season": season, "freq": freq}
     tables = {name: score(backtest, train, **options) for name, backtest in backtests.items()}
     return pd.concat(tables).droplevel(1)

@@ -5,7 +5,7 @@ the last known step, and "y", the true value; a frame of sample paths also has "
 the path. The forecasts of a model are named after its alias:
 `<alias>` is the point forecast, `<alias>-lo-80` and `<alias>-hi-80` are the bounds of the 80
 percent interval, and `<alias>-median` is the median if the point forecast is not the median (for
-counts, for example, it is the mean).
+counts, for example, it is the mean). `<alias>-exceeds-3` is the probability of a value above 3.
 """
 
 import re
@@ -18,7 +18,7 @@ from kerastrans.utils.validation import check_choice
 
 CUTOFF, PATH = "cutoff", "path"
 _RESERVED = (ID, TIME, CUTOFF, PATH, TARGET)
-_PART = re.compile(r".+-(lo-[\d.]+|hi-[\d.]+|median)")
+_PART = re.compile(r".+-(lo-[\d.]+|hi-[\d.]+|median|exceeds-[-+\d.e]+)")
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,16 @@ def interval_columns(alias, level):
 def median_column(alias):
     """Return the column of the medians, used if the point forecast is not the median."""
     return f"{alias}-median"
+
+
+def exceeds_column(alias, threshold):
+    """Return the column of the probability of a value above a threshold.
+
+    Example:
+        >>> exceeds_column("nhits", 3.0)
+        'nhits-exceeds-3'
+    """
+    return f"{alias}-exceeds-{threshold:g}"
 
 
 def check_alias(alias):

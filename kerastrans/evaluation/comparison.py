@@ -1,6 +1,7 @@
 """Comparison of backtests with a baseline: relative errors by series, and significance tests."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,7 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
 
     Args:
         backtests: Dict of name -> backtest, or one backtest of several models. All must contain the
-            same series and origins and, if they have intervals, the same levels.
+            same series and origins. Intervals are compared at the levels that all models have.
         baseline: str, name of the backtest that the others are compared with. If it is "naive2",
             see `kerastrans.evaluation.naive2`, and `train` is given, "owa" is added.
         train: Long or wide DataFrame of the training rows, as in `kerastrans.backtesting.score`.
@@ -37,14 +38,15 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
           are zero; a warning names the series without an error of the baseline.
         - "p": p-value of the two-sided test that "skill" is zero, from blocks of time over all
           series, see `kerastrans.evaluation.significance`, adjusted by Holm's method for the number
-          of forecasts compared. It is NaN, with a warning, if the origins form fewer than 4 blocks,
-          and NaN if a forecast is infinite.
+          of forecasts compared. It allows for differences that persist. It is NaN, with a warning,
+          if the origins form fewer than 8 blocks, and NaN if a forecast is infinite.
         - "crps skill": "skill" with the CRPS instead of the absolute error, if there are intervals.
         - "owa": the mean of "smape" and "mase", each divided by the baseline's.
         - the columns of `score`.
 
     Raises:
-        ValueError: If the baseline is unknown, or the backtests differ in their rows or levels.
+        ValueError: If the baseline is unknown, or the backtests differ in their rows, or have
+            intervals but no common level.
         ValueError: If the baseline is "naive2" and `train` is not given, or for any reason listed
             in `score`.
 
@@ -52,20 +54,20 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
     (2020) for OWA.
 
     Example:
-        >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
-        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[:5], "y": 1.0}
-        >>> backtest = pd.DataFrame({**rows, "nlinear": [1.5, 2, 1.5, 2, 1.5], "last_value": 2.4})
+        >>> times = pd.date_range("2024-01-01", periods=11, freq="D")
+        >>> rows = {"unique_id": "a", "ds": times[1:], "cutoff": times[:10], "y": 1.0}
+        >>> backtest = pd.DataFrame({**rows, "nlinear": [1.5, 2.0] * 5, "last_value": 2.5})
         >>> skill(backtest, "last_value")[["skill", "p"]].round(4)
                     skill      p
-        nlinear       0.5  0.0046
-        last_value    0.0     NaN
+        nlinear       0.5  0.001
+        last_value    0.0    NaN
     """
     backtests = split_models(backtests)
     check_choice("baseline", baseline, tuple(backtests))
     if baseline == NAIVE2 and train is None:
         raise ValueError(f"the baseline {NAIVE2!r} is for OWA, which needs training rows: train=.")
     columns = {name: read_columns(backtest) for name, backtest in backtests.items()}
-    check_same_levels(columns)
+    columns = at_common_levels(columns)
     frames = {name: known_rows(backtests[name], columns[name]) for name in backtests}
     table = _compare(frames, columns, baseline)
     scales = error_scales(frames[baseline], train, season, freq)
@@ -105,20 +107,27 @@ def _compare(frames, columns, baseline):
     return table
 
 
-def check_same_levels(columns):
-    """Raise ValueError if the intervals have different levels, because the CRPS depends on them.
+def at_common_levels(columns):
+    """Return the columns of models with only the levels that all of them have.
 
     Args:
-        columns: Dict of name -> `ModelColumns`. Models without intervals are ignored.
+        columns: Dict of name -> `ModelColumns`. Models without intervals stay as they are.
+
+    Raises:
+        ValueError: If models have intervals, but no common level.
     """
     levels = {name: list(c.intervals) for name, c in columns.items() if c.intervals}
-    for name, model_levels in levels.items():
-        first = next(iter(levels))
-        if model_levels != levels[first]:
-            raise ValueError(
-                f"{first!r} has intervals of {levels[first]} percent and {name!r} of "
-                f"{model_levels}: compare forecasts of the same levels."
-            )
+    common = [x for x in next(iter(levels.values()), ()) if all(x in y for y in levels.values())]
+    if levels and not common:
+        first, other = list(levels)[:2]
+        raise ValueError(
+            f"{first!r} has intervals of {levels[first]} percent and {other!r} of {levels[other]}: "
+            "compare forecasts of common levels."
+        )
+    return {
+        name: replace(c, intervals={x: c.intervals[x] for x in common if x in c.intervals})
+        for name, c in columns.items()
+    }
 
 
 def _skill(scores, reference, name):
@@ -133,13 +142,14 @@ def _p_values(frames, columns, baseline, competitors):
     """Return for each competitor the p-value of equal errors to those of the baseline."""
     reference = frames[baseline]
     ends = reference.groupby(CUTOFF)[TIME].max()
-    blocks = time_blocks(ends.index, ends)
+    blocks, positions = time_blocks(ends.index, ends)
     count = blocks.max() + 1
     if count < MIN_BLOCKS:
         noun = "block" if count == 1 else "blocks"
         warnings.warn(
             f"no p-values: the origins form {count} {noun} of time whose forecasts share no true "
-            f"value, and a test needs at least {MIN_BLOCKS}.",
+            f"value, and a test that allows for persistent errors needs at least {MIN_BLOCKS}: "
+            f"pass windows={MIN_BLOCKS} or more to backtest, prediction_length apart.",
             UserWarning,
             stacklevel=4,
         )
@@ -158,5 +168,5 @@ def _p_values(frames, columns, baseline, competitors):
         by_origin = differences.groupby([reference[CUTOFF], reference[ID]]).mean()
         by_origin = by_origin.groupby(CUTOFF).mean().to_numpy()
         is_finite = np.isfinite(means).all(axis=None)
-        p.append(diebold_mariano(by_origin, blocks)[1] if is_finite else np.nan)
+        p.append(diebold_mariano(by_origin, blocks, positions)[1] if is_finite else np.nan)
     return p

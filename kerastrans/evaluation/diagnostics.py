@@ -53,7 +53,8 @@ def plot_calibration(backtest, title=None, *, alias=None):
 
     The reliability curve shows how often the true value is below each quantile, and the probability
     integral transform (PIT) shows its position in the predicted distribution. For a calibrated
-    forecast the curve is the diagonal and the histogram is flat.
+    forecast the curve is the diagonal and the histogram is flat, for counts too: a value that
+    equals several quantiles is spread over their probabilities (Czado, Gneiting, Held, 2009).
 
     Args:
         backtest: DataFrame with intervals, see `kerastrans.backtesting`.

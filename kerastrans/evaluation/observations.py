@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from kerastrans.data.frames import to_long
 from kerastrans.evaluation.columns import ID, TARGET, TIME, check_columns
 
 
@@ -22,8 +23,7 @@ def as_long(frame):
     """
     check_columns(frame)
     if isinstance(frame.index, pd.DatetimeIndex) and ID not in frame.columns:
-        values = frame.select_dtypes("number").rename_axis(index=TIME, columns=None)
-        return values.melt(var_name=ID, value_name=TARGET, ignore_index=False).reset_index()
+        return to_long(frame.select_dtypes("number"), ())[[ID, TIME, TARGET]]
     check_columns(frame, ID, TIME, TARGET)
     return frame[[ID, TIME, TARGET]]
 

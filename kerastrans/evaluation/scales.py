@@ -84,7 +84,7 @@ def error_scales(backtest, train, season=None, freq=None):
             f"{season}."
         )
     season = scale_season(panel.clock.freq) if season is None else season
-    scales = _differences(panel, season).reindex(first_cutoffs.index)
+    scales = seasonal_differences(panel, season).reindex(first_cutoffs.index)
     # The reason why a series has no scale; a later entry replaces an earlier one.
     faults = {name: panel.faults.get(str(name), "no training rows") for name in scales.index}
     faults |= dict.fromkeys(panel.names[:, 0], f"no two values {season} steps apart")
@@ -96,10 +96,29 @@ def error_scales(backtest, train, season=None, freq=None):
     return scales
 
 
-def _differences(panel, season):
-    """Return the means of the absolute and squared differences a season apart, by series."""
+def seasonal_differences(panel, season, ends=None):
+    """Return the means of the absolute and squared differences a season apart, by series.
+
+    Differences are between values one season apart in time, not in rows: pairs that include a
+    missing value are ignored.
+
+    Args:
+        panel: `Panel` of single series.
+        season: int, number of steps.
+        ends: Array `(series,)`, the row after the last one used of each series; None for all.
+
+    Returns:
+        DataFrame with the columns "absolute" and "squared", one row per series.
+
+    Example:
+        >>> frame = pd.DataFrame({"load": [1.0, 2.0, 5.0]}, pd.to_datetime(["2024-01-01",
+        ...     "2024-01-02", "2024-01-04"]))
+        >>> seasonal_differences(read_panel(frame, freq="D"), 1)["absolute"].tolist()
+        [1.0]
+    """
     # The panel holds all series in one column: list the rows and the series of each.
-    lengths = panel.ends - panel.begins
+    ends = panel.ends if ends is None else np.maximum(ends, panel.begins)
+    lengths = ends - panel.begins
     series = np.repeat(np.arange(len(panel)), lengths)
     rows = np.repeat(panel.begins - np.cumsum(lengths) + lengths, lengths) + np.arange(len(series))
     # Keep the rows whose value one season earlier belongs to the same series.

@@ -11,6 +11,7 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
+from kerastrans.data.tables.reading import read_as_of
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.artefact import export_options
@@ -41,7 +42,12 @@ from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
-from kerastrans.utils.validation import check_percents, check_positive_integers, check_seed
+from kerastrans.utils.validation import (
+    check_percents,
+    check_positive_integers,
+    check_seed,
+    check_thresholds,
+)
 
 
 class Forecaster:
@@ -256,6 +262,7 @@ class Forecaster:
         facts = training.rows_seen(before, trained, chosen_by, history)
         facts |= fine_tuning.facts_that_stay(before)
         facts |= {"history": history, "dependence": dependence}
+        facts["read_as"] = read_as_of(frame) or getattr(before, "read_as", None)
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
         return self
@@ -320,6 +327,7 @@ class Forecaster:
         static: IntoDataFrame | None = None,
         levels: Levels | None = None,
         prediction_length: int | None = None,
+        exceeds: float | Sequence[float] = (),
     ) -> IntoDataFrameT:
         """Forecast the steps after the end of each series.
 
@@ -341,6 +349,9 @@ class Forecaster:
                 that its intervals grow, see
                 `kerastrans.forecasting.inference.continuation.Continuation`. Conformal intervals
                 for the trained number of steps are repeated in each of these forecasts.
+            exceeds: Threshold, or several, in the units of the series. For each, a column such as
+                "<alias>-exceeds-3" has the probability of a value above it, by the distribution of
+                the head, its quantiles, its samples or the conformal intervals.
 
         Returns:
             DataFrame with the columns "unique_id", "ds", the forecast, named by `alias`, and for
@@ -353,14 +364,21 @@ class Forecaster:
             RuntimeError: If the forecaster is not trained.
             ValueError: If frames are invalid, or levels are not available.
             ValueError: If covariates or conformal intervals are not known for a later step.
+            ValueError: If a threshold is not a finite number, or the forecast is a point without
+                conformal intervals.
         """
+        thresholds = check_thresholds(exceeds)
         state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
         levels = state.levels(levels)
+        if thresholds:
+            state.check_has_distribution("exceeds")
         windows = read_windows(state, frame, future, static, self._report)
         forecasts = forecast_windows(state, windows, static)
         warn_if_seen(self.card, frame, self._told)
-        forecasts, widths = forecasts.conformal(state.intervals, levels, static)
-        return forecasts.frame(levels, widths, alias=self.alias)
+        all_levels = state.levels(None) if thresholds else levels
+        forecasts, widths = forecasts.conformal(state.intervals, all_levels, static)
+        rows = forecasts.frame(levels, widths, alias=self.alias)
+        return rows.assign(**forecasts.exceedances(thresholds, widths, self.alias))
 
     @takes_any_frame
     def simulate(
@@ -469,7 +487,9 @@ class Forecaster:
             step: int, number of steps from one origin to the next; by default `prediction_length`.
             static: As in `fit`.
             levels: Percents of the intervals, as in `predict`.
-            refit: bool, whether to train a new model at each origin, on the rows before it; the
+            refit: bool, whether to train a new model at each origin, on the rows before it; or
+                int, number of origins after which a new one is trained: 7 trains at every seventh
+                origin, from the first one on, and forecasts the others with the last model. The
                 forecaster itself does not change. If False, the trained model makes all forecasts,
                 and a warning says if it was trained on rows that it forecasts.
             train_size: int, for `refit`: number of steps to train each model on (a sliding
@@ -483,15 +503,16 @@ class Forecaster:
             outcomes known by then.
 
         Raises:
-            RuntimeError: If the forecaster is not trained, unless `refit` is True.
+            RuntimeError: If the forecaster is not trained, unless `refit` is given.
             ValueError: If frames are invalid, or a series is too short for the first origin.
             ValueError: If arguments of `fit` are given without `refit`, or `validation` with it.
         """
         levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
-        if refit:
+        if refit is not False:
             rolling_origins.check_trained_horizon(prediction_length)
             options = {"static": static, "train_size": train_size, "fit_options": kwargs}
+            options["every"] = 1 if refit is True else refit
             run = rolling_origins.refit_origins(self, frame, **origins, **options)
         else:
             rolling_origins.check_not_refitted(train_size, kwargs)

@@ -13,7 +13,9 @@ same object reads these parameters as NumPy arrays with `point`, `median`, `quan
 import keras  # first: kerastrans._register must not meet half-imported modules
 
 from kerastrans.heads.base import Head
+from kerastrans.heads.counts import CountHead
 from kerastrans.heads.given_quantiles import GivenQuantiles
+from kerastrans.heads.hurdle import HurdleNegativeBinomialHead
 from kerastrans.heads.known_targets import KnownTargets
 from kerastrans.heads.losses import CRPS, NegativeLogLikelihood, Pinball
 from kerastrans.heads.mixture import MixtureHead
@@ -21,15 +23,19 @@ from kerastrans.heads.negative_binomial import NegativeBinomialHead
 from kerastrans.heads.normal import NormalHead
 from kerastrans.heads.point import PointHead
 from kerastrans.heads.point_error import PointError
+from kerastrans.heads.poisson import PoissonHead
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.heads.samples import Samples
 from kerastrans.heads.student_t import StudentTHead
+from kerastrans.heads.tweedie import TweedieHead
 from kerastrans.utils.validation import suggest
 
 __all__ = [
     "CRPS",
+    "CountHead",
     "GivenQuantiles",
     "Head",
+    "HurdleNegativeBinomialHead",
     "KnownTargets",
     "MixtureHead",
     "NegativeBinomialHead",
@@ -38,9 +44,11 @@ __all__ = [
     "Pinball",
     "PointError",
     "PointHead",
+    "PoissonHead",
     "QuantileHead",
     "Samples",
     "StudentTHead",
+    "TweedieHead",
     "get",
     "of",
 ]
@@ -51,6 +59,9 @@ _HEADS = {
     "normal": NormalHead,
     "student_t": StudentTHead,
     "negative_binomial": NegativeBinomialHead,
+    "poisson": PoissonHead,
+    "hurdle_negative_binomial": HurdleNegativeBinomialHead,
+    "tweedie": TweedieHead,
     "mixture": MixtureHead,
 }
 
@@ -58,7 +69,8 @@ _HEADS = {
 def get(head, **kwargs):
     """Return a new head for one model.
 
-    Names are "point", "quantiles", "normal", "student_t", "negative_binomial" and "mixture".
+    Names are "point", "quantiles", "normal", "student_t", "mixture" and, for counts,
+    "negative_binomial", "hurdle_negative_binomial", "poisson" and "tweedie".
 
     Args:
         head: None for a point forecast, the name of a head, or a `Head`, which is copied.

@@ -27,6 +27,7 @@ class Head(keras.layers.Layer):
         has_parameter_axis: bool, whether the parameters are the last axis of the forecast.
         point_is_median: bool, whether `point` is the median; otherwise it is the mean.
         takes_scaled_windows: bool, whether the model may be trained on scaled series.
+        is_discrete: bool, whether all values are whole numbers.
         num_uniforms: int, number of uniform numbers that `draw` uses for one draw.
         lower_bound: float, smallest value that the series can have; None if it is unbounded.
         interval_levels: tuple of float, percents of the central intervals contained in the
@@ -65,6 +66,7 @@ class Head(keras.layers.Layer):
     has_parameter_axis = True
     point_is_median = False
     takes_scaled_windows = True
+    is_discrete = False
     num_uniforms = 2
     lower_bound = None
     interval_levels = None
@@ -194,6 +196,15 @@ class Head(keras.layers.Layer):
         Args:
             values: NumPy array `(..., num_channels)`, NaN for missing values.
             names: Names of the channels, used in the message.
+        """
+
+    def check_zeros(self, zeros):
+        """Raise ValueError if a head cannot be trained on data with this number of zeros.
+
+        The base class accepts any number.
+
+        Args:
+            zeros: int, number of values of the training data that are 0.
         """
 
     def outputs(self, parameters):

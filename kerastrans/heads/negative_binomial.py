@@ -7,18 +7,20 @@ import numpy as np
 import scipy
 from keras import ops
 
-from kerastrans.heads.base import FLOOR, Head
+from kerastrans.heads.base import FLOOR
 from kerastrans.heads.count_draws import GAMMA_UNIFORMS, gamma, poisson
+from kerastrans.heads.counts import CountHead
 from kerastrans.utils.backend import log_gamma
 from kerastrans.utils.validation import check_positive_integers
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
-class NegativeBinomialHead(Head):
+class NegativeBinomialHead(CountHead):
     """Negative binomial distribution of counts; parameters: mean, dispersion alpha.
 
     The variance is `mean + alpha * mean ** 2`. The series must not be scaled. The point is the
-    mean, which is well above the median of skewed counts.
+    mean, which is well above the median of skewed counts. If most counts are 0 and others large,
+    see `HurdleNegativeBinomialHead`.
 
     Args:
         **kwargs: Arguments of `keras.layers.Layer`.
@@ -35,12 +37,10 @@ class NegativeBinomialHead(Head):
 
     size = 2
     num_uniforms = GAMMA_UNIFORMS + 1
-    takes_scaled_windows = False
-    lower_bound = 0.0
 
     def assemble(self, locations, spreads, rest, scale):
         """Return the mean and the dispersion, both positive."""
-        mean = scale * ops.softplus(locations / scale) + FLOOR
+        mean = self.positive_mean(locations, scale)
         return ops.concatenate([mean, ops.softplus(rest) + FLOOR], axis=-1)
 
     def log_prob(self, parameters, targets):
@@ -60,10 +60,7 @@ class NegativeBinomialHead(Head):
         deviance = deviance + _deviance(size, size * ratio, -difference)
         correction = _stirling_error(size + counts) - _stirling_error(size)
         correction = correction - 0.5 * ops.log1p(alpha * counts)
-        is_positive = counts > 0
-        positive = ops.where(is_positive, counts, ops.ones_like(counts))
-        factor = _stirling_error(positive) + 0.5 * ops.log(2 * math.pi * positive)
-        return correction - deviance - ops.where(is_positive, factor, ops.zeros_like(factor))
+        return correction - deviance - _log_factor(counts)
 
     def draw(self, parameters, uniform):
         """Return one draw for each element from uniform numbers `(..., 8)`; all are tensors.
@@ -82,48 +79,25 @@ class NegativeBinomialHead(Head):
         rates = random.gamma(1 / alpha, alpha * mean, (num_samples, *mean.shape))
         return random.poisson(rates).astype("float64")
 
-    def check_targets(self, values, names=None):
-        """Raise ValueError for values that are not counts, see `Head.check_targets`.
-
-        Raises:
-            ValueError: If a value is negative, fractional or infinite.
-
-        Example:
-            >>> NegativeBinomialHead().check_targets(np.array([[3.0], [np.nan], [2.5]]), ["shop"])
-            Traceback (most recent call last):
-            ...
-            ValueError: a NegativeBinomialHead requires counts (0, 1, 2, ...): 'shop' has 2.5.
-        """
-        values = np.asarray(values, "float64")
-        is_count = (values >= 0) & (values == np.floor(values)) & (values < np.inf)
-        invalid = np.argwhere(~(is_count | np.isnan(values)))
-        if len(invalid):
-            place = tuple(invalid[0])
-            name = "the series" if names is None else repr(str(names[place[-1]]))
-            raise ValueError(
-                f"a {type(self).__name__} requires counts (0, 1, 2, ...): {name} has "
-                f"{float(values[place])!r}."
-            )
-
-    def rescale(self, parameters, center, scale):
-        """Raise ValueError, because scaled counts are not counts.
-
-        Raises:
-            ValueError: Always.
-        """
-        raise ValueError("counts cannot be rescaled: train this head with scaler=None.")
-
-    def shift(self, parameters, amount):
-        """Return the parameters with the mean times exp(amount), which keeps it positive."""
-        mean = parameters[..., :1] * ops.exp(ops.expand_dims(amount, -1))
-        return ops.concatenate([mean, parameters[..., 1:]], axis=-1)
-
     def cdf(self, parameters, values):
         """Return the probability of a value of at most `values` `(...)`."""
         return scipy.stats.nbinom.cdf(values, *_count_and_probability(parameters))
 
     def _inverse_cdf(self, parameters, probability):
         return scipy.stats.nbinom.ppf(probability, *_count_and_probability(parameters))
+
+
+def log_poisson(mean, counts):
+    """Return the logarithm of Poisson probabilities of whole numbers, tensors `(...)`."""
+    return -_deviance(counts, mean, counts - mean) - _log_factor(counts)
+
+
+def _log_factor(counts):
+    """Return the logarithm of counts! / (counts / e)^counts, 0 for a count of 0."""
+    is_positive = counts > 0
+    positive = ops.where(is_positive, counts, ops.ones_like(counts))
+    factor = _stirling_error(positive) + 0.5 * ops.log(2 * math.pi * positive)
+    return ops.where(is_positive, factor, ops.zeros_like(factor))
 
 
 def _count_and_probability(parameters):

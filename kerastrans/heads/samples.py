@@ -30,6 +30,7 @@ class Samples:
 
     def __init__(self, head=None):
         self.takes_scaled_windows = head is None or head.takes_scaled_windows
+        self.is_discrete = head is not None and head.is_discrete
         self.lower_bound = None if head is None else head.lower_bound
 
     def rescale(self, parameters, center, scale):

@@ -64,7 +64,7 @@ def build_decoder_transformer_model(
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
-        patch_length: int, number of steps forecast at once; 16 by default, or the horizon or half
+        patch_length: int, number of steps forecast at once; 24 by default, or the horizon or half
             of the context if they are shorter.
         d_model: int, width of a token, a multiple of `2 * num_heads`.
         num_heads: int, number of attention heads.
@@ -147,4 +147,4 @@ class _Block:
 
 def default_patch_length(patch_length, context_length, prediction_length):
     """Return the patch length, or one that fits in the context at least twice."""
-    return patch_length or max(1, min(16, context_length // 2, prediction_length))
+    return patch_length or max(1, min(24, context_length // 2, prediction_length))

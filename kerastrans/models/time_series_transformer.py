@@ -66,7 +66,7 @@ def build_time_series_transformer_model(
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
-        patch_length: int, number of steps forecast at once; 16 by default, or the horizon or half
+        patch_length: int, number of steps forecast at once; 24 by default, or the horizon or half
             of the context if they are shorter. 1 forecasts step by step.
         lags: Numbers of steps, each from `patch_length` to the context length. A token of the
             decoder also contains the values so many steps before the targets.

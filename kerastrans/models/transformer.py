@@ -5,12 +5,16 @@ from collections.abc import Sequence
 import keras
 from keras import layers
 
+from kerastrans import heads
 from kerastrans.decoding.generation import AutoregressiveModel
 from kerastrans.layers import Dropout, PositionalEncoding
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import check_sizes
+from kerastrans.models.parts.patch_tokens import patch_tokens
+from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import close_stack
 from kerastrans.utils.deprecation import positional_until
+from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative
 
 
@@ -37,6 +41,9 @@ def build_transformer_model(
     norm: str = "pre",
     activation: str = "relu",
     decoder_noise: float = 0.0,
+    patch_length: int | None = None,
+    lags: Sequence[int] = (),
+    head: heads.Head | str | None = None,
     name: str = "transformer",
 ) -> keras.Model:
     """Build the encoder-decoder Transformer, for teacher forcing and step-by-step decoding.
@@ -58,23 +65,36 @@ def build_transformer_model(
             (Vaswani et al., 2017).
         activation: Activation of the feed-forward networks, as in `keras.layers.Dense`.
         decoder_noise: float >= 0, standard deviation of Gaussian noise on the decoder's inputs, in
-            training only. In training the decoder reads true values, in decoding its own. Noise as
-            large as the (standardised) data makes it rely on the encoder instead of the previous
-            value, which improves long forecasts considerably.
+            training only. In training the decoder reads true values, in decoding its own; noise
+            makes it rely on the encoder instead of the previous value.
+        patch_length: int, number of steps in a token. The model is then one for real series, as
+            `time_series_transformer` of the zoo: each window is normalised by its mean and standard
+            deviation, all channels share the weights, and each step of decoding returns a patch.
+            None for one token per step with all channels, on values as they are.
+        lags: Numbers of steps, each from `patch_length` to the context length. A token of the
+            decoder also contains the values so many steps before the targets, such as a week. They
+            require a `patch_length`.
+        head: Distribution of `kerastrans.heads` that the model ends in, such as "student_t"; it
+            implies `patch_length=1` if there is none. None for values.
         name: str, name of the model.
 
     Returns:
         A functional Keras model `[encoder_inputs, decoder_inputs] -> outputs`, of shapes
         `(batch, context_length, num_channels)`, `(batch, time, output_dim)` and
         `(batch, time, output_dim)` for any `time`. Its `generate(encoder_inputs, num_steps,
-        start_token=None)` is `kerastrans.generate`.
+        start_token=None)` is `kerastrans.generate`. With a `patch_length` the decoder's inputs are
+        the values `patch_length` steps before the targets. With a `head` the outputs are its
+        parameters, `(batch, time, num_channels, size)`, for `kerastrans.generate_samples`.
 
     Raises:
         ValueError: If `input_shape` does not have two sizes.
         ValueError: If a size is not a positive integer, or too large.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `decoder_noise` is negative.
-        ValueError: If `norm` is unknown.
+        ValueError: If `norm` or `head` is unknown.
+        ValueError: If `patch_length` or `head` is combined with `decoder_noise`, `output_dim` or
+            `d_model=None`.
+        ValueError: If `lags` are given without a `patch_length`, or a lag does not fit.
 
     Example:
         >>> sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
@@ -84,7 +104,7 @@ def build_transformer_model(
         >>> model.output_shape
         (None, None, 3)
 
-    Source: Vaswani et al. (2017), figure 1.
+    Source: Vaswani et al. (2017), figure 1; Nie et al. (2023), section 3.1, for patches.
     """
     if not isinstance(input_shape, Sequence) or len(input_shape) != 2:
         raise ValueError(
@@ -107,9 +127,8 @@ def build_transformer_model(
     check_dropout(dropout)
     check_choice("norm", norm, ("pre", "post"))
     check_non_negative(decoder_noise=decoder_noise)
-    # Under mixed precision the first and last layers, which process the raw values, stay in
-    # float32.
-    ends = keras.config.dtype_policy().variable_dtype
+    if patch_length is not None:
+        check_sizes(context_length=context_length, patch_length=patch_length)
     block = {
         "num_heads": num_heads,
         "key_dim": key_dim,
@@ -118,26 +137,85 @@ def build_transformer_model(
         "norm": norm,
         "activation": activation,
     }
+    if lags and patch_length is None:
+        raise ValueError(f"lags={lags!r} requires a patch_length, such as patch_length=1.")
+    if patch_length is None and head is None:
+        tokens = _Steps(context_length, num_channels, output_dim, d_model, decoder_noise)
+    else:
+        given = {"output_dim": output_dim, "d_model": d_model, "decoder_noise": decoder_noise}
+        expected = {"output_dim": num_channels, "d_model": d_model or 64, "decoder_noise": 0}
+        for key, value in given.items():
+            if value != expected[key]:
+                raise ValueError(
+                    f"{key}={value!r} cannot be combined with patch_length or head, which make a "
+                    f"model for windows of {num_channels} channels."
+                )
+        tokens = _Patches(context_length, num_channels, patch_length or 1, d_model, head, lags)
 
-    encoder_inputs = keras.Input((context_length, num_channels), name="encoder_inputs")
-    x = _embed(encoder_inputs, context_length, d_model, dropout, ends, "encoder")
+    x = _embed(tokens.history(), dropout, "encoder")
     for i in range(num_encoder_blocks):
         x = transformer_encoder(x, **block, name=f"encoder_{i}")
     encoder_output = close_stack(x, norm, name="encoder")
 
-    decoder_inputs = keras.Input((None, output_dim), name="decoder_inputs")
-    x = layers.GaussianNoise(decoder_noise, dtype=ends, name="decoder_noise")(decoder_inputs)
-    x = _embed(x, None, d_model, dropout, ends, "decoder")
+    x = _embed(tokens.decoder(), dropout, "decoder")
     for i in range(num_decoder_blocks):
         x = transformer_decoder(x, encoder_output, **block, name=f"decoder_{i}")
-    x = close_stack(x, norm, dtype=ends, name="decoder")
-    outputs = layers.Dense(output_dim, dtype=ends, name="head")(x)
-    return AutoregressiveModel([encoder_inputs, decoder_inputs], outputs, name=name)
+    x = close_stack(x, norm, dtype=full_precision(), name="decoder")
+    return AutoregressiveModel(tokens.inputs, tokens.outputs(x), name=name)
 
 
-def _embed(x, max_len, d_model, dropout, dtype, name):
-    """Projection to `d_model`, and the position of each value."""
-    if d_model is not None:
-        x = layers.Dense(d_model, dtype=dtype, name=f"{name}_projection")(x)
-    x = PositionalEncoding(max_len, x.shape[-1], dtype=dtype, name=f"{name}_positions")(x)
-    return Dropout(dropout, dtype=dtype, name=f"{name}_dropout")(x)
+class _Steps:
+    """A token per step, with all channels: the lesson's.
+
+    Under mixed precision the first and last layers, which process raw values, stay in float32.
+    """
+
+    def __init__(self, context_length, num_channels, output_dim, d_model, decoder_noise):
+        self.inputs = [
+            keras.Input((context_length, num_channels), name="encoder_inputs"),
+            keras.Input((None, output_dim), name="decoder_inputs"),
+        ]
+        self.d_model, self.decoder_noise = d_model, decoder_noise
+        self.options = {"dtype": full_precision()}
+
+    def history(self):
+        return self._project(self.inputs[0], "encoder")
+
+    def decoder(self):
+        noise = layers.GaussianNoise(self.decoder_noise, **self.options, name="decoder_noise")
+        return self._project(noise(self.inputs[1]), "decoder")
+
+    def outputs(self, x):
+        return layers.Dense(self.inputs[1].shape[-1], **self.options, name="head")(x)
+
+    def _project(self, x, name):
+        if self.d_model is None:
+            return x
+        return layers.Dense(self.d_model, **self.options, name=f"{name}_projection")(x)
+
+
+class _Patches:
+    """A token per patch of a channel's normalised values: the forecaster's."""
+
+    def __init__(self, context_length, num_channels, patch_length, d_model, head, lags):
+        self.head = heads.get(head)
+        sizes = context_length, patch_length, num_channels, patch_length, d_model
+        self.tokens = patch_tokens(*sizes, self.head, None, lags)
+        self.inputs = self.tokens.inputs
+
+    def history(self):
+        return self.tokens.history
+
+    def decoder(self):
+        return self.tokens.decoder
+
+    def outputs(self, x):
+        size = self.tokens.patch_length * self.head.size
+        return self.tokens.forecast(dense(size, dtype=full_precision(), name="head")(x), self.head)
+
+
+def _embed(x, dropout, name):
+    """Add the position of each token."""
+    options = {"dtype": full_precision()}
+    x = PositionalEncoding(*x.shape[1:], **options, name=f"{name}_positions")(x)
+    return Dropout(dropout, **options, name=f"{name}_dropout")(x)

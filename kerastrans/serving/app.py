@@ -24,9 +24,15 @@ from kerastrans.utils.validation import check_positive_integers, import_extra
 
 logger = logging.getLogger(__name__)
 PAGE = Path(__file__).with_name("page.html")
+PAGE_HEADERS = {
+    "content-security-policy": "frame-ancestors 'none'; base-uri 'none'; object-src 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
 MAX_BYTES = 2**23  # size of a request's body
 MAX_BATCH = 256  # windows in a request
 BODY_TIMEOUT = 30.0  # seconds until a request's body must be complete
+MAX_MESSAGE = 1000  # characters of an error, which may quote the request
 MAX_WAITING = 4096  # windows waiting for the model, over all requests
 MAX_VALUES = 1_000_000  # values of the sample paths in an answer
 
@@ -81,6 +87,7 @@ def create_app(
         'kerastrans: flights'
     """
     fastapi = import_extra("fastapi", "the service", "serve")
+    from starlette.exceptions import HTTPException
     from starlette.responses import JSONResponse
 
     sizes = {"max_batch": max_batch, "max_bytes": max_bytes, "max_values": max_values}
@@ -120,7 +127,13 @@ def create_app(
 
     @app.exception_handler(RequestError)
     async def refuse(request, error):
-        return JSONResponse({"error": str(error)}, error.status, error.headers)
+        text = str(error)
+        text = text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]} ..."
+        return JSONResponse({"error": text}, error.status, error.headers)
+
+    @app.exception_handler(HTTPException)
+    async def refuse_route(request, error):
+        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
     @app.post(f"/v1/models/{name}:predict")
     async def predict(request: fastapi.Request):
@@ -132,13 +145,13 @@ def create_app(
     @app.post("/v1/forecast")
     async def forecast(request: fastapi.Request):
         body = await read_body(request, "text/csv", max_bytes, body_timeout)
-        return JSONResponse(await asyncio.to_thread(run, forecast_csv, forecaster, body))
+        return JSONResponse(await asyncio.to_thread(forecast_csv, forecaster, body, lock))
 
     @app.post("/v1/simulate")
     async def simulate(request: fastapi.Request):
         body = await read_body(request, "text/csv", max_bytes, body_timeout)
-        options = forecaster, body, request.query_params, max_values
-        return JSONResponse(await asyncio.to_thread(run, simulate_csv, *options))
+        options = forecaster, body, request.query_params, max_values, lock
+        return JSONResponse(await asyncio.to_thread(simulate_csv, *options))
 
     return app
 
@@ -171,9 +184,9 @@ def _add_descriptions(app, name, facts):
     """Add the routes that describe the service: web page, status and metadata."""
     from starlette.responses import HTMLResponse
 
-    @app.get("/")
+    @app.api_route("/", methods=["GET", "HEAD"])
     async def page():
-        return HTMLResponse(PAGE.read_text())
+        return HTMLResponse(PAGE.read_text(), headers=PAGE_HEADERS)
 
     @app.get("/model")
     async def model():

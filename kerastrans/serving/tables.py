@@ -5,12 +5,16 @@ import io
 
 import numpy as np
 
-from kerastrans.data import read_csv
+from kerastrans.data import read_table
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.serving.requests import LARGEST, RequestError
 
+MAX_COLUMNS = 1000  # columns of a CSV that a model does not need
+MAX_SERIES = 1000  # series of a long CSV
+NO_LOCK = contextlib.nullcontext()
 
-def simulate_csv(forecaster, body, query, max_values):
+
+def simulate_csv(forecaster, body, query, max_values, lock=NO_LOCK):
     """Draw sample paths of the steps after the end of the series in a CSV, see `forecast_csv`.
 
     Args:
@@ -18,6 +22,7 @@ def simulate_csv(forecaster, body, query, max_values):
         body: bytes of the CSV.
         query: Mapping of the parameters of the request: "num_paths" and "seed".
         max_values: int, maximum number of values over all paths, series and steps.
+        lock: Lock of the model, which is not held while the CSV is read.
 
     Returns:
         Dict of the table "paths", a dict of columns.
@@ -43,11 +48,12 @@ def simulate_csv(forecaster, body, query, max_values):
             raise RequestError(
                 f"num_paths={num_paths} of {count} series is too large, at most {most}.", 413
             )
-        paths = forecaster.simulate(frame, future=future, num_paths=num_paths, seed=seed)
+        with lock:
+            paths = forecaster.simulate(frame, future=future, num_paths=num_paths, seed=seed)
     return {"paths": _columns_of(paths.assign(ds=paths["ds"].map(str)))}
 
 
-def forecast_csv(forecaster, body):
+def forecast_csv(forecaster, body, lock=NO_LOCK):
     """Forecast the steps after the end of the series in a long or wide CSV.
 
     If the model has covariates that are known in advance, the last rows of each series, which have
@@ -56,6 +62,7 @@ def forecast_csv(forecaster, body):
     Args:
         forecaster: Trained `kerastrans.Forecaster`.
         body: bytes of the CSV.
+        lock: Lock of the model, which is not held while the CSV is read.
 
     Returns:
         Dict of two tables, each a dict of columns: the end of the "history", with one column per
@@ -66,7 +73,8 @@ def forecast_csv(forecaster, body):
     """
     with refusing():
         frame, future, targets = _read(forecaster, body)
-        forecast = forecaster.predict(frame, future=future)
+        with lock:
+            forecast = forecaster.predict(frame, future=future)
     if np.isinf(forecast.select_dtypes("number")).any(axis=None):
         raise RequestError("the forecast is not finite.")
     forecast = forecast.assign(ds=forecast["ds"].map(str))
@@ -93,17 +101,27 @@ def _read(forecaster, body):
     config = forecaster.config
     known_ahead = [*config.future, *config.limits]
     covariates = [*dict.fromkeys((*config.past, *known_ahead))]
-    with io.TextIOWrapper(io.BytesIO(body), encoding="utf-8") as file:
-        frame = read_csv(file, covariates=covariates)
+    _check_columns(body, len(forecaster.fitted.channels or ()) + len(covariates))
+    frame = read_table(io.BytesIO(body), covariates=covariates, like=forecaster.fitted.read_as)
     if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
         raise ValueError("the CSV contains numbers beyond the range of float32.")
     is_long = ID in frame.columns
+    if is_long and frame[ID].nunique() > MAX_SERIES:
+        raise RequestError(f"the CSV can have at most {MAX_SERIES} series.", 413)
     targets = [TARGET] if is_long else [c for c in frame.columns if c not in covariates]
     if forecaster.fitted.channels is None and len(targets) > 1:
         raise ValueError("a model of single series requires a single column of values.")
     if not known_ahead:
         return frame, None, targets
     return *_split(frame, targets), targets
+
+
+def _check_columns(body, num_needed):
+    """Raise RequestError if the header has many more columns than the model needs."""
+    header = body[: body.find(b"\n") + 1] or body
+    count, most = 1 + max(map(header.count, (b",", b";", b"\t", b"|"))), MAX_COLUMNS + num_needed
+    if count > most:
+        raise RequestError(f"the CSV has {count} columns, at most {most} are read.", 413)
 
 
 def _columns_of(frame):

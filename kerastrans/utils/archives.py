@@ -25,7 +25,8 @@ def unpack(archive, folder):
     """
     try:
         with new_folder(folder) as unfinished:
-            if zipfile.is_zipfile(archive):
+            # A .tar of a .keras file ends like a .zip, so that its kind is asked first.
+            if not tarfile.is_tarfile(archive) and zipfile.is_zipfile(archive):
                 with zipfile.ZipFile(archive) as opened:
                     members = ((x.filename, x.file_size, True) for x in opened.infolist())
                     _check_members(archive, members, unfinished)

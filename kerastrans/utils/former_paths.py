@@ -9,7 +9,7 @@ from kerastrans.utils.deprecation import warn_former_name
 
 _PRESENT = {
     "data.clock": "data.time.clock",
-    "data.csv_reader": "data.csv.reader",
+    "data.csv_reader": "data.tables.reader",
     "data.cuts": "data.window_index",
     "data.gaps": "data.missing",
     "data.partitions": "data.parquet",

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import h5py
 import keras
+import numpy as np
 
 from kerastrans.utils.keras_internals import without_values
 
 MAX_BYTES = 2**28  # limit of unpacked bytes; for larger files EXPANSION times their size
 EXPANSION = 4  # Keras does not compress
 SPARE = 2**20  # weights that a model may have in addition to those stored, as seeds or adapters
+KINDS = {"f": "floats", "i": "integers", "u": "integers", "b": "booleans"}
 CONFIG, WEIGHTS = "config.json", "model.weights.h5"
 
 
@@ -44,7 +46,7 @@ def check_model_file(path):
         contents = {name: archive.read(name) for name in sizes}
     model = _symbolic(json.loads(contents[CONFIG]))
     with h5py.File(io.BytesIO(contents[WEIGHTS])) as file:
-        _compare(_stored_shapes(file), model)
+        _compare(_stored_types(file), model)
 
 
 def _symbolic(config):
@@ -59,9 +61,9 @@ def _symbolic(config):
     return model
 
 
-def _stored_shapes(file):
-    """Return a dict of path -> shape of the datasets in an HDF5 file."""
-    shapes = {}
+def _stored_types(file):
+    """Return a dict of path -> (shape, kind) of the datasets in an HDF5 file."""
+    types = {}
 
     def visit(path, item):
         if not isinstance(item, h5py.Dataset):
@@ -72,29 +74,37 @@ def _stored_shapes(file):
                 f"{path!r} in {WEIGHTS} declares the shape {item.shape} but stores "
                 f"{item.id.get_storage_size()} bytes"
             )
-        shapes[path] = item.shape
+        types[path] = item.shape, KINDS.get(item.dtype.kind, str(item.dtype))
+        if types[path][1] == "floats" and not np.isfinite(item[()]).all():
+            raise ValueError(f"{path!r} in {WEIGHTS} contains numbers that are not finite")
 
     file.visititems(visit)
-    return shapes
+    return types
 
 
 def _compare(stored, model):
     """Raise ValueError unless the stored weights belong to the model and are nearly complete."""
-    unmatched = Counter(tuple(variable.shape) for variable in model.variables)
-    for path, shape in stored.items():
+    unmatched = Counter((tuple(x.shape), _kind_of(x.dtype)) for x in model.variables)
+    for path, (shape, kind) in stored.items():
         if path.startswith("optimizer"):  # its size is limited by the size of the file
             continue
-        if not unmatched[shape]:
+        if not unmatched[shape, kind]:
             raise ValueError(
-                f"{path!r} in {WEIGHTS} has shape {shape}, which the model does not have"
+                f"{path!r} in {WEIGHTS} has shape {shape} of {kind}, which the model does not have"
             )
-        unmatched[shape] -= 1
+        unmatched[shape, kind] -= 1
     needed = sum(math.prod(weight.shape) for weight in model.weights)
-    stored_size = sum(map(math.prod, stored.values()))
+    stored_size = sum(math.prod(shape) for shape, _ in stored.values())
     if needed > 2 * stored_size + SPARE:
         raise ValueError(
             f"{CONFIG} describes {needed} weights, but {WEIGHTS} contains {stored_size} numbers"
         )
+
+
+def _kind_of(dtype):
+    """Return the kind of a Keras data type, as `KINDS` names it."""
+    name = keras.backend.standardize_dtype(dtype)
+    return "floats" if "float" in name else KINDS.get(np.dtype(name).kind, name)
 
 
 def without_optimizer(model, name=None):

@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable
 from numbers import Integral, Real
 
+MAX_NAMES = 5  # number of names that a message lists
+
 
 class NoSeriesError(ValueError):
     """Raised if no series can be used, because none is given or all are invalid.
@@ -125,10 +127,25 @@ def check_percents(levels):
     return tuple(sorted(set(levels)))
 
 
+def check_thresholds(thresholds):
+    """Return thresholds as a tuple of increasing numbers.
+
+    Raises:
+        ValueError: If a threshold is not a finite number.
+    """
+    thresholds = tuple(thresholds) if isinstance(thresholds, Iterable) else (thresholds,)
+    for x in thresholds:
+        if isinstance(x, bool) or not isinstance(x, Real) or not abs(x) < float("inf"):
+            raise ValueError(f"thresholds are finite numbers, got {x!r}.")
+    return tuple(sorted(set(thresholds)))
+
+
 def check_finite_output(values):
-    """Raise ValueError if the output of a model contains an infinite value."""
+    """Raise ValueError if the output of a model contains an infinite value or NaN."""
     if (abs(values) == float("inf")).any():
         raise ValueError("the forecast exceeds the range of floats: scale the series down.")
+    if (values != values).any():
+        raise ValueError("the forecast is not a number: a weight or an input is not finite.")
 
 
 def check_prediction_length(model, prediction_length):
@@ -145,6 +162,18 @@ def suggest(name, known):
     near = difflib.get_close_matches(str(name).lower(), known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
     return f"{hint}known are {', '.join(known)}."
+
+
+def list_names(names):
+    """Return names for a message; of more than five, the first ones and the number of the others.
+
+    Example:
+        >>> list_names("abcdefg")
+        "'a', 'b', 'c', 'd', 'e' and 2 more"
+    """
+    names = list(map(repr, names))
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def import_extra(module, wanted_by, extra):

@@ -173,7 +173,7 @@ def test_a_port_is_a_port(refuse):
 
 
 def test_a_date_column_of_another_name_is_to_be_named(tmp_path, refuse):
-    (tmp_path / "data.csv").write_text("Tag,load\n2024-01-01,1\n2024-01-02,2\n")
+    (tmp_path / "data.csv").write_text("Tag,load\nx,1\ny,2\n")
     command = ["forecast", "fracast_0", tmp_path / "data.csv", "--prediction-length=3"]
     line = refuse(*command, "--output", tmp_path / "f.csv")
-    assert line.endswith("['Tag', 'load']. Name the date column with --date-column.")
+    assert line.endswith("'Tag', 'load'. Name the date column with --date-column.")

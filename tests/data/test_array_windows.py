@@ -93,6 +93,26 @@ def test_teacher_forcing_inputs_are_the_last_value_and_previous_targets():
     np.testing.assert_array_equal(decoder_inputs[:, 1:], targets[:, :-1])
 
 
+def test_teacher_forcing_inputs_of_patches_precede_the_targets_by_a_patch():
+    dataset = window_dataset(VALUES, 10, 6, batch_size=16, teacher_forcing=True, patch_length=3)
+    [((contexts, decoder_inputs), targets)] = batches(dataset)
+    np.testing.assert_array_equal(decoder_inputs[:, :3], contexts[:, -3:])
+    np.testing.assert_array_equal(decoder_inputs[:, 3:], targets[:, :-3])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"patch_length": 2}, "patch_length=2 requires teacher_forcing=True"),
+        ({"patch_length": 5, "teacher_forcing": True}, "longer than the context of 4 steps"),
+        ({"patch_length": 0, "teacher_forcing": True}, "patch_length must be"),
+    ],
+)
+def test_bad_patches_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        window_dataset(VALUES, 4, 6, **options)
+
+
 def test_teacher_forcing_pairs_equal_those_of_the_lesson():
     sequences = random_sequences(3, 6, 2, seed=0)
     decoder_inputs, targets = teacher_forcing_pairs(sequences, start_token=0.0, end_token=9.0)

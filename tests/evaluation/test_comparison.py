@@ -37,7 +37,7 @@ def test_skill_is_the_geometric_mean_over_series():
 
 
 def test_skill_and_p_do_not_depend_on_the_units_of_a_series():
-    good, bad = example(origins=12), example(origins=12, bias=0.5)
+    good, bad = example(origins=40), example(origins=40, bias=0.5)
     expected = backtesting.skill({"good": good, "bad": bad}, "bad")
     values = [name for name in good if name.startswith(("y", "nhits"))]
     in_other_units = {}
@@ -73,7 +73,7 @@ def test_p_value_tests_the_reported_skill():
     differences = ((own - base) / scale).mean(axis=0)
     assert 1 - np.exp(differences.mean()) == pytest.approx(table.loc["own", "skill"])
     blocks = time_blocks(np.arange(40), np.arange(40) + 2)
-    assert table.loc["own", "p"] == pytest.approx(diebold_mariano(differences, blocks)[1])
+    assert table.loc["own", "p"] == pytest.approx(diebold_mariano(differences, *blocks)[1])
 
 
 def test_copies_of_a_series_do_not_change_the_p_value():
@@ -102,7 +102,7 @@ def test_blocks_are_blocks_of_time_over_all_series():
     differences = change / frames["own"]["unique_id"].map(scale)
     by_origin = differences.groupby(frames["own"]["cutoff"]).mean()
     assert len(by_origin) == 8
-    expected = diebold_mariano(by_origin, np.arange(8))[1]
+    expected = diebold_mariano(by_origin, np.arange(8), np.arange(8))[1]
     assert table.loc["own", "p"] == pytest.approx(expected)
     first = {name: rows[rows["cutoff"] == rows["cutoff"].min()] for name, rows in frames.items()}
     with pytest.warns(UserWarning, match="no p-values: the origins form 1 block of time whose"):
@@ -122,10 +122,16 @@ def test_p_is_adjusted_for_the_number_of_forecasts():
     assert (table["p"][1:] >= alone).all()
 
 
-def test_different_levels_of_the_same_forecast_are_refused():
+def test_intervals_are_compared_at_the_levels_that_models_share():
     frame = example()
     fewer = frame.drop(columns=["nhits-lo-95", "nhits-hi-95"])
-    message = r"'all' has intervals of \[80, 95\] percent and 'few' of \[80\]: compare forecasts of"
+    table = backtesting.skill({"all": frame, "few": fewer}, "all")
+    assert table.loc["all", "crps skill"] == table.loc["few", "crps skill"] == 0
+    scores = backtesting.score_all({"all": frame, "few": fewer})
+    pd.testing.assert_series_equal(*(scores.loc[x] for x in ("all", "few")), check_names=False)
+    fewer = frame.drop(columns=["nhits-lo-80", "nhits-hi-80"])
+    frame = frame.drop(columns=["nhits-lo-95", "nhits-hi-95"])
+    message = r"'all' has intervals of \[80\] percent and 'few' of \[95\]: compare forecasts of"
     with pytest.raises(ValueError, match=message):
         backtesting.skill({"all": frame, "few": fewer}, "all")
     with pytest.raises(ValueError, match=message):

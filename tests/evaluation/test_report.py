@@ -49,7 +49,7 @@ def test_existing_reports_are_kept_and_failures_leave_no_file(tmp_path):
 
 
 def test_report_with_history_includes_the_best_naive_forecast(tmp_path):
-    backtest = example(origins=12, bias=30.0)
+    backtest = example(origins=24, bias=30.0)
     times = pd.date_range("2023-11-01", "2024-01-01", freq="D")
     history = pd.DataFrame({"a": 10.0, "b": 1000.0}, times)
     path = write_report(tmp_path / "a.html", {"mine": backtest}, history=history, seasons=[3, 7])
@@ -82,6 +82,6 @@ def test_series_are_ranked_by_a_scaled_error(tmp_path):
 
 
 def test_backtest_with_several_models_reports_all_of_them(tmp_path):
-    both = example(origins=12).merge(example(origins=12, bias=2.0, alias="tide"))
+    both = example(origins=24).merge(example(origins=24, bias=2.0, alias="tide"))
     page = write_report(tmp_path / "a.html", both, baseline="tide").read_text()
     assert "<p>nhits beats tide: its MAE is " in page

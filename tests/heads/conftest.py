@@ -10,7 +10,8 @@ from scipy import optimize, special, stats
 from kerastrans import heads
 from tests.conftest import to_numpy
 
-DISTRIBUTIONS = ["normal", "student_t", "negative_binomial", "mixture"]
+COUNTS = ["negative_binomial", "poisson", "hurdle_negative_binomial", "tweedie"]
+DISTRIBUTIONS = ["normal", "student_t", *COUNTS, "mixture"]
 STEPS = 5
 
 
@@ -57,6 +58,98 @@ class Mixture:
         return optimize.brentq(lambda x: self.cdf(x) - level, low, high, xtol=1e-12)
 
 
+class Discrete:
+    """Mean, variance and quantiles of a distribution by its distribution function `cdf`."""
+
+    def ppf(self, level):
+        values, index = np.zeros(self.shape), 0
+        for index in np.ndindex(*self.shape):
+            part = self.part(index)
+            high = 10.0
+            while part.cdf(high) < level:
+                high *= 2
+            values[index] = self.search(part, level, high)
+        return values[()]
+
+    def median(self):
+        return self.ppf(0.5)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hurdle(Discrete):
+    excess: np.ndarray
+    alpha: np.ndarray
+    positive: np.ndarray
+
+    shape = property(lambda self: np.shape(self.excess))
+
+    def part(self, index):
+        return Hurdle(self.excess[index], self.alpha[index], self.positive[index])
+
+    @property
+    def size(self):
+        return stats.nbinom(1 / self.alpha, 1 / (1 + self.alpha * self.excess), loc=1)
+
+    def mean(self):
+        return self.positive * self.size.mean()
+
+    def var(self):
+        return self.positive * (self.size.var() + self.size.mean() ** 2) - self.mean() ** 2
+
+    def pmf(self, values):
+        zero = 1 - self.positive
+        return np.where(values == 0, zero, self.positive * self.size.pmf(values))
+
+    def logpmf(self, values):
+        return np.log(self.pmf(values))
+
+    def cdf(self, values):
+        below = 1 - self.positive + self.positive * self.size.cdf(values)
+        return np.where(np.asarray(values) < 0, 0.0, below)
+
+    def search(self, part, level, high):
+        counts = np.arange(int(high) + 1)
+        return counts[np.argmax(part.cdf(counts) >= level)]
+
+
+@dataclasses.dataclass(frozen=True)
+class CompoundPoisson(Discrete):
+    """A Poisson number of exponential amounts, by the sum over the number."""
+
+    average: np.ndarray
+    rate: np.ndarray
+
+    shape = property(lambda self: np.shape(self.average))
+
+    def part(self, index):
+        return CompoundPoisson(self.average[index], self.rate[index])
+
+    def mean(self):
+        return self.average
+
+    def var(self):
+        return 2 * self.average**2 / self.rate
+
+    def _sum(self, function, values):
+        rate, values = np.expand_dims(self.rate, -1), np.expand_dims(values, -1)
+        most = int(self.rate.max() + 12 * np.sqrt(self.rate.max()) + 40)
+        number = np.arange(1, most)
+        unit = np.expand_dims(self.average, -1) / rate
+        return (stats.poisson.pmf(number, rate) * function(values, number, scale=unit)).sum(-1)
+
+    def logpdf(self, values):
+        return np.where(values > 0, np.log(self._sum(stats.gamma.pdf, values)), -self.rate)
+
+    def cdf(self, values):
+        found = np.exp(-self.rate) + self._sum(stats.gamma.cdf, values)
+        return np.where(np.asarray(values) < 0, 0.0, found)
+
+    def search(self, part, level, high):
+        if level <= np.exp(-part.rate):
+            return 0.0
+        return optimize.brentq(lambda x: part.cdf(x) - level, 0.0, high, xtol=1e-12)
+
+
 def scipy_of(head, parameters):
     """The same distribution in SciPy, in float64."""
     p = np.moveaxis(np.asarray(parameters, "float64"), -1, 0)
@@ -67,6 +160,12 @@ def scipy_of(head, parameters):
     if isinstance(head, heads.MixtureHead):
         means, stds, log_weights = np.split(np.asarray(parameters, "float64"), 3, axis=-1)
         return Mixture(means, stds, np.exp(log_weights))
+    if isinstance(head, heads.PoissonHead):
+        return stats.poisson(p[0])
+    if isinstance(head, heads.HurdleNegativeBinomialHead):
+        return Hurdle(p[0], p[1], p[2])
+    if isinstance(head, heads.TweedieHead):
+        return CompoundPoisson(p[0], p[1])
     return stats.nbinom(1 / p[1], 1 / (1 + p[0] * p[1]))
 
 

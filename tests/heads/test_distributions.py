@@ -9,20 +9,29 @@ from scipy import integrate, stats
 from kerastrans import heads
 from kerastrans.heads import CRPS, MixtureHead, NegativeBinomialHead, StudentTHead
 from tests.conftest import to_numpy
-from tests.heads.conftest import DISTRIBUTIONS, STEPS, evaluate, parameters_of, raw, scipy_of
+from tests.heads.conftest import (
+    COUNTS,
+    DISTRIBUTIONS,
+    STEPS,
+    evaluate,
+    parameters_of,
+    raw,
+    scipy_of,
+)
 
 LEVELS = (0.05, 0.3, 0.5, 0.9)
 
 
 def targets_for(head, shape, seed=1):
     values = np.random.default_rng(seed).normal(size=shape) * 2
-    return np.round(np.abs(values)) if isinstance(head, NegativeBinomialHead) else values
+    values = np.abs(values) if isinstance(head, heads.CountHead) else values
+    return np.round(values) if isinstance(head, heads.CountHead) else values
 
 
 def log_density(head, parameters, targets):
     """SciPy's, in float64."""
     exact = scipy_of(head, parameters)
-    return (exact.logpmf if isinstance(head, NegativeBinomialHead) else exact.logpdf)(targets)
+    return (exact.logpmf if head.is_discrete else exact.logpdf)(targets)
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
@@ -35,7 +44,7 @@ def test_log_likelihood_equals_scipy(name):
     np.testing.assert_allclose(likelihood, exact, rtol=1e-5, atol=5e-6)
 
 
-@pytest.mark.parametrize("name", ["normal", "student_t", "negative_binomial"])
+@pytest.mark.parametrize("name", ["normal", "student_t", *COUNTS])
 def test_quantiles_cdf_mean_and_median_equal_scipy(name):
     head = heads.get(name)
     parameters = parameters_of(head)

@@ -40,6 +40,9 @@ CASES = [
     *[(NormalHead(), case) for case in ((0.0, 1.0), (1e4, 0.1), (-3.0, 1e5))],
     *[(StudentTHead(), (7.0, 2.0, freedom)) for freedom in FREEDOMS],
     *[(MixtureHead(3), case) for case in PEAKS],
+    *[(heads.PoissonHead(), (mean,)) for mean in (0.01, 4.0, 900.0)],
+    *[(heads.HurdleNegativeBinomialHead(), case) for case in ((899.0, 1e-3, 0.1), (3.0, 2.0, 0.6))],
+    *[(heads.TweedieHead(), case) for case in ((90.0, 0.1), (1e4, 5.0), (1e-2, 40.0))],
 ]
 
 
@@ -86,7 +89,7 @@ def test_draws_have_the_mean_variance_and_quantiles_of_scipy(draw, head, paramet
         share = exact.cdf(quantile)  # of counts, more than the level
         tolerance = 4.5 * np.sqrt(share * (1 - share) / DRAWS) + 1e-4
         assert abs((drawn <= quantile).mean() - share) <= tolerance
-    if isinstance(head, NegativeBinomialHead):
+    if head.is_discrete:
         np.testing.assert_array_equal(drawn, np.floor(drawn))
         zero = exact.pmf(0)
         tolerance = 4.5 * np.sqrt(zero * (1 - zero) / DRAWS) + 1e-4

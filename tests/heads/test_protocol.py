@@ -29,6 +29,8 @@ MADE = [
     NegativeBinomialHead(),
     MixtureHead(2),
 ]
+COUNT_HEADS = [heads.PoissonHead(), heads.HurdleNegativeBinomialHead(), heads.TweedieHead()]
+MADE[5:5] = COUNT_HEADS
 
 
 def kind(head):
@@ -88,8 +90,10 @@ def test_shift_and_rescale_transform_the_point_forecast(head):
     dtype = str(parameters.dtype)
     tensors = (keras.ops.convert_to_tensor(x, dtype) for x in (parameters, amount))
     moved = head.point(to_numpy(head.shift(*tensors)))
-    if isinstance(head, NegativeBinomialHead):
-        np.testing.assert_allclose(moved, point * np.exp(amount), rtol=1e-5)
+    if isinstance(head, heads.CountHead):
+        first = parameters[..., 0] * np.exp(amount)
+        shifted = np.concatenate([first[..., None], parameters[..., 1:]], axis=-1)
+        np.testing.assert_allclose(moved, head.point(shifted), rtol=1e-5)
         with pytest.raises(ValueError, match="counts cannot be rescaled"):
             head.rescale(parameters, amount, amount)
     else:
@@ -122,7 +126,12 @@ def test_intervals_of_samples_have_nominal_coverage(percent):
 
 def test_only_count_heads_have_a_lower_bound_and_require_unscaled_windows():
     readers = [*MADE, Samples(), Samples(NegativeBinomialHead()), Samples(NormalHead())]
-    assert [reader.lower_bound for reader in readers] == [None] * 4 + [0.0, None, None, 0.0, None]
+    assert [reader.lower_bound for reader in readers] == [None] * 4 + [0.0] * 4 + [
+        None,
+        None,
+        0.0,
+        None,
+    ]
     assert [reader.takes_scaled_windows for reader in readers] == [
         reader.lower_bound is None for reader in readers
     ]
@@ -130,7 +139,7 @@ def test_only_count_heads_have_a_lower_bound_and_require_unscaled_windows():
 
 def test_interval_levels_of_each_head():
     assert PointHead().interval_levels == ()
-    assert [head.interval_levels for head in (*MADE[2:], Samples())] == [None] * 5
+    assert [head.interval_levels for head in (*MADE[2:], Samples())] == [None] * 8
 
 
 @pytest.mark.parametrize("loss", ["mae", "mse", "huber"])

@@ -1,5 +1,7 @@
 """Transformers over patches: what is decoded, what is fed back, and what training sees."""
 
+import warnings
+
 import keras
 import numpy as np
 import pytest
@@ -121,8 +123,9 @@ def test_the_default_patch_fits_into_context_and_horizon():
         (rollout,) = [layer for layer in model.layers if isinstance(layer, Rollout)]
         return rollout._decoder.patch_length
 
-    assert patch_length(168, 24) == 16
+    assert patch_length(168, 48) == 24
     assert patch_length(168, 6) == 6
+    assert patch_length(40, 48) == 20
     assert patch_length(10, 24) == 5
     assert patch_length(1, 24) == 1
 
@@ -166,3 +169,12 @@ def test_a_graph_of_quantiles_forecasts_those_of_its_samples(name, tmp_path):
     quantiles.save(tmp_path / "model.keras")
     alone = compile_inference(keras.models.load_model(tmp_path / "model.keras"))
     np.testing.assert_allclose(alone(*(x[1:2] for x in ordered))[0], found[1], atol=1e-5)
+
+
+def test_one_patch_trains_without_a_warning_of_missing_gradients():
+    model = build("time_series_transformer", PATCH, head="normal")
+    model.compile(optimizer="sgd", loss=heads.of(model).loss())
+    inputs = [*inputs_of(model), np.zeros((3, PATCH, 1), "float32")]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.train_on_batch(inputs, np.zeros((3, PATCH, 1), "float32"))

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import kerastrans
-from kerastrans import build_transformer_model
+from kerastrans import build_transformer_model, generate_samples, zoo
 from kerastrans.data import random_sequences, teacher_forcing_pairs
 from tests.conftest import XLA, to_numpy
 
@@ -150,6 +150,31 @@ def test_same_seed_same_model(small_inputs):
     np.testing.assert_allclose(results[0], results[1], atol=1e-6)
 
 
+@pytest.mark.parametrize("head", [None, "student_t"])
+def test_with_patches_it_is_the_forecaster_of_the_zoo(small_inputs, head):
+    sizes = {"d_model": 16, "num_heads": 2, "ff_dim": 16, "num_decoder_blocks": 2}
+    sizes |= {"num_encoder_blocks": 1, "patch_length": 2, "lags": (4,), "head": head}
+    expected = zoo.build("time_series_transformer", 8, 6, 3, **sizes)
+    model = build_transformer_model((8, 3), key_dim=8, activation="gelu", **sizes)
+    model.set_weights(expected.get_weights())
+    if head is None:
+        forecast = model.generate(small_inputs, 6)
+        np.testing.assert_allclose(forecast, to_numpy(expected(small_inputs)), atol=1e-5)
+    else:
+        inputs = [small_inputs, small_inputs[:, 2:]]
+        np.testing.assert_allclose(to_numpy(model(inputs)), to_numpy(expected(inputs)), atol=1e-6)
+        assert generate_samples(model, small_inputs, 5, num_samples=2).shape == (2, 2, 5, 3)
+
+
+def test_with_patches_the_forecast_moves_with_level_and_unit(small_inputs):
+    sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
+    blocks = {"num_encoder_blocks": 1, "num_decoder_blocks": 1}
+    model = build_transformer_model((8, 3), patch_length=4, **sizes, **blocks)
+    forecast = model.generate(small_inputs, 6)
+    moved = model.generate(100 * small_inputs + 1000, 6)
+    np.testing.assert_allclose(moved, 100 * forecast + 1000, rtol=1e-4)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -168,6 +193,14 @@ def test_same_seed_same_model(small_inputs):
         ({"output_dim": 0}, "output_dim must be"),
         ({"norm": "none"}, "norm must be one of"),
         ({"decoder_noise": -1.0}, "decoder_noise must be"),
+        ({"patch_length": 0}, "patch_length must be"),
+        ({"patch_length": 9}, "a patch_length of 9 steps is longer than the context of 8"),
+        ({"lags": [4]}, r"lags=\[4\] requires a patch_length"),
+        ({"patch_length": 4, "lags": [2]}, "a lag must be at least the patch_length of 4, got 2"),
+        ({"head": "gauss"}, "unknown head 'gauss'"),
+        ({"head": "normal", "decoder_noise": 1.0}, "decoder_noise=1.0 cannot be combined with"),
+        ({"patch_length": 2, "output_dim": 2}, "output_dim=2 cannot be combined with"),
+        ({"patch_length": 2, "d_model": None}, "d_model=None cannot be combined with"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):

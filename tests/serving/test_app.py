@@ -107,7 +107,28 @@ def test_status_metadata_and_health_are_there(ask):
     assert (found["frequency"], found["context_length"], found["prediction_length"]) == ("h", 24, 6)
     assert found["quantiles"][0] == 0.025
     assert found["inputs"] == {"history": ["float32", None, CONTEXT, 3]}
-    assert ask("GET", "/v1/models/other").status_code == 404
+
+
+def test_every_error_has_one_form(ask):
+    for method, path, status in (
+        ("GET", "/v1/models/other", 404),
+        ("PUT", "/v1/models/flights:predict", 405),
+        ("POST", "/health", 405),
+    ):
+        answer = ask(method, path)
+        assert answer.status_code == status
+        assert list(answer.json()) == ["error"]
+    long = ask("POST", "/v1/models/flights:predict", json={"instances": [{"x" * 9000: 1}]})
+    assert len(long.json()["error"]) < 1100
+
+
+def test_the_page_cannot_be_framed(ask):
+    for method in ("GET", "HEAD"):
+        answer = ask(method, "/")
+        assert answer.status_code == 200
+        assert answer.headers["x-frame-options"] == "DENY"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
 
 
 def test_a_csv_is_forecast_after_its_last_row(ask, forecaster, flights):

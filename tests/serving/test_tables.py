@@ -1,10 +1,13 @@
 """CSVs that the service forecasts: long and wide ones, with what is known of the steps to come."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
+from kerastrans.serving import tables
 from kerastrans.serving.requests import RequestError
 from kerastrans.serving.tables import forecast_csv
 
@@ -78,3 +81,34 @@ def test_steps_to_come_that_are_not_there_are_named(frame):
     forecaster = forecaster_of(past, future=["price"])
     with pytest.raises(RequestError, match="no future covariates for 2024-03-01"):
         forecast_csv(forecaster, past.to_csv(index=False).encode())
+
+
+def test_a_csv_is_read_without_the_lock_of_the_model(frame, monkeypatch):
+    past = halves(frame)[0].drop(columns=["price", "kind"])
+    forecaster = forecaster_of(past)
+    lock, seen, read = threading.Lock(), [], tables.read_table
+    predict = forecaster.predict
+
+    def observed(name, function):
+        def call(*args, **kwargs):
+            seen.append((name, lock.locked()))
+            return function(*args, **kwargs)
+
+        return call
+
+    monkeypatch.setattr(tables, "read_table", observed("read", read))
+    monkeypatch.setattr(forecaster, "predict", observed("predict", predict))
+    forecast_csv(forecaster, past.to_csv(index=False).encode(), lock)
+    assert seen == [("read", False), ("predict", True)]
+
+
+def test_columns_and_series_are_limited(frame, monkeypatch):
+    past = halves(frame)[0].drop(columns=["price", "kind"])
+    forecaster = forecaster_of(past)
+    header = ("date," + ",".join(f"x{i}" for i in range(40_000))).encode()
+    with pytest.raises(RequestError, match="the CSV has 40001 columns, at most 1000 are read"):
+        forecast_csv(forecaster, header)
+    monkeypatch.setattr(tables, "MAX_SERIES", 1)
+    with pytest.raises(RequestError, match="the CSV can have at most 1 series") as error:
+        forecast_csv(forecaster, past.to_csv(index=False).encode())
+    assert error.value.status == 413

@@ -92,3 +92,45 @@ def test_model_file_with_code_is_refused(tmp_path):
     (tmp_path / "text.keras").write_text("no model")
     with pytest.raises(ValueError, match=r"cannot load .*text\.keras"):
         load_model(tmp_path / "text.keras")
+
+
+def saved_model(path):
+    """Save a model of 3 float weights and return it."""
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1), keras.layers.Dropout(0.5)])
+    model.save(path)
+    return model
+
+
+def test_a_tar_of_a_keras_file_is_a_tar(tmp_path):
+    saved_model(tmp_path / "model.keras")
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        archive.add(tmp_path / "model.keras", "model.keras")
+    unpack(tmp_path / "x.tar", tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["model.keras"]
+
+
+@pytest.mark.parametrize("kind", ["nan", "inf", "int32", "bool", "complex64"])
+def test_weights_that_are_not_finite_floats_are_refused(tmp_path, kind):
+    import h5py
+    import numpy as np
+
+    saved_model(tmp_path / "model.keras")
+    load_model(tmp_path / "model.keras")  # whose seed is an integer
+    with zipfile.ZipFile(tmp_path / "model.keras") as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    buffer = io.BytesIO(contents["model.weights.h5"])
+    with h5py.File(buffer, "r+") as file:
+        paths = []
+        file.visititems(lambda path, x: paths.append(path) if isinstance(x, h5py.Dataset) else None)
+        path = next(path for path in paths if file[path].shape == (2, 1))
+        is_number = kind in ("nan", "inf")
+        values = np.full((2, 1), float(kind) if is_number else 1, None if is_number else kind)
+        del file[path]
+        file[path] = values
+    contents["model.weights.h5"] = buffer.getvalue()
+    with zipfile.ZipFile(tmp_path / "damaged.keras", "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    expected = "not finite" if is_number else "which the model does not have"
+    with pytest.raises(ValueError, match=expected):
+        load_model(tmp_path / "damaged.keras")

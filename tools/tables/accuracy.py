@@ -2,10 +2,11 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 
 from benchmarks.accuracy import long_horizon_report, tasks_report
-from benchmarks.accuracy.task_list import TASKS
+from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS
 from benchmarks.common import HERE, RESULTS
 from kerastrans import presets, zoo
 
@@ -197,3 +198,60 @@ def tasks():
         }
     )
     return table.iloc[(-mase.to_numpy()).argsort(kind="stable")]
+
+
+def transformers():
+    """MASE of autoregressive Transformers, and of what they are compared with, mean over seeds."""
+    rows = _transformer_rows()
+    means = rows.groupby(["model", "task"]).mase.mean().unstack("task")
+    spread = rows.groupby(["model", "task"]).mase.std().unstack("task")
+    order = (means / means.loc["best naive"]).mean(axis=1).sort_values().index
+    table = pd.DataFrame({"model": order, "seeds": _seeds(rows).loc[order].to_numpy()})
+    for task in TRANSFORMER_TASKS:
+        cells = zip(means.loc[order, task], spread.loc[order, task], strict=True)
+        table[task] = [_mean_and_spread(*cell) for cell in cells]
+    return table
+
+
+def transformer_summary():
+    """Geometric means over the tasks, coverage and seconds of the same runs."""
+    rows = _transformer_rows()
+    means = rows.groupby(["model", "task"])[["mase", "sql", "coverage-80"]].mean()
+    seconds = rows.groupby("model")[["fit_seconds", "forecast_seconds"]].median()
+    found = []
+    for model, part in means.groupby("model"):
+        part = part.droplevel("model")
+        naive = means.loc["best naive"].loc[part.index]
+        ratios = np.exp(np.log(part / naive).mean())
+        cover = 100 * part["coverage-80"]
+        found.append(
+            {
+                "model": model,
+                "tasks": len(part),
+                "MASE": ratios.mase,
+                "SQL": ratios.sql,
+                "80 % covers": f"{cover.min():.0f} to {cover.max():.0f} %",
+                "fit": f"{seconds.fit_seconds[model]:.0f} s",
+                "forecast": f"{seconds.forecast_seconds[model]:.1f} s",
+            }
+        )
+    return pd.DataFrame(found).sort_values("MASE", ignore_index=True)
+
+
+def _transformer_rows():
+    """The runs, and of both naive forecasts for each task the one with the smaller MASE."""
+    rows = pd.read_csv(RESULTS / "transformers.csv").drop(columns="smape")
+    is_naive = rows.model.str.contains("naive")
+    best = rows[is_naive].sort_values("mase").drop_duplicates("task").assign(model="best naive")
+    return pd.concat([rows[~is_naive], best], ignore_index=True)
+
+
+def _seeds(rows):
+    """Number of seeds of each model."""
+    return rows.groupby("model").seed.nunique()
+
+
+def _mean_and_spread(mean, spread):
+    if pd.isna(mean):
+        return ""
+    return f"{mean:.3f}" if pd.isna(spread) else f"{mean:.3f} ± {spread:.3f}"

@@ -151,3 +151,18 @@ def decoding():
     for loop, title in LOOPS.items():
         table[title] = [f"{ratio:,.0f} x" for ratio in times.loc[cached.index, loop]]
     return table.reset_index()
+
+
+def sampling():
+    """Milliseconds to draw paths, and how many times as long the peer takes."""
+    rows = pd.read_csv(RESULTS / "sampling-cpu-jax.csv")
+    rows = rows[rows.model != "transformers"]
+    models = [f"{row.model}, patches of {row.patch_length}" for row in rows.itertuples()]
+    cells = [
+        f"{row.milliseconds:,.1f} ms" + ("" if pd.isna(x := row.times_faster) else f": {x:,.0f} x")
+        for row in rows.itertuples()
+    ]
+    table = rows.assign(model=models, cell=cells).pivot(
+        index=["batch", "steps", "paths"], columns="model", values="cell"
+    )
+    return table.reset_index()

@@ -1,75 +1,60 @@
 """Conversion of text and numbers to time stamps."""
 
-import warnings
-
 import pandas as pd
 
 UNITS = ("s", "ms", "us", "ns")
+ISO, EXCEL, QUARTER, WEEK = "ISO8601", "excel", "quarter", "week"
 
 
-def parse_dates(column, date_format=None, dayfirst=False):
-    """Parse a column of text, or of numbers with a format, as time stamps.
+def parse_dates(column, date_format):
+    """Parse a column of text or numbers as time stamps.
 
     Args:
         column: Series of text or numbers.
-        date_format: str, format as for `datetime.strptime`, or one of `UNITS` for numbers that
-            count these units since 1970; None to infer it from the text.
-        dayfirst: bool, whether 03/04/2024 is the third of April.
+        date_format: str, format as for `datetime.strptime`; "ISO8601"; "s", "ms", "us" or "ns" for
+            numbers that count these units since 1970; "excel" for days since the end of 1899;
+            "quarter" for 2024Q1 or Q1 2024; or "week" for 2024-W05, which begins on Monday.
 
     Returns:
         Series of time stamps, NaT for cells that cannot be parsed. It is in UTC if the stamps have
         different offsets from UTC.
+
+    Example:
+        >>> str(parse_dates(pd.Series(["2024-W05"]), "week")[0])
+        '2024-01-29 00:00:00'
     """
-
-    def parse(**options):
-        try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("error", "Could not infer format")
-                warnings.filterwarnings("ignore", "Parsing dates")  # dayfirst=True, 13 first
-                return pd.to_datetime(column, errors="coerce", **options)
-        except UserWarning:  # otherwise pandas would guess the format of each date separately
-            return pd.Series(pd.NaT, column.index)
-        except (ValueError, OverflowError):
-            return pd.to_datetime(column, errors="coerce", utc=True, **options)
-
-    if date_format in UNITS:
-        return parse(unit=date_format)
-    if date_format is not None:
+    if date_format in (*UNITS, EXCEL):
+        return _parse_numbers(column, date_format)
+    if not (isinstance(column.dtype, pd.StringDtype) or column.dtype == object):
         column = column.astype("string").astype(object)
-        return parse(format=date_format)
-    iso = parse(format="ISO8601")  # tried first, because `dayfirst` would swap day and month
-    if iso.notna().equals(column.notna()):
-        return iso
-    other = parse(dayfirst=dayfirst)
-    return other if other.notna().sum() >= iso.notna().sum() else iso
+    if date_format == QUARTER:
+        parts = column.str.extract(r"^\s*(?:(\d{4})[- ]?[Qq]([1-4])|[Qq]([1-4])[- ]?(\d{4}))\s*$")
+        years, quarters = parts[0].fillna(parts[3]), parts[1].fillna(parts[2])
+        months = (3 * quarters.astype("Int64") - 2).astype("string")
+        column, date_format = years + "-" + months, "%Y-%m"
+    elif date_format == WEEK:
+        column = column.str.replace(r"^(\d{4})-?W", r"\1-W", regex=True) + "-1"
+        date_format = "%G-W%V-%u"
+    return _to_datetime(column, format=date_format)
 
 
-def read_times(column):
-    """Return a column of a frame as a DatetimeIndex `(rows,)`, NaT for missing time stamps.
+def _parse_numbers(column, unit):
+    numbers = pd.to_numeric(column, errors="coerce")
+    if unit == EXCEL:  # its serial dates are fractions of days, with an error of microseconds
+        numbers, unit = (numbers * 86_400_000).round() - 25_569 * 86_400_000, "ms"
+    if numbers.isna().any() and not pd.api.types.is_float_dtype(numbers):
+        numbers = numbers.astype("Float64")
+    return _to_datetime(numbers, unit=unit)
 
-    Raises:
-        ValueError: If the column has numbers, or text that is not a time stamp.
-    """
-    name = column.name
-    if not pd.api.types.is_datetime64_any_dtype(column):
-        kind = pd.api.types.infer_dtype(column, skipna=True)
-        if any(word in kind for word in ("integer", "floating", "decimal", "boolean", "complex")):
-            raise ValueError(
-                f"column {name!r} must be time stamps, got numbers, such as "
-                f"{column.dropna().iloc[0]}: give pd.to_datetime(frame[{name!r}], format='%Y') for "
-                "years, unit='s' for seconds since 1970."
-            )
-        if kind == "string":
-            times = parse_dates(column)
-            wrong = (times.isna() & column.notna()).to_numpy()
-            if wrong.any():
-                raise ValueError(
-                    f"column {name!r} is not all time stamps, got {column[wrong].iloc[0]!r} in row "
-                    f"{int(wrong.argmax())}: give pd.to_datetime(frame[{name!r}], format=...)."
-                )
-            column = times
+
+def _to_datetime(column, **options):
     try:
-        return pd.DatetimeIndex(column)
-    except (ValueError, TypeError) as error:
-        why = str(error).splitlines()[0]
-        raise ValueError(f"column {name!r} is not all time stamps: {why}") from None
+        return pd.to_datetime(column, errors="coerce", **options)
+    except (ValueError, OverflowError):
+        return pd.to_datetime(column, errors="coerce", utc=True, **options)
+
+
+def offsets_of(column):
+    """Return the offset from UTC at the end of each cell, such as "+01:00" or "Z"; NaN if none."""
+    pattern = r"(?:\d\s*(?=Z$)|:\d\d(?:[.,]\d+)?\s*)(Z|[+-]\d\d(?::?\d\d)?)$"
+    return column.str.strip().str.extract(pattern, expand=False)

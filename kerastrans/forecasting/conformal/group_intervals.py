@@ -62,11 +62,14 @@ class GroupIntervals:
         """Return the intervals of calibration scores, see `ConformalIntervals.fit`."""
         rate = 2 / len(np.unique(times)) ** 0.5 if rate is None else rate
         check_non_negative(rate=rate)
-        is_symmetric = {level: _is_symmetric(x, level, symmetric) for level, x in scores.items()}
         # The levels differ in their base only, so that the same windows are known for all of them.
         any_scores = next(iter(scores.values()))
         is_known = np.isfinite(any_scores).any(axis=(1, 2, 3))
         num_origins = count_effective(times[is_known], any_scores.shape[1])
+        is_symmetric = {
+            level: _is_symmetric(x, level, symmetric, times, num_origins)
+            for level, x in scores.items()
+        }
         fitted = cls(method, {}, {}, is_symmetric, num_origins)
         offsets, step_size = {}, {}
         for level, score in scores.items():
@@ -129,12 +132,12 @@ class GroupIntervals:
         return cls(config["method"], offsets, step_size, symmetric, number)
 
 
-def _is_symmetric(scores, level, symmetric):
+def _is_symmetric(scores, level, symmetric, times, num_origins):
     """Return whether the interval of these scores has the same offset for both bounds."""
     needed = windows_needed(50 + level / 2)
     count = np.isfinite(scores).all(axis=-1).sum(axis=0).min()
     if symmetric is None:
-        return bool(not are_skewed(scores, level) or count < needed)
+        return bool(min(count, num_origins) < needed or not are_skewed(scores, level, times))
     if not symmetric and count < needed:
         raise ValueError(
             f"an asymmetric interval of {level:g} % requires at least {needed} calibration windows "

@@ -71,28 +71,29 @@ def _group_key(value):
     return str(int(value)) if is_number and float(value).is_integer() else str(value)
 
 
-def residual_sizes(names, residuals):
-    """Return the mean absolute residual of each series, with and without the window itself.
+def residual_sizes(names, residuals, times):
+    """Return the mean absolute residual of each series, with and without overlapping windows.
 
-    The scores of a calibration window are divided by the size of the other windows of its series,
-    as the size does not include the window to forecast either. With its own residuals included,
-    80 % intervals from 4 windows per series cover 74 %.
+    The scores of a calibration window are divided by the size of the windows of its series that
+    share no true value with it, as the size does not include the window to forecast either. With
+    its own residuals included, 80 % intervals from 4 windows per series cover 74 %.
 
     Args:
         names: `(windows,)`, str, series of each window.
         residuals: `(windows, prediction_length, num_channels)`, absolute, NaN if unknown.
+        times: `(windows,)`, ints, the time of the first target of each window.
 
     Returns:
         Dict of series with a known residual -> size `(num_channels,)`, above 0; and for each window
-        the size of the other windows of its series, `(windows, 1, num_channels)`. A series without
-        other windows has the mean size of all series.
+        the size of the windows of its series that do not overlap it, `(windows, 1, num_channels)`,
+        or the mean size of all series without such windows.
 
     Raises:
         ValueError: If no residual is known.
 
     Example:
         >>> residuals = np.array([[[1.0], [3.0]], [[5.0], [7.0]], [[4.0], [4.0]]])
-        >>> sizes, others = residual_sizes(np.array(["a", "a", "b"], object), residuals)
+        >>> sizes, others = residual_sizes(np.array(["a", "a", "b"], object), residuals, [0, 2, 0])
         >>> sizes, others.ravel()
         ({'a': array([4.]), 'b': array([4.])}, array([6., 2., 4.]))
     """
@@ -112,10 +113,30 @@ def residual_sizes(names, residuals):
     mean = means[usable].mean(axis=0)
     smallest = np.where(mean > 0, MIN_RELATIVE_SIZE * mean, 1.0)
     sizes = dict(zip(series[usable], np.maximum(means, smallest)[usable], strict=True))
-    # Leave one out: the sums of the series without those of the window.
-    sizes_of_others = _means(*(by_series[:, codes] - np.stack([totals, counts])))
+    overlapping = _sum_overlapping(np.stack([totals, counts]), codes, times, residuals.shape[1])
+    sizes_of_others = _means(*(by_series[:, codes] - overlapping).clip(min=0))
     sizes_of_others = np.where(np.isfinite(sizes_of_others), sizes_of_others, mean)
     return sizes, np.maximum(sizes_of_others, smallest)[:, None]
+
+
+def _sum_overlapping(values, codes, times, prediction_length):
+    """Return sums over the windows of the same series that overlap each window, itself included.
+
+    Args:
+        values: Array `(..., windows, num_channels)`.
+        codes: `(windows,)`, ints, series of each window.
+        times: `(windows,)`, ints, the time of the first target of each window.
+        prediction_length: int.
+    """
+    times = np.asarray(times) - np.min(times)
+    # One number for series and time, with gaps between series that no window bridges.
+    places = codes * (times.max() + 2 * prediction_length) + times
+    order = np.argsort(places, kind="stable")
+    first = np.searchsorted(places[order], places - prediction_length, side="right")
+    last = np.searchsorted(places[order], places + prediction_length, side="left")
+    sums = np.zeros((*values.shape[:-2], len(order) + 1, values.shape[-1]))
+    np.cumsum(values[..., order, :], axis=-2, out=sums[..., 1:, :])
+    return sums[..., last, :] - sums[..., first, :]
 
 
 def _means(totals, counts):

@@ -55,7 +55,8 @@ class ConformalIntervals(GroupIntervals):
                 numerators of 0.5, 1, 2 and 4, 2 had the smallest mean error of coverage, for 80 and
                 95 %, on the validation parts of the benchmark series: 3.2 % (5.1 % for "split").
             symmetric: bool, whether both bounds have the same offset. By default True if the scores
-                are not skewed, see `are_skewed`, or there are too few windows for two offsets.
+                are not skewed, see `are_skewed`, or there are too few windows or effective origins
+                for two offsets (9 for 80 %, 39 for 95 %).
             by: str, column that defines the groups.
             groups: `(windows,)`, group of each window, or None.
 

@@ -5,6 +5,7 @@ separately.
 """
 
 import numpy as np
+from scipy import stats
 
 
 def conformity_scores(targets, low, high, scale):
@@ -164,35 +165,52 @@ def count_effective(times, prediction_length):
         >>> count_effective(np.arange(19), 24), count_effective(24 * np.arange(19), 24)
         (1, 19)
     """
-    count, next_start = 0, -np.inf
+    return int(number_origins(times, prediction_length).max(initial=-1)) + 1
+
+
+def number_origins(times, prediction_length):
+    """Return the effective origin of each window, `(windows,)`, numbered from 0 in time.
+
+    A window belongs to the last origin counted by `count_effective` that is not after it.
+    """
+    starts = []
     for time in np.unique(times):
-        if time >= next_start:
-            count, next_start = count + 1, time + prediction_length
-    return count
+        if not starts or time >= starts[-1] + prediction_length:
+            starts.append(time)
+    return np.searchsorted(starts, times, side="right") - 1
 
 
-def are_skewed(scores, level):
+def are_skewed(scores, level, times):
     """Return whether a symmetric interval would miss more values on one side than on the other.
 
     The scores are skewed if, in any channel, more than 60 % of the missed values are on one side,
-    and their excess over half is more than two standard errors of a fair coin. The tails of an 80 %
-    interval of scores that are not skewed have 8 to 12 % each.
+    and a t-test at 5 % over the effective origins (see `count_effective`) finds more misses on this
+    side: windows that overlap, the steps of a window and series of one date are not independent.
+    The tails of an 80 % interval of scores that are not skewed have 8 to 12 % each.
 
     Args:
         scores: `(windows, prediction_length, num_channels, 2)`, see `conformity_scores`.
         level: Percent that the interval should cover.
+        times: `(windows,)`, ints, the time of the first target of each window.
 
     Example:
         >>> errors = np.random.default_rng(0).exponential(size=(200, 1, 1)) - 1.0
-        >>> are_skewed(conformity_scores(errors, 0.0, 0.0, 1.0), 80)
+        >>> are_skewed(conformity_scores(errors, 0.0, 0.0, 1.0), 80, np.arange(200))
         True
     """
     offsets = split_offsets(scores.max(axis=-1), level)
-    missed = (scores > offsets[..., None]).sum(axis=(0, 1))  # (num_channels, 2)
-    total = missed.sum(axis=-1)
-    # 60 % exceed half by 0.1 of the total. The standard error of a fair coin is sqrt(total) / 2.
-    excess = missed.max(axis=-1) - total / 2
-    return bool((excess > np.maximum(0.1 * total, np.sqrt(total))).any())
+    missed = (scores > offsets[..., None]).sum(axis=1)  # (windows, num_channels, 2)
+    origins = number_origins(times, scores.shape[1])
+    count = origins.max(initial=-1) + 1
+    if count < 2:
+        return False
+    excess = np.zeros((count, missed.shape[1]))  # misses above minus misses below
+    np.add.at(excess, origins, missed[..., 1] - missed[..., 0])
+    mean, spread = excess.mean(axis=0), excess.std(axis=0, ddof=1)
+    is_significant = np.abs(mean) * np.sqrt(count) > stats.t.isf(0.025, count - 1) * spread
+    # 60 % on one side and 40 % on the other differ by 0.2 of the total.
+    is_large = np.abs(excess.sum(axis=0)) > 0.2 * missed.sum(axis=(0, 2))
+    return bool((is_significant & is_large).any())
 
 
 def _ceil(values):

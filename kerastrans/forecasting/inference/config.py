@@ -21,7 +21,15 @@ from kerastrans.utils.validation import check_choice, check_column_names, check_
 
 SHORT = ("pad", "refuse")
 AUTO = "auto"  # the model that `fit` chooses, see `kerastrans.forecasting.training.defaults`
-_PASSED_TO_FIT = {
+_OTHER_PLACES = {
+    "h": "prediction_length",
+    "horizon": "prediction_length",
+    "output_chunk_length": "prediction_length",
+    "input_size": "context_length",
+    "input_chunk_length": "context_length",
+    "level": "predict(frame, levels=[80]), and calibrate for a model of points",
+    "levels": "predict(frame, levels=[80]), and calibrate for a model of points",
+    "freq": "fit(frame, freq=...)",
     "learning_rate": "optimizer=keras.optimizers.Adam(learning_rate)",
     "lr": "optimizer=keras.optimizers.Adam(learning_rate)",
     "epochs": "fit(frame, epochs=...)",
@@ -62,6 +70,8 @@ class Config:
     hyperparameters: dict = field(default_factory=dict)
 
     def __post_init__(self):
+        self._check_names()
+        object.__setattr__(self, "model", _as_functional(self.model))
         if self.prediction_length is None and self.is_built and len(self.model.output_shape) > 2:
             object.__setattr__(self, "prediction_length", self.model.output_shape[1])
         check_positive_integers(
@@ -168,12 +178,16 @@ class Config:
                 "are forecast without scaling, give scaler=None."
             )
 
-    def _check_model(self):
-        moved = sorted(set(self.hyperparameters) & set(_PASSED_TO_FIT))
+    def _check_names(self):
+        """Raise ValueError for a hyperparameter that is an argument of another name or method."""
+        known = () if self.is_built or self.model == AUTO else self.builder_arguments
+        moved = sorted(set(self.hyperparameters) & set(_OTHER_PLACES) - set(known))
         if moved:
             raise ValueError(
-                f"{moved[0]!r} is not an argument of Forecaster: use {_PASSED_TO_FIT[moved[0]]}."
+                f"{moved[0]!r} is not an argument of Forecaster: use {_OTHER_PLACES[moved[0]]}."
             )
+
+    def _check_model(self):
         if self.is_built:
             if self.head is not None:
                 raise ValueError("head and a Keras model cannot be combined: the model has a head.")
@@ -227,3 +241,25 @@ class Config:
 def _frozen(value):
     """Return lists as tuples, as they are read from a file."""
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def _as_functional(model):
+    """Return a `keras.Sequential` model as a functional one, which shares its weights.
+
+    Raises:
+        ValueError: If it has no input shape, or any model has an output that is not of rank 3 or 4.
+    """
+    if isinstance(model, keras.Sequential):
+        if not model.built:
+            raise ValueError(
+                f"the Sequential model {model.name!r} has no input shape: begin it with "
+                "keras.Input((context_length, num_channels))."
+            )
+        model = keras.Model(model.inputs, model.outputs, name=model.name)
+    if isinstance(model, keras.Model) and len(getattr(model, "output_shape", (0,) * 3)) < 3:
+        steps = model.output_shape[-1]
+        raise ValueError(
+            f"the output of a model must be (batch, prediction_length, num_channels), got "
+            f"{model.output_shape}: end it with keras.layers.Reshape(({steps}, 1))."
+        )
+    return model

@@ -4,6 +4,7 @@ import numpy as np
 
 from kerastrans import heads
 from kerastrans.data.pivot import pivot_windows
+from kerastrans.decoding.graph import inputs_of
 from kerastrans.forecasting.inference.continuation import (
     Continuation,
     continue_points,
@@ -145,9 +146,12 @@ def _forecast_inputs(state, windows, batches):
 
 def _run_batches(state, batches):
     """Return the parameters of forecasts and the scales of their windows."""
-    parts = [forecast_arrays(state, inputs) for inputs in batches]
+    parts = []
+    for inputs in batches:
+        parts.append(forecast_arrays(state, inputs))
+        silent = np.isnan(inputs["history"]).all(axis=1)  # whose forecasts are NaN
+        check_finite_output(parts[-1][0].swapaxes(1, 2)[~silent])
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
-    check_finite_output(parameters)
     return parameters, scales
 
 
@@ -164,8 +168,16 @@ def forecast_outputs(state, inputs):
     """Return the forecast of raw histories, see `Forecaster.forecast_histories`.
 
     Raises:
-        ValueError: If a bound is missing that is a column of frames.
+        ValueError: If an input is missing, or a bound that is a column of frames.
     """
+    shapes = {"history": "(batch, context_length, num_channels)"}
+    shapes |= {x.name: tuple(x.shape) for x in inputs_of(state.model)[1:]}
+    internal = {"decoder_inputs", *typical_inputs(state.model)}
+    absent = [name for name in shapes if name not in internal and name not in inputs]
+    if absent:
+        raise ValueError(
+            f"the input {absent[0]!r} {shapes[absent[0]]} is missing, got {sorted(inputs)}."
+        )
     columns = bound_inputs(state.config.bounds)
     missing = [name for name in columns if name not in inputs]
     if missing:

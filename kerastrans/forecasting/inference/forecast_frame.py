@@ -7,7 +7,13 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.panel_windows import Windows
-from kerastrans.evaluation.columns import CUTOFF, check_alias, interval_columns, median_column
+from kerastrans.evaluation.columns import (
+    CUTOFF,
+    check_alias,
+    exceeds_column,
+    interval_columns,
+    median_column,
+)
 from kerastrans.forecasting.conformal.groups import (
     groups_of,
     read_series_names,
@@ -15,6 +21,7 @@ from kerastrans.forecasting.conformal.groups import (
     sizes_of,
 )
 from kerastrans.forecasting.conformal.offsets import conformity_scores
+from kerastrans.forecasting.inference.marginals import Marginals
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ class Forecasts:
         Source: Lei et al. (2018), section 5.2, with one size per series.
         """
         residuals = np.abs(self.targets - self.output.point(self.parameters)) / self.scale
-        sizes, others = residual_sizes(self._names, residuals)
+        sizes, others = residual_sizes(self._names, residuals, self.times)
         return replace(self, scale=self.scale * others), sizes
 
     def conformal(self, intervals, levels, static=None, *, follow=False):
@@ -134,6 +141,22 @@ class Forecasts:
     def _names(self):
         """Series of each window, `(windows,)`, str."""
         return read_series_names(self.windows.panel, self.windows.series)
+
+    def exceedances(self, thresholds, widths, alias):
+        """Return the columns of the probabilities of values above thresholds.
+
+        Args:
+            thresholds: Numbers in the units of the series.
+            widths: See `frame`, for all calibrated levels.
+            alias: str, name of the forecast column.
+
+        Raises:
+            ValueError: If the forecast is a point without conformal intervals.
+        """
+        if not thresholds:
+            return {}
+        marginals = Marginals(self, widths)
+        return {exceeds_column(alias, x): self._column(marginals.exceedance(x)) for x in thresholds}
 
     def frame(self, levels, widths=None, *, alias, is_backtest=False):
         """Return a frame with one row per window, channel and step, see `evaluation.columns`.

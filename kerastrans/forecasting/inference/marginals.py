@@ -8,6 +8,7 @@ import scipy.special
 
 # Probabilities whose quantiles an outcome is compared with, without a closed form.
 _GRID = (np.arange(64) + 0.5) / 64
+_BISECTIONS = 30  # probabilities are found up to 1e-9
 _RANGE = 0.005  # an outcome beyond the forecast has at least this probability
 
 
@@ -79,9 +80,34 @@ class Marginals:
         lowest = np.where(z > knots[-1], bounds[-1], lowest)
         highest = np.where(z < knots[0], bounds[0], highest)
         values = np.clip(values, lowest, highest)
-        if not self.output.takes_scaled_windows:  # counts
+        if self.output.is_discrete:
             values = np.rint(values)
         return _within(values, self.output)
+
+    def exceedance(self, threshold):
+        """Return the probability of a value above a threshold.
+
+        Args:
+            threshold: float, in the units of the series.
+
+        Returns:
+            Array `(windows, prediction_length, num_channels)`, NaN without a forecast.
+        """
+        windows = self.forecasts.windows
+        shape = len(windows), windows.prediction_length, windows.panel.num_channels
+        values = np.full(shape, float(threshold))
+        if self.widths is None:
+            found = 1 - self.output.cdf(self.parameters, values)
+            is_known = np.isfinite(self.output.point(self.parameters))
+            return np.where(is_known, np.clip(found, 0, 1), np.nan)
+        # The largest probability whose quantile is at most the threshold, by bisection.
+        low, high = np.zeros(shape), np.ones(shape)
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            quantile = self.quantiles(middle[None])[0]
+            low = np.where(quantile <= values, middle, low)
+            high = np.where(quantile <= values, high, middle)
+        return np.where(np.isfinite(quantile), 1 - (low + high) / 2, np.nan)
 
     def normal_scores(self):
         """Return standard normal scores of the outcomes under their distributions.

@@ -9,6 +9,8 @@ from kerastrans.decoding.graph import history_input
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import NoSeriesError
 
+MANY_CHANNELS = 1000  # columns of a wide frame that are probably series
+
 
 class Reader:
     """Reads frames as the training data were read; see `Reader.first` for new data.
@@ -49,6 +51,12 @@ class Reader:
         panel = first._read_series(frame, static, held_out=held_out)
         is_long = ID in frame.columns or first._separates(frame)
         channels = None if is_long else tuple(panel.names[0])
+        if len(channels or ()) >= MANY_CHANNELS:
+            warn_user(
+                f"the {len(channels)} columns are read as one series of as many channels. If they "
+                "are separate series, give frame.rename_axis(index='ds').melt(var_name='unique_id',"
+                " value_name='y', ignore_index=False).reset_index()."
+            )
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
     @classmethod

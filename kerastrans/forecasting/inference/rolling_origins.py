@@ -165,8 +165,8 @@ def rows_until(frame, panel, cuts, rows=None):
     return frame[inside]
 
 
-def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_options):
-    """Return the `Backtest` of new forecasters, each trained on the rows before its origin.
+def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_options, every=1):
+    """Return the `Backtest` of new forecasters, each trained on the rows before its first origin.
 
     Args:
         forecaster: `Forecaster`, which is cloned and does not change.
@@ -176,10 +176,11 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
         static: See `Forecaster.backtest`.
         train_size: See `Forecaster.backtest`.
         fit_options: Dict of the arguments of `fit`.
+        every: int, number of origins after which a new forecaster is trained.
     """
     steps, options = forecaster.prediction_length, dict(fit_options)
     step = step or steps
-    check_positive_integers(windows=windows, step=step)
+    check_positive_integers(windows=windows, step=step, refit=every)
     if options.get("validation") is not None:
         raise ValueError(
             "validation and refit=True cannot be combined: its rows may come after an origin. "
@@ -191,9 +192,10 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)
     parts = []
-    for cuts in origins(panel, steps, windows, step):
-        known = rows_until(frame, panel, cuts, train_size)
-        fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
+    for number, cuts in enumerate(origins(panel, steps, windows, step)):
+        if number % every == 0:
+            known = rows_until(frame, panel, cuts, train_size)
+            fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
         state = fresh.fitted
         read = fresh.reader.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])

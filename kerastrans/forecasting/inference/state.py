@@ -9,6 +9,7 @@ import numpy as np
 from kerastrans import heads
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.missing import fill_gaps
+from kerastrans.data.tables.reading import Reading
 from kerastrans.data.time.clock import Clock
 from kerastrans.decoding.generation import generate, is_autoregressive
 from kerastrans.decoding.graph import inputs_of, takes_missing
@@ -29,7 +30,7 @@ LEVELS = (80, 95)
 BATCH = 256  # windows forecast at once
 BATCHES = (1, 8, 64, BATCH)  # sizes that a model is compiled for
 # Fields of a state that files of earlier versions lack.
-LATER_FIELDS = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by")
+LATER_FIELDS = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by", "read_as")
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
 RESOLVED = ("model", "context_length", "calendar")
 
@@ -58,6 +59,8 @@ class FittedState:
             model; None for other models.
         dependence: `Dependence` of the errors over steps and series, for sample paths; None if it
             was not learnt.
+        read_as: Dict of how the file of the training data was read, see
+            `kerastrans.data.read_table`; None if it is not known.
     """
 
     config: Config
@@ -75,6 +78,7 @@ class FittedState:
     card: dict | None = None
     made_by: str | None = None
     dependence: Dependence | None = None
+    read_as: dict | None = None
 
     @property
     def freq(self):
@@ -127,6 +131,14 @@ class FittedState:
             return self
         config = self.config.changed(num_samples=num_samples, seed=seed)
         return replace(self, config=config)
+
+    def check_has_distribution(self, argument):
+        """Raise ValueError, which names an argument, for points without conformal intervals."""
+        if self.intervals is None and isinstance(self.head, heads.PointHead):
+            raise ValueError(
+                f"{argument} requires a distribution, got a point forecast: call calibrate first, "
+                'or train with a head such as "quantiles".'
+            )
 
     def levels(self, levels):
         """Return the given percents after checks, or the default levels.
@@ -230,6 +242,7 @@ class FittedState:
             "card": self.card,
             "made_by": self.made_by,
             "dependence": self.dependence and self.dependence.to_dict(),
+            "read_as": self.read_as,
         }
 
     @classmethod
@@ -245,6 +258,7 @@ class FittedState:
         if settings and settings["model"] is None:
             del settings["model"]
         dependence = stored.get("dependence")
+        Reading(**(stored.get("read_as") or {}))  # raises TypeError if it is damaged
         return cls(
             replace(config, **settings),
             model,

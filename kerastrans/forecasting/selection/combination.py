@@ -88,6 +88,7 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
         _latest_times(x.trained for x in fitted),
         chosen_by=_latest_times(x.chosen_by for x in fitted),
         made_by="kerastrans.combine",
+        read_as=fitted[0].read_as,
     )
     return ensemble
 

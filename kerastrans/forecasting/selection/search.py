@@ -11,8 +11,8 @@ from narwhals.typing import IntoDataFrame
 from kerastrans.data.frames import ID, TARGET, TIME, to_long
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
-from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
+from kerastrans.evaluation.scales import scale_season, seasonal_differences
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.rolling_origins import rows_until
 from kerastrans.forecasting.selection.candidates import (
@@ -106,7 +106,7 @@ def select(
     settings["candidates"] = candidates  # the store refers to them by number
     store = CandidateStore(folder, settings, frame, static)
     scorer = HoldoutScorer(
-        frame, static, held_out // prediction_length, season_of(freq), training_frame
+        frame, static, held_out // prediction_length, panel, panel.cuts - held_out
     )
 
     def train(candidate, budget):
@@ -174,18 +174,21 @@ class HoldoutScorer:
         frame: Long frame.
         static: Frame of static covariates, or None.
         windows: int, number of non-overlapping forecasts in the held-out end.
-        season: int, number of steps of a season. The scale of a series is the mean absolute
-            difference between values one season apart.
-        training_frame: Frame of the rows before the held-out end, to compute the scales.
+        panel: `Panel` of the frame. The scale of a series is that of the scaled errors of
+            `kerastrans.backtesting.score`, and the mean absolute value of a series without one.
+        ends: Array `(series,)`, the row of the panel at which the held-out end of each begins.
     """
 
-    def __init__(self, frame, static, windows, season, training_frame):
+    def __init__(self, frame, static, windows, panel, ends):
         self.frame, self.static, self.windows = frame, static, windows
         self.index = None
-        change = (
-            training_frame.groupby(ID)[TARGET].diff(season).abs().groupby(training_frame[ID]).mean()
-        )
-        size = training_frame[TARGET].abs().groupby(training_frame[ID]).mean()
+        season = scale_season(panel.clock.freq)
+        change = seasonal_differences(panel, season, ends)["absolute"]
+        size = [
+            pd.Series(panel.values[begin:end, 0]).abs().mean()
+            for begin, end in zip(panel.begins, ends, strict=True)
+        ]
+        size = pd.Series(size, change.index)
         self.scales = change.where(change > 0, size.where(size > 0, 1.0))
 
     def __call__(self, forecaster):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from kerastrans import heads
 from kerastrans.forecasting.inference.losses import report_zeros
 from kerastrans.forecasting.inference.model import compile_model
 from kerastrans.forecasting.training.checkpoint import Checkpoint, checksum_of
@@ -92,6 +93,7 @@ def train(
     if validation_size is None and data.held_out.steps and not all(parts):
         # The steps that would be held out are too few or unknown.
         windows = TrainingWindows(model, replace(data, held_out=HeldOut()), sampling)
+    heads.of(model).check_zeros(windows.zeros)
     report_zeros(model.loss, windows.zeros)
     if checkpoint is not None:
         steps = kwargs.get("steps_per_epoch")

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
+from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE, softmax_over_keys
 from kerastrans.layers.masks import create_look_ahead_mask
 from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
@@ -118,7 +118,7 @@ class GroupedQueryAttention(keras.layers.Layer):
         scores = ops.cast(ops.matmul(queries, ops.transpose(every_key, (0, 1, 3, 2))), dtype)
         mask = ops.expand_dims(self._mask(groups, x.shape[1]), 1)
         scores = ops.where(mask, scores, ops.cast(HIDDEN_SCORE, scores.dtype))
-        weights = ops.ones_like(scores) if scores.shape[-1] == 1 else ops.softmax(scores)
+        weights = softmax_over_keys(scores)
         x = ops.matmul(ops.cast(weights, self.compute_dtype), every_value)
         x = ops.transpose(x, (0, 2, 1, 3))
         x = ops.reshape(x, (-1, x.shape[1], self.num_heads * self.value_dim))

@@ -109,11 +109,11 @@ class ProjectedAttention(keras.layers.Layer):
         """Return the weight of each value for each query: the softmax of the visible scores."""
         dtype = scores.dtype
         if mask is None:
-            return ops.cast(_softmax(scores), self.compute_dtype)
+            return ops.cast(softmax_over_keys(scores), self.compute_dtype)
         mask = ops.cast(mask, "bool")
         if len(mask.shape) == 3:
             mask = ops.expand_dims(mask, 1)  # (B, 1, Q, K): the same for every head
-        weights = _softmax(ops.where(mask, scores, ops.cast(HIDDEN_SCORE, dtype)))
+        weights = softmax_over_keys(ops.where(mask, scores, ops.cast(HIDDEN_SCORE, dtype)))
         # A query with nothing to see has a uniform softmax: the second `where` makes it zero.
         return ops.cast(ops.where(mask, weights, ops.cast(0, dtype)), self.compute_dtype)
 
@@ -148,6 +148,9 @@ def _serialized(initializer):
     return keras.initializers.serialize(keras.initializers.get(initializer))
 
 
-def _softmax(scores):
-    """Return the softmax over the keys, without the warning of `ops.softmax` for a single key."""
-    return ops.ones_like(scores) if scores.shape[-1] == 1 else ops.softmax(scores)
+def softmax_over_keys(scores):
+    """Return the softmax over the keys, without the warning of `ops.softmax` for a single key.
+
+    The gradient of a single key is zero, and not missing, so that no optimizer warns of it.
+    """
+    return ops.exp(scores - scores) if scores.shape[-1] == 1 else ops.softmax(scores)

@@ -7,7 +7,7 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_non_negative
 
 CENTERS = (None, "mean", "last")
-SCALES = (None, "std", "plain_std", "mean_abs")
+SCALES = (None, "std", "plain_std", "mean_abs", "mean_nonzero")
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -31,7 +31,8 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         scale: Value to divide by: "std" for the standard deviation (with `epsilon` added to the
             variance), "plain_std" for the standard deviation without it (then `epsilon` is added
             to the divisor, but not to the factor of forecasts), "mean_abs" for the mean absolute
-            value (plus `epsilon`), or None for no scaling.
+            value (plus `epsilon`), "mean_nonzero" for that of the values that are not zero, or
+            None for no scaling.
         affine: bool, whether to apply a learnt scale and offset per channel afterwards.
         epsilon: float, keeps the scale of a constant window above zero.
         floor: float, smallest scale, in units of the inputs; with 0 only `epsilon` bounds it.
@@ -118,6 +119,12 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
             biased = mean(ops.square(values - mean(values)))
             return biased * (count / ops.maximum(count - self.ddof, 1.0)) if self.ddof else biased
 
+        def mean_nonzero():
+            is_nonzero = ops.cast(values != 0, weights.dtype)
+            total = ops.sum(ops.abs(values), axis=1, keepdims=True)
+            number = ops.maximum(ops.sum(is_nonzero, axis=1, keepdims=True), 1.0)
+            return total / number + self.epsilon
+
         def last():
             steps = ops.reshape(ops.arange(1, values.shape[1] + 1, dtype=weights.dtype), (1, -1, 1))
             latest = ops.max(steps * weights, axis=1, keepdims=True)
@@ -134,6 +141,7 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
             # At least `epsilon`, so that distributions of a constant window have a width.
             "plain_std": lambda: ops.sqrt(ops.maximum(variance(), self.epsilon**2)),
             "mean_abs": lambda: mean(ops.abs(values)) + self.epsilon,
+            "mean_nonzero": mean_nonzero,
         }[self.scale]()
         if self.scale is not None and self.floor:
             scale = ops.maximum(scale, self.floor)

@@ -55,8 +55,8 @@ def open_window(
     The arguments select the normalisation of the architecture, see
     `ReversibleInstanceNormalization`; by default windows are not changed. Counts are the
     exception: they arrive unscaled, and every architecture divides them by the mean of their
-    window, or by 1 if that is greater. If a centre were subtracted and added back, the model could
-    not forecast means near 0.
+    window, or of its values that are not zero (`head.window_scale`), or by 1 if that is greater. If
+    a centre were subtracted and added back, the model could not forecast means near 0.
 
     Args:
         context_length: int, number of steps of the history.
@@ -80,7 +80,7 @@ def open_window(
     """
     floor = 0.0
     if not head.takes_scaled_windows:
-        center, scale, floor = None, "mean_abs", 1.0
+        center, scale, floor = None, head.window_scale, 1.0
     normalization = ReversibleInstanceNormalization(
         center, scale, affine, floor=floor, fill=fill, ddof=ddof, name="window"
     )

@@ -51,11 +51,14 @@ def test_each_bound_has_its_coverage_with_few_exchangeable_errors():
 
 def test_symmetry_is_chosen_for_each_level_by_skew_and_number_of_windows():
     errors = np.random.default_rng(0).exponential(size=(38, 20, 1))
-    intervals = ConformalIntervals.fit(of_errors(errors, (80, 95)), np.arange(38))
+    times = 20 * np.arange(38)  # forecasts of 20 steps do not overlap
+    intervals = ConformalIntervals.fit(of_errors(errors, (80, 95)), times)
     assert intervals.symmetric == {
         80: False,
         95: True,
     }  # 95 % requires 39 windows, or 19 if symmetric
+    overlapping = ConformalIntervals.fit(of_errors(errors, (80,)), np.arange(38))
+    assert overlapping.symmetric == {80: True}  # two origins do not overlap, and 9 are required
     with pytest.raises(ValueError, match=r"asymmetric interval of 95 % requires .* 39 .* got 38"):
         ConformalIntervals.fit(of_errors(errors, (95,)), np.arange(38), symmetric=False)
     with pytest.raises(ValueError, match=r"interval of 95 % requires at least 19 .* got 18"):

@@ -190,10 +190,27 @@ def test_are_skewed_detects_skewed_errors_only(level):
     def scores(errors):
         return conformity_scores(errors, 0.0, 0.0, 1.0)
 
-    found = [are_skewed(scores(normal[:, [step]]), level) for step in range(400)]
-    assert np.mean(found) < 0.08  # two standard errors
-    assert not are_skewed(scores(normal), level)
-    assert are_skewed(scores(skewed), level)
-    assert are_skewed(scores(-skewed), level)
+    times = np.arange(200) * 400
+    found = [are_skewed(scores(normal[:, [step]]), level, times) for step in range(400)]
+    assert np.mean(found) < 0.08  # a t-test at 5 %, less often a large skew
+    assert not are_skewed(scores(normal), level, times)
+    assert are_skewed(scores(skewed), level, times)
+    assert are_skewed(scores(-skewed), level, times)
     both = np.concatenate([skewed, -skewed], axis=-1)  # two channels, skewed in opposite directions
-    assert are_skewed(scores(both), level)
+    assert are_skewed(scores(both), level, times)
+
+
+@pytest.mark.parametrize(("series", "correlation", "origins"), [(1, 0.0, 60), (50, 0.9, 10)])
+def test_dependent_symmetric_errors_are_seldom_skewed(series, correlation, origins):
+    """Origins one step apart of one series, and common shocks of many series."""
+    rng, horizon, found = np.random.default_rng(0), 6, 0
+    step = 1 if series == 1 else horizon
+    for _ in range(300):
+        length = origins * step + horizon
+        common, own = rng.normal(size=(1, length)), rng.normal(size=(series, length))
+        noise = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * own
+        times = np.tile(np.arange(origins) * step, series)
+        errors = np.stack([noise[:, t : t + horizon] for t in range(0, origins * step, step)], 1)
+        scores = conformity_scores(errors.reshape(-1, horizon, 1), 0.0, 0.0, 1.0)
+        found += are_skewed(scores, 80, times)
+    assert found / 300 < 0.15  # half of the runs, if each miss counts as independent

@@ -214,6 +214,46 @@ def test_refitting_reads_covariates_by_the_past_alone(frame):
     same(first_origin(spiked), first_origin(frame))
 
 
+def test_an_integer_refits_at_every_so_many_origins(frame, monkeypatch):
+    ends, fit = [], Forecaster.fit
+
+    def counted(self, data, **options):
+        ends.append(data["ds"].max())
+        return fit(self, data, **options)
+
+    monkeypatch.setattr(Forecaster, "fit", counted)
+    one = frame[frame["unique_id"] == "a"]
+    forecaster = Forecaster("nlinear", *SIZE)
+    rows = forecaster.backtest(one, windows=5, step=2, refit=3, **QUICK)
+    cutoffs = sorted(rows["cutoff"].unique())
+    assert ends == [cutoffs[0], cutoffs[3]]
+    first = Forecaster("nlinear", *SIZE).fit(one[one["ds"] <= cutoffs[0]], **QUICK)
+    third = rows[rows["cutoff"] == cutoffs[2]].reset_index(drop=True)
+    expected = first.predict(one[one["ds"] <= cutoffs[2]])
+    same(third[expected.columns], expected)
+    for refit in (0, -1, 1.5):
+        with pytest.raises(ValueError, match="refit must be an integer of at least 1"):
+            forecaster.backtest(one, windows=2, refit=refit, **QUICK)
+
+
+def test_a_frame_of_another_frequency_is_refused(frame):
+    forecaster = Forecaster("nlinear", *SIZE).fit(frame, **QUICK)
+    months = frame.assign(ds=frame.groupby("unique_id").cumcount())
+    months["ds"] = [pd.Timestamp("2010-01-01") + pd.DateOffset(months=x) for x in months["ds"]]
+    with pytest.raises(ValueError, match="have the frequency 'MS', but the model or freq has 'D'"):
+        forecaster.predict(months)
+    with pytest.raises(ValueError, match="have the frequency 'D', but the model or freq has 'h'"):
+        Forecaster("nlinear", *SIZE).fit(frame, freq="h", **QUICK)
+    sparse = frame[np.random.default_rng(0).random(len(frame)) < 0.4]  # days with gaps
+    assert len(forecaster.predict(sparse))
+
+
+def test_a_missing_input_is_named(frame):
+    forecaster = Forecaster("nlinear", *SIZE, calendar=True).fit(frame, **QUICK)
+    with pytest.raises(ValueError, match=r"the input 'future_covariates' \(None, .* is missing"):
+        forecaster.forecast_histories({"history": np.zeros((1, CONTEXT, 1))})
+
+
 @pytest.mark.slow
 def test_refitting_is_fitting_by_hand_on_the_rows_before_each_origin(frame):
     forecaster = Forecaster("nlinear", *SIZE, past=["weather"], future=["price"], calendar=True)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kerastrans.data import read_csv
+from kerastrans.data import read_csv, read_table
 from kerastrans.data.panel import read_panel
+from kerastrans.data.tables.reader import read_numbers, read_static, reading_of
 
 DAYS = "2020-01-01", "2020-01-02", "2020-01-03"
 
@@ -109,73 +110,39 @@ def test_options_describe_the_format(rows, options):
     assert frame.index[0].year == 2020
 
 
-@pytest.mark.parametrize("freq", ["h", "D"])
-def test_ambiguous_days_and_months_are_refused(freq):
-    times = pd.date_range("2024-01-01", "2024-01-12 23:00", freq=freq)
-    rows = [f"{time:%d/%m/%Y %H:%M},1.5" for time in times]
-    text = "date,load\n" + "\n".join(rows)
-    if freq == "h":
-        with pytest.raises(ValueError, match="most steps missing: give dayfirst=True"):
-            read_csv(io.StringIO(text))
-    assert read_csv(io.StringIO(text), dayfirst=True).index[-1] == times[-1]
-    months = pd.date_range("2020-01-01", periods=40, freq="MS")
-    text = "date,load\n" + "\n".join(f"{time:%m/%d/%Y},1.5" for time in months)
-    assert (read_csv(io.StringIO(text)).index == months).all()
-    with pytest.raises(ValueError, match="give no dayfirst"):
-        read_csv(io.StringIO(text), dayfirst=True)
-
-
-def test_hours_of_a_single_day_are_read_without_a_warning(recwarn):
-    rows = [f"01/02/2024 {hour:02}:00,1.5" for hour in range(24)]
-    assert read_csv(io.StringIO("\n".join(["date,load", *rows]))).index.freqstr == "h"
-    assert not recwarn.list
-
-
 def test_dayfirst_reads_the_day_first():
     rows = table(1, 2, 3, dates=("01/02/2020", "02/02/2020", "03/02/2020"))
     assert (read(*rows, dayfirst=True).index == pd.date_range("2020-02-01", periods=3)).all()
-
-
-def test_changing_utc_offsets_are_converted_to_utc():
-    dates = "2020-03-29 01:00+01:00", "2020-03-29 03:00+02:00", "2020-03-29 04:00+02:00"
-    frame = read(*table(1, 2, 3, dates=dates))
-    assert (frame.index == pd.date_range("2020-03-29", periods=3, freq="h", tz="UTC")).all()
 
 
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
         (
-            table(1, 2, 3, dates=(2020, 2021, 2022)),
+            table(1, 2, 3, dates=(1, 2, 3)),
             {},
-            "column 'date' must be dates, got numbers, such as 2020: ",
+            "column 'date' must be dates, got '1': give date_format.",
         ),
-        (table(1, 2, 3, dates=(1577836800, 1577840400, 1577844000)), {}, "or 's' for seconds"),
         (table("1,5", 2, 3), {}, "line 2: 3 fields, but the header has 2. A decimal comma"),
         (
             table("1,5", 2, 3, header="date;load", sep=";"),
-            {},
-            "the header is one column, 'date;load': give sep=';'.",
-        ),
-        (
-            table("1,5", 2, 3, header="date;load", sep=";"),
-            {"sep": ";"},
-            "line 2: column 'load' must be numeric, got '1,5': give decimal=','.",
+            {"sep": ";", "decimal": "."},
+            "line 2: column 'load' must be numeric, got '1,5' (decimal sign '.').",
         ),
         (
             table(1, 2, 3, dates=("1/2/2020", "2/2/2020", "13/2/2020")),
-            {},
-            "line 4: column 'date' is not all dates, got '13/2/2020': give dayfirst=True.",
+            {"dayfirst": False},
+            "line 4: column 'date' is not all dates, got '13/2/2020': expected the format",
         ),
         (
             table(1, 2, 3, dates=("2020-01-01", "soon", "2020-01-03")),
             {},
-            "line 3: column 'date' is not all dates, got 'soon': give date_format.",
+            "line 3: column 'date' is not all dates, got 'soon': expected the format 'ISO8601'",
         ),
         (
             table(1, 2, 3, dates=("2020-01-01", "2020-1-x", "2020-01-03")),
             {"date_format": "%Y-%m-%d"},
-            "got '2020-1-x' of the format '%Y-%m-%d'",
+            "got '2020-1-x': expected the format '%Y-%m-%d'",
         ),
         (
             table(1, 2, 3, dates=("2020-01-01", "", "2020-01-03")),
@@ -202,8 +169,16 @@ def test_changing_utc_offsets_are_converted_to_utc():
             {"freq": "D"},
             "line 4: 2020-01-03 05:00:00 is not on the grid of frequency 'D'.",
         ),
-        (table(1, "x", 3), {}, "line 3: column 'load' must be numeric, got 'x'."),
-        (table(1, "1_0", "\uff12"), {}, "column 'load' must be numeric, got text, such as '1_0'"),
+        (
+            table(1, "x", 3),
+            {},
+            "line 3: column 'load' must be numeric, got 'x' (decimal sign '.').",
+        ),
+        (
+            table("1_0", "1_0", "\uff12"),
+            {},
+            "column 'load' must be numeric, got text, such as '1_0'",
+        ),
         (table(1, "inf", 3), {}, "line 3: column 'load' has an infinite value."),
         (table(1, "1e400", 3), {}, "line 3: column 'load' has an infinite value."),
         (
@@ -212,7 +187,7 @@ def test_changing_utc_offsets_are_converted_to_utc():
             "column 'load' must be numeric, got text, such as '1+2j'",
         ),
         (table(1, 2, 3), {"columns": ["laod"]}, "has no column 'laod': did you mean 'load'?"),
-        (table(1, 2, 3, header="day,load"), {}, "has no date column called date, ds"),
+        (table(1, 2, 3, header="day,load", dates="abc"), {}, "has no date column called date, ds"),
         (
             table(1, 2, 3, header="day,load"),
             {"date_column": "when"},
@@ -231,10 +206,12 @@ def test_changing_utc_offsets_are_converted_to_utc():
         ),
         (("date,load",), {}, "must have rows and columns, has no row"),
         (table(1, 2, 3), {"freq": "foo"}, "freq must be a pandas frequency such as"),
+        (table(1, 2, 3), {"sep": "\u00e9"}, "sep must be a character such as ',', ';' or 'tab'"),
+        (table(1, 2, 3), {"decimal": "e"}, "decimal must be '.' or ',', got 'e'."),
         (
             table(1, 2, 3),
-            {"decimal": ","},
-            "sep and decimal must be two different characters, got ',' and ','",
+            {"date_format": "%q"},
+            "the CSV: date_format='%q': 'q' is a bad directive",
         ),
     ],
 )
@@ -264,15 +241,89 @@ def test_no_more_than_ten_faults_are_shown():
 
 
 def test_missing_and_binary_files_are_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no such CSV file"):
+    with pytest.raises(FileNotFoundError, match="no such file"):
         read_csv(tmp_path / "absent.csv")
-    path = tmp_path / "x.csv"
-    path.write_bytes(b"date,load\n2020-01-01,\xff\xfe\n")
-    with pytest.raises(ValueError, match=r"x\.csv is not a table: it is not text in UTF-8"):
-        read_csv(path)
-    path.write_bytes(b"")
-    with pytest.raises(ValueError, match="is not a table: No columns"):
-        read_csv(path)
+
+
+def test_ids_are_text_in_any_case():
+    words = "NA", "None", "null", "nan", "007", "x "
+    frame = read("unique_id,ds,y", *(f"{word},2020-01-01,1" for word in words))
+    assert frame["unique_id"].tolist() == ["NA", "None", "null", "nan", "007", "x"]
+    frame = read("unique_id,ds,y,place", "a,2020-01-01,NA,NA", "a,2020-01-02,1,DE")
+    assert frame["place"].tolist() == ["NA", "DE"]
+    assert np.isnan(frame["y"][0])
+
+
+def test_the_attrs_say_how_a_file_was_read():
+    rows = "day;load", *(f"{day}.01.2024;1.234,5" for day in range(10, 20))
+    frame = read(*rows)
+    assert frame.attrs["read_as"] == {
+        "sep": ";",
+        "decimal": ",",
+        "encoding": "utf-8",
+        "date_column": "day",
+        "date_format": "%d.%m.%Y",
+        "freq": "D",
+    }
+    assert str(reading_of(frame)) == (
+        "read as: semicolons between columns, decimal comma, dates in 'day', day first, frequency D"
+    )
+    assert reading_of(pd.DataFrame()) is None
+
+
+def test_parquet_is_read_as_csv_is(tmp_path):
+    dates = pd.date_range("2024-01-01", periods=5)
+    wide = pd.DataFrame({"a": [1.5, 2, 3, 4, 5]}, pd.DatetimeIndex(dates, name="when"))
+    wide.to_parquet(tmp_path / "wide.parquet")
+    frame = read_table(tmp_path / "wide.parquet")
+    assert frame["a"].tolist() == wide["a"].tolist()
+    assert frame.index.equals(dates)
+    texts = pd.DataFrame({"unique_id": "007", "ds": [f"{x:%d.%m.%Y}" for x in dates], "y": "1,5"})
+    texts.to_parquet(tmp_path / "long.parquet")
+    long = read_table(tmp_path / "long.parquet")
+    assert long["y"].tolist() == [1.5] * 5
+    assert long["ds"].tolist() == dates.tolist()
+    texts.loc[2, "ds"] = "soon"
+    texts.to_parquet(tmp_path / "faulty.parquet")
+    with pytest.raises(ValueError, match=r"faulty\.parquet: row 3: column 'ds' is not all dates"):
+        read_table(tmp_path / "faulty.parquet")
+
+
+def test_excel_is_read_as_csv_is(tmp_path):
+    pytest.importorskip("openpyxl")
+    dates = pd.date_range("2024-01-01", periods=5)
+    frame = pd.DataFrame({"Tag": dates, "load": [1.5, None, 3, 4, 5]})
+    frame.to_excel(tmp_path / "x.xlsx", index=False)
+    read = read_table(tmp_path / "x.xlsx")
+    np.testing.assert_array_equal(read["load"], frame["load"])
+    assert read.index.equals(dates)
+    with pd.ExcelWriter(tmp_path / "two.xlsx") as book:
+        frame.to_excel(book, sheet_name="a", index=False)
+        frame.assign(load=7).to_excel(book, sheet_name="b", index=False)
+    with pytest.raises(ValueError, match="has the sheets 'a', 'b': give sheet='a'"):
+        read_table(tmp_path / "two.xlsx")
+    assert read_table(tmp_path / "two.xlsx", sheet="b")["load"].tolist() == [7] * 5
+
+
+def test_static_covariates_keep_their_ids():
+    frame = read_static(io.StringIO("UNIQUE_ID;size;place\n001;1,5;NA\n NA;2,5;x\n"))
+    assert frame["unique_id"].tolist() == ["001", "NA"]
+    assert frame["size"].tolist() == [1.5, 2.5]
+    assert frame["place"].tolist() == ["NA", "x"]
+    for text, message in {
+        "unique_id,a\n1,2,3\n": "line 2: 3 fields, but the header has 2",
+        "id,a\n1,2\n": "has no column 'unique_id'; its columns are 'id', 'a'",
+        "unique_id,a\n1,2\n1,3\n": "line 3: second row of '1'",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            read_static(io.StringIO(text))
+
+
+def test_numbers_are_read_without_dates():
+    assert read_numbers(io.StringIO("a;b\n1,5;2\n"))["a"].tolist() == [1.5]
+    assert read_numbers(io.StringIO("a\n1\n2\n"))["a"].tolist() == [1.0, 2.0]
+    with pytest.raises(ValueError, match="line 3: column 'a' has no value"):
+        read_numbers(io.StringIO("a,b\n1,2\n,3\n"))
 
 
 def test_reading_a_file_does_not_import_keras(tmp_path):

@@ -1,0 +1,1 @@
+"""Reading tables: CSV, Parquet and Excel files."""

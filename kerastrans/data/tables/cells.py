@@ -1,0 +1,165 @@
+"""Cells of a file as a table whose index is the line of each row."""
+
+import csv
+import io
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from kerastrans.data.parquet import read_partition
+from kerastrans.data.tables.numbers import MISSING
+from kerastrans.utils.validation import import_extra, list_names
+
+EXCEL = (".xlsx", ".xlsm", ".xls", ".ods")
+
+
+@dataclass(frozen=True)
+class TextColumns:
+    """Names of columns of text, as written in the header.
+
+    Attributes:
+        ids: Dict of those that are never numbers, ids and dates -> type. pandas reads categories of
+            digits as numbers.
+        others: Set of those whose words for missing values are text, such as "NA".
+    """
+
+    ids: dict
+    others: set
+
+
+def read_cells(data, layout, texts, decimal, faults):
+    """Return the cells of a text in UTF-8 without blank rows; rows that do not fit are faults.
+
+    Args:
+        data: bytes.
+        layout: `Layout`.
+        texts: `TextColumns`.
+        decimal: Decimal sign of the columns that become numbers; the others stay text. None if all
+            stay text.
+        faults: `Faults`.
+    """
+    names = layout.header
+    types, missing = str, [""]
+    if decimal is not None:
+        types, missing = texts.ids, list(MISSING)
+        if texts.others:
+            missing = {x: [""] if x in texts.others else missing for x in dict.fromkeys(names)}
+    options = {"sep": layout.sep, "decimal": decimal or ".", "skiprows": layout.skipped}
+    options |= {"na_values": missing, "keep_default_na": False, "dtype": types}
+    options |= {"index_col": False, "skip_blank_lines": False, "low_memory": False}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            table = pd.read_csv(io.BytesIO(data), **options)
+        table.index += 2 + layout.skipped  # line numbers
+    except (pd.errors.ParserError, pd.errors.ParserWarning):
+        table = _read_fitting_rows(data, layout, faults)
+    except pd.errors.EmptyDataError as error:
+        raise ValueError(f"{faults.name} is not a table: {error}") from None
+    table.columns = _names(names, len(table.columns))
+    return clean(table, faults)
+
+
+def _names(header, count):
+    """Return the names of columns without blanks around them; those without a name are ""."""
+    return [name.strip() for name in header] + [""] * (count - len(header))
+
+
+def _read_fitting_rows(data, layout, faults):
+    """Read the rows with at most as many fields as the header; the others are faults."""
+    rows = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=layout.sep)
+    for _ in range(layout.skipped + 1):
+        next(rows)
+    width = len(layout.header)
+    fitting, lengths = {}, {}
+    for row in rows:
+        if any(row[width:]):
+            lengths[rows.line_num] = len(row)
+        else:
+            fitting[rows.line_num] = row[:width] + [None] * (width - len(row))
+    hint = " A decimal comma needs another separator, or quotes." if layout.sep == "," else ""
+    faults.add_lines(
+        list(lengths), lambda line: f"{lengths[line]} fields, but the header has {width}.{hint}"
+    )
+    return pd.DataFrame.from_dict(fitting, "index", columns=range(width)).replace("", None)
+
+
+def clean(table, faults):
+    """Return a table without empty rows and without columns that have neither name nor value.
+
+    Raises:
+        ValueError: If it has no row, or several columns have the same name.
+    """
+    if len(table) and table.iloc[:, 0].isna().any():
+        table = table.dropna(how="all")
+    if table.empty:
+        if not faults.count:
+            faults.add("must have rows and columns, has no row.")
+        faults.check()
+    names = pd.Index(table.columns)
+    unnamed = names == ""
+    if unnamed.any():
+        kept = [not x or table.iloc[:, i].notna().any() for i, x in enumerate(unnamed)]
+        table = table.loc[:, kept]
+        names = table.columns
+    twice = names[names.duplicated()]
+    if len(twice):
+        faults.stop(
+            f"has several columns named {twice[0]!r}: give each its own name."
+            if twice[0]
+            else "has several columns without a name."
+        )
+    return table
+
+
+def read_typed(file, suffix, sheet, faults):
+    """Return the cells of a Parquet or Excel file, whose columns may have types.
+
+    Args:
+        file: Path, or open binary file.
+        suffix: Suffix of the file's name.
+        sheet: Name of the sheet of an Excel file; None for the only one.
+        faults: `Faults`.
+    """
+    table = _read_sheet(file, sheet, faults) if suffix in EXCEL else read_partition(file)
+    if not isinstance(table.index, pd.RangeIndex):  # a frame that pandas wrote
+        table = table.reset_index()
+    table.index = pd.RangeIndex(len(table)) + (2 if suffix in EXCEL else 1)
+    table.columns = ["" if str(x).startswith("Unnamed: ") else str(x).strip() for x in table]
+    return clean(table, faults)
+
+
+def _read_sheet(file, sheet, faults):
+    import_extra("openpyxl", "Excel", "excel")
+    try:
+        with pd.ExcelFile(file) as book:
+            sheets = book.sheet_names
+            if sheet is None and len(sheets) > 1:
+                faults.stop(f"has the sheets {list_names(sheets)}: give sheet={sheets[0]!r}.")
+            if sheet is not None and sheet not in sheets:
+                faults.stop(f"has no sheet {sheet!r}, only {list_names(sheets)}.")
+            missing = {"na_values": [""], "keep_default_na": False}
+            return book.parse(sheet or sheets[0], **missing)
+    except ValueError as error:
+        if str(error).startswith(str(faults.name)):
+            raise
+        raise ValueError(f"cannot read {faults.name}: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # of the reader of this format, which has no common class
+        raise ValueError(f"cannot read {faults.name}: {str(error).splitlines()[0]}") from None
+
+
+def suffix_of(file):
+    """Return the suffix of the name of a path or open file, in lower case."""
+    name = getattr(file, "name", "") if hasattr(file, "read") else file
+    return Path(str(name)).suffix.lower()
+
+
+def unique_texts(column):
+    """Return codes `(rows,)`, -1 for missing cells, and the different cells without blanks."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        codes, unique = column.cat.codes.to_numpy(), column.cat.categories
+    else:
+        codes, unique = pd.factorize(column.astype("str").where(column.notna()))
+    return codes, pd.Series(unique, dtype="str").str.strip()

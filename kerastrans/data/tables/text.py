@@ -1,0 +1,163 @@
+"""Texts of tables: their compression, encoding, separator and header."""
+
+import bz2
+import codecs
+import csv
+import gzip
+import io
+import lzma
+import re
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+SEPARATORS = (",", ";", "\t", "|")
+_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+SAMPLE = 2**16  # number of bytes that the layout is inferred from
+MIN_LINES = 3
+_KNOWN = {"unique_id", "ds", "date", "datetime", "timestamp", "time"}  # names that headers have
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Layout of a text.
+
+    Attributes:
+        encoding: Encoding of the file.
+        sep: Separator of the columns.
+        header: Names of the columns, as written.
+        rows: First rows, lists of str.
+        skipped: Number of lines before the header.
+    """
+
+    encoding: str
+    sep: str
+    header: list
+    rows: list
+    skipped: int = 0
+
+
+def read_bytes(file, faults):
+    """Return the decompressed bytes of a path or an open file."""
+    if hasattr(file, "read"):
+        content = file.read()
+        return content.encode() if isinstance(content, str) else content
+    suffix = Path(file).suffix.lower()
+    if suffix in (".zst", ".tar", ".tgz", ".7z", ".rar"):
+        faults.stop(f"{suffix} files are not read: decompress it first.")
+    try:
+        if suffix == ".zip":
+            with zipfile.ZipFile(file) as archive:
+                names = archive.namelist()
+                if len(names) != 1:
+                    faults.stop(f"expected a .zip of one file, it holds {len(names)}.")
+                return archive.read(names[0])
+        with _OPENERS.get(suffix, open)(file, "rb") as stream:
+            return stream.read()
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{faults.name} is not a table: {str(error).splitlines()[0]}") from None
+
+
+def to_utf8(data, encoding, faults):
+    """Return bytes as UTF-8 without byte-order mark, and their encoding, which may be given."""
+    encoding = encoding or _encoding_of(data)
+    try:
+        text = data.decode(encoding)
+    except (UnicodeError, LookupError) as error:
+        faults.stop(
+            f"is not text in {encoding} ({error}): give encoding, such as encoding='utf-8'."
+        )
+    if "\0" in text[:SAMPLE]:
+        raise ValueError(f"{faults.name} is not a table: it is not text.")
+    return (data if encoding == "utf-8" else text.encode()), encoding
+
+
+def _encoding_of(data):
+    """Return the encoding of bytes: that of their mark, UTF-16, UTF-8, or Windows-1252."""
+    for mark, encoding in _MARKS.items():
+        if data.startswith(mark):
+            return encoding
+    head = data[:SAMPLE]
+    for start, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if head[start::2].count(0) > len(head) / 4:
+            return encoding
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+def layout_of(data, encoding, sep, expected, faults):
+    """Return the `Layout` of a text in UTF-8.
+
+    Args:
+        data: bytes.
+        encoding: Encoding of the file.
+        sep: Separator of the columns; None to infer it.
+        expected: Separator of related files, which decides if several are possible; or None.
+        faults: `Faults`.
+    """
+    sample = _first_lines(data).decode(errors="ignore")
+    given = re.match(r"sep=(.)\r?\n", sample)  # the first line of files that Excel writes
+    if given:
+        sample, sep = sample[given.end() :], sep or given[1]
+    tables = {x: _rows(sample, x) for x in ([sep] if sep else SEPARATORS)}
+    if not any(tables.values()):
+        raise ValueError(f"{faults.name} is not a table: it has no line.")
+    if sep is None:
+        sep = _infer_separator(tables, expected, faults)
+    header, *rows = tables[sep]
+    return Layout(encoding, sep, header, rows, 1 if given else 0)
+
+
+def _first_lines(data):
+    """Return the first lines of bytes, in all at least `SAMPLE` bytes and `MIN_LINES` lines."""
+    end = 0
+    for _ in range(MIN_LINES):
+        end = data.find(b"\n", end) + 1
+        if not end:
+            return data
+    end = data.find(b"\n", max(end - 1, SAMPLE)) + 1
+    return data[:end] if end else data
+
+
+def _rows(text, sep):
+    """Return the rows of a text that have a cell, without those that are not complete."""
+    rows = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=None), delimiter=sep):
+            if any(map(str.strip, row)) or not rows:
+                rows.append(row)
+    except csv.Error:
+        pass
+    return rows
+
+
+def _infer_separator(tables, expected, faults):
+    """Return the separator that gives rows of the length of the header."""
+    fits = {
+        sep: sum(not any(row[len(rows[0]) :]) and len(row) >= len(rows[0]) for row in rows)
+        for sep, rows in tables.items()
+        if rows and len(rows[0]) > 1
+    }
+    if not fits:
+        return ","
+    complete = [sep for sep in fits if fits[sep] == len(tables[sep])]
+    if len(complete) > 1:
+        known = [sep for sep in complete if _KNOWN & {x.strip().lower() for x in tables[sep][0]}]
+        complete = known or complete
+    if expected in complete:
+        return expected
+    if len(complete) > 1:
+        first, second = (f"sep={x!r} (columns {tables[x][0][:3]})" for x in complete[:2])
+        faults.stop(f"can be read with two separators: give {first} or {second}.")
+    return complete[0] if complete else max(fits, key=lambda x: fits[x] / len(tables[x]))

@@ -1,0 +1,237 @@
+"""Time stamps of a table: the date column, its format, its order and its time zone."""
+
+import re
+import zoneinfo
+
+import numpy as np
+import pandas as pd
+
+from kerastrans.data.frames import TIME
+from kerastrans.data.tables.cells import unique_texts
+from kerastrans.data.time.clock import Clock
+from kerastrans.data.time.date_formats import AmbiguousDatesError, infer_dates
+from kerastrans.data.time.dates import offsets_of, parse_dates
+from kerastrans.data.time.frequency import is_countable
+from kerastrans.utils.validation import list_names
+
+DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
+
+
+def check_timezone(timezone):
+    """Raise ValueError unless a time zone is known, or None."""
+    try:
+        if timezone is not None:
+            zoneinfo.ZoneInfo(timezone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, TypeError, OSError):
+        raise ValueError(
+            f"timezone must be a name such as 'Europe/Berlin' or 'UTC', got {timezone!r}."
+        ) from None
+
+
+def find_date_column(names, examples, given, expected, is_long, faults):
+    """Return the name of the column with the dates.
+
+    Args:
+        names: Names of the columns.
+        examples: Function from a name to a Series of the first cells of the column.
+        given: Name of the column, or None to find it: by its name, or as the only one with dates.
+        expected: Name in related files, or None.
+        is_long: bool, whether the table has several series; then "ds" comes first.
+        faults: `Faults`.
+    """
+    if given is not None:
+        if given not in names:
+            faults.stop(f"has no date column {given!r}; its columns are {list_names(names)}.")
+        return given
+    if expected in names:
+        return expected
+    named = [name for name in names if str(name).lower() in DATE_COLUMNS]
+    if is_long:
+        named = [name for name in named if str(name).lower() == TIME] or named
+    found = named
+    if len(named) != 1:
+        found = [name for name in named or names if _has_dates(examples(name))] or named[:1]
+    if len(found) > 1:
+        faults.stop(
+            f"has dates in the columns {list_names(found)}: give date_column={found[0]!r} or "
+            f"date_column={found[1]!r}."
+        )
+    if not found:
+        faults.stop(
+            f"has no date column called {', '.join(DATE_COLUMNS)}, and no other one with dates; "
+            f"its columns are {list_names(names)}."
+        )
+    if _has_dates(pd.Series([found[0]], dtype=object)):
+        faults.stop(f"has no header: its first line has the date {found[0]!r}.")
+    return found[0]
+
+
+def _has_dates(column):
+    """Return whether all cells of a column are dates, and not numbers."""
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return True
+    cells = column.dropna().astype(str)
+    if cells.empty:
+        return False
+    if re.fullmatch(r"[-+\d.,\s]+", cells.iloc[0]) and not _has_signs(cells.iloc[0]):
+        return False
+    try:
+        return bool(infer_dates(cells)[1].notna().all())
+    except AmbiguousDatesError:
+        return True
+
+
+def _has_signs(text):
+    """Return whether a text of digits has the signs of a date."""
+    return re.fullmatch(r"\d{1,2}\.\d{1,2}\.\d{2,4}|\d{4}-\d\d?(-\d\d?)?", text) is not None
+
+
+def read_dates(column, date_format, dayfirst, expected, timezone, faults):
+    """Return the format and the time stamps of a column, and add faults for its cells.
+
+    Args:
+        column: Series of text or time stamps.
+        date_format: Format; None to infer it.
+        dayfirst: bool, whether the day is before the month; None to infer it.
+        expected: Format in related files, which decides if several read the column; or None.
+        timezone: Name of a time zone, or None.
+        faults: `Faults`.
+    """
+    name, lines = column.name, column.index
+    empty = column.isna().to_numpy()
+    faults.add_lines(lines[empty], lambda _: f"column {name!r} has no date.")
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return None, column
+    codes, texts = unique_texts(column)
+    texts = texts.rename(name)
+    try:
+        if date_format is None:
+            date_format, times = infer_dates(texts, dayfirst, expected)
+        else:
+            times = parse_dates(texts, date_format)
+    except AmbiguousDatesError as error:
+        faults.stop(str(error))
+    except ValueError as error:
+        faults.stop(f"date_format={date_format!r}: {str(error).splitlines()[0]}.")
+    wrong = times.isna().to_numpy()
+    if wrong.sum() > len(texts) / 2:
+        example = texts[wrong].iloc[0]
+        hint = f" of the format {date_format!r}" if date_format else ": give date_format"
+        faults.stop(f"column {name!r} must be dates, got {example!r}{hint}.")
+    faults.add_lines(
+        lines[wrong[codes] & ~empty],
+        lambda line: (
+            f"column {name!r} is not all dates, got {str(column[line])!r}: expected the "
+            f"format {date_format!r}, or give date_format."
+        ),
+    )
+    if times.dt.tz is not None and str(times.dt.tz) == "UTC":  # or all have the same offset
+        _check_offsets(texts, codes, lines, timezone, faults)
+    return date_format, pd.Series(times.array.take(codes, allow_fill=True), lines, name=name)
+
+
+def _check_offsets(texts, codes, lines, timezone, faults):
+    """Raise ValueError for time stamps whose offsets from UTC do not fit together.
+
+    Some lack one, or all are midnights of a zone whose clocks change, which are not regular in UTC.
+    """
+    offsets = offsets_of(texts)
+    lacking = offsets.isna().to_numpy()
+    faults.add_lines(
+        lines[lacking[codes] & (codes >= 0)],
+        lambda line: (
+            f"{texts[codes[lines.get_loc(line)]]!r} has no offset from UTC, which other time "
+            f"stamps of the column {texts.name!r} have."
+        ),
+    )
+    faults.check()
+    known = sorted(offsets.unique())
+    if timezone is None and len(known) > 1:
+        clock_times = texts.str.extract(r"[T ]([0-9]{2}:[0-9]{2})", expand=False)
+        if (clock_times == "00:00").all():
+            faults.stop(
+                f"the days begin at the offsets {' and '.join(known[:2])} from UTC: give timezone, "
+                "such as timezone='Europe/Berlin'."
+            )
+
+
+def to_timezone(times, codes, timezone, faults):
+    """Return time stamps in a time zone; without one, as they are.
+
+    Args:
+        times: Series of time stamps.
+        codes: Codes of the series `(rows,)`, or 0.
+        timezone: Name of a time zone, or None.
+        faults: `Faults`.
+    """
+    if timezone is None:
+        return times
+    if times.dt.tz is not None:
+        return times.dt.tz_convert(timezone)
+    # An hour that occurs twice, because clocks go back, is first read in summer time.
+    is_first = ~_duplicated(times, codes, "last" if _descends(times) else "first")
+    local = times.dt.tz_localize(timezone, ambiguous=is_first, nonexistent="NaT")
+    faults.add_lines(
+        times.index[local.isna() & times.notna()],
+        lambda line: f"{times[line]} does not exist in {timezone}: clocks go forward.",
+    )
+    return local
+
+
+def _descends(times):
+    return len(times) > 1 and times.iloc[0] > times.iloc[-1]
+
+
+def _duplicated(times, codes, keep="first"):
+    """Return which rows repeat the time stamp and the series of another one, bool `(rows,)`."""
+    places, unique = pd.factorize(times)
+    return pd.Series(np.asarray(codes, "int64") * len(unique) + places).duplicated(keep).to_numpy()
+
+
+def check_stamps(times, ids, codes, faults):
+    """Add faults for rows whose time stamp is outside the range of the clock or duplicated."""
+    lines, is_date = times.index, times.notna()
+    faults.add_lines(
+        lines[is_date & ~is_countable(pd.DatetimeIndex(times))],
+        lambda line: f"{times[line]} is not in the years 1678 to 2261.",
+    )
+    twice = is_date & _duplicated(times, codes)
+    # Clocks go back at night: at most four quarters of an hour a year.
+    is_night = twice.any() and times.dt.tz is None and times[twice].dt.hour.between(0, 3).all()
+    hint = ""
+    if is_night and times.dt.hour.nunique() > 1:
+        hint = " If clocks went back, give timezone."
+    faults.add_lines(
+        lines[twice],
+        lambda line: (
+            f"duplicate time stamp {times[line]}"
+            + (f" of {ids[line]!r}." if ids is not None else ".")
+            + hint
+        ),
+    )
+
+
+def check_grid(times, freq, faults):
+    """Add faults for rows whose time stamp is not on the regular grid; return its frequency."""
+    try:
+        clock = Clock.of(pd.DatetimeIndex(times).sort_values(), freq)
+    except ValueError as error:
+        faults.add(str(error))
+        return None
+    _, on_grid = clock.numbers(pd.DatetimeIndex(times))
+    faults.add_lines(
+        times.index[~np.asarray(on_grid)],
+        lambda line: f"{times[line]} is not on the grid of frequency {clock.freq!r}.",
+    )
+    return clock.freq
+
+
+def frequency_of(times, codes, freq):
+    """Return the frequency of the longest series of a long table, None if it cannot be inferred."""
+    if freq is not None:
+        return freq
+    one = times[codes == np.bincount(codes).argmax()]
+    try:
+        return Clock.of(pd.DatetimeIndex(one).sort_values()).freq
+    except ValueError:
+        return None

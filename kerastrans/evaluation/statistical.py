@@ -1,0 +1,103 @@
+"""Statistical baselines for the rows of a backtest: ETS, Theta and ARIMA of `statsforecast`."""
+
+import numpy as np
+
+from kerastrans.data.native_frames import takes_any_frame
+from kerastrans.evaluation.baselines import locate, on_rows
+from kerastrans.evaluation.columns import interval_columns
+from kerastrans.evaluation.scales import scale_season
+from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
+
+MODELS = {"ets": "AutoETS", "theta": "AutoTheta", "arima": "AutoARIMA"}
+
+
+@takes_any_frame
+def statistical_backtests(
+    backtest, history, models=tuple(MODELS), *, levels=(80, 95), season=None, freq=None
+):
+    """Backtest ETS, Theta and ARIMA on the rows of a backtest, refitted at each origin.
+
+    Missing values are interpolated. A series with fewer than 3 known values, or that a model
+    cannot be fitted to, has its last value as the forecast, without intervals.
+
+    Args:
+        backtest: DataFrame returned by `Forecaster.backtest`. Its "y" extends the history of later
+            origins.
+        history: Long or wide DataFrame of the series before and between the origins.
+        models: Names of the models: "ets", "theta" and "arima", whose orders are chosen by their
+            information criteria.
+        levels: Percents of the intervals.
+        season: int, number of steps in the season; None for the season that
+            `kerastrans.evaluation.scales.scale_season` returns for the frequency.
+        freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
+
+    Returns:
+        Dict of name -> backtest.
+
+    Raises:
+        ImportError: If `statsforecast` is not installed: `pip install kerastrans[baselines]`.
+        ValueError: If a model is unknown, a level is not a percent, the season is below 1, a column
+            is missing, or a series has no history.
+
+    Source: Hyndman, Khandakar (2008) for ETS and ARIMA; Fiorucci et al. (2016) for Theta.
+    """
+    for name in models:
+        check_choice("models", name, tuple(MODELS))
+    levels = list(check_percents(levels))
+    if season is not None:
+        check_positive_integers(season=season)
+    library = _import_models()
+    panel, series, known, ahead = locate(backtest, history, freq)
+    season = scale_season(panel.clock.freq) if season is None else season
+    fitted = {name: getattr(library, MODELS[name])(season_length=season) for name in models}
+    suffixes = ["", *(x for level in levels for x in interval_columns("", level))]
+    values = {name: np.full((len(suffixes), len(series)), np.nan) for name in models}
+    pairs, places = np.unique(np.stack([series, known]), axis=1, return_inverse=True)
+    for pair, (i, origin) in enumerate(pairs.T):
+        begin = panel.begins[i]
+        until = begin + np.clip(origin + 1 - panel.first[i], 0, panel.ends[i] - begin)
+        rows = np.flatnonzero(places.ravel() == pair)
+        steps = ahead[rows] - origin - 1
+        past = _interpolate(panel.values[begin:until, 0])
+        for name, model in fitted.items():
+            values[name][:, rows] = _forecast(model, past, int(steps.max()) + 1, levels)[:, steps]
+    return {
+        name: on_rows(backtest, name, found[0]).assign(
+            **{name + x: row for x, row in zip(suffixes[1:], found[1:], strict=True)}
+        )
+        for name, found in values.items()
+    }
+
+
+def _import_models():
+    """Return the module of models, or raise ImportError with the extra that installs it."""
+    try:
+        from statsforecast import models
+    except ImportError:
+        raise ImportError(
+            "statistical baselines require statsforecast: pip install kerastrans[baselines]."
+        ) from None
+    return models
+
+
+def _interpolate(values):
+    """Return the values from the first known one on, without gaps."""
+    rows = np.flatnonzero(np.isfinite(values))
+    if not len(rows):
+        return values[:0]
+    return np.interp(np.arange(rows[0], len(values)), rows, values[rows])
+
+
+def _forecast(model, past, steps, levels):
+    """Return the forecast and the bounds of its intervals, `(1 + 2 * levels, steps)`."""
+    result = np.full((1 + 2 * len(levels), steps), np.nan)
+    if len(past):
+        result[0] = past[-1]
+    if len(past) < 3:
+        return result
+    try:
+        found = model.forecast(y=past, h=steps, level=levels)
+    except Exception:  # the library raises errors of many types for series that it cannot fit
+        return result
+    names = ["mean", *(x for level in levels for x in (f"lo-{level}", f"hi-{level}"))]
+    return np.stack([found[name] for name in names])
