@@ -61,7 +61,8 @@ class ChannelMask(keras.layers.Layer):
 
     def call(self, inputs, training=False):
         probabilities = MAX_PROBABILITY * self._similarities(inputs)
-        logits = ops.log(probabilities) - ops.log1p(-probabilities)
+        # No `log1p`, which cannot be exported to ONNX.
+        logits = ops.log(probabilities) - ops.log(1 - probabilities)
         if not (training or self.draw_always):
             return ops.cast(logits > 0, logits.dtype)
         scores = 2 * logits + self.draw(logits)  # a choice between `logits` and `-logits`
@@ -89,7 +90,7 @@ class ChannelMask(keras.layers.Layer):
         uniform = keras.random.uniform(
             ops.shape(logits), 1e-7, 1 - 1e-7, dtype=logits.dtype, seed=self.seed_generator
         )
-        return ops.log(uniform) - ops.log1p(-uniform)
+        return ops.log(uniform) - ops.log(1 - uniform)
 
     def compute_output_shape(self, inputs_shape):
         return (*inputs_shape[:2], inputs_shape[1])
