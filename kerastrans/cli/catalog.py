@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from kerastrans.cli.options import names
 from kerastrans.cli.outputs import check_outputs
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
@@ -18,7 +19,14 @@ def add_commands(add):
 
     zoo = add("zoo", run_zoo, "list the architectures, or describe one")
     zoo.add_argument("name", nargs="?", help="architecture to describe")
-    zoo.add_argument("--tag", help="list only those with this tag")
+    zoo.add_argument("--tag", type=names, metavar="A,B", help="list only those with these tags")
+    zoo.add_argument("--filter", metavar="PATTERN", help="list only these names, such as '*former'")
+    zoo.add_argument(
+        "--max-parameters",
+        type=int,
+        metavar="INT",
+        help="list only those with at most so many weights",
+    )
     for size, default in SIZES.items():
         text = "for the number of weights (default: %(default)s)"
         zoo.add_argument(f"--{size}", type=int, metavar="INT", default=default, help=text)
@@ -66,7 +74,15 @@ def run_zoo(options):
     from kerastrans.models import registry
 
     if options.name is None:
-        for name in registry.names(options.tag):
+        if options.max_parameters is not None:
+            start_keras()
+        found = registry.names(
+            options.tag,
+            pattern=options.filter,
+            max_parameters=options.max_parameters,
+            **{name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES},
+        )
+        for name in found:
             architecture = registry.info(name)
             paper = f"{architecture.title} ({architecture.source}, {architecture.year})"
             channels = "mixed" if architecture.mixes_channels else "apart"

@@ -92,7 +92,7 @@ def make_run(
     except KeyboardInterrupt:
         raise KeyboardInterrupt(": the same command with --resume continues the training") from None
     except Exception as error:
-        if any(path.is_file() for path in training.rglob("*")):
+        if not resume and any(path.is_file() for path in training.rglob("*")):
             print("kerastrans: the training is kept: --resume continues it", file=sys.stderr)
         elif not resume:
             shutil.rmtree(training, ignore_errors=True)

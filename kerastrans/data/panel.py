@@ -17,6 +17,8 @@ from kerastrans.data.time.frequency import (
 )
 from kerastrans.utils.validation import NoSeriesError
 
+MIN_STEPS_TO_COMPARE = 5  # of a series, to say that its frequency differs from the clock's
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -246,13 +248,17 @@ def _read_clock(times, codes, names, freq):
 
 
 def _check_frequency(clock, times, codes, numbers):
-    """Raise ValueError if the longest series has a longer step than the clock."""
+    """Raise ValueError if the longest series has a longer step than the clock.
+
+    It then has no two neighbouring steps, as a monthly series on a daily clock. A series with gaps
+    has some, unless it is very short.
+    """
     if not len(codes):
         return
     longest = codes == np.bincount(codes).argmax()
     order = np.argsort(numbers[longest], kind="stable")
     steps = np.diff(numbers[longest][order])
-    if len(steps) < 2 or np.median(steps) <= 1:
+    if len(steps) < MIN_STEPS_TO_COMPARE or steps.min() <= 1:
         return
     try:
         found = infer_frequency(wall_clock(times[longest][order], clock.freq).as_unit("ns"))

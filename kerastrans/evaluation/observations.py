@@ -23,7 +23,9 @@ def as_long(frame):
     """
     check_columns(frame)
     if isinstance(frame.index, pd.DatetimeIndex) and ID not in frame.columns:
-        return to_long(frame.select_dtypes("number"), ())[[ID, TIME, TARGET]]
+        return to_long(frame.select_dtypes("number").rename_axis(columns=None), ())[
+            [ID, TIME, TARGET]
+        ]
     check_columns(frame, ID, TIME, TARGET)
     return frame[[ID, TIME, TARGET]]
 

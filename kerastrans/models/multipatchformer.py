@@ -65,7 +65,7 @@ def build_multipatchformer_model(
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks over the tokens of a channel.
-        num_pieces: int, number of pieces of the forecast, each of which depends on earlier ones.
+        num_pieces: int, number of pieces of the forecast; a piece depends on earlier ones.
         dropout: float in [0, 1), dropout rate.
         causal: bool, whether a token attends only to earlier tokens, and a channel only to earlier
             channels, as in the Time-Series-Library.

@@ -6,8 +6,10 @@ weights has none) and the function `build_<name>_model`. The entries are read fr
 that architectures can be listed and described without importing them.
 """
 
+import fnmatch
 import functools
 import inspect
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +17,7 @@ from kerastrans.models.architecture import OPTIONS, Architecture, read_architect
 from kerastrans.models.parts.contract import check_contract
 from kerastrans.utils.deprecation import warn_former_name
 from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
-from kerastrans.utils.validation import suggest
+from kerastrans.utils.validation import check_positive_integers, suggest
 
 if TYPE_CHECKING:
     import keras
@@ -28,26 +30,56 @@ _FOLDER = Path(__file__).parent
 _FORMER_NAMES = {"transformer": "direct_transformer"}
 
 
-def names(tag: str | None = None) -> list[str]:
+def names(
+    tag: str | Sequence[str] | None = None,
+    *,
+    pattern: str | None = None,
+    max_parameters: int | None = None,
+    context_length: int = 96,
+    prediction_length: int = 96,
+    num_channels: int = 7,
+) -> list[str]:
     """Return the names of the architectures: baselines first, each family by year.
 
     Args:
-        tag: Tag that the architectures must have, see `Architecture`; None for all architectures.
+        tag: Tag, or list of tags, that the architectures must have, see `Architecture`; None for
+            all architectures.
+        pattern: Pattern of the names, such as "*former", where `*` stands for any text.
+        max_parameters: int, largest number of weights at the sizes below. Each architecture is
+            built to count them, which takes seconds; those that cannot be built are left out.
+        context_length: int, number of steps of the history, for `max_parameters`.
+        prediction_length: int, number of steps to forecast, for `max_parameters`.
+        num_channels: int, number of values at each step, for `max_parameters`.
 
     Raises:
-        ValueError: If `tag` is unknown; the nearest known one is suggested.
+        ValueError: If a tag is unknown, or the pattern fits no name; the nearest known one is
+            suggested.
 
     Example:
         >>> names("recurrent")
         ['tft', 'lstm_seq2seq', 'deepar', 'mamba', 'segrnn']
+        >>> names(["attention", "future covariates"], pattern="*transformer")
+        ['time_series_transformer', 'decoder_transformer']
     """
     architectures = _architectures()
-    if tag is None:
-        return list(architectures)
-    tags = sorted({tag for architecture in architectures.values() for tag in architecture.tags})
-    if tag not in tags:
-        raise ValueError(f"unknown tag {tag!r}: {suggest(tag, tags)}")
-    return [name for name, architecture in architectures.items() if tag in architecture.tags]
+    known = sorted({tag for architecture in architectures.values() for tag in architecture.tags})
+    tags = [tag] if isinstance(tag, str) else list(tag or ())
+    for each in tags:
+        if each not in known:
+            raise ValueError(f"unknown tag {each!r}: {suggest(each, known)}")
+    found = list(architectures)
+    if pattern is not None:
+        found = fnmatch.filter(found, pattern)
+        if not found:
+            raise ValueError(
+                f"no architecture fits the pattern {pattern!r}: {suggest(pattern, architectures)}"
+            )
+    found = [name for name in found if set(tags) <= set(architectures[name].tags)]
+    if max_parameters is None:
+        return found
+    sizes = context_length, prediction_length, num_channels
+    check_positive_integers(max_parameters=max_parameters)
+    return [name for name in found if _count_or_inf(name, sizes) <= max_parameters]
 
 
 def info(name: str) -> Architecture:
@@ -152,6 +184,14 @@ known are moving_average, individual, name, head, covariates.
         if hyperparameter not in parameters:
             hint = suggest(hyperparameter, [*parameters, *OPTIONS])
             raise ValueError(f"{_title(name)} has no hyperparameter {hyperparameter!r}: {hint}")
+
+
+def _count_or_inf(name, sizes):
+    """Return the number of weights at these sizes, infinity if they do not fit."""
+    try:
+        return info(name).count_params(*sizes)
+    except ValueError:
+        return float("inf")
 
 
 def _title(name):

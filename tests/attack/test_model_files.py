@@ -73,7 +73,10 @@ def test_weights_that_the_model_has_not_are_refused(members, tmp_path):
 
     weights = with_dataset(members[WEIGHTS], add)
     path = write(tmp_path / "m.keras", {**members, WEIGHTS: weights})
-    refused(path, r"'layers/dense/vars/7' in model.weights.h5 has shape \(11, 3\), which the model")
+    refused(
+        path,
+        r"'layers/dense/vars/7' in model.weights.h5 has shape \(11, 3\) of floats, which the model",
+    )
 
 
 def test_weights_outside_the_file_are_refused(members, tmp_path):
@@ -95,7 +98,7 @@ def test_a_model_larger_than_its_file_is_refused_before_it_is_built(tmp_path):
         config["config"]["layers"][1]["config"]["units"] = 10**9  # 40 GB
 
     path = write(tmp_path / "wide.keras", with_config(members, change))
-    refused(path, r"has shape \(10, 10\), which the model does not have")
+    refused(path, r"has shape \(10, 10\) of floats, which the model does not have")
     # And with nothing stored that does not fit.
     weights = io.BytesIO()
     h5py.File(weights, "w").close()

@@ -16,6 +16,10 @@ def test_architectures_are_listed_and_described(capsys, refuse):
     assert "PatchTST (Nie et al., 2023)" in next(line for line in listed if "patchtst" in line)
     assert cli.main(["zoo", "--tag=linear"]) == 0
     assert "dlinear" in capsys.readouterr().out
+    filters = ["--filter=*linear", "--tag=linear,affine", "--max-parameters=20000"]
+    assert cli.main(["zoo", *filters, "--num-channels=1"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == ["rlinear"]
     assert cli.main(["zoo", "dlinear", "--prediction-length=720"]) == 0
     described = capsys.readouterr().out
     assert "weights: 139,680 for 96 -> 720 steps of 7 channels" in described

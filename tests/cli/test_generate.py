@@ -24,12 +24,12 @@ def test_generate_continues_plain_numbers(small_model, tmp_path, refuse):
     assert "out.csv exists" in refuse(*arguments)
     (tmp_path / "out.csv").unlink()
     for text, message in (
-        ("when,x\nnow,1\n", "columns must be numeric, ['when'] are not"),
-        ("x,y\n1,2\n3,4,5\n", "cannot read"),
-        ("x\n1,5\n2,5\n", "cannot read"),
+        ("when,x\nnow,1\n", "column 'when' must be numeric, got text, such as 'now'."),
+        ("x,y\n1,2\n3,4,5\n", "line 3: 3 fields, but the header has 2"),
+        ("x\n1,5\n", "line 2: 2 fields, but the header has 1"),
         ("x\n1\n\n2\n1e300\n", "row 3: 'x' must be a number in the range of float32, got 1e+300"),
-        ("x,y\n1,\n", "row 1: 'y' must be a number in the range of float32, got nan"),
-        ("", "cannot read"),
+        ("x,y\n1,\n", "line 2: column 'y' has no value"),
+        ("", "is not a table: it has no line"),
     ):
         (tmp_path / "in.csv").write_text(text)
         assert message in refuse(*arguments)

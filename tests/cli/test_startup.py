@@ -70,8 +70,8 @@ assert main(["forecast", *arguments]) == 0
 
 
 def test_messages_name_the_options_of_the_command_line(tmp_path, capsys):
-    days = pd.date_range("2024-01-01", periods=30, freq="D").strftime("%d.%m.%Y")
-    pd.DataFrame({"date": days, "y": range(30)}).to_csv(tmp_path / "x.csv", index=False)
+    days = pd.date_range("2024-01-01", periods=12, freq="MS").strftime("%d/%m/%Y")
+    pd.DataFrame({"date": days, "y": range(12)}).to_csv(tmp_path / "x.csv", index=False)
     arguments = ["train", str(tmp_path / "x.csv"), "--output", str(tmp_path / "run")]
     assert cli.main(arguments) == 2
-    assert "got '13.01.2024': give --dayfirst." in capsys.readouterr().err
+    assert "2024-12-01 00:00:00: give --dayfirst or --no-dayfirst." in capsys.readouterr().err

@@ -168,7 +168,7 @@ def test_a_training_that_fails_leaves_nothing(series, tmp_path, refuse):
         (["--levels=0.9"], "levels are percents: for 0.9 use 90"),
         (["--future-columns=holiday"], "has no column 'holiday'"),
         (["--no-such-option"], "unrecognized arguments: --no-such-option"),
-        (["--static=nowhere.csv"], "no such CSV file: nowhere.csv"),
+        (["--static=nowhere.csv"], "no such file: nowhere.csv"),
         (["--resume"], "nothing to resume: "),
     ],
 )

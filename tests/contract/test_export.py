@@ -20,6 +20,7 @@ from tests.helpers.architectures import (
     CONTEXT,
     HORIZON,
     NAMES,
+    all_in_slow_tier,
     build,
     build_shallow,
     example_inputs,
@@ -72,14 +73,16 @@ print(json.dumps(found))
 """
 
 
-EXPORTED = (AUTOREGRESSIVE, *(name for name in NAMES if name != AUTOREGRESSIVE))
+EXPORTED = (AUTOREGRESSIVE, *NAMES)
 
 
 @pytest.fixture(scope="module")
-def differences(tmp_path_factory):
-    """Largest relative difference of each export, run in one process without kerastrans."""
+def differences(request, tmp_path_factory):
+    """Largest relative difference of each selected export, run in one process."""
     folder = tmp_path_factory.mktemp("exported")
-    for name in EXPORTED:
+    tests = [x for x in request.session.items if "differences" in getattr(x, "fixturenames", ())]
+    exported = list(dict.fromkeys(test.callspec.params["name"] for test in tests))
+    for name in exported:
         keras.utils.set_random_seed(1)
         if name == AUTOREGRESSIVE:
             model = kerastrans.build_transformer_model(
@@ -102,7 +105,7 @@ def differences(tmp_path_factory):
         for runtime, suffix in RUNTIMES.items():
             fixed = {"batch_size": BATCH} if (runtime, name) in ONE_BATCH_SIZE else {}
             EXPORTS[runtime](model, folder / f"{name}{suffix}", **options, **fixed)
-    command = [sys.executable, "-c", SERVE, json.dumps(EXPORTED)]
+    command = [sys.executable, "-c", SERVE, json.dumps(exported)]
     done = subprocess.run(command, check=False, cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout.splitlines()[-1])
@@ -111,9 +114,8 @@ def differences(tmp_path_factory):
 ONE_BATCH_SIZE = {("LiteRT", name) for name in ("tft", "lstm_seq2seq", "deepar", "xlstm_mixer")}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runtime", RUNTIMES)
-@pytest.mark.parametrize("name", EXPORTED)
+@pytest.mark.parametrize("name", all_in_slow_tier(EXPORTED))
 def test_it_forecasts_the_same_elsewhere(name, runtime, differences, runtimes_table):
     difference = differences[f"{runtime}/{name}"]
     fixed = "one batch size, " if (runtime, name) in ONE_BATCH_SIZE else ""

@@ -113,7 +113,9 @@ def test_median_is_the_0_5_quantile_not_the_mean():
     frame = frame.assign(**{"nb-lo-80": low, "nb-hi-80": high})
     known, shares = backtesting.observed_levels(frame)
     assert known.tolist() == pytest.approx([0.1, 0.5, 0.9])
-    np.testing.assert_allclose(shares[1], distribution.cdf(distribution.median()), atol=0.01)
+    # By randomised PIT, since two in three counts are equal to the median or below it.
+    assert distribution.cdf(distribution.median()) > 0.66
+    np.testing.assert_allclose(shares, known, atol=0.05)
     table = backtesting.score(frame).iloc[0]
     by_mean = backtesting.score(frame.drop(columns="nb-median")).iloc[0]
     pinball = [

@@ -45,6 +45,26 @@ def test_info_says_where_it_comes_from_and_what_it_takes():
     assert zoo.info("cyclenet").inputs == ("history", "position")
 
 
+def test_names_are_filtered_by_pattern_tags_and_size():
+    assert zoo.names(pattern="*inear") == ["dlinear", "nlinear", "rlinear"]
+    tags = ["autoregressive", "future covariates"]
+    found = zoo.names(tags, pattern="*_transformer")
+    assert found == ["time_series_transformer", "decoder_transformer"]
+    sizes = {"context_length": 24, "prediction_length": 12, "num_channels": 1}
+    nlinear = zoo.info("nlinear").count_params(*sizes.values())  # rlinear has two weights more
+    assert zoo.names(pattern="*linear", max_parameters=nlinear, **sizes) == ["nlinear"]
+    tiny = {"context_length": 4, "prediction_length": 2, "num_channels": 1}
+    assert (
+        zoo.names(pattern="p*tst", max_parameters=10**6, **tiny) == []
+    )  # patches of 16 do not fit
+    with pytest.raises(ValueError, match=r"no architecture fits the pattern 'patchts'.*'patchtst'"):
+        zoo.names(pattern="patchts")
+    with pytest.raises(ValueError, match="unknown tag 'atention': did you mean 'attention'"):
+        zoo.names(["linear", "atention"])
+    with pytest.raises(ValueError, match="max_parameters must be"):
+        zoo.names(max_parameters=0)
+
+
 def test_listing_and_describing_imports_nothing_heavy():
     code = (
         "import sys; from kerastrans import zoo\n"

@@ -158,7 +158,9 @@ class Table:
             texts: Names of those that may be text.
         """
         frame = self.cells[names]
-        words = [name for name, kind in zip(names, frame.dtypes, strict=True) if not is_real(kind)]
+        kinds = frame.dtypes
+        is_text = {kind: not is_real(kind) for kind in kinds.unique()}  # one look per kind
+        words = [name for name, kind in zip(names, kinds, strict=True) if is_text[kind]]
         if words:
             columns = [frame[name].astype("str").where(frame[name].notna()) for name in words]
             decimal = self.decimal or self._infer_decimal(columns)
@@ -183,10 +185,13 @@ class Table:
         numbers, wrong = to_numbers(column, decimal)
         if wrong.sum() > numbers.notna().sum():
             if not may_be_text:
+                is_series = self.date_column is not None
+                remedy = (
+                    ": leave it out by columns=, or name it in covariates=" if is_series else ""
+                )
                 self.faults.add(
                     f"column {name!r} must be numeric, got text, such as "
-                    f"{column[wrong].iloc[0]!r}: leave it out by columns=, or name it in "
-                    "covariates=."
+                    f"{column[wrong].iloc[0]!r}{remedy}."
                 )
             return column
         self.faults.add_lines(

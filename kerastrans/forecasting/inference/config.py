@@ -180,7 +180,8 @@ class Config:
 
     def _check_names(self):
         """Raise ValueError for a hyperparameter that is an argument of another name or method."""
-        known = () if self.is_built or self.model == AUTO else self.builder_arguments
+        has_builder = callable(self.model) or (isinstance(self.model, str) and self.model != AUTO)
+        known = self.builder_arguments if has_builder and not self.is_built else ()
         moved = sorted(set(self.hyperparameters) & set(_OTHER_PLACES) - set(known))
         if moved:
             raise ValueError(

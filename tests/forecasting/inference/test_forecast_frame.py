@@ -33,9 +33,9 @@ def test_columns_are_nixtlas_and_the_mean_of_counts_is_not_their_median():
     ]
     assert (frame["deepar"] == 1).all()
     assert (frame["deepar-median"] == COUNTS.median()).all()
-    share = backtesting.observed_levels(frame)[1][2]
-    assert share == pytest.approx(COUNTS.cdf(COUNTS.median()), abs=0.03)  # 0.67
-    assert (frame["y"] <= frame["deepar"]).mean() > share + 0.08  # what the mean would have said
+    known, shares = backtesting.observed_levels(frame)
+    np.testing.assert_allclose(shares, known, atol=0.05)
+    assert (frame["y"] <= frame["deepar-median"]).mean() > 0.6  # without randomisation
     assert list(of_counts().frame([], alias="x").columns) == ["unique_id", "ds", "x"]
 
 

@@ -462,7 +462,7 @@ class Subclassed(keras.Model):
     [
         (
             lambda: own_model((HORIZON,)),
-            r"output must have the shape \(batch, 7, 1\), got \(batch, 7\)",
+            r"must be \(batch, prediction_length, num_channels\), got \(None, 7\): end it with",
         ),
         (
             lambda: own_model((HORIZON, 2)),
