@@ -4,6 +4,7 @@ import keras  # noqa: F401  first, so that `kerastrans._register` finds every mo
 
 from kerastrans.layers.attention.auto_correlation import AutoCorrelation
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
+from kerastrans.layers.attention.channel_mask import ChannelMask, MaskedChannelAttention
 from kerastrans.layers.attention.continued_attention import ContinuedAttention
 from kerastrans.layers.attention.destationary_attention import DestationaryAttention
 from kerastrans.layers.attention.fourier_attention import FourierCrossAttention
@@ -53,11 +54,14 @@ from kerastrans.layers.frequency.lagged import LagChanges, SamePhase
 from kerastrans.layers.frequency.legendre import LegendreExpansion
 from kerastrans.layers.frequency.octave_lags import OctaveLags
 from kerastrans.layers.frequency.periodic_convolution import PeriodicConvolution
+from kerastrans.layers.gating import GateNoise, TopKGate
+from kerastrans.layers.graph_filter import GraphFilter
 from kerastrans.layers.history_loss import HistoryLoss
 from kerastrans.layers.last_tokens import LastTokens
 from kerastrans.layers.linear_interpolation import LinearInterpolation
 from kerastrans.layers.median import Median
 from kerastrans.layers.normalization.decomposition import SeriesDecomposition
+from kerastrans.layers.normalization.detrending import Detrending
 from kerastrans.layers.normalization.exponential_decomposition import ExponentialDecomposition
 from kerastrans.layers.normalization.observed_normalization import ObservedNormalization
 from kerastrans.layers.normalization.observed_values import ObservedValues
@@ -68,6 +72,7 @@ from kerastrans.layers.orthogonality_loss import OrthogonalityLoss
 from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle
 from kerastrans.layers.recurrent.recurrent_decoder import RecurrentDecoder
 from kerastrans.layers.recurrent.recurrent_forecaster import RecurrentForecaster
+from kerastrans.layers.recurrent.scalar_lstm import ScalarLSTM
 from kerastrans.layers.recurrent.selective_state_space import SelectiveStateSpace
 from kerastrans.layers.recurrent.state_space import StateSpace
 from kerastrans.layers.stochastic_pooling import StochasticPooling
@@ -82,11 +87,13 @@ __all__ = [
     "CausalDepthwiseConvolution",
     "CenteredCovariates",
     "ChannelEmbedding",
+    "ChannelMask",
     "ChannelSegmentEmbedding",
     "ChebyshevDense",
     "ComplexDense",
     "ContinuedAttention",
     "DestationaryAttention",
+    "Detrending",
     "DilationCondition",
     "DominantPeriods",
     "Dropout",
@@ -95,7 +102,9 @@ __all__ = [
     "FourierBlock",
     "FourierCrossAttention",
     "FutureClock",
+    "GateNoise",
     "GlobalToken",
+    "GraphFilter",
     "GridAttention",
     "GroupedQueryAttention",
     "HistoryLoss",
@@ -107,6 +116,7 @@ __all__ = [
     "LearntPositionalEncoding",
     "LegendreExpansion",
     "LinearInterpolation",
+    "MaskedChannelAttention",
     "Median",
     "MissingHistory",
     "ObservedNormalization",
@@ -131,6 +141,7 @@ __all__ = [
     "ReversibleInstanceNormalization",
     "RotaryEmbedding",
     "SamePhase",
+    "ScalarLSTM",
     "SeasonalFill",
     "SelectiveStateSpace",
     "SeriesDecomposition",
@@ -138,6 +149,7 @@ __all__ = [
     "SinePositionEncoding",
     "StateSpace",
     "StochasticPooling",
+    "TopKGate",
     "TransformerDecoder",
     "TransformerEncoder",
     "UnfoldPatches",

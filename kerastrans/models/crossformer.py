@@ -12,7 +12,7 @@ from kerastrans.layers import (
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import add, dense
+from kerastrans.models.parts.projections import add, dense, exchange_axes, learn_tokens
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 
@@ -92,12 +92,6 @@ def build_crossformer_model(
     past, future = -(-context_length // segment_length), -(-prediction_length // segment_length)
     dtype = full_precision()
 
-    def learn_tokens(like, count, name):
-        """Return `count` learnt vectors for each window, `(batch, count, d_model)`."""
-        zeros = ops.reshape(ops.zeros_like(like[:, :1, :1]), (-1, 1, d_model))
-        zeros = ops.repeat(zeros, count, axis=1)
-        return LearntPositionalEncoding(count, d_model, name=name)(zeros)
-
     def attend(x, memory, name):
         layer = CachedMultiHeadAttention(
             num_heads=num_heads,
@@ -125,10 +119,10 @@ def build_crossformer_model(
         routers = ops.reshape(routers, (-1, num_routers, d_model))
         x = ops.reshape(x, (-1, segments, d_model))
         x = feed_forward(add_attention(x, None, f"{name}_time"), f"{name}_time")
-        x = _exchange(x, num_channels)  # (batch * segments, channels, d_model)
+        x = exchange_axes(x, num_channels)  # (batch * segments, channels, d_model)
         routers = attend(routers, x, f"{name}_send")
         x = feed_forward(add_attention(x, routers, f"{name}_receive"), f"{name}_channels")
-        return ops.reshape(_exchange(x, segments), (-1, num_channels, segments, d_model))
+        return ops.reshape(exchange_axes(x, segments), (-1, num_channels, segments, d_model))
 
     def merge_pairs(x, name):
         """Map pairs of neighbouring segments to one; the last one of an odd number is repeated."""
@@ -180,10 +174,3 @@ def build_crossformer_model(
     )
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
-
-
-def _exchange(x, count):
-    """Exchange rows and columns: `(batch * count, n, d)` -> `(batch * n, count, d)`."""
-    columns, width = x.shape[1:]
-    x = ops.transpose(ops.reshape(x, (-1, count, columns, width)), (0, 2, 1, 3))
-    return ops.reshape(x, (-1, count, width))

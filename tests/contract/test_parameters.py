@@ -278,6 +278,53 @@ def decoder_transformer(d_model, ff_dim, patch_length, **_):
     return autoregressive(d_model, patch_length, blocks)
 
 
+def moderntcn(widths, kernel_sizes, small_kernel_sizes, **_):
+    (d,), taps = widths, kernel_sizes[0] + small_kernel_sizes[0]
+    patches = L // 4
+    filters = C * d * taps + 2 * batch_norm(C * d) + batch_norm(d)
+    networks = C * 2 * dense(d, d) + d * 2 * dense(C, C)
+    return 2 * C + dense(8, d) + batch_norm(d) + filters + networks + dense(patches * d, H)
+
+
+def multipatchformer(d_model, ff_dim, patch_lengths, **_):
+    embedding = sum(dense(length, d_model // 2) for length in patch_lengths)
+    channels = dense(L // patch_lengths[0] * d_model, d_model) + dense(d_model, d_model)
+    ends = [i * H // 8 for i in range(9)]
+    pieces = sum(dense(d_model + start, end - start) for start, end in itertools.pairwise(ends))
+    return embedding + 2 * encoder(d_model, ff_dim) + channels + pieces
+
+
+def timebridge(d_model, ff_dim, period, **_):
+    patches = L // period
+    merge = patches * patches + (patches + 1) * patches
+    blocks = 3 * encoder(d_model, ff_dim) + attention(d_model)  # twice among the channels
+    return period * d_model + blocks + merge + patches * d_model * H
+
+
+def xlstm_mixer(d_model, num_heads, ff_dim, **_):
+    width = d_model // num_heads
+    recurrence = 2 * num_heads * width * 4 * width + 4 * d_model + d_model
+    network = d_model * 2 * ff_dim + ff_dim * d_model
+    return (
+        dense(L, H) + dense(H, d_model) + recurrence + network + 3 * d_model + dense(2 * d_model, H)
+    )
+
+
+def timefilter(d_model, ff_dim, num_heads, patch_length, **_):
+    patches, width = L // patch_length, d_model // num_heads
+    graph = 2 * dense(width, width) + 2 * 3 * C * patches + dense(d_model, d_model)
+    block = graph + ffn(d_model, ff_dim) + 2 * norm(d_model)
+    return dense(patch_length, d_model) + block + dense(patches * d_model, H)
+
+
+def duet(d_model, ff_dim, num_experts, hidden_dim, **_):
+    gates = 2 * (L * hidden_dim + hidden_dim * num_experts) + num_experts**2
+    experts = 2 * num_experts * dense(L, d_model)
+    metric = (L // 2 + 1) ** 2
+    mixing = metric + encoder(d_model, ff_dim) + norm(d_model)
+    return 2 * C + gates + experts + mixing + dense(d_model, H)
+
+
 COUNTS = {
     "last_value": lambda: 0,
     "seasonal_naive": lambda **_: 0,
@@ -323,6 +370,12 @@ COUNTS = {
     "timebase": timebase,
     "mamba": mamba,
     "micn": micn,
+    "moderntcn": moderntcn,
+    "multipatchformer": multipatchformer,
+    "timebridge": timebridge,
+    "xlstm_mixer": xlstm_mixer,
+    "timefilter": timefilter,
+    "duet": duet,
 }
 
 

@@ -59,6 +59,17 @@ SMALL = {
     "xpatch": {"patch_length": 6, "stride": 6},
     "micn": {"kernel_sizes": (4, 6), "d_model": 8, "dropout": 0.0},
     "mamba": {"d_model": 8, "state_dim": 4, "num_blocks": 1, "dropout": 0.0},
+    "moderntcn": {
+        "widths": (8,),
+        "kernel_sizes": (5,),
+        "small_kernel_sizes": (3,),
+        "dropout": 0.0,
+    },
+    "timebridge": {**_ATTENTION, "period": 6, "moving_average": 2, "attention_dropout": 0.0},
+    "xlstm_mixer": {"d_model": 16, "num_heads": 2, "ff_dim": 24, "dropout": 0.0},
+    "timefilter": {**_ATTENTION, "patch_length": 6, "num_blocks": 1},
+    "duet": {**_ATTENTION, "num_blocks": 1, "num_experts": 3, "hidden_dim": 8},
+    "multipatchformer": {**_ATTENTION, "patch_lengths": (5, 8)},
 }
 NAMES = zoo.names()
 AUTOREGRESSIVE = zoo.names("autoregressive")
@@ -67,17 +78,23 @@ FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "t
 # Their building blocks are those of others: most of their tests are in the slow tier.
 SLOW = (
     "crossformer",
+    "duet",
     "fits",
     "frets",
     "mamba",
     "micn",
+    "moderntcn",
+    "multipatchformer",
     "nonstationary_transformer",
     "pattn",
     "softs",
     "timebase",
+    "timebridge",
+    "timefilter",
     "timekan",
     "tqnet",
     "wpmixer",
+    "xlstm_mixer",
     "xpatch",
 )
 # Whose way through a Forecaster is that of others: `make contract` has their longest tests.

@@ -111,7 +111,7 @@ def test_names_are_in_the_order_of_families_and_years():
         "seasonal_naive",
         "linear_regression",
     ]
-    assert len(zoo.names()) == 42
+    assert len(zoo.names()) == 48
 
 
 def test_tags_filter_the_names():
@@ -120,7 +120,7 @@ def test_tags_filter_the_names():
     native = ["nbeats", "nhits", "tsmixer", autoregressive[0], "tft", autoregressive[1], "timexer"]
     assert zoo.names(tag="past covariates") == native
     assert zoo.names(tag="future covariates") == [*native, "deepar"]
-    assert zoo.names("convolution") == ["tcn", "micn", "timesnet", "xpatch"]
+    assert zoo.names("convolution") == ["tcn", "micn", "timesnet", "moderntcn", "xpatch"]
     apart, mixed = zoo.names("channel independent"), zoo.names("mixes channels")
     assert sorted(apart + mixed) == sorted(zoo.names())
     assert mixed == [name for name in zoo.names() if zoo.info(name).mixes_channels]

@@ -223,3 +223,37 @@ def test_options_of_published_code_keep_the_contract(name, options, claims):
 def test_options_that_cannot_work_are_refused(name, options, message):
     with pytest.raises(ValueError, match=message):
         zoo.build(name, 48, 12, 3, **options)
+
+
+@pytest.mark.slow
+def test_causal_multipatchformer_hides_later_channels(tmp_path):
+    model = zoo.build("multipatchformer", 24, 12, 3, causal=True, **SMALL["multipatchformer"])
+    changed = WINDOWS.copy()
+    changed[..., 2] = changed[::-1, :, 2]
+    before, after = to_numpy(model(WINDOWS)), to_numpy(model(changed))
+    np.testing.assert_allclose(before[..., :2], after[..., :2], atol=1e-6)
+    free = zoo.build("multipatchformer", 24, 12, 3, **SMALL["multipatchformer"])
+    assert np.abs(to_numpy(free(WINDOWS)) - to_numpy(free(changed)))[..., :2].max() > 1e-4
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(to_numpy(loaded(WINDOWS)), before, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_duet_draws_its_mask_in_forecasts_on_request_only():
+    def forecasts(**options):
+        model = zoo.build("duet", 24, 12, 3, **SMALL["duet"], **options)
+        return {to_numpy(model(WINDOWS)).tobytes() for _ in range(8)}
+
+    assert len(forecasts()) == 1
+    assert len(forecasts(draw_always=True)) > 1
+
+
+@pytest.mark.slow
+def test_decomposed_moderntcn_adds_the_forecasts_of_two_networks():
+    options = {**SMALL["moderntcn"], "affine": False}
+    model = zoo.build("moderntcn", 24, 12, 3, decompose=True, **options)
+    one = zoo.build("moderntcn", 24, 12, 3, **options)
+    assert model.count_params() == 2 * one.count_params()
+    with pytest.raises(ValueError, match="widths and depths must have one number for each stage"):
+        zoo.build("moderntcn", 24, 12, 3, depths=(1, 1))

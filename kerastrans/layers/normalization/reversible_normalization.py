@@ -7,7 +7,7 @@ from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_non_negative
 
 CENTERS = (None, "mean", "last")
-SCALES = (None, "std", "mean_abs", "mean_nonzero")
+SCALES = (None, "std", "plain_std", "mean_abs", "mean_nonzero")
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -29,8 +29,10 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         center: Value to subtract: "mean" for the mean of the window, "last" for its last known
             value, or None for no centring.
         scale: Value to divide by: "std" for the standard deviation (with `epsilon` added to the
-            variance), "mean_abs" for the mean absolute value (plus `epsilon`), "mean_nonzero" for
-            that of the values that are not zero, or None for no scaling.
+            variance), "plain_std" for the standard deviation without it (then `epsilon` is added
+            to the divisor, but not to the factor of forecasts), "mean_abs" for the mean absolute
+            value (plus `epsilon`), "mean_nonzero" for that of the values that are not zero, or
+            None for no scaling.
         affine: bool, whether to apply a learnt scale and offset per channel afterwards.
         epsilon: float, keeps the scale of a constant window above zero.
         floor: float, smallest scale, in units of the inputs; with 0 only `epsilon` bounds it.
@@ -101,7 +103,8 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         known = ops.logical_not(ops.isnan(inputs))
         values = ops.where(known, inputs, ops.zeros_like(inputs))
         statistics = self._statistics(values, ops.cast(known, inputs.dtype))
-        x = (values - statistics[:, :1]) / statistics[:, 1:]
+        scale = statistics[:, 1:]
+        x = (values - statistics[:, :1]) / (scale + self.epsilon * (self.scale == "plain_std"))
         x = x * self.gamma + self.beta if self.affine else x
         return ops.where(known, x, 0.0 if self.fill else float("nan")), statistics
 
@@ -135,6 +138,8 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
         scale = {
             None: lambda: ops.ones_like(center),
             "std": lambda: ops.sqrt(variance() + self.epsilon),
+            # At least `epsilon`, so that distributions of a constant window have a width.
+            "plain_std": lambda: ops.sqrt(ops.maximum(variance(), self.epsilon**2)),
             "mean_abs": lambda: mean(ops.abs(values)) + self.epsilon,
             "mean_nonzero": mean_nonzero,
         }[self.scale]()

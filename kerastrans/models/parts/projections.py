@@ -2,6 +2,7 @@
 
 from keras import layers, ops
 
+from kerastrans.layers.embedding.positional_encoding import LearntPositionalEncoding
 from kerastrans.layers.initializers import FanInUniform
 
 
@@ -13,13 +14,14 @@ def dense(units, **options):
     return layers.Dense(units, kernel_initializer=FanInUniform(), **options)
 
 
-def time_dense(inputs, units, *, individual=False, **options):
+def time_dense(inputs, units, *, individual=False, use_bias=True, **options):
     """Apply a linear map along the time axis.
 
     Args:
         inputs: `(batch, time, channels)`.
         units: int, number of steps of the result.
         individual: bool, whether each channel has its own weights or all channels share them.
+        use_bias: bool, whether an offset is added to each step.
         **options: Additional arguments of `keras.layers.EinsumDense`: activation, dtype, name ...
             The default `kernel_initializer` is that of `dense`.
 
@@ -32,7 +34,7 @@ def time_dense(inputs, units, *, individual=False, **options):
     # Time is the last axis of the product, because LiteRT adds a bias only to the last axis.
     shape = (inputs.shape[-1], units)
     options = {"kernel_initializer": FanInUniform(), **options}
-    bias_axes = "ch" if individual else "h"
+    bias_axes = ("ch" if individual else "h") if use_bias else None
     x = layers.EinsumDense(equation, shape, bias_axes=bias_axes, **options)(inputs)
     return ops.transpose(x, (0, 2, 1))
 
@@ -82,3 +84,44 @@ def unfold_channels(inputs, num_channels):
     """Undo `fold_channels`: `(batch * c, time, 1)` -> `(batch, time, c)`."""
     length = inputs.shape[1]
     return ops.transpose(ops.reshape(inputs, (-1, num_channels, length)), (0, 2, 1))
+
+
+def exchange_axes(inputs, count):
+    """Exchange an axis with one in the batch: `(batch * count, n, d)` -> `(batch * n, count, d)`.
+
+    Args:
+        inputs: `(batch * count, n, d)`.
+        count: int, size of the axis that is folded into the batch.
+
+    Example:
+        >>> import keras
+        >>> exchange_axes(keras.Input((4, 8)), 3).shape
+        (None, 3, 8)
+    """
+    columns, width = inputs.shape[1:]
+    x = ops.transpose(ops.reshape(inputs, (-1, count, columns, width)), (0, 2, 1, 3))
+    return ops.reshape(x, (-1, count, width))
+
+
+def learn_tokens(like, count, name):
+    """Return learnt vectors, the same for each window.
+
+    Args:
+        like: `(batch, ..., d_model)`, tensor whose batch and width the result has.
+        count: int, number of vectors.
+        name: str, name of the layer that holds them.
+
+    Returns:
+        `(batch, count, d_model)`.
+
+    Example:
+        >>> import keras
+        >>> learn_tokens(keras.Input((4, 8)), 2, "tokens").shape
+        (None, 2, 8)
+    """
+    width = like.shape[-1]
+    zeros = ops.zeros_like(like)
+    while len(zeros.shape) > 2:
+        zeros = zeros[:, 0]
+    zeros = ops.repeat(ops.expand_dims(zeros, 1), count, axis=1)
+    return LearntPositionalEncoding(count, width, name=name)(zeros)

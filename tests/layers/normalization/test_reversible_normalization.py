@@ -102,3 +102,13 @@ def test_nearly_constant_window_is_divided_by_the_floor():
     assert to_numpy(ReversibleInstanceNormalization(floor=0.5)(WINDOWS)[1])[:, 1].min() > 5
     with pytest.raises(ValueError, match="floor must be a number of at least 0"):
         ReversibleInstanceNormalization(floor=-1.0)
+
+
+def test_plain_deviation_adds_epsilon_to_the_divisor_only():
+    windows = np.array([[[0.0], [2.0]], [[5.0], [5.0]]], "float32")
+    layer = ReversibleInstanceNormalization(scale="plain_std", epsilon=0.5)
+    x, statistics = layer(windows)
+    np.testing.assert_allclose(to_numpy(x)[:, :, 0], [[-1 / 1.5, 1 / 1.5], [0, 0]], rtol=1e-6)
+    np.testing.assert_allclose(to_numpy(statistics)[:, :, 0], [[1, 1], [5, 0.5]])
+    restored = to_numpy(layer(np.ones((2, 1, 1), "float32"), statistics))
+    np.testing.assert_allclose(restored[:, 0, 0], [2, 5.5])

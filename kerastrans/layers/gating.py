@@ -1,0 +1,128 @@
+"""Gates of a mixture of experts: noise in training, the choice of experts, and their balance."""
+
+import keras
+from keras import ops
+
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.random import draw_seed
+from kerastrans.utils.validation import check_at_most, check_non_negative, check_positive_integers
+
+MIN_NOISE = 1e-2  # smallest standard deviation of the noise
+
+
+def squared_variation(values):
+    """Return the squared coefficient of variation of `(count,)`, a scalar; 0 if all are equal."""
+    count = values.shape[0]
+    mean = ops.mean(values)
+    variance = ops.sum(ops.square(values - mean)) / max(count - 1, 1)
+    return variance / (ops.square(mean) + 1e-10)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class GateNoise(keras.layers.Layer):
+    """Adds normal noise of a learnt width to the logits of a gate in training.
+
+    Args:
+        seed: int, seed of the noise; None draws a seed.
+
+    Call arguments:
+        logits: `(..., experts)`.
+        scales: `(..., experts)`; their softplus is the standard deviation, plus 0.01.
+
+    Returns:
+        `(..., experts)`.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(GateNoise()(ops.ones((4, 3)), ops.ones((4, 3)), training=True))
+        (4, 3)
+
+    Source: Shazeer et al. (2017), "Outrageously large neural networks", equation 4.
+    """
+
+    def __init__(self, seed=None, **kwargs):
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.seed = draw_seed() if seed is None else seed
+        self.seed_generator = keras.random.SeedGenerator(self.seed)
+
+    def call(self, logits, scales, training=False):
+        if not training:
+            return logits
+        return logits + self.draw(logits) * (ops.softplus(scales) + MIN_NOISE)
+
+    def draw(self, logits):
+        """Return standard normal numbers in the shape of the logits."""
+        return keras.random.normal(ops.shape(logits), dtype=logits.dtype, seed=self.seed_generator)
+
+    def compute_output_shape(self, logits_shape, scales_shape):
+        return logits_shape
+
+    def get_config(self):
+        return {**super().get_config(), "seed": self.seed}
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class TopKGate(keras.layers.Layer):
+    """Weights of the best experts, which add up to 1; the others have weight 0.
+
+    In training the logits get noise, and pass a learnt matrix. A loss keeps the experts in use: the
+    squared coefficient of variation of their total weights.
+
+    Args:
+        k: int, number of experts with a weight.
+        balance: float of at least 0, factor of the loss.
+        seed: int, seed of the noise; None draws a seed.
+
+    Call arguments:
+        logits: `(batch, num_channels, experts)`.
+        scales: `(batch, num_channels, experts)`, see `GateNoise`.
+
+    Returns:
+        `(batch, num_channels, experts)`.
+
+    Raises:
+        ValueError: If `k` is below 1, or greater than the number of experts.
+        ValueError: If `balance` is negative.
+
+    Example:
+        >>> from keras import ops
+        >>> logits = ops.convert_to_tensor([[[0.0, 1.0, 1.0]]])
+        >>> ops.convert_to_numpy(TopKGate(k=2)(logits, logits)).round(3)[0, 0].tolist()
+        [0.0, 0.5, 0.5]
+
+    Source: Qiu et al. (2025), DUET, section 4.2, with the loss of Shazeer et al. (2017).
+    """
+
+    def __init__(self, k, balance=0.0, seed=None, **kwargs):
+        check_positive_integers(k=k)
+        check_non_negative(balance=balance)
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.k = k
+        self.balance = balance
+        self.noise = GateNoise(seed, dtype=self.dtype_policy, name="noise")
+
+    def build(self, logits_shape, scales_shape):
+        experts = logits_shape[-1]
+        check_at_most(k=self.k, number_of_experts=experts)
+        self.mixing = self.add_weight(
+            shape=(experts, experts), initializer="identity", name="mixing"
+        )
+
+    def call(self, logits, scales, training=False):
+        logits = self.noise(logits, scales, training=training)
+        if training:
+            logits = ops.matmul(logits, self.mixing)
+        weights = ops.softmax(logits)
+        better = ops.cast(weights[..., None, :] > weights[..., :, None], weights.dtype)
+        weights = ops.where(ops.sum(better, axis=-1) < self.k, weights, 0.0)
+        weights = weights / (ops.sum(weights, axis=-1, keepdims=True) + 1e-6)
+        if training and self.balance:
+            self.add_loss(self.balance * squared_variation(ops.sum(weights, axis=(0, 1))))
+        return weights
+
+    def compute_output_shape(self, logits_shape, scales_shape):
+        return logits_shape
+
+    def get_config(self):
+        config = {"k": self.k, "balance": self.balance, "seed": self.noise.seed}
+        return {**super().get_config(), **config}

@@ -1,0 +1,191 @@
+"""ModernTCN: large depthwise convolutions over patches (Luo, Wang, 2024, figures 2-3)."""
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import Dropout, Patching, SeriesDecomposition
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import add, dense
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most, check_positive_integers
+
+ARCHITECTURE = {
+    "title": "ModernTCN",
+    "source": "Luo, Wang",
+    "year": 2024,
+    "summary": "large depthwise convolutions over patches",
+    "tags": ("convolution", "mixes channels", "affine", "takes heads"),
+    "paper": {"widths": (64,)},
+}
+SEARCH_SPACE = {
+    "widths": ((16,), (32,), (64,)),
+    "patch_length": (8, 16),
+    "expansion": (1, 2, 4),
+    "dropout": (0.0, 0.1, 0.3),
+}
+
+
+@checked
+def build_moderntcn_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    patch_length=8,
+    stride=4,
+    widths=(32,),
+    depths=(1,),
+    kernel_sizes=(51,),
+    small_kernel_sizes=(5,),
+    downsampling=2,
+    expansion=1,
+    dropout=0.1,
+    affine=True,
+    decompose=False,
+    moving_average=25,
+    head=None,
+    name="moderntcn",
+):
+    """Build ModernTCN: convolutions mix patches, then features, then channels, each separately.
+
+    The model has one stage for each number in the tuples, which have the same length. A stage
+    repeats the last tokens if their number is not a multiple of `downsampling`.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        patch_length: int, number of steps in a patch.
+        stride: int, number of steps between the starts of two patches, at most `patch_length`.
+        widths: Tuple of int, number of features of each channel in each stage.
+        depths: Tuple of int, number of blocks of each stage.
+        kernel_sizes: Tuple of int, number of patches of the large convolution in each stage.
+        small_kernel_sizes: Tuple of int, the same of the small convolution that is added to it.
+        downsampling: int, number of tokens that become one from one stage to the next.
+        expansion: int, factor of the hidden width of the feed-forward networks.
+        dropout: float in [0, 1), dropout rate.
+        affine: bool, whether the normalisation of windows has a learnt scale and offset.
+        decompose: bool, whether trend and season have separate networks, whose forecasts are added.
+        moving_average: int, number of steps in the average that is the trend.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `stride` is greater than `patch_length`, or the context shorter than a patch.
+        ValueError: If the tuples do not have the same length.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_moderntcn_model(24, 12, 3, widths=(8,), kernel_sizes=(7,))
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Luo, Wang (2024), "ModernTCN: A modern pure convolution structure for general time
+    series analysis", section 3.
+    """
+    check_at_most(stride=stride, patch_length=patch_length)
+    check_at_most(patch_length=patch_length, context_length=context_length)
+    stages = _check_stages(
+        widths=widths,
+        depths=depths,
+        kernel_sizes=kernel_sizes,
+        small_kernel_sizes=small_kernel_sizes,
+    )
+    dtype = full_precision()
+
+    def normalise(x):
+        return layers.BatchNormalization(momentum=0.9, epsilon=1e-5)(x)
+
+    def convolve_patches(x, size):
+        """Apply one filter to each feature of each channel."""
+        initial = FanInUniform()
+        x = layers.DepthwiseConv1D(
+            size, padding="same", use_bias=False, depthwise_initializer=initial
+        )(x)
+        return normalise(x)
+
+    def group_dense(x, units):
+        """Map `(batch, patches, groups, n)` to `(..., groups, units)`, each group by itself."""
+        initial = FanInUniform(input_axes=(1,), output_axes=(2,))
+        return layers.EinsumDense(
+            "bpgn,gnu->bpgu",
+            (x.shape[1], x.shape[2], units),
+            bias_axes="gu",
+            kernel_initializer=initial,
+        )(x)
+
+    def feed_forward(x):
+        """Mix the last axis of each group."""
+        width = x.shape[3]
+        x = ops.gelu(Dropout(dropout)(group_dense(x, expansion * width)), approximate=False)
+        return Dropout(dropout)(group_dense(x, width))
+
+    def mix(x, kernel_size, small_kernel_size):
+        """Return a block's output `(batch, patches, channels, features)`."""
+        patches, features = x.shape[1], x.shape[3]
+        y = ops.reshape(x, (-1, patches, num_channels * features))
+        sizes = (kernel_size, small_kernel_size)
+        y = layers.Add()([convolve_patches(y, size) for size in sizes])
+        y = normalise(ops.reshape(y, (-1, patches, num_channels, features)))
+        y = feed_forward(y)
+        y = ops.transpose(feed_forward(ops.transpose(y, (0, 1, 3, 2))), (0, 1, 3, 2))
+        return layers.Add()([x, y])
+
+    def merge_tokens(x, width):
+        """Map `downsampling` neighbouring tokens to one."""
+        missing = -x.shape[1] % downsampling
+        if missing:
+            x = ops.concatenate([x, x[:, -missing:]], axis=1)
+        x = ops.transpose(normalise(x), (0, 2, 1, 3))
+        x = ops.reshape(
+            x, (-1, num_channels, x.shape[2] // downsampling, downsampling * x.shape[3])
+        )
+        return ops.transpose(dense(width)(x), (0, 2, 1, 3))
+
+    def forecast(x):
+        """Map a window to `(batch, channels, prediction_length * head.size)`."""
+        x = ops.concatenate([x, ops.repeat(x[:, -1:], patch_length - stride, axis=1)], axis=1)
+        x = Patching(patch_length, stride)(x)  # (batch, channels, patches, patch_length)
+        for i, (width, count, *sizes) in enumerate(stages):
+            if i == 0:
+                x = normalise(ops.transpose(dense(width)(x), (0, 2, 1, 3)))
+            else:
+                x = merge_tokens(x, width)
+            for _ in range(count):
+                x = mix(x, *sizes)
+        x = ops.transpose(x, (0, 2, 1, 3))
+        x = ops.reshape(x, (-1, num_channels, x.shape[2] * x.shape[3]))
+        return dense(prediction_length * head.size, dtype=dtype)(x)
+
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", affine=affine
+    )
+    parts = [window.values]
+    if decompose:
+        parts = SeriesDecomposition(moving_average, dtype=dtype)(window.values)
+    x = add([forecast(part) for part in parts], dtype=dtype)
+    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
+
+
+def _check_stages(**sizes):
+    """Return a tuple for each stage, from tuples of the same length."""
+    first, *others = sizes
+    for name in others:
+        if len(sizes[name]) != len(sizes[first]) or not sizes[name]:
+            raise ValueError(
+                f"{first} and {name} must have one number for each stage, got {sizes[first]} and "
+                f"{sizes[name]}."
+            )
+    for name, values in sizes.items():
+        check_positive_integers(**{f"{name}[{i}]": value for i, value in enumerate(values)})
+    return list(zip(*sizes.values(), strict=True))

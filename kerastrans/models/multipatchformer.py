@@ -1,0 +1,156 @@
+"""MultiPatchFormer: patches of several lengths, then channels (Naghashi et al., 2025)."""
+
+import itertools
+
+import keras
+from keras import ops
+
+from kerastrans.layers import CachedMultiHeadAttention, Dropout, Patching, PositionalEncoding
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.layers.masks import create_look_ahead_mask
+from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import concatenate, dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
+
+ARCHITECTURE = {
+    "title": "MultiPatchFormer",
+    "source": "Naghashi et al.",
+    "year": 2025,
+    "summary": "attention over patches of several lengths, then channels",
+    "tags": ("attention", "mixes channels", "affine", "takes heads"),
+    "paper": {"d_model": 256, "ff_dim": 512, "num_heads": 8},
+}
+SEARCH_SPACE = {
+    "d_model": (32, 64, 128),
+    "num_blocks": (1, 2, 3),
+    "num_pieces": (1, 4, 8),
+    "dropout": (0.0, 0.1, 0.2),
+}
+MAX_WAVELENGTH = 1e8  # of the positions; the published table doubles the exponent of 10,000
+
+
+@checked
+def build_multipatchformer_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    patch_lengths=(8, 16, 24, 32),
+    d_model=64,
+    num_heads=4,
+    ff_dim=128,
+    num_blocks=1,
+    num_pieces=8,
+    dropout=0.1,
+    causal=False,
+    head=None,
+    name="multipatchformer",
+):
+    """Build MultiPatchFormer: tokens hold patches of several lengths; the forecast grows in pieces.
+
+    The number of tokens is the number of whole patches of the first length. The strides of the
+    other lengths follow from it, and their patches cover the newest steps.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        patch_lengths: Tuple of int, number of steps in a patch at each scale; their number divides
+            `d_model`.
+        d_model: int, width of all blocks.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_blocks: int, number of encoder blocks over the tokens of a channel.
+        num_pieces: int, number of pieces of the forecast; a piece depends on earlier ones.
+        dropout: float in [0, 1), dropout rate.
+        causal: bool, whether a token attends only to earlier tokens, and a channel only to earlier
+            channels, as in the Time-Series-Library.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than a patch.
+        ValueError: If `num_heads` or the number of scales does not divide `d_model`.
+        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_multipatchformer_model(24, 12, 3, patch_lengths=(4, 8), d_model=8)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Naghashi et al. (2025), "A multiscale model for multivariate time series forecasting",
+    section 3, as published in the Time-Series-Library of Wu et al.
+    """
+    check_divides(number_of_patch_lengths=len(patch_lengths), d_model=d_model)
+    check_positive_integers(**{f"patch_lengths[{i}]": x for i, x in enumerate(patch_lengths)})
+    for i, patch_length in enumerate(patch_lengths):
+        check_at_most(**{f"patch_lengths[{i}]": patch_length, "context_length": context_length})
+    num_tokens = context_length // patch_lengths[0]
+    options = {
+        "num_heads": num_heads,
+        "key_dim": d_model // num_heads,
+        "kernel_initializer": FanInUniform,
+    }
+
+    def embed_patches(x, patch_length, first):
+        """Return the newest tokens of a scale, `(batch, channels, tokens, features)`."""
+        if first:
+            stride = patch_length
+        else:
+            stride = max(1, (context_length - patch_length) // max(1, num_tokens - 2))
+            missing = patch_length + (num_tokens - 1) * stride - context_length
+            repeated = ops.repeat(x[:, -1:], max(stride, missing), axis=1)
+            x = ops.concatenate([x, repeated], axis=1)
+        x = Patching(patch_length, stride)(x)[:, :, -num_tokens:]
+        return dense(d_model // len(patch_lengths), name=f"embedding_{patch_length}")(x)
+
+    def encode(x, name, **more):
+        return transformer_encoder(
+            x,
+            **options,
+            ff_dim=ff_dim,
+            dropout=dropout,
+            norm="post",
+            activation="gelu",
+            layer_norm_epsilon=TORCH_EPSILON,
+            name=name,
+            **more,
+        )
+
+    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    x = concatenate(
+        [embed_patches(window.values, length, i == 0) for i, length in enumerate(patch_lengths)]
+    )
+    x = PositionalEncoding(None, d_model, MAX_WAVELENGTH)(ops.reshape(x, (-1, num_tokens, d_model)))
+    x = Dropout(dropout)(x)
+    for i in range(num_blocks):
+        attention = CachedMultiHeadAttention(
+            **options, dropout=dropout, causal=causal, name=f"encoder_{i}_self_attention"
+        )
+        x = encode(x, f"encoder_{i}", self_attention=attention)
+    x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
+    x = dense(d_model, name="channel_embedding")(x)
+    keys = dense(d_model, name="keys")(x)
+    earlier = create_look_ahead_mask(num_channels) if causal else None
+    attention = CachedMultiHeadAttention(**options, dropout=dropout, name="channels_self_attention")
+    x = encode(x, "channels", self_attention=lambda x: attention(x, keys, attention_mask=earlier))
+
+    ends = [i * prediction_length // num_pieces for i in range(num_pieces + 1)]
+    for i, (start, end) in enumerate(itertools.pairwise(ends)):
+        if end > start:  # each piece reads the token and all pieces before
+            piece = dense((end - start) * head.size, dtype=full_precision(), name=f"head_{i}")(x)
+            x = concatenate([x, piece])
+    x = ops.transpose(x[..., d_model:], (0, 2, 1))
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)

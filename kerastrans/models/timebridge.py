@@ -1,0 +1,187 @@
+"""TimeBridge: attention to detrended patches, then to channels (Liu et al., 2025, figure 2)."""
+
+import math
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import CachedMultiHeadAttention, Detrending
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import exchange_axes, time_dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_at_most
+
+ARCHITECTURE = {
+    "title": "TimeBridge",
+    "source": "Liu et al.",
+    "year": 2025,
+    "summary": "attention to detrended patches, then channels",
+    "tags": ("attention", "mixes channels", "affine", "takes heads"),
+    "paper": {"d_model": 128, "num_heads": 8},
+}
+SEARCH_SPACE = {
+    "d_model": (32, 64, 128),
+    "period": (12, 24, 48),
+    "num_blocks": (1, 2, 3),
+    "dropout": (0.0, 0.1),
+}
+NUM_CALENDAR_CHANNELS = 4  # of the published code, zeros if it is given no calendar
+
+
+@checked
+def build_timebridge_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    period=24,
+    num_patches=None,
+    d_model=64,
+    num_heads=4,
+    ff_dim=128,
+    num_blocks=1,
+    num_channel_blocks=1,
+    mix_channels=True,
+    moving_average=6,
+    smooth_features=False,
+    empty_channels=False,
+    dropout=0.0,
+    attention_dropout=0.15,
+    head=None,
+    name="timebridge",
+):
+    """Build TimeBridge: attention within channels without their trends, then across channels.
+
+    The context is cut into `context_length // period` patches; the oldest steps that do not fill a
+    patch are left out.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        period: int, smallest number of steps in a patch, at most `context_length`.
+        num_patches: int, number of patches after downsampling; None for all of them.
+        d_model: int, width of all blocks.
+        num_heads: int, number of attention heads, a divisor of `d_model`.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_blocks: int, number of blocks over the patches of a channel.
+        num_channel_blocks: int, number of blocks over the channels.
+        mix_channels: bool, whether there are blocks over the channels.
+        moving_average: int, number of patches in the trend that queries and keys leave out.
+        smooth_features: bool, whether the trend is an average of features instead of patches, as in
+            the authors' code.
+        empty_channels: bool, whether four channels of zeros are added, as in the authors' code if
+            it is given no calendar.
+        dropout: float in [0, 1), dropout rate.
+        attention_dropout: float in [0, 1), dropout rate on the attention weights.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If the context is shorter than `period`.
+        ValueError: If `num_patches` is greater than the number of patches.
+        ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If a dropout is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_timebridge_model(24, 12, 3, period=6, d_model=8, num_heads=2)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Liu et al. (2025), "TimeBridge: Non-stationarity matters for long-term time series
+    forecasting", section 3.
+    """
+    check_at_most(period=period, context_length=context_length)
+    count = context_length // period
+    patch_length = context_length // count
+    num_patches = count if num_patches is None else num_patches
+    check_at_most(num_patches=num_patches, number_of_patches_of_the_context=count)
+    rows = num_channels + NUM_CALENDAR_CHANNELS * empty_channels
+
+    def attention(name):
+        return CachedMultiHeadAttention(
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            dropout=attention_dropout,
+            kernel_initializer=FanInUniform,
+            name=name,
+        )
+
+    def add_block(x, attend, name):
+        """Add a block to `(batch, tokens, d_model)`; `attend` is its attention."""
+        return transformer_encoder(
+            x,
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            ff_dim=ff_dim,
+            dropout=dropout,
+            norm="post",
+            activation="gelu",
+            kernel_initializer=FanInUniform,
+            layer_norm_epsilon=TORCH_EPSILON,
+            self_attention=attend,
+            name=name,
+        )
+
+    def attend_without_trends(x, name):
+        stable = Detrending(moving_average, "features" if smooth_features else "time")(x)
+        return attention(name)(stable, x, stable)
+
+    def merge_patches(x):
+        """Mix all patches to fewer ones, `(batch * channels, num_patches, d_model)`."""
+        y = time_dense(x, num_patches, use_bias=False, name="merge")
+        mean = ops.mean(x, axis=1, keepdims=True)
+        z = ops.concatenate([y, mean], axis=1)
+        z = time_dense(z, num_patches, use_bias=False, name="merge_again")
+        return layers.Add()([y, z])
+
+    def attend_to_channels(x, name):
+        """Attend within rows, then within columns of a square of channels."""
+        side = math.isqrt(rows - 1) + 1
+        x = ops.pad(x, ((0, 0), (0, side**2 - rows), (0, 0)))
+        x = attention(f"{name}_rows")(ops.reshape(x, (-1, side, d_model)))
+        x = exchange_axes(x, side)
+        x = exchange_axes(layers.Add()([x, attention(f"{name}_columns")(x)]), side)
+        return ops.reshape(x, (-1, side**2, d_model))[:, :rows]
+
+    dtype = full_precision()
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="plain_std", ddof=1
+    )
+    x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
+    x = ops.reshape(x, (-1, num_channels, count, patch_length))
+    initial = FanInUniform()
+    x = layers.Dense(d_model, use_bias=False, kernel_initializer=initial, name="embedding")(x)
+    x = ops.pad(x, ((0, 0), (0, rows - num_channels), (0, 0), (0, 0)))
+    x = ops.reshape(x, (-1, count, d_model))
+    for i in range(num_blocks):
+        name = f"patches_{i}"
+        x = add_block(x, lambda x, name=name: attend_without_trends(x, f"{name}_attention"), name)
+    merged = merge_patches(x)
+    x = add_block(merged, lambda y: attention("downsampling_attention")(y, x), "downsampling")
+    for i in range(num_channel_blocks if mix_channels else 0):
+        name = f"channels_{i}"
+        x = exchange_axes(x, rows)  # (batch * patches, channels, d_model)
+        x = add_block(x, lambda x, name=name: attend_to_channels(x, name), name)
+        x = exchange_axes(x, num_patches)
+    x = ops.reshape(x, (-1, rows, num_patches * d_model))[:, :num_channels]
+    x = layers.Dense(
+        prediction_length * head.size,
+        use_bias=False,
+        kernel_initializer=FanInUniform(),
+        dtype=dtype,
+        name="head",
+    )(x)
+    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
