@@ -37,9 +37,9 @@ test-tensorflow: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) $(MODELS)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) tests $(addprefix --ignore=,$(MODELS))
 
-# The longest tests of architectures whose way through a Forecaster is that of others.
+# Architectures and first imports that go the way of others: what `test-all` leaves out.
 contract: $(INSTALLED)
-	KERAS_BACKEND=tensorflow $(PYTEST) -m exhaustive tests/contract
+	KERAS_BACKEND=tensorflow $(PYTEST) -m exhaustive tests/contract tests/export tests/test_imports.py
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)

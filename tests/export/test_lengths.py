@@ -14,6 +14,12 @@ SLOW = pytest.mark.slow
 QUICK_RUNTIMES = ["SavedModel", *(pytest.param(x, marks=SLOW) for x in ("ONNX", "LiteRT"))]
 LENGTHS = 1, CONTEXT - 1, CONTEXT + 1, 2 * CONTEXT
 RECURRENT = "tft", "lstm_seq2seq", "deepar"
+# One of each way into the graph; `make contract` runs the others.
+REPRESENTATIVE = (
+    *("last_value", "nlinear", "cyclenet", "nhits", "tide", "patchtst", "itransformer", "tcn"),
+    *("decoder_transformer", "encoder-decoder", *RECURRENT),
+)
+MARKS = {True: SLOW, False: [SLOW, pytest.mark.exhaustive]}
 
 
 def build_or_loop(name):
@@ -36,7 +42,7 @@ def build_or_loop(name):
         ("rlinear", "SavedModel"),
         ("cyclenet", "ONNX"),
         *(
-            pytest.param(name, runtime, marks=SLOW)
+            pytest.param(name, runtime, marks=MARKS[name in REPRESENTATIVE])
             for name in (*NAMES, "encoder-decoder")
             for runtime in RUNTIMES
         ),
