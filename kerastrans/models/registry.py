@@ -57,7 +57,7 @@ def names(
 
     Example:
         >>> names("recurrent")
-        ['tft', 'lstm_seq2seq', 'deepar', 'mamba', 'segrnn']
+        ['tft', 'lstm_seq2seq', 'deepar', 'mamba', 'segrnn', 'xlstm_mixer']
         >>> names(["attention", "future covariates"], pattern="*transformer")
         ['time_series_transformer', 'decoder_transformer']
     """
