@@ -56,7 +56,11 @@ def run(python, task, peer, seed, time_limit):
     frame = task.load().sort_values(["unique_id", "ds"], ignore_index=True)
     train, _ = split(frame, task.horizon * task.windows)
     lengths = train.groupby("unique_id").size().to_numpy()
-    probabilities = sorted({(50 + side * level / 2) / 100 for level in LEVELS for side in (-1, 1)})
+    columns = {0.5: peer} | {
+        (50 + side * level / 2) / 100: f"{peer}-{name}-{level}"
+        for level in LEVELS
+        for side, name in ((-1, "lo"), (1, "hi"))
+    }
     case = {
         "frame": frame,
         "train": train,
@@ -66,7 +70,7 @@ def run(python, task, peer, seed, time_limit):
         "future": task.future,
         "context": CONTEXTS.get(task.name, 336),
         "held_out": max(task.horizon, choose_hold_out(lengths, task.horizon).steps),
-        "quantiles": [*probabilities[: len(LEVELS)], 0.5, *probabilities[len(LEVELS) :]],
+        "quantiles": sorted(columns),
         "seed": seed,
         "time_limit": time_limit,
     }
@@ -80,12 +84,7 @@ def run(python, task, peer, seed, time_limit):
             raise RuntimeError(done.stderr[-2000:])
         seconds = json.loads(done.stdout.splitlines()[-1])
         found = pd.read_pickle(path)
-    names_of = {0.5: peer} | {
-        (50 + side * level / 2) / 100: f"{peer}-{'lo' if side < 0 else 'hi'}-{level}"
-        for level in LEVELS
-        for side in (-1, 1)
-    }
-    found = found.rename(columns={f"q{q:g}": name for q, name in names_of.items()})
+    found = found.rename(columns={f"q{q:g}": name for q, name in columns.items()})
     scores = score(found, frame, task)
     return {
         "task": task.name,

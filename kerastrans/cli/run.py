@@ -91,15 +91,21 @@ def make_run(
         done.rename(output)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(": the same command with --resume continues the training") from None
-    except Exception as error:
-        if not resume and any(path.is_file() for path in training.rglob("*")):
-            print("kerastrans: the training is kept: --resume continues it", file=sys.stderr)
-        elif not resume:
-            shutil.rmtree(training, ignore_errors=True)
-        raise error
+    except Exception:
+        if not resume:
+            _keep_or_remove(training)
+        raise
     shutil.rmtree(training)
     print(f"{text}\nwritten to {output}")
     return forecaster
+
+
+def _keep_or_remove(training):
+    """Say that a training which has a checkpoint can be resumed, or remove it without one."""
+    if any(path.is_file() for path in training.rglob("*")):
+        print("kerastrans: the training is kept: --resume continues it", file=sys.stderr)
+    else:
+        shutil.rmtree(training, ignore_errors=True)
 
 
 def fitting(forecaster, series, *, static=None, levels=None, quiet=False, **kwargs):

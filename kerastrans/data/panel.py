@@ -178,13 +178,10 @@ def read_panel(
     stamped = is_countable(times)
     if not stamped.any():
         check_countable(times)  # raises
-    is_given = clock is not None or freq is not None
+    is_inferred = clock is None and freq is None
     if clock is None:
         clock = _read_clock(times[stamped], codes[stamped], names, freq)
     numbers, on_grid = clock.numbers(times.where(stamped, times[stamped.argmax()]))
-    if is_given:
-        usable = stamped & on_grid & is_past
-        _check_frequency(clock, times[usable], codes[usable], numbers[usable])
 
     # Sort by series and time, and find the first row and the end of each series.
     order = _sorting(codes, numbers)
@@ -193,6 +190,11 @@ def read_panel(
     is_past = is_past[order]
     begins = np.flatnonzero(np.diff(codes, prepend=-1))
     ends = np.append(begins[1:], len(codes))
+    if not is_inferred:
+        longest = np.argmax(ends - begins)
+        rows = np.arange(begins[longest], ends[longest])
+        rows = rows[(stamped & on_grid & is_past)[rows]]
+        _check_frequency(clock, times[rows], numbers[rows])
 
     # Leave out invalid series.
     reasons = series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
@@ -247,26 +249,22 @@ def _read_clock(times, codes, names, freq):
     return Clock.of(times[codes == code].sort_values().unique(), freq)
 
 
-def _check_frequency(clock, times, codes, numbers):
-    """Raise ValueError if the longest series has a longer step than the clock.
+def _check_frequency(clock, times, numbers):
+    """Raise ValueError if a series, sorted by time, has a longer step than the clock.
 
     It then has no two neighbouring steps, as a monthly series on a daily clock. A series with gaps
     has some, unless it is very short.
     """
-    if not len(codes):
-        return
-    longest = codes == np.bincount(codes).argmax()
-    order = np.argsort(numbers[longest], kind="stable")
-    steps = np.diff(numbers[longest][order])
+    steps = np.diff(numbers)
     if len(steps) < MIN_STEPS_TO_COMPARE or steps.min() <= 1:
         return
     try:
-        found = infer_frequency(wall_clock(times[longest][order], clock.freq).as_unit("ns"))
+        found = infer_frequency(wall_clock(times, clock.freq).as_unit("ns"))
     except ValueError:  # not regular: a series with many gaps
         return
     raise ValueError(
         f"the time stamps have the frequency {found!r}, but the model or freq has {clock.freq!r}: "
-        f"{np.mean(steps > 1):.0%} of the steps would be missing."
+        f"{1 - len(steps) / steps.sum():.0%} of the steps would be missing."
     )
 
 

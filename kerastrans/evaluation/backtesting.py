@@ -11,7 +11,7 @@ import pandas as pd
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import calibration
-from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, read_columns, split_models
+from kerastrans.evaluation.columns import CUTOFF, ID, read_columns, split_models
 from kerastrans.evaluation.comparison import at_common_levels, skill
 from kerastrans.evaluation.scales import error_scales
 from kerastrans.evaluation.scores import known_rows, score_table
@@ -149,12 +149,8 @@ def observed_levels(backtest, alias=None):
         >>> shares.tolist()
         [0.0, 0.5, 1.0]
     """
-    columns = read_columns(backtest, alias)
-    if not columns.intervals:
-        raise ValueError("this backtest has no intervals: pass levels=, or call calibrate first.")
-    frame = known_rows(backtest, columns)
-    levels, names = np.array(list(columns.quantiles)), list(columns.quantiles.values())
-    return levels, calibration.observed_levels(levels, frame[names], frame[TARGET])
+    levels, quantiles, targets = calibration.known_quantiles(backtest, alias)
+    return levels, calibration.observed_levels(levels, quantiles, targets)
 
 
 @takes_any_frame

@@ -176,6 +176,25 @@ def locate(backtest, history, freq=None):
     return panel, series, *times
 
 
+def origins_of(panel, series, known):
+    """Yield the rows of each series and origin, the origin, and the values known there.
+
+    Args:
+        panel: `Panel` returned by `locate`.
+        series: Array `(rows,)`, index of the series of each row.
+        known: Array `(rows,)`, clock number of the origin of each row.
+
+    Yields:
+        Tuple `(rows, origin, values)`: indices of the rows, int, and array `(time,)` from the begin
+        of the series up to the origin, NaN for missing values.
+    """
+    pairs, places = np.unique(np.stack([series, known]), axis=1, return_inverse=True)
+    for pair, (i, origin) in enumerate(pairs.T):
+        begin = panel.begins[i]
+        until = begin + np.clip(origin + 1 - panel.first[i], 0, panel.ends[i] - begin)
+        yield np.flatnonzero(places.ravel() == pair), origin, panel.values[begin:until, 0]
+
+
 def on_rows(backtest, name, values):
     """Return a backtest of `values` with NaN in the rows where `backtest` has no forecast."""
     columns = read_columns(backtest).quantiles.values()

@@ -188,7 +188,7 @@ def randomized_pit(backtest, *, alias=None, seed=0):
 
     Source: Smith (1985); Czado, Gneiting, Held (2009).
     """
-    low, high = _pit_bounds_of(backtest, alias)
+    low, high = pit_bounds(*known_quantiles(backtest, alias))
     return np.random.default_rng(seed).uniform(low, high)
 
 
@@ -231,10 +231,15 @@ def reliability(probabilities, outcomes):
     return fitted, parts | {"uncertainty": base}
 
 
-def _pit_bounds_of(backtest, alias):
+def known_quantiles(backtest, alias=None):
+    """Return the levels, quantiles and true values of a backtest, as `pit_bounds` takes them.
+
+    Raises:
+        ValueError: If the backtest has no intervals.
+    """
     columns = read_columns(backtest, alias)
     if not columns.intervals:
         raise ValueError("this backtest has no intervals: pass levels=, or call calibrate first.")
     frame = known_rows(backtest, columns)
-    levels = np.array(list(columns.quantiles))
-    return pit_bounds(levels, frame[list(columns.quantiles.values())].to_numpy(), frame[TARGET])
+    levels, names = np.array(list(columns.quantiles)), list(columns.quantiles.values())
+    return levels, frame[names].to_numpy(), frame[TARGET].to_numpy()

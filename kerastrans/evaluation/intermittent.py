@@ -8,7 +8,7 @@ every step.
 import numpy as np
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.baselines import locate, on_rows
+from kerastrans.evaluation.baselines import locate, on_rows, origins_of
 
 SMOOTHING = 0.1  # weight of the newest demand; Syntetos, Boylan (2005) recommend 0.05 to 0.2
 
@@ -53,18 +53,12 @@ def intermittent_backtests(backtest, history, *, smoothing=SMOOTHING, freq=None)
             raise ValueError(
                 f"intermittent demand requires values of at least 0: {str(name)!r} has {lowest:g}."
             )
-    pairs, places = np.unique(np.stack([series, known]), axis=1, return_inverse=True)
-    forecasts = np.empty((len(METHODS), pairs.shape[1]))
-    for pair, (i, origin) in enumerate(pairs.T):
-        begin = panel.begins[i]
-        until = begin + np.clip(origin + 1 - panel.first[i], 0, panel.ends[i] - begin)
-        values = panel.values[begin:until, 0]
+    forecasts = {name: np.empty(len(series)) for name in METHODS}
+    for rows, _, values in origins_of(panel, series, known):
         values = values[np.isfinite(values)]
-        forecasts[:, pair] = [method(values, smoothing) for method in METHODS.values()]
-    return {
-        name: on_rows(backtest, name, row[places.ravel()])
-        for name, row in zip(METHODS, forecasts, strict=True)
-    }
+        for name, method in METHODS.items():
+            forecasts[name][rows] = method(values, smoothing)
+    return {name: on_rows(backtest, name, values) for name, values in forecasts.items()}
 
 
 def croston(values, smoothing=SMOOTHING):

@@ -3,10 +3,15 @@
 import numpy as np
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.baselines import locate, on_rows
+from kerastrans.evaluation.baselines import locate, on_rows, origins_of
 from kerastrans.evaluation.columns import interval_columns
 from kerastrans.evaluation.scales import scale_season
-from kerastrans.utils.validation import check_choice, check_percents, check_positive_integers
+from kerastrans.utils.validation import (
+    check_choice,
+    check_percents,
+    check_positive_integers,
+    import_extra,
+)
 
 MODELS = {"ets": "AutoETS", "theta": "AutoTheta", "arima": "AutoARIMA"}
 
@@ -46,19 +51,15 @@ def statistical_backtests(
     levels = list(check_percents(levels))
     if season is not None:
         check_positive_integers(season=season)
-    library = _import_models()
+    library = import_extra("statsforecast.models", "statistical_backtests", "baselines")
     panel, series, known, ahead = locate(backtest, history, freq)
     season = scale_season(panel.clock.freq) if season is None else season
     fitted = {name: getattr(library, MODELS[name])(season_length=season) for name in models}
     suffixes = ["", *(x for level in levels for x in interval_columns("", level))]
     values = {name: np.full((len(suffixes), len(series)), np.nan) for name in models}
-    pairs, places = np.unique(np.stack([series, known]), axis=1, return_inverse=True)
-    for pair, (i, origin) in enumerate(pairs.T):
-        begin = panel.begins[i]
-        until = begin + np.clip(origin + 1 - panel.first[i], 0, panel.ends[i] - begin)
-        rows = np.flatnonzero(places.ravel() == pair)
+    for rows, origin, past in origins_of(panel, series, known):
         steps = ahead[rows] - origin - 1
-        past = _interpolate(panel.values[begin:until, 0])
+        past = _interpolate(past)
         for name, model in fitted.items():
             values[name][:, rows] = _forecast(model, past, int(steps.max()) + 1, levels)[:, steps]
     return {
@@ -67,17 +68,6 @@ def statistical_backtests(
         )
         for name, found in values.items()
     }
-
-
-def _import_models():
-    """Return the module of models, or raise ImportError with the extra that installs it."""
-    try:
-        from statsforecast import models
-    except ImportError:
-        raise ImportError(
-            "statistical baselines require statsforecast: pip install kerastrans[baselines]."
-        ) from None
-    return models
 
 
 def _interpolate(values):

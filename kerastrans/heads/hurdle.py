@@ -2,7 +2,6 @@
 
 import keras
 import numpy as np
-import scipy
 from keras import ops
 
 from kerastrans.heads.base import FLOOR
@@ -94,11 +93,5 @@ class HurdleNegativeBinomialHead(CountHead):
     def _inverse_cdf(self, parameters, level):
         zero = 1 - np.asarray(parameters, "float64")[..., 2]
         rest = np.clip((level - zero) / (1 - zero), 0, 1)
-        size = 1 + scipy.stats.nbinom.ppf(rest, *_count_and_probability(parameters))
+        size = 1 + NegativeBinomialHead()._inverse_cdf(parameters[..., :2], rest)
         return np.where(level <= zero, 0.0, size)
-
-
-def _count_and_probability(parameters):
-    """Return the parameters of SciPy's negative binomial distribution of the excess."""
-    mean, alpha = np.moveaxis(np.asarray(parameters, "float64")[..., :2], -1, 0)
-    return 1 / alpha, 1 / (1 + alpha * mean)

@@ -54,6 +54,7 @@ def names(
     Raises:
         ValueError: If a tag is unknown, or the pattern fits no name; the nearest known one is
             suggested.
+        ValueError: If `max_parameters`, or a size beside it, is below 1.
 
     Example:
         >>> names("recurrent")
@@ -77,8 +78,12 @@ def names(
     found = [name for name in found if set(tags) <= set(architectures[name].tags)]
     if max_parameters is None:
         return found
-    sizes = context_length, prediction_length, num_channels
-    check_positive_integers(max_parameters=max_parameters)
+    sizes = {
+        "context_length": context_length,
+        "prediction_length": prediction_length,
+        "num_channels": num_channels,
+    }
+    check_positive_integers(max_parameters=max_parameters, **sizes)
     return [name for name in found if _count_or_inf(name, sizes) <= max_parameters]
 
 
@@ -189,7 +194,7 @@ known are moving_average, individual, name, head, covariates.
 def _count_or_inf(name, sizes):
     """Return the number of weights at these sizes, infinity if they do not fit."""
     try:
-        return info(name).count_params(*sizes)
+        return info(name).count_params(**sizes)
     except ValueError:
         return float("inf")
 

@@ -167,7 +167,9 @@ def build_transformer_model(
 class _Steps:
     """A token per step, with all channels: the lesson's.
 
-    Under mixed precision the first and last layers, which process raw values, stay in float32.
+    The layers of a part are created when it is called, so that weights are drawn in the order of
+    the figure: encoder, decoder, head. Under mixed precision the first and last layers, which
+    process raw values, stay in float32.
     """
 
     def __init__(self, context_length, num_channels, output_dim, d_model, decoder_noise):

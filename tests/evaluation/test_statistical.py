@@ -37,7 +37,7 @@ def example(sign=1.0):
 @pytest.fixture
 def library(monkeypatch):
     models = types.SimpleNamespace(**dict.fromkeys(statistical.MODELS.values(), Drift))
-    monkeypatch.setattr(statistical, "_import_models", lambda: models)
+    monkeypatch.setattr(statistical, "import_extra", lambda *_: models)
 
 
 @pytest.mark.usefixtures("library")
@@ -64,7 +64,7 @@ def test_a_series_that_cannot_be_fitted_has_its_last_value():
 def test_without_the_library_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "statsforecast", None)
     backtest, history = example()
-    with pytest.raises(ImportError, match=r"pip install kerastrans\[baselines\]"):
+    with pytest.raises(ImportError, match=r'pip install "kerastrans\[baselines\]"'):
         statistical.statistical_backtests(backtest, history)
 
 

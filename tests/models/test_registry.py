@@ -63,6 +63,8 @@ def test_names_are_filtered_by_pattern_tags_and_size():
         zoo.names(["linear", "atention"])
     with pytest.raises(ValueError, match="max_parameters must be"):
         zoo.names(max_parameters=0)
+    with pytest.raises(ValueError, match="context_length must be"):
+        zoo.names(max_parameters=10, context_length=0)
 
 
 def test_listing_and_describing_imports_nothing_heavy():
