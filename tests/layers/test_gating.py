@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 
@@ -28,7 +29,8 @@ def test_the_best_experts_share_the_weight_and_training_mixes_the_logits():
 
 
 def test_the_loss_is_the_squared_variation_of_the_total_weights():
-    np.testing.assert_allclose(to_numpy(squared_variation(np.array([1.0, 3.0]))), 0.5)
+    weights = keras.ops.convert_to_tensor([1.0, 3.0])
+    np.testing.assert_allclose(to_numpy(squared_variation(weights)), 0.5)
     logits = np.array([[[9.0, 0.0]], [[9.0, 0.0]]], "float32")
     layer = TopKGate(k=1, balance=0.5)
     layer.noise.draw = lambda logits: 0 * logits

@@ -1,3 +1,4 @@
+import keras
 import numpy as np
 import pytest
 from scipy.special import erf
@@ -45,7 +46,8 @@ def test_the_weakest_edges_are_removed(x):
 def test_the_gate_keeps_the_most_probable_kinds(x):
     layer = GraphFilter(CHANNELS, num_heads=1, removed=0.0, top_p=0.5)
     layer(x)
-    layer.gate = lambda edges: 0 * edges[..., :3] + np.log([1.0, 6.0, 3.0]).astype("float32")
+    logits = keras.ops.log(keras.ops.convert_to_tensor([1.0, 6.0, 3.0]))
+    layer.gate.call = lambda edges, training=None: 0 * edges[..., :3] + logits
     kept = _kinds(CHANNELS, PATCHES)[1] + np.eye(TOKENS)  # 0.6 exceeds 0.5
     expected = softmax(edges_of(layer, x) * kept) @ to_numpy(layer.values(x))
     np.testing.assert_allclose(to_numpy(layer(x)), expected, atol=1e-5)
