@@ -8,8 +8,8 @@ from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import concatenate, dense
-from kerastrans.models.parts.regression import covariate_series, regress
+from kerastrans.models.parts.projections import concatenate, dense, embed_columns
+from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
 
@@ -54,9 +54,9 @@ def build_itransformer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate.
-        covariate_tokens: bool, whether the past of each covariate is one more token, as the
-            calendar is in the authors' code; otherwise covariates are added by
-            `kerastrans.regress`, which reads their future too.
+        covariate_tokens: bool, whether each covariate is one more token, as the past of the
+            calendar is in the authors' code; tokens of future covariates hold all their known
+            steps. Otherwise covariates are added by `kerastrans.regress`.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -68,7 +68,6 @@ def build_itransformer_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
-        ValueError: If `covariate_tokens` is true and a covariate is static or has categories.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -81,12 +80,22 @@ def build_itransformer_model(
     Source: Liu et al. (2024), section 3.
     """
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
-    extra, tokens = {}, []
+    series, extra, tokens = [window.values], {}, []
     if covariate_tokens and covariates:
-        extra, tokens = covariate_series(window, prediction_length, covariates)
-    x = concatenate([window.values, *tokens])
-    x = ops.transpose(x, (0, 2, 1))  # (batch, channels and covariates, context_length)
-    x = Dropout(dropout)(dense(d_model, name="embedding")(x))
+        extra = covariate_inputs(context_length, prediction_length, covariates)
+        for kind, sizes in covariates.items():
+            columns = embed_columns(extra[f"{kind}_covariates"], sizes, kind)
+            if kind == "past":
+                series += columns
+            elif kind == "future":  # each over the history and the horizon
+                x = ops.transpose(concatenate(columns), (0, 2, 1))
+                tokens.append(dense(d_model, name="future_embedding")(x))
+            else:
+                x = ops.expand_dims(concatenate(columns), axis=1)
+                tokens.append(dense(d_model, name="static_embedding")(x))
+    x = ops.transpose(concatenate(series), (0, 2, 1))  # (batch, channels, context_length)
+    x = dense(d_model, name="embedding")(x)
+    x = Dropout(dropout)(concatenate([x, *tokens], axis=1))
     for i in range(num_blocks):
         x = transformer_encoder(
             x,

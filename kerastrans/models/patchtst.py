@@ -1,5 +1,7 @@
 """PatchTST: a Transformer over patches of single channels (Nie et al., 2023, figure 1)."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -14,7 +16,8 @@ from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import dense, time_dense
+from kerastrans.models.parts.projections import concatenate, dense, time_dense
+from kerastrans.models.parts.regression import covariate_columns, regress
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -52,7 +55,9 @@ def build_patchtst_model(
     affine=True,
     residual_attention=False,
     individual=False,
+    covariate_tokens=False,
     head=None,
+    covariates=None,
     name="patchtst",
 ):
     """Build PatchTST: the tokens are patches; channels share the weights and do not mix.
@@ -74,13 +79,17 @@ def build_patchtst_model(
         residual_attention: bool, whether the attention scores of a block are added to those of the
             next block, as in the authors' code, see `kerastrans.layers.ResidualAttention`.
         individual: bool, whether each channel has its own map from the patches to the forecast.
+        covariate_tokens: bool, whether patches of the covariates, future ones over the history and
+            the horizon, are further tokens of each channel; otherwise covariates are added by
+            `kerastrans.regress`.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
+        covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
         name: str, name of the model.
 
     Returns:
         A functional Keras model that maps `(batch, context_length, num_channels)` to
-        `(batch, prediction_length, num_channels)`.
+        `(batch, prediction_length, num_channels)`; with covariates its input is a dict.
 
     Raises:
         ValueError: If a size is below 1, or too large.
@@ -104,8 +113,16 @@ def build_patchtst_model(
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", affine=affine
     )
-    x = Patching(patch_length, stride, pad_end=True)(window.values)
-    x = dense(d_model, name="embedding")(x)  # (batch, channels, patches, d_model)
+    cut = Patching(patch_length, stride, pad_end=True)
+    x = dense(d_model, name="embedding")(cut(window.values))  # (batch, channels, patches, d_model)
+    extra = {}
+    if covariate_tokens and covariates:
+        extra, columns = covariate_columns(window, prediction_length, covariates)
+        tokens = [
+            ops.repeat(ops.expand_dims(token, 1), num_channels, axis=1)
+            for token in _covariate_tokens(columns, cut, d_model)
+        ]
+        x = concatenate([x, *tokens], axis=2)
     num_patches = x.shape[2]
     x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
     positions = keras.initializers.RandomUniform(-0.02, 0.02)
@@ -149,4 +166,14 @@ def build_patchtst_model(
     units = prediction_length * head.size
     x = time_dense(x, units, individual=individual, dtype=full_precision(), name="head")
     outputs = window.forecast(x, head, prediction_length)
-    return keras.Model(window.history, outputs, name=name)
+    model = keras.Model(window.inputs(extra), outputs, name=name)
+    return regress(model, covariates) if covariates and not extra else model
+
+
+def _covariate_tokens(columns, cut, d_model):
+    """Return the tokens `(batch, patches, d_model)` of each kind of `covariate_columns`."""
+    for kind in columns:
+        x = concatenate(columns[kind])  # (batch, steps, features), or without steps
+        x = ops.transpose(cut(x), (0, 2, 1, 3)) if kind != "static" else ops.expand_dims(x, 1)
+        x = ops.reshape(x, (-1, x.shape[1], math.prod(x.shape[2:])))
+        yield dense(d_model, name=f"{kind}_embedding")(x)

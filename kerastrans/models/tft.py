@@ -107,12 +107,13 @@ def build_tft_model(
     def residual_network(x, context=None):
         return networks.residual_network(x, d_model, context)
 
-    def embed(columns, sizes):
+    def embed(columns, sizes, kind):
         """Return columns as a list of variables `(batch, ..., d_model)`."""
-        return [dense(d_model, use_bias=not library)(x) for x in embed_columns(columns, sizes)]
+        columns = embed_columns(columns, sizes, kind)
+        return [dense(d_model, use_bias=not library)(x) for x in columns]
 
     def embed_covariates(kind):
-        return embed(extra[f"{kind}_covariates"], covariates[kind])
+        return embed(extra[f"{kind}_covariates"], covariates[kind], kind)
 
     covariates = covariates or {}
     scaling = {"center": "mean", "scale": "std"} if library else {}
@@ -125,7 +126,7 @@ def build_tft_model(
         observed = [i for i in range(num_channels) if i not in static_channels]
         past, future = [embed_values(columns[i], d_model, dropout) for i in observed], []
     else:
-        past = embed(window.values, [0] * num_channels)
+        past = embed(window.values, [0] * num_channels, "past")
         future = [dense(d_model)(FutureClock(prediction_length)(window.values))]
     if "past" in covariates:
         past += embed_covariates("past")

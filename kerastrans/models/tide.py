@@ -125,7 +125,7 @@ def build_tide_model(
     if covariates and covariate_dim is not None:
         extra = covariate_inputs(context_length, prediction_length, covariates)
         columns = {
-            kind: concatenate(embed_columns(extra[f"{kind}_covariates"], covariates[kind]))
+            kind: concatenate(embed_columns(extra[f"{kind}_covariates"], covariates[kind], kind))
             for kind in covariates
         }
         steps = {kind: block(covariate_dim)(columns[kind]) for kind in columns if kind != "static"}

@@ -11,6 +11,9 @@ from tests.helpers.architectures import CHANNELS, CONTEXT, HORIZON, SMALL, build
 
 # TFT and DeepAR are the slow ones, and have tests of their own.
 NATIVE = [name for name in zoo.names("future covariates") if name not in ("tft", "deepar")]
+# Which have one on request.
+OPTIONAL = {name: {"covariate_tokens": True} for name in ("itransformer", "patchtst")}
+PATCHES = {"patch_length": 2, "stride": 2}
 ALL = {"past": (0, 3), "future": (0, 2), "static": (4, 0)}
 
 
@@ -25,9 +28,9 @@ def inputs_for(sizes, num_channels=CHANNELS, batch=3):
     return {"history": history, **{k: x.astype("float32") for k, x in covariates.items()}}
 
 
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", [*NATIVE, *OPTIONAL])
 def test_all_kinds_change_the_forecast_and_no_regression_is_around_it(name):
-    model = build(name, covariates=ALL)
+    model = build(name, covariates=ALL, **OPTIONAL.get(name, {}))
     assert "future_effect" not in [layer.name for layer in model.layers]
     inputs = {key: np.repeat(x[:1], 4, axis=0) for key, x in inputs_for(ALL).items()}
     assert {tensor.name for tensor in model.inputs} == inputs.keys()
@@ -69,10 +72,11 @@ def promoted(count, seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", [*NATIVE, *OPTIONAL])
 def test_a_promotion_is_forecast_in_units_and_as_a_share(name):
     """Who knows the promotions' past alone has a mean absolute error of at least .9 in both."""
-    options = {**SMALL[name], "patch_length": 4} if name == "timexer" else SMALL[name]
+    options = SMALL[name] | OPTIONAL.get(name, {})
+    options |= {"timexer": {"patch_length": 4}, "patchtst": PATCHES}.get(name, {})
     keras.utils.set_random_seed(0)
     model = zoo.build(name, 16, 4, 2, covariates={"future": (0,)}, **options)
     model.compile(keras.optimizers.Adam(0.005), "mae")

@@ -7,7 +7,8 @@ import numpy as np
 from kerastrans.data.time.seasons import seasons_of
 from kerastrans.forecasting.inference.config import AUTO
 
-MIN_ROWS_FOR_PATCHTST = 2000  # training rows of the median series
+MIN_ROWS_FOR_ATTENTION = 2000  # training rows of the median series
+WITH_FUTURE = {"d_model": 128, "ff_dim": 256}  # of the decoder-only Transformer
 MAX_CONTEXT_LENGTH = 512
 NUM_HELD_OUT_FORECASTS = 64  # non-overlapping forecasts over all series
 MAX_HELD_OUT_SHARE = 0.1  # of a series, unless a single forecast is longer
@@ -85,10 +86,11 @@ def thin_windows(series, cuts, most=MAX_VALIDATION_WINDOWS):
 def resolve_config(config, panel, held_out):
     """Return the config with an architecture, a context length and a calendar for these series.
 
-    The model "auto" becomes PatchTST if the median series has 2,000 training rows, otherwise TiDE,
-    with the calendar if the frequency has one. The context is twice the longest season that the
-    training rows hold four times, at least three forecasts, at most 512 steps, and leaves room for
-    one forecast in the training rows. Yearly series have no calendar.
+    The model "auto" becomes TiDE if the median series has fewer than 2,000 training rows, otherwise
+    the decoder-only Transformer, 128 wide, if there are future covariates, and PatchTST if there
+    are none. TiDE and PatchTST have the calendar if the frequency has one. The context is twice the
+    longest season that the training rows hold four times, at least three forecasts, at most 512
+    steps, and leaves room for one forecast in the training rows. Yearly series have no calendar.
 
     Args:
         config: `Config`.
@@ -99,9 +101,12 @@ def resolve_config(config, panel, held_out):
         return config
     rows = int(np.median(panel.lengths)) - held_out
     if config.model == AUTO:
-        name = "patchtst" if rows >= MIN_ROWS_FOR_PATCHTST else "tide"
-        has_calendar = True if config.calendar is None else config.calendar
-        config = replace(config, model=name, calendar=has_calendar)
+        if config.future and rows >= MIN_ROWS_FOR_ATTENTION:
+            config = replace(config, model="decoder_transformer", hyperparameters=WITH_FUTURE)
+        else:
+            name = "patchtst" if rows >= MIN_ROWS_FOR_ATTENTION else "tide"
+            has_calendar = True if config.calendar is None else config.calendar
+            config = replace(config, model=name, calendar=has_calendar)
     if config.calendar and not panel.clock.calendar_names:
         config = replace(config, calendar=False)
     if config.context_length is not None:

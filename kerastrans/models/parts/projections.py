@@ -39,12 +39,13 @@ def time_dense(inputs, units, *, individual=False, use_bias=True, **options):
     return ops.transpose(x, (0, 2, 1))
 
 
-def embed_columns(inputs, sizes):
+def embed_columns(inputs, sizes, kind):
     """Embed the categories of covariates; numeric columns are not changed.
 
     Args:
         inputs: `(..., columns)`.
         sizes: Size of each column: 0 for numbers, otherwise the number of categories.
+        kind: str, kind of the covariates; the names of the embeddings begin with it.
 
     Returns:
         List of one tensor `(..., features)` per column.
@@ -54,7 +55,9 @@ def embed_columns(inputs, sizes):
         column = inputs[..., i : i + 1]
         if size:
             codes = ops.cast(column[..., 0], "int32")
-            column = layers.Embedding(size, embedding_width(size))(codes)
+            column = layers.Embedding(size, embedding_width(size), name=f"{kind}_categories_{i}")(
+                codes
+            )
         columns.append(column)
     return columns
 

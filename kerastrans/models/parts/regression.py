@@ -83,7 +83,7 @@ def covariate_columns(window, prediction_length, sizes):
     inputs = covariate_inputs(window.history.shape[1], prediction_length, sizes)
     columns = {}
     for kind in filter(sizes.get, KINDS):
-        columns[kind] = embed_columns(inputs[f"{kind}_covariates"], sizes[kind])
+        columns[kind] = embed_columns(inputs[f"{kind}_covariates"], sizes[kind], kind)
         if kind != "static" and window.normalization.center:
             columns[kind] = [
                 column if size else CenteredCovariates()(column, window.history)
@@ -188,7 +188,9 @@ def regress(model: keras.Model, sizes: CovariateSizes, *, width: int = 32) -> ke
         for tensor in model.inputs
     }
     extra = covariate_inputs(context_length, prediction_length, sizes)
-    features = {kind: embed_columns(extra[f"{kind}_covariates"], sizes[kind]) for kind in sizes}
+    features = {
+        kind: embed_columns(extra[f"{kind}_covariates"], sizes[kind], kind) for kind in sizes
+    }
 
     def effect(kind, length):
         """Estimate the effect of one kind of columns and the static ones at each step."""

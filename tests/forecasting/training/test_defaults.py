@@ -230,6 +230,13 @@ def test_the_model_is_chosen_by_the_length_and_the_calendar_by_the_frequency(
     assert (found.model, found.calendar) == (name, calendar)
 
 
+def test_long_series_with_future_covariates_get_the_decoder_only_transformer():
+    config = Forecaster(prediction_length=4, future=["load"]).config
+    found = defaults.resolve_config(config, read_panel(wave(2500, freq="h")), 4)
+    assert (found.model, found.calendar) == ("decoder_transformer", None)
+    assert found.hyperparameters == {"d_model": 128, "ff_dim": 256}
+
+
 @pytest.mark.slow
 def test_what_was_chosen_forecasts_and_a_clone_chooses_anew():
     forecaster = Forecaster(prediction_length=4)
