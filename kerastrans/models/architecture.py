@@ -67,6 +67,11 @@ class Architecture:
         return next((tag for tag in self.tags if tag in EQUIVARIANCES), "")
 
     @property
+    def sizes(self):
+        """Dict of "laptop" (the default) and "paper" -> hyperparameters other than the defaults."""
+        return {"laptop": {}, "paper": dict(self.paper)}
+
+    @property
     def builder(self):
         """The function that builds the architecture."""
         module = importlib.import_module(f"kerastrans.models.{self.name}")
