@@ -34,6 +34,7 @@ def names(
     tag: str | Sequence[str] | None = None,
     *,
     pattern: str | None = None,
+    license: str | None = None,
     max_parameters: int | None = None,
     context_length: int = 96,
     prediction_length: int = 96,
@@ -45,6 +46,7 @@ def names(
         tag: Tag, or list of tags, that the architectures must have, see `Architecture`; None for
             all architectures.
         pattern: Pattern of the names, such as "*former", where `*` stands for any text.
+        license: License of the published code, such as "MIT", see `Architecture`.
         max_parameters: int, largest number of weights at the sizes below. Each architecture is
             built to count them, which takes seconds; those that cannot be built are left out.
         context_length: int, number of steps of the history, for `max_parameters`.
@@ -54,6 +56,7 @@ def names(
     Raises:
         ValueError: If a tag is unknown, or the pattern fits no name; the nearest known one is
             suggested.
+        ValueError: If no architecture has the license.
         ValueError: If `max_parameters`, or a size beside it, is below 1.
 
     Example:
@@ -76,6 +79,10 @@ def names(
                 f"no architecture fits the pattern {pattern!r}: {suggest(pattern, architectures)}"
             )
     found = [name for name in found if set(tags) <= set(architectures[name].tags)]
+    if license is not None:
+        licenses = sorted({entry.license for entry in architectures.values()} - {""})
+        check_choice("license", license, tuple(licenses))
+        found = [name for name in found if architectures[name].license == license]
     if max_parameters is None:
         return found
     sizes = {

@@ -212,3 +212,11 @@ def test_the_size_of_a_custom_builder_is_its_own():
         return zoo.build("dlinear", context_length, prediction_length, num_channels)
 
     assert zoo.build(build, 8, 4, 1, size="large").output_shape == (None, 4, 1)
+
+
+def test_the_license_of_the_published_code_filters_the_names():
+    assert zoo.names("linear", license="MIT") == ["timebase"]
+    assert zoo.info("xpatch").license == "Apache-2.0"
+    assert zoo.info("last_value").license == ""
+    with pytest.raises(ValueError, match=r"license must be.*Apache-2.0.*GPL"):
+        zoo.names(license="GPL")
