@@ -49,10 +49,15 @@ def names(text):
 
 def keys_of(path, columns):
     """The runs in a table, each a tuple of these columns; an empty set without the table."""
+    return {tuple(row[column] for column in columns) for row in read_rows(path)}
+
+
+def read_rows(path):
+    """The rows of a table as dicts of text; an empty list without the table."""
     if not path.is_file():
-        return set()
+        return []
     with path.open(newline="") as file:
-        return {tuple(row[column] for column in columns) for row in csv.DictReader(file)}
+        return list(csv.DictReader(file))
 
 
 def append_row(path, columns, row, line_end="\r\n"):

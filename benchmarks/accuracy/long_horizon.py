@@ -45,7 +45,7 @@ def main():
     parser.add_argument("--models", type=names, required=True, help="comma-separated")
     parser.add_argument("--datasets", type=names, default=DATASETS)
     parser.add_argument(
-        "--horizons", type=_numbers, help="default: 96,192,336,720; illness: 24,36,48,60"
+        "--horizons", type=numbers, help="default: 96,192,336,720; illness: 24,36,48,60"
     )
     parser.add_argument("--context-length", type=int, help="in place of the paper's")
     parser.add_argument("--seed", type=int, default=2021)
@@ -177,13 +177,18 @@ def fit(model, train, validation, settings, verbose=0):
 
 def test_errors(model, test):
     """MSE and MAE over all windows, steps and channels, in standardised units."""
-    squared, absolute, count = 0.0, 0.0, 0
+    squared, absolute = window_errors(model, test)
+    return squared.mean(), absolute.mean()
+
+
+def window_errors(model, test):
+    """Mean squared and mean absolute error of each window, two arrays `(windows,)`."""
+    squared, absolute = [], []
     for inputs, targets in test:
         errors = np.asarray(model.predict_on_batch(inputs), "float64") - np.asarray(targets)
-        squared += np.square(errors).sum()
-        absolute += np.abs(errors).sum()
-        count += errors.size
-    return squared / count, absolute / count
+        squared.append(np.square(errors).mean(axis=(1, 2)))
+        absolute.append(np.abs(errors).mean(axis=(1, 2)))
+    return np.concatenate(squared), np.concatenate(absolute)
 
 
 def done(path):
@@ -196,7 +201,8 @@ def append(path, row):
     append_row(path, COLUMNS, row, line_end="\n")
 
 
-def _numbers(text):
+def numbers(text):
+    """Numbers of a comma-separated option as a tuple."""
     return tuple(map(int, text.split(",")))
 
 

@@ -21,6 +21,7 @@ def add_commands(add):
     zoo.add_argument("name", nargs="?", help="architecture to describe")
     zoo.add_argument("--tag", type=names, metavar="A,B", help="list only those with these tags")
     zoo.add_argument("--filter", metavar="PATTERN", help="list only these names, such as '*former'")
+    zoo.add_argument("--license", help="list only those whose published code has it, such as MIT")
     zoo.add_argument(
         "--max-parameters",
         type=int,
@@ -79,6 +80,7 @@ def run_zoo(options):
         found = registry.names(
             options.tag,
             pattern=options.filter,
+            license=options.license,
             max_parameters=options.max_parameters,
             **{name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES},
         )
@@ -101,6 +103,7 @@ def run_zoo(options):
     print(
         f"{architecture.title} ({architecture.source}, {architecture.year}): "
         f"{architecture.summary}\n"
+        f"license of the published code: {architecture.license or 'none recorded'}\n"
         f"inputs: {', '.join(architecture.inputs)}\n"
         f"hyperparameters: {defaults or 'none'}\n"
         f"size of the paper: {paper or 'the same'}\n"

@@ -26,6 +26,8 @@ class Architecture:
             covariates" and "static covariates" are the kinds that the builder supports itself.
             "takes heads" means that the builder has the argument `head`; "autoregressive", that the
             model forecasts step by step if its head is a distribution.
+        license: SPDX identifier of the license of the published code that the architecture agrees
+            with, see docs/parity.md; "" if it was compared with a paper only.
         head: Name of the head that a `Forecaster` trains by default, if the builder takes heads.
         inputs: Names of the model's inputs: "history" `(batch, context_length, num_channels)`,
             and "position" `(batch,)`, the number of the window's first step in the series.
@@ -50,6 +52,7 @@ class Architecture:
     year: int
     summary: str
     tags: tuple
+    license: str = ""
     head: str = "quantiles"
     inputs: tuple = ("history",)
     paper: dict = field(default_factory=dict, repr=False, compare=False)
@@ -65,6 +68,11 @@ class Architecture:
     def equivariance(self):
         """The tag "shift", "scale" or "affine", or "" if the architecture has none of them."""
         return next((tag for tag in self.tags if tag in EQUIVARIANCES), "")
+
+    @property
+    def sizes(self):
+        """Dict of "laptop" (the default) and "paper" -> hyperparameters other than the defaults."""
+        return {"laptop": {}, "paper": dict(self.paper)}
 
     @property
     def builder(self):

@@ -12,6 +12,7 @@ ARCHITECTURE = {
     "source": "Wu et al.",
     "year": 2021,
     "summary": "auto-correlation",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
 }

@@ -21,6 +21,7 @@ ARCHITECTURE = {
     "source": "Zhang, Yan",
     "year": 2023,
     "summary": "attention over time, then channels",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 256, "ff_dim": 512},
 }

@@ -14,6 +14,7 @@ ARCHITECTURE = {
     "source": "Lin et al.",
     "year": 2024,
     "summary": "learnt cycle and linear rest",
+    "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),
     "inputs": ("history", "position"),
 }

@@ -14,6 +14,7 @@ ARCHITECTURE = {
     "source": "Zeng et al.",
     "year": 2023,
     "summary": "linear, of trend and season",
+    "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "source": "Qiu et al.",
     "year": 2025,
     "summary": "linear experts by window, masked attention to channels",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 1024},
 }

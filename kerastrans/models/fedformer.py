@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Zhou et al.",
     "year": 2022,
     "summary": "Fourier blocks",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "shift", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }

@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Xu et al.",
     "year": 2024,
     "summary": "complex map from spectrum to longer spectrum",
+    "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Yi et al.",
     "year": 2023,
     "summary": "dense layers on spectra",
+    "license": "Apache-2.0",
     "tags": ("mlp", "mixes channels", "takes heads"),
     "paper": {"embedding_dim": 128, "hidden_dim": 256},
 }

@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "source": "Zhou et al.",
     "year": 2021,
     "summary": "ProbSparse, distilling",
+    "license": "Apache-2.0",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "num_heads": 8, "ff_dim": 2048},
 }

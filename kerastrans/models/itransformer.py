@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "source": "Liu et al.",
     "year": 2024,
     "summary": "Transformer over channels",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Gu, Dao",
     "year": 2023,
     "summary": "selective state space over time",
+    "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "source": "Wang et al.",
     "year": 2023,
     "summary": "local and global convolutions",
+    "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
     "paper": {"d_model": 512},
 }

@@ -16,6 +16,7 @@ ARCHITECTURE = {
     "source": "Luo, Wang",
     "year": 2024,
     "summary": "large depthwise convolutions over patches",
+    "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"widths": (64,)},
 }

@@ -21,6 +21,7 @@ ARCHITECTURE = {
     "source": "Naghashi et al.",
     "year": 2025,
     "summary": "attention over patches of several lengths, then channels",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "ff_dim": 512, "num_heads": 8},
 }

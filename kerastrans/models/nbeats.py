@@ -17,6 +17,7 @@ ARCHITECTURE = {
     "source": "Oreshkin et al.",
     "year": 2020,
     "summary": "residual blocks of curves",
+    "license": "MIT",
     "tags": (
         "mlp",
         "channel independent",

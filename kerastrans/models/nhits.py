@@ -16,6 +16,7 @@ ARCHITECTURE = {
     "source": "Challu et al.",
     "year": 2023,
     "summary": "N-BEATS at several rates",
+    "license": "Apache-2.0",
     "tags": (
         "mlp",
         "channel independent",

@@ -12,6 +12,7 @@ ARCHITECTURE = {
     "source": "Zeng et al.",
     "year": 2023,
     "summary": "linear, from the last value",
+    "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -22,6 +22,7 @@ ARCHITECTURE = {
     "source": "Liu et al.",
     "year": 2022,
     "summary": "Transformer with de-stationary attention",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048, "num_heads": 8},
 }

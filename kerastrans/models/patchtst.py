@@ -26,6 +26,7 @@ ARCHITECTURE = {
     "source": "Nie et al.",
     "year": 2023,
     "summary": "Transformer over patches",
+    "license": "Apache-2.0",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 128, "num_heads": 16, "ff_dim": 256},
 }

@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "source": "Tan et al.",
     "year": 2024,
     "summary": "one attention block over patches",
+    "license": "MIT",
     "tags": ("attention", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 768, "ff_dim": 2048},
 }

@@ -17,7 +17,7 @@ from kerastrans.models.architecture import OPTIONS, Architecture, read_architect
 from kerastrans.models.parts.contract import check_contract
 from kerastrans.utils.deprecation import warn_former_name
 from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
-from kerastrans.utils.validation import check_positive_integers, suggest
+from kerastrans.utils.validation import check_choice, check_positive_integers, suggest
 
 if TYPE_CHECKING:
     import keras
@@ -34,6 +34,7 @@ def names(
     tag: str | Sequence[str] | None = None,
     *,
     pattern: str | None = None,
+    license: str | None = None,
     max_parameters: int | None = None,
     context_length: int = 96,
     prediction_length: int = 96,
@@ -45,6 +46,7 @@ def names(
         tag: Tag, or list of tags, that the architectures must have, see `Architecture`; None for
             all architectures.
         pattern: Pattern of the names, such as "*former", where `*` stands for any text.
+        license: License of the published code, such as "MIT", see `Architecture`.
         max_parameters: int, largest number of weights at the sizes below. Each architecture is
             built to count them, which takes seconds; those that cannot be built are left out.
         context_length: int, number of steps of the history, for `max_parameters`.
@@ -54,6 +56,7 @@ def names(
     Raises:
         ValueError: If a tag is unknown, or the pattern fits no name; the nearest known one is
             suggested.
+        ValueError: If no architecture has the license.
         ValueError: If `max_parameters`, or a size beside it, is below 1.
 
     Example:
@@ -76,6 +79,10 @@ def names(
                 f"no architecture fits the pattern {pattern!r}: {suggest(pattern, architectures)}"
             )
     found = [name for name in found if set(tags) <= set(architectures[name].tags)]
+    if license is not None:
+        licenses = sorted({entry.license for entry in architectures.values()} - {""})
+        check_choice("license", license, tuple(licenses))
+        found = [name for name in found if architectures[name].license == license]
     if max_parameters is None:
         return found
     sizes = {
@@ -115,6 +122,7 @@ def build(
     *,
     head: HeadOrName | None = None,
     covariates: CovariateSizes | None = None,
+    size: str | None = None,
     **hyperparameters: Any,
 ) -> "keras.Model":
     """Build an architecture by its name, or by a custom builder.
@@ -130,6 +138,9 @@ def build(
         covariates: Dict of "past", "future", "static": for each column 0 if it holds numbers,
             otherwise the number of categories. If the architecture does not take covariates, they
             are added by `kerastrans.regress`.
+        size: Name of a size of the architecture, one of `info(name).sizes`: "laptop" (the default)
+            or "paper". Hyperparameters that are given replace its values. A custom builder gets it
+            as a hyperparameter.
         **hyperparameters: Hyperparameters of the builder, see `info(name).defaults`.
 
     Returns:
@@ -138,7 +149,7 @@ def build(
         If `info(name).inputs` has more than "history", or with covariates, its input is a dict.
 
     Raises:
-        ValueError: If the name or a hyperparameter is unknown.
+        ValueError: If the name, the size or a hyperparameter is unknown.
         ValueError: If the builder refuses a value, such as a size below 1 or too large.
         ValueError: If a head is given and the builder does not take one.
         ValueError: If the model of a custom builder does not keep the contract.
@@ -152,6 +163,9 @@ def build(
     from kerastrans import heads
     from kerastrans.models.parts import regression as covariate_models
 
+    if size is not None:
+        sized = {"size": size} if callable(name) else _hyperparameters_of(name, size)
+        hyperparameters = {**sized, **hyperparameters}
     check_hyperparameters(name, hyperparameters)
     parameters = _parameters(name)
     if "head" in parameters:
@@ -189,6 +203,12 @@ known are moving_average, individual, name, head, covariates.
         if hyperparameter not in parameters:
             hint = suggest(hyperparameter, [*parameters, *OPTIONS])
             raise ValueError(f"{_title(name)} has no hyperparameter {hyperparameter!r}: {hint}")
+
+
+def _hyperparameters_of(name, size):
+    """Return the hyperparameters of a named size of an architecture."""
+    check_choice("size", size, tuple(info(name).sizes))
+    return info(name).sizes[size]
 
 
 def _count_or_inf(name, sizes):

@@ -13,6 +13,7 @@ ARCHITECTURE = {
     "source": "Li et al.",
     "year": 2023,
     "summary": "linear, of normalised windows",
+    "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

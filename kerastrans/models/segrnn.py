@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "source": "Lin et al.",
     "year": 2023,
     "summary": "GRU over segments",
+    "license": "Apache-2.0",
     "tags": ("recurrent", "channel independent", "shift", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -17,6 +17,7 @@ ARCHITECTURE = {
     "source": "Han et al.",
     "year": 2024,
     "summary": "channels and their common core",
+    "license": "MIT",
     "tags": ("mlp", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "core_dim": 256, "ff_dim": 512},
 }

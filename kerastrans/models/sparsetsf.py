@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Lin et al.",
     "year": 2024,
     "summary": "linear, period to period",
+    "license": "Apache-2.0",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -16,6 +16,7 @@ ARCHITECTURE = {
     "source": "Bai et al.",
     "year": 2018,
     "summary": "dilated causal convolutions",
+    "license": "MIT",
     "tags": ("convolution", "mixes channels", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -19,6 +19,7 @@ ARCHITECTURE = {
     "source": "Lim et al.",
     "year": 2021,
     "summary": "variable selection, LSTM, attention",
+    "license": "MIT",
     "tags": (
         "attention",
         "recurrent",

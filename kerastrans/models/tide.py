@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Das et al.",
     "year": 2023,
     "summary": "dense encoder and decoder",
+    "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Huang et al.",
     "year": 2025,
     "summary": "few basis segments",
+    "license": "MIT",
     "tags": ("linear", "channel independent", "shift", "takes heads"),
 }
 SEARCH_SPACE = {

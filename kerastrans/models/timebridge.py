@@ -20,6 +20,7 @@ ARCHITECTURE = {
     "source": "Liu et al.",
     "year": 2025,
     "summary": "attention to detrended patches, then channels",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 128, "num_heads": 8},
 }

@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "source": "Hu et al.",
     "year": 2025,
     "summary": "filtered graph of the patches of all channels",
+    "license": "MIT",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 512, "ff_dim": 2048},
 }

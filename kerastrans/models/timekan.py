@@ -23,6 +23,7 @@ ARCHITECTURE = {
     "source": "Huang et al.",
     "year": 2025,
     "summary": "Chebyshev polynomials per band of frequencies",
+    "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "source": "Wang et al.",
     "year": 2024,
     "summary": "mixed resolutions",
+    "license": "Apache-2.0",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

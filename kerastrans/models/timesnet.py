@@ -18,6 +18,7 @@ ARCHITECTURE = {
     "source": "Wu et al.",
     "year": 2023,
     "summary": "images of periods",
+    "license": "MIT",
     "tags": ("convolution", "mixes channels", "affine", "takes heads"),
     "paper": {"num_kernels": 6},
 }

@@ -24,6 +24,7 @@ ARCHITECTURE = {
     "source": "Wang et al.",
     "year": 2024,
     "summary": "patches that ask channels",
+    "license": "MIT",
     "tags": (
         "attention",
         "mixes channels",

@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Lin et al.",
     "year": 2025,
     "summary": "attention over channels, queried by a learnt cycle",
+    "license": "Apache-2.0",
     "tags": ("attention", "mixes channels", "affine", "takes heads"),
     "inputs": ("history", "position"),
     "paper": {"hidden_dim": 512},

@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Chen et al.",
     "year": 2023,
     "summary": "dense over time, then channels",
+    "license": "Apache-2.0",
     "tags": (
         "mlp",
         "mixes channels",

@@ -16,6 +16,7 @@ ARCHITECTURE = {
     "source": "Murad et al.",
     "year": 2025,
     "summary": "mixed patches of wavelet coefficients",
+    "license": "MIT",
     "tags": ("mlp", "channel independent", "affine", "takes heads"),
     "paper": {"d_model": 256},
 }

@@ -15,6 +15,7 @@ ARCHITECTURE = {
     "source": "Kraus et al.",
     "year": 2025,
     "summary": "recurrent network over channels, two views",
+    "license": "MIT",
     "tags": ("recurrent", "mixes channels", "affine", "takes heads"),
     "paper": {"d_model": 256, "num_heads": 8},
 }

@@ -17,6 +17,7 @@ ARCHITECTURE = {
     "source": "Stitsyuk, Choi",
     "year": 2025,
     "summary": "season by convolutions over patches, trend by linear maps",
+    "license": "Apache-2.0",
     "tags": ("convolution", "channel independent", "affine", "takes heads"),
 }
 SEARCH_SPACE = {

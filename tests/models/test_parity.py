@@ -38,3 +38,10 @@ def test_forecasts_are_those_of_the_published_model(found, folder, case, mode):
 @pytest.mark.parametrize(("folder", "case"), all_cases())
 def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
     assert found.ours == found.official
+
+
+def test_the_registry_has_the_license_of_the_published_code():
+    for folder, case in parity.cases():
+        name = parity.architecture_of(folder)
+        if name in zoo.names():
+            assert parity.read(folder, case).source["licence"].split()[0] == zoo.info(name).license

@@ -190,3 +190,33 @@ def test_a_builder_whose_model_breaks_the_contract_is_refused():
     message = r"flat: output must have the shape \(batch, 4, 2\), got \(batch, 8\)"
     with pytest.raises(ValueError, match=message):
         registry.build(build_flat, 8, 4, 2)
+
+
+def test_a_named_size_has_the_hyperparameters_of_the_paper():
+    sizes = zoo.info("patchtst").sizes
+    assert sizes == {"laptop": {}, "paper": {"d_model": 128, "num_heads": 16, "ff_dim": 256}}
+    lengths = (32, 8, 2)
+    paper = zoo.build("patchtst", *lengths, size="paper", num_blocks=1)
+    given = zoo.build("patchtst", *lengths, num_blocks=1, **sizes["paper"])
+    assert paper.count_params() == given.count_params()
+    smaller = zoo.build("patchtst", *lengths, size="paper", num_blocks=1, ff_dim=128)
+    assert smaller.count_params() == paper.count_params() - 2 * 128 * 128 - 128
+    assert zoo.build("dlinear", *lengths, size="laptop").count_params() == 2 * (32 * 8 + 8)
+    with pytest.raises(ValueError, match=r"size must be.*laptop.*huge"):
+        zoo.build("patchtst", *lengths, size="huge")
+
+
+def test_the_size_of_a_custom_builder_is_its_own():
+    def build(context_length, prediction_length, num_channels, *, size="small"):
+        assert size == "large"
+        return zoo.build("dlinear", context_length, prediction_length, num_channels)
+
+    assert zoo.build(build, 8, 4, 1, size="large").output_shape == (None, 4, 1)
+
+
+def test_the_license_of_the_published_code_filters_the_names():
+    assert zoo.names("linear", license="MIT") == ["timebase"]
+    assert zoo.info("xpatch").license == "Apache-2.0"
+    assert zoo.info("last_value").license == ""
+    with pytest.raises(ValueError, match=r"license must be.*Apache-2.0.*GPL"):
+        zoo.names(license="GPL")

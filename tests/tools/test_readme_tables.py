@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/benchmarks.md", "docs/guide/choose-a-model.md"]
+    "page",
+    ["README.md", "docs/benchmarks.md", "docs/comparison.md", "docs/guide/choose-a-model.md"],
 )
 def test_the_tables_are_those_of_the_results(page):
     text = (ROOT / page).read_text()

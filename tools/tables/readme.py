@@ -6,6 +6,7 @@ python -m tools.tables.readme
 import re
 from pathlib import Path
 
+from benchmarks.accuracy import fair_report
 from benchmarks.common import markdown
 from tools.tables import accuracy, measured, speed
 
@@ -23,6 +24,7 @@ def tables():
     return {
         "README.md": {"measured": measured.measured},
         "docs/guide/choose-a-model.md": {"tasks": accuracy.tasks},
+        "docs/comparison.md": {"fair": fair_report.comparison},
         "docs/benchmarks.md": {
             "demo": accuracy.demo,
             "long_horizon": accuracy.long_horizon,

@@ -1,0 +1,51 @@
+"""Intervals and tests of the comparison under one protocol, on simulated errors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.accuracy import fair_report as report
+
+
+def test_an_interval_has_the_width_of_its_standard_error():
+    errors = np.random.default_rng(1).normal(size=(1, 1, 4000))
+    low, high = report.interval(errors, horizon=24)
+    assert high - low == pytest.approx(2 * 1.96 / 4000**0.5, rel=0.15)
+    assert low < errors.mean() < high
+
+
+def test_an_interval_contains_the_spread_of_the_seeds():
+    seeds = np.array([0.3, 0.4, 0.5])[:, None, None] * np.ones((3, 1, 200))
+    assert report.interval(seeds, horizon=96) == pytest.approx([0.3, 0.5])
+
+
+def test_only_a_difference_that_is_there_is_significant():
+    random = np.random.default_rng(0)
+    reference = random.normal(1.0, 0.1, size=(2, 120))
+    errors = {"dlinear": reference, "worse": reference + 0.2, "same": reference[::-1]}
+    errors["worse"] = errors["worse"] + random.normal(0, 0.01, size=(2, 120))
+    found = report.differences_from(errors, "dlinear", 96)
+    mean, low, high, p = found["worse"]
+    assert mean == pytest.approx(0.2, abs=0.01)
+    assert 0 < low < mean < high
+    assert p < 0.001
+    mean, low, high, p = found["same"]
+    assert low < 0 < high
+    assert p == 1
+
+
+def test_the_rate_is_chosen_on_validation_and_unfinished_choices_are_left_out():
+    columns = ["model", "seed", "learning_rate", "validation_mse", "mse", "epochs"]
+    rows = pd.DataFrame(
+        [
+            ("a", 0, 0.001, 0.5, 0.1, 3),
+            ("a", 0, 0.01, 0.4, 0.9, 3),
+            ("a", 1, 0.01, 0.6, 0.8, 3),
+            ("unfinished", 0, 0.001, 0.1, 0.1, 3),
+            ("naive", 0, 0.0, np.nan, 1.0, 0),
+        ],
+        columns=columns,
+    ).assign(dataset="etth1", horizon=96)
+    chosen = report.chosen_runs(rows, "etth1", 96)
+    assert chosen.model.tolist() == ["a", "a", "naive"]
+    assert set(chosen[chosen.model == "a"].learning_rate) == {0.01}
