@@ -105,10 +105,10 @@ EVERYWHERE = {
 BUDGETS = {
     "jax": EVERYWHERE
     | {
-        "compilations of from_pretrained": 20,
+        "compilations of from_pretrained": 19,
         "compilations of the first forecast": 1,
         "compilations of 256 series": 1,
-        "megabytes of the process": 850,
+        "megabytes of the process": 770,
     },
     "tensorflow": EVERYWHERE
     | {
