@@ -49,9 +49,11 @@ class OctaveLags(keras.layers.Layer):
     def call(self, values, observed):
         max_lag = 2**self.octaves
         # Autocorrelation: mean product of all pairs of observed values at each lag.
-        pairs = _sum_lagged_products(observed, max_lag)
-        x = _remove_trend(values, observed)
-        products = _sum_lagged_products(x, max_lag)
+        # Both sums are computed together, because each copy of the waves makes exports larger.
+        both = ops.stack([observed, _remove_trend(values, observed)], axis=1)
+        sums = _sum_lagged_products(ops.reshape(both, (-1, values.shape[1])), max_lag)
+        sums = ops.reshape(sums, (-1, 2, max_lag + 1))
+        pairs, products = sums[:, 0], sums[:, 1]
         power = products[:, :1] / ops.maximum(pairs[:, :1], 1) + 1e-6
         correlation = products / ops.maximum(pairs, 1) / power
         inner = correlation[:, 1:-1]
