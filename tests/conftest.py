@@ -8,6 +8,7 @@ os.environ.setdefault(
 # Where a pass of the ONNX converter fails it says so, instead of keeping a copy to go back to.
 os.environ.setdefault("TF2ONNX_CATCH_ERRORS", "FALSE")
 
+import tempfile
 from pathlib import Path
 
 import keras
@@ -18,6 +19,10 @@ from hypothesis import settings
 import kerastrans
 from kerastrans.data import random_sequences
 from tests.helpers.tables import write_table
+
+# Tests do not read the programs that the user's own commands compiled.
+_CACHE = tempfile.TemporaryDirectory()
+os.environ["KERASTRANS_CACHE_DIR"] = _CACHE.name
 
 collect_ignore = ["typing"]  # for the type checker, never run
 

@@ -35,6 +35,11 @@ def compile_function(function, variables):
     return torch.no_grad()(function)
 
 
+def compiles():
+    """Return whether a function is compiled for each shape of its arguments: not on PyTorch."""
+    return keras.backend.backend() != "torch"
+
+
 def compile_inference(model):
     """Return a compiled function `(*arrays) -> array` of a functional model's inputs, in order.
 

@@ -17,10 +17,11 @@ from kerastrans.forecasting.inference.continuation import (
 from kerastrans.forecasting.inference.error_dependence import find_dependence
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
-from kerastrans.forecasting.inference.state import BATCH, BATCHES
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.heads.bounded import Bounded, bound_inputs
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
+from kerastrans.utils.backend import compiles
+from kerastrans.utils.batch_sizes import BATCH, BATCHES
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_finite_output
 
@@ -146,9 +147,12 @@ def _forecast_inputs(state, windows, batches):
 
 def _run_batches(state, batches):
     """Return the parameters of forecasts and the scales of their windows."""
-    parts = []
+    parts, size = [], 1
     for inputs in batches:
-        parts.append(forecast_arrays(state, inputs))
+        # Fill the last batch to the size of the others, because the graph is compiled for it.
+        if compiles():
+            size = max(size, len(inputs["history"]))
+        parts.append(forecast_arrays(state, inputs, size))
         silent = np.isnan(inputs["history"]).all(axis=1)  # whose forecasts are NaN
         check_finite_output(parts[-1][0].swapaxes(1, 2)[~silent])
     parameters, scales = map(np.concatenate, zip(*parts, strict=True))
@@ -198,7 +202,7 @@ def forecasts_of(state, windows, parameters, scale):
     return Forecasts(windows, output, parameters, scale)
 
 
-def forecast_arrays(state, inputs):
+def forecast_arrays(state, inputs, at_least=1):
     """Forecast raw histories: every forecast in Python is made here.
 
     The graph computes in float32. A pivot is subtracted from each window, which is then divided by
@@ -208,6 +212,7 @@ def forecast_arrays(state, inputs):
         state: `FittedState`.
         inputs: Dict of arrays by the names of the model's inputs, see
             `Forecaster.forecast_histories`, with or without the typical scales of the series.
+        at_least: int, smallest size of the batch, see `run_padded`.
 
     Returns:
         Parameters `(batch, prediction_length, num_channels[, size])`, NaN for channels without a
@@ -227,7 +232,7 @@ def forecast_arrays(state, inputs):
     typical |= {name: x for name, x in inputs.items() if name.startswith(TYPICAL)}
     others = {x: y for x, y in inputs.items() if x != "history" and x not in typical}
     typical = {name: (x / unit).astype(dtype) for name, x in typical.items()}
-    parameters, scale = state.run({"history": relative, **typical, **others})
+    parameters, scale = state.run({"history": relative, **typical, **others}, at_least)
     parameters, scale = parameters.astype("float64"), scale.astype("float64")
     if state.equivariance:
         is_scaled = not state.config.scaler.is_identity

@@ -24,11 +24,10 @@ from kerastrans.models.parts.forecast_graph import (
     typical_name,
 )
 from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.batch_sizes import run_padded
 from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
-BATCH = 256  # windows forecast at once
-BATCHES = (1, 8, 64, BATCH)  # sizes that a model is compiled for
 # Fields of a state that files of earlier versions lack.
 LATER_FIELDS = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by", "read_as")
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
@@ -186,26 +185,27 @@ class FittedState:
         graph = build_forecast_graph(self.model, self.config.scaler, self.config.fill)
         return compile_inference(graph), [tensor.name for tensor in graph.inputs]
 
-    def run(self, inputs):
+    def run(self, inputs, at_least=1):
         """Return the parameters of the forecasts of some histories, and the scales of the windows.
 
         Args:
             inputs: Dict of float arrays: "history" `(windows, context_length, num_channels)`, NaN
                 if missing; typical scales by their names; the other inputs of the model.
+            at_least: int, smallest size of the batch, see `run_padded`.
 
         Returns:
             NumPy arrays `(windows, prediction_length, num_channels[, size])`, of samples if the
             model draws them, and `(windows, 1, num_channels)`, in the units of `inputs`.
         """
         if self.decodes:
-            return self._decode(inputs)
+            return self._decode(inputs, at_least)
         function, names = self._graph
         missing = [name for name in names if name not in inputs]
         if missing:
             raise ValueError(f"the model takes the inputs {names}; {missing} are missing.")
-        return _padded(function, [inputs[name] for name in names])
+        return run_padded(function, [inputs[name] for name in names], at_least)
 
-    def _decode(self, inputs):
+    def _decode(self, inputs, at_least):
         """Return the same as `run` for an autoregressive model; scaling is done in NumPy."""
         scaler, history = self.config.scaler, inputs["history"]
         typical = inputs.get(typical_name(scaler), 0.0)
@@ -216,11 +216,14 @@ class FittedState:
         others = [inputs[tensor.name] for tensor in inputs_of(self.model)[1:-1]]
         arrays, steps = [scaled.astype("float32"), *others], self.config.prediction_length
         if isinstance(self.head, heads.PointHead):
-            outputs = _padded(lambda *x: [generate(self.model, list(x), steps)], arrays)[0]
+            batch = run_padded(lambda *x: [generate(self.model, list(x), steps)], arrays, at_least)
+            outputs = batch[0]
         else:
             options = steps, self.config.num_samples, self.config.seed
-            samples = _padded(lambda *x: [generate_samples(self.model, list(x), *options)], arrays)
-            outputs = np.moveaxis(samples[0], 1, -1)
+            batch = run_padded(
+                lambda *x: [generate_samples(self.model, list(x), *options)], arrays, at_least
+            )
+            outputs = np.moveaxis(batch[0], 1, -1)
         if not scaler.is_identity:
             outputs = self.head.rescale(outputs, center, scale)
         return outputs, scale
@@ -270,11 +273,3 @@ class FittedState:
             **{name: stored[name] for name in LATER_FIELDS if name in stored},
             dependence=dependence and Dependence.from_dict(dependence),
         )
-
-
-def _padded(function, arrays):
-    """Return `function(*arrays)` of batches padded to a few sizes, each compiled once."""
-    count = len(arrays[0])
-    size = next(size for size in (*BATCHES, count) if size >= count)
-    padded = [np.concatenate([x, np.repeat(x[-1:], size - count, axis=0)]) for x in arrays]
-    return [np.asarray(x)[:count] for x in function(*padded)]

@@ -11,7 +11,7 @@ from kerastrans.forecasting.inference.continuation import known_history
 from kerastrans.forecasting.inference.error_dependence import find_dependence
 from kerastrans.forecasting.inference.forecast import continued_paths, forecast_windows
 from kerastrans.forecasting.inference.marginals import Marginals
-from kerastrans.forecasting.inference.state import BATCH
+from kerastrans.utils.batch_sizes import BATCH
 
 BYTES_PER_VALUE = 64  # of the frame, and of the arrays that it is made from
 MAX_GIB = 8  # of the memory that one call may need

@@ -5,9 +5,9 @@ import contextlib
 import keras
 import numpy as np
 
-from kerastrans.forecasting.inference.state import BATCH
 from kerastrans.forecasting.training.early_stopping import EarlyStopping
 from kerastrans.forecasting.training.progress import Progress
+from kerastrans.utils.batch_sizes import BATCH
 from kerastrans.utils.keras_internals import seed_generators
 
 MAX_EPOCHS = 100  # with early stopping, as the following

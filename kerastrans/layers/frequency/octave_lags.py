@@ -49,9 +49,11 @@ class OctaveLags(keras.layers.Layer):
     def call(self, values, observed):
         max_lag = 2**self.octaves
         # Autocorrelation: mean product of all pairs of observed values at each lag.
-        pairs = _sum_lagged_products(observed, max_lag)
-        x = _remove_trend(values, observed)
-        products = _sum_lagged_products(x, max_lag)
+        # Both sums are computed together, because each copy of the waves makes exports larger.
+        both = ops.stack([observed, _remove_trend(values, observed)], axis=1)
+        sums = _sum_lagged_products(ops.reshape(both, (-1, values.shape[1])), max_lag)
+        sums = ops.reshape(sums, (-1, 2, max_lag + 1))
+        pairs, products = sums[:, 0], sums[:, 1]
         power = products[:, :1] / ops.maximum(pairs[:, :1], 1) + 1e-6
         correlation = products / ops.maximum(pairs, 1) / power
         inner = correlation[:, 1:-1]
@@ -98,11 +100,48 @@ def _sum_lagged_products(x, max_lag):
     The lag k runs from 0 to `max_lag`. The sums are the inverse transform of the power spectrum.
     """
     size = x.shape[1] + max_lag  # long enough that no product wraps around the end
-    frequencies = np.arange(size // 2 + 1)
-    angles = 2 * np.pi / size * (np.outer(np.arange(x.shape[1]), frequencies) % size)
-    waves = np.concatenate([np.cos(angles), np.sin(angles)], axis=1)
-    spectrum = ops.square(ops.matmul(x, ops.convert_to_tensor(waves, x.dtype)))
-    power = spectrum[:, : len(frequencies)] + spectrum[:, len(frequencies) :]
-    double = np.where((frequencies == 0) | (2 * frequencies == size), 1, 2)[:, None] / size
-    angles = 2 * np.pi / size * (np.outer(frequencies, np.arange(max_lag + 1)) % size)
-    return ops.matmul(power, ops.convert_to_tensor(np.cos(angles) * double, x.dtype))
+    rows = int(np.ceil(np.sqrt(size)))
+    columns = -(-size // rows)
+    x = ops.pad(x, [[0, 0], [0, rows * columns - x.shape[1]]])
+    x = ops.reshape(x, (-1, rows, columns))
+    real, imaginary = _transform(x)
+    # The spectrum is real and symmetric, so its inverse transform is the real part of another one.
+    power = ops.square(real) + ops.square(imaginary)
+    power = ops.reshape(power, (-1, rows, columns)) / (rows * columns)
+    return _transform(power)[0][:, : max_lag + 1]
+
+
+def _transform(x):
+    """Return the real and imaginary parts of the discrete Fourier transform of real series.
+
+    Step `columns * i + j` of a series of `rows * columns` steps is at row i and column j. Each
+    column is transformed, rotated by its offset j, and the rows are transformed: two small matrix
+    products instead of one whose matrix has millions of entries, in operations that every exported
+    format has.
+
+    Args:
+        x: `(batch, rows, columns)`.
+
+    Returns:
+        Two tensors `(batch, rows * columns)`.
+
+    Source: Cooley and Tukey (1965), "An algorithm for the machine calculation of complex Fourier
+    series", with two factors.
+    """
+    rows, columns = x.shape[1:]
+    x = ops.transpose(x, (0, 2, 1))  # (batch, columns, rows)
+    real, imaginary = (ops.matmul(x, wave) for wave in _waves(rows, rows, rows, x.dtype))
+    # (batch, columns, frequencies of a column)
+    cos, sin = _waves(columns, rows, rows * columns, x.dtype)
+    real, imaginary = real * cos - imaginary * sin, real * sin + imaginary * cos
+    cos, sin = _waves(columns, columns, columns, x.dtype)
+    # (batch, frequencies of a row, frequencies of a column), which is the order of the frequencies
+    whole = ops.matmul(cos, real) - ops.matmul(sin, imaginary)
+    other = ops.matmul(sin, real) + ops.matmul(cos, imaginary)
+    return tuple(ops.reshape(part, (-1, rows * columns)) for part in (whole, other))
+
+
+def _waves(rows, columns, period, dtype):
+    """Return cosine and sine of the angles `-2 pi i j / period`, each `(rows, columns)`."""
+    angles = -2 * np.pi / period * (np.outer(np.arange(rows), np.arange(columns)) % period)
+    return [ops.convert_to_tensor(wave(angles), dtype) for wave in (np.cos, np.sin)]

@@ -4,8 +4,9 @@ import importlib
 
 from kerastrans.models.pretrained.checkpoint import read_checkpoint
 
-# The modules that can read a checkpoint, tried in this order.
+# The modules that can read a checkpoint, tried in this order: the one without others' layers first.
 PORTS = {
+    "zero": "zero.port",
     "chronos_bolt": "chronos.bolt_port",
     "chronos_2": "chronos.v2_port",
     "chronos_t5": "chronos.t5_port",
@@ -14,7 +15,6 @@ PORTS = {
     "flowstate": "flowstate.port",
     "fracast": "fracast.port",
     "toto": "toto.port",
-    "zero": "zero.port",
 }
 
 
@@ -33,11 +33,15 @@ def load(folder):
             weights do not match the configuration; the message names the first key that differs.
     """
     config, tensors = read_checkpoint(folder)
+    # Imported here, because names of published weights are known without Keras.
+    from kerastrans.utils.keras_internals import without_draws
+
     for port in PORTS.values():
         module = importlib.import_module(f"{__name__}.{port}")
         if module.reads(config):
             try:
-                return module.load(config, tensors)
+                with without_draws():
+                    return module.load(config, tensors)
             except ValueError as error:
                 raise ValueError(f"{folder}: {error}") from error
     stated = config.get("architectures") or config.get("model_type") or sorted(config)[:8]

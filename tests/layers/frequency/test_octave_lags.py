@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
+from keras import ops
 
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
+from kerastrans.layers.frequency import octave_lags
 from tests.conftest import to_numpy
 
 RNG = np.random.default_rng(0)
@@ -25,6 +27,28 @@ def test_autocorrelation_equals_its_formula():
     for row, series in enumerate(zip(values, observed, strict=True)):
         expected = [correlation(*series, int(lag)) for lag in lags[row]]
         np.testing.assert_allclose(correlations[row], np.clip(expected, -1, 1), atol=1e-4)
+
+
+@pytest.mark.parametrize(("length", "max_lag"), [(1, 1), (7, 16), (100, 64), (1024, 512)])
+def test_sums_of_lagged_products_are_those_of_every_pair(length, max_lag):
+    x = RNG.normal(size=(2, length)).astype("float32")
+    found = to_numpy(octave_lags._sum_lagged_products(ops.convert_to_tensor(x), max_lag))
+    long = np.concatenate([x.astype("float64"), np.zeros((2, max_lag))], axis=1)
+    lags = range(max_lag + 1)
+    expected = [(long[:, lag:] * long[:, : long.shape[1] - lag]).sum(axis=1) for lag in lags]
+    np.testing.assert_allclose(found, np.transpose(expected), atol=1e-6 * length)
+
+
+def test_tables_of_waves_are_small(monkeypatch):
+    sizes, waves = [], octave_lags._waves
+
+    def counted(rows, columns, period, dtype):
+        sizes.append(2 * rows * columns)
+        return waves(rows, columns, period, dtype)
+
+    monkeypatch.setattr(octave_lags, "_waves", counted)
+    OctaveLags(9)(np.ones((1, 1024), "float32"), np.ones((1, 1024), "float32"))
+    assert 4 * max(sizes) <= 16_384  # bytes, which an exported file repeats in each of four calls
 
 
 @pytest.mark.parametrize("period", [3, 7, 12, 24, 50])

@@ -1,0 +1,90 @@
+"""The persistent compilation cache of the command line."""
+
+import subprocess
+import sys
+
+import pytest
+
+from kerastrans.cli import compilation_cache as cache
+
+FORECAST = """
+import sys
+from kerastrans.cli.main import main
+count = [0]
+def listen():
+    import jax
+    jax.monitoring.register_event_listener(
+        lambda name, **_: count.__setitem__(0, count[0] + (name.endswith("cache_hits")))
+    )
+listen()
+assert main(["forecast", sys.argv[1], "--output", sys.argv[2]]) == 0
+print("hits", count[0])
+"""
+
+
+def test_a_new_key_replaces_the_programs_of_others(tmp_path):
+    folder = cache._prepare_folder(tmp_path / "kerastrans", "jax-1")
+    (folder / "program").write_text("x")
+    assert cache._prepare_folder(tmp_path / "kerastrans", "jax-1") == folder
+    assert (folder / "program").is_file()
+    other = cache._prepare_folder(tmp_path / "kerastrans", "jax-2")
+    assert list((tmp_path / "kerastrans").iterdir()) == [other]
+
+
+def test_a_cache_that_is_too_large_is_emptied(tmp_path, monkeypatch):
+    folder = cache._prepare_folder(tmp_path, "jax-1")
+    (folder / "program").write_text("x" * 100)
+    monkeypatch.setattr(cache, "MAX_BYTES", 99)
+    assert not list(cache._prepare_folder(tmp_path, "jax-1").iterdir())
+
+
+def test_the_key_names_the_processor_and_the_versions(monkeypatch):
+    pytest.importorskip("jax")
+    before = cache._key()
+    assert cache._key() == before
+    monkeypatch.setattr(cache.platform, "machine", lambda: "another")
+    changed = cache._key()
+    monkeypatch.setattr(cache.metadata, "version", lambda name: "99")
+    assert len({before, changed, cache._key()}) == 3
+
+
+def test_a_folder_that_cannot_be_written_is_a_note(tmp_path, monkeypatch):
+    jax = pytest.importorskip("jax")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "file"))
+    before = jax.config.jax_compilation_cache_dir
+    jax.config.update("jax_compilation_cache_dir", None)
+    try:
+        with pytest.warns(UserWarning, match="no compilation cache: .*KERASTRANS_CACHE_DIR"):
+            cache.use_compilation_cache()
+        assert not jax.config.jax_compilation_cache_dir
+    finally:
+        jax.config.update("jax_compilation_cache_dir", before)
+
+
+@pytest.mark.slow
+def test_a_second_command_reads_the_programs_and_a_damaged_one_is_a_note(tmp_path, monkeypatch):
+    pytest.importorskip("jax")
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+
+    def forecast(number):
+        command = [
+            sys.executable,
+            "-c",
+            FORECAST,
+            "air_passengers",
+            str(tmp_path / f"{number}.csv"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        hits = int(done.stdout.rpartition("hits ")[2])
+        return hits, done.stderr, (tmp_path / f"{number}.csv").read_text()
+
+    first, second = forecast(1), forecast(2)
+    assert first[0] == 0 < second[0]
+    for path in tmp_path.glob("kerastrans/jax-*/*-cache"):
+        path.write_bytes(b"damaged")
+    third = forecast(3)
+    assert third[0] == 0
+    assert "kerastrans: warning: " in third[1]
+    assert first[2] == second[2] == third[2]
