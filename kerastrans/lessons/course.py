@@ -25,8 +25,8 @@ def check(number: str, answer: Any) -> Verdict:
 
     Args:
         number: str, number of the exercise, such as "2.1".
-        answer: Function, layer class or word that the exercise asks for. None for a word that is
-            not chosen yet.
+        answer: Function, layer class or word that the exercise asks for. None or `...` for a word
+            that is not chosen yet.
 
     Returns:
         `Verdict`: whether the answer is correct, and if not, what is wrong with it.

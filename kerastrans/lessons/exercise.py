@@ -114,7 +114,7 @@ class Exercise:
 
     def _check_kind(self, answer):
         if isinstance(self.solution, str):
-            if answer is not None and answer not in {self.solution, *self.mistakes.values()}:
+            if answer not in {None, ..., self.solution, *self.mistakes.values()}:
                 raise ValueError(f"Exercise {self.number} expects {self.expected}, got {answer!r}.")
             return
         kinds = inspect.isclass(answer), inspect.isclass(self.solution)
@@ -123,7 +123,7 @@ class Exercise:
             raise TypeError(f"Exercise {self.number} expects {self.expected}, got {given}.")
 
     def _judge_word(self, answer):
-        if answer is None:
+        if answer in {None, ...}:
             return self._failed(f"The answer is missing; it is {self.expected}.")
         messages = {word: message for message, word in self.mistakes.items()}
         return Verdict(self.number, answer == self.solution, messages.get(answer, self.why))
@@ -148,7 +148,7 @@ def _outcome(run, answer, case):
         result = run(answer, *copies)
     except ValueError as error:
         return error
-    if result is None:
+    if result is None or result is ...:
         return None
     parts = result if isinstance(result, tuple) else (result,)
     return tuple(np.asarray(part) for part in parts)
@@ -180,7 +180,7 @@ def _short(value):
 def _difference(found, expected):
     """Say in words how an outcome differs from the expected one."""
     if found is None:
-        return "returns None: nothing is returned yet."
+        return "does not return anything yet."
     if isinstance(found, ValueError):
         return f"raises ValueError: {found}"
     if isinstance(expected, ValueError):
