@@ -14,8 +14,9 @@ def masked_softmax(scores, mask):
 
 def attention(queries, keys, values, mask):
     """Return scaled dot-product attention (queries, width); in the mask True = visible."""
-    scores = queries @ keys.T / np.sqrt(queries.shape[-1])
-    return masked_softmax(scores, mask) @ values
+    scores = np.where(mask, queries @ keys.T / np.sqrt(queries.shape[-1]), -1e9)
+    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return exponentials / exponentials.sum(axis=-1, keepdims=True) @ values
 
 
 def additive_scores(queries, keys, w_query, w_key, direction):

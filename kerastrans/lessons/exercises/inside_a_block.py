@@ -15,7 +15,9 @@ class PositionalEncoding(keras.layers.Layer):
         super().__init__(**kwargs)
         self.max_len = max_len
         self.dim = dim
-        self.encoding = encoding(max_len, dim, 10000).astype("float32")  # (max_len, dim)
+        angles = np.arange(max_len)[:, None] / 10000 ** (np.arange(0, dim, 2) / dim)
+        pairs = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+        self.encoding = pairs.reshape(max_len, dim).astype("float32")
 
     def call(self, inputs):  # (batch, length, dim)
         return inputs + self.encoding[: inputs.shape[1]]
@@ -120,10 +122,13 @@ def _normalised_residual(x, norm, attend, feed_forward):
     return norm(x) + feed_forward(norm(x))
 
 
+def _numpy(outputs):
+    return outputs if outputs is None or outputs is ... else ops.convert_to_numpy(outputs)
+
+
 def _positions(layer_class, inputs):
     layer = layer_class(max_len=8, dim=inputs.shape[-1])
-    outputs = layer_class.from_config(layer.get_config())(inputs)
-    return ops.convert_to_numpy(outputs)
+    return _numpy(layer_class.from_config(layer.get_config())(inputs))
 
 
 def _attended(layer_class, x, *arrays):
@@ -136,7 +141,7 @@ def _attended(layer_class, x, *arrays):
             "key, value and output projections"
         )
     layer.set_weights(arrays)
-    return ops.convert_to_numpy(layer(x))
+    return _numpy(layer(x))
 
 
 _random = np.random.default_rng(0)

@@ -1,7 +1,5 @@
 """Exercises of lesson 6."""
 
-import collections
-
 import numpy as np
 
 from kerastrans.lessons.exercise import Exercise
@@ -31,10 +29,12 @@ def bleu(prediction, reference, max_order):
     p_n is the share of the prediction's n-grams that occur in the reference, with clipped counts;
     the penalty is exp(min(0, 1 - reference length / prediction length)).
     """
+    from collections import Counter
+
     score = np.exp(min(0, 1 - len(reference) / len(prediction)))
     for order in range(1, max_order + 1):
         found, expected = (
-            collections.Counter(zip(*(words[i:] for i in range(order)), strict=False))
+            Counter(zip(*(words[i:] for i in range(order)), strict=False))
             for words in (prediction, reference)
         )
         score *= ((found & expected).total() / found.total()) ** (0.5**order)
