@@ -159,10 +159,10 @@ for weight in layer.weights:
 # A product of two vectors of $d$ standard normal entries has a standard deviation of $\sqrt d$.
 # Without the division, scores grow with the width, and the softmax of large scores puts nearly all
 # weight on one key. The left curve shows how many of 50 keys a query effectively looks at (the
-# exponential of the entropy of its weights). <!-- claim: scale --> Scaled, it is about 30 at every
-# width; unscaled, it falls below 2 from a width of 64 on. <!-- claim: gradient --> There the
-# gradient of the softmax vanishes too (right): at a width of 1,024 it is less than a tenth of the
-# scaled one, and a head learns slowly where to look.
+# exponential of the entropy of its weights). <!-- claim: scale --> Scaled, it is between 28 and 45
+# at every width; unscaled, it falls below 2 from a width of 128 on. <!-- claim: gradient --> There
+# the gradient of the softmax vanishes too (right): at a width of 1,024 it is less than a tenth of
+# the scaled one, and a head learns slowly where to look.
 
 # %%
 widths = 2 ** np.arange(0, 11)
@@ -187,8 +187,8 @@ for panel, curves, label in (
     panel.set_ylabel(label)
 panels[0].legend(frameon=False)
 plt.show()
-assert 25 < min(effective["scaled"]) < max(effective["scaled"]) < 35 + 15  # claim: scale
-assert max(np.array(effective["not scaled"])[widths >= 64]) < 2  # claim: scale
+assert 28 < min(effective["scaled"]) < max(effective["scaled"]) < 45  # claim: scale
+assert max(np.array(effective["not scaled"])[widths >= 128]) < 2  # claim: scale
 assert gradients["not scaled"][-1] < gradients["scaled"][-1] / 10  # claim: gradient
 
 # %% [markdown]

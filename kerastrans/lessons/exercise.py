@@ -169,11 +169,14 @@ def _same_array(found, expected):
 
 
 def _described(case):
-    shapes = [f"shape {x.shape}" if isinstance(x, np.ndarray) else _short(x) for x in case]
-    return f"arguments ({', '.join(shapes)})"
+    return f"arguments ({', '.join(map(_short, case))})"
 
 
 def _short(value):
+    if isinstance(value, np.ndarray):
+        return f"shape {value.shape}"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_short, value))})"
     return getattr(value, "__name__", type(value).__name__) if callable(value) else f"{value!r:.40}"
 
 
