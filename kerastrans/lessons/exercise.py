@@ -8,6 +8,10 @@ from typing import Any
 import numpy as np
 
 
+class _EmptyAnswerError(Exception):
+    """The function of a student does not return anything yet."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """Result of a check; true if the answer is correct. Notebooks show it as one line.
@@ -145,13 +149,27 @@ class Exercise:
 def _outcome(run, answer, case):
     copies = [x.copy() if isinstance(x, np.ndarray) else x for x in case]
     try:
-        result = run(answer, *copies)
+        result = run(answer if inspect.isclass(answer) else _not_empty(answer), *copies)
+    except _EmptyAnswerError:
+        return None
     except ValueError as error:
         return error
     if result is None or result is ...:
         return None
     parts = result if isinstance(result, tuple) else (result,)
     return tuple(np.asarray(part) for part in parts)
+
+
+def _not_empty(answer):
+    """The function, which raises an error if it returns nothing yet."""
+
+    def call(*arguments):
+        result = answer(*arguments)
+        if result is None or result is ...:
+            raise _EmptyAnswerError
+        return result
+
+    return call
 
 
 def _same(found, expected):
