@@ -151,14 +151,14 @@ EXERCISES = (
         "4.5",
         "projection",
         {
-            "The width is the same 12 with d_model=12, and the error falls to about 0.2 with the "
+            "The width is the same 12 with d_model=12, and the error falls below 0.3 with the "
             "projection.": "width",
-            "40 epochs leave it at 0.9: more training does not help.": "epochs",
+            "20 epochs leave it at 0.9: more training does not help.": "epochs",
         },
         (
             "Change one thing at a time: what else differs between d_model=None and d_model=64?",
             "d_model=12 has the same width of 12, with the projection.",
-            "Compare d_model=None for 40 epochs with d_model=12 for 40 epochs.",
+            "Compare d_model=None with d_model=12, both for 20 epochs.",
         ),
         why="Positions that are added to the values themselves destroy them.",
         question=(
