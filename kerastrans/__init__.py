@@ -41,6 +41,7 @@ _HOMES = {
         "TransformerEncoder",
     ),
     "layers.masks": ("combine_masks", "create_look_ahead_mask", "create_padding_mask"),
+    "lessons": (),
     "models": ("build_seq2seq_transformer", "build_transformer_model"),
     "models.parts.blocks": ("transformer_decoder", "transformer_encoder"),
     "models.parts.regression": ("regress",),

@@ -40,6 +40,7 @@ from kerastrans import layers as layers
 from kerastrans.layers import CachedMultiHeadAttention as CachedMultiHeadAttention, LearntPositionalEncoding as LearntPositionalEncoding, PositionalEncoding as PositionalEncoding, TransformerDecoder as TransformerDecoder, TransformerEncoder as TransformerEncoder
 from kerastrans.layers import masks as masks
 from kerastrans.layers.masks import combine_masks as combine_masks, create_look_ahead_mask as create_look_ahead_mask, create_padding_mask as create_padding_mask
+from kerastrans import lessons as lessons
 from kerastrans import models as models
 from kerastrans.models import build_seq2seq_transformer as build_seq2seq_transformer, build_transformer_model as build_transformer_model
 from kerastrans.models.parts import blocks as blocks

@@ -13,8 +13,9 @@
 # %% [markdown]
 # # 1. Where a value stands: positional encoding
 #
-# Attention looks at a sequence as a bag: it compares every step with every other and does not know
-# which came first. Before we add the position, let us see that this is so. Runs in seconds.
+# Attention looks at a sequence as a bag: it compares every step with every other one and does not
+# know which came first. Before we add positions, let us see that this is so. The lesson runs in
+# seconds.
 
 # %%
 # %matplotlib inline
@@ -27,7 +28,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from keras import ops
 
-from kerastrans import CachedMultiHeadAttention, PositionalEncoding, plotting
+import kerastrans
+from kerastrans import PositionalEncoding, plotting
 
 keras.utils.set_random_seed(0)
 random = np.random.default_rng(0)
@@ -35,21 +37,28 @@ random = np.random.default_rng(0)
 # %% [markdown]
 # ## Attention alone does not know the order
 #
-# We shuffle eight steps and put them through self-attention. What comes out is the same eight
-# vectors, shuffled in the same way: the largest difference is rounding.
+# We shuffle eight steps and pass them through Keras's own attention layer, with the steps as
+# queries, keys and values ([lesson 2](02_attention.ipynb) takes it apart). <!-- claim: bag -->
+# The result is the same eight vectors, shuffled in the same way; the difference is rounding. With
+# positions added to the steps, the order matters.
 
 # %%
 steps = random.standard_normal((1, 8, 32)).astype("float32")
 order = random.permutation(8)
-attention = CachedMultiHeadAttention(num_heads=4, key_dim=8)
-plain = ops.convert_to_numpy(attention(steps))
-shuffled = ops.convert_to_numpy(attention(steps[:, order]))
-print(f"without positions: {np.abs(shuffled - plain[:, order]).max():.1e}")
-
+attention = keras.layers.MultiHeadAttention(num_heads=4, key_dim=8)
 positions = PositionalEncoding(None, 32)
-plain = ops.convert_to_numpy(attention(positions(steps)))
-shuffled = ops.convert_to_numpy(attention(positions(steps[:, order])))
-print(f"with positions:    {np.abs(shuffled - plain[:, order]).max():.1e}")
+
+
+def effect_of_order(prepare):
+    """Largest change of a step's result when the steps are shuffled."""
+    plain, shuffled = (prepare(x) for x in (steps, steps[:, order]))
+    plain, shuffled = (ops.convert_to_numpy(attention(x, x)) for x in (plain, shuffled))
+    return np.abs(shuffled - plain[:, order]).max()
+
+
+without, added = effect_of_order(ops.convert_to_tensor), effect_of_order(positions)
+print(f"without positions: {without:.1e}, with positions: {added:.1e}")
+assert without < 1e-5 < 0.1 < added  # claim: bag
 
 # %% [markdown]
 # ## Sinusoids of many wavelengths
@@ -59,7 +68,9 @@ print(f"with positions:    {np.abs(shuffled - plain[:, order]).max():.1e}")
 #
 # $$e_{p,2i} = \sin\frac{p}{10000^{2i/d}}, \qquad e_{p,2i+1} = \cos\frac{p}{10000^{2i/d}}.$$
 #
-# By hand that is three lines. The layer adds the same to its input, so zeros show it.
+# In NumPy these are three lines. The layer adds the same numbers to its inputs, so zeros show them.
+# For a width of 4 and the first two positions you can check them in your head: sin 0, cos 0, and
+# the sine and cosine of 1 and of 1 / 100.
 
 
 # %%
@@ -68,6 +79,7 @@ def by_hand(length, dim):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, dim)
 
 
+print(by_hand(3, 4).round(4))
 encoding = ops.convert_to_numpy(PositionalEncoding(None, 32)(np.zeros((1, 60, 32), "float32")))[0]
 print(encoding.shape, f"largest difference: {np.abs(encoding - by_hand(60, 32)).max():.1e}")
 
@@ -75,17 +87,24 @@ print(encoding.shape, f"largest difference: {np.abs(encoding - by_hand(60, 32)).
 plotting.positional_encoding(encoding, columns=(6, 7, 8, 9))
 
 # %% [markdown]
-# Left: neighbouring columns are the same wave, a quarter turn apart; the next pair is slower.
-# Right: fast columns tell neighbours apart, slow ones say where in the sequence we are. It is like
-# the digits of a counter, of which the last changes at every step and the first hardly ever.
+# Left: neighbouring columns are the same wave, a quarter of a turn apart; the next pair is slower.
+# Right: fast columns distinguish neighbours, slow ones give the place in the sequence. The digits
+# of a counter do the same: the last digit changes at every step, the first hardly ever.
 #
 # ## Distance is a rotation
 #
-# A step of $k$ positions turns each pair of columns by the same angle, wherever it starts. So the
-# product of two encodings depends on their distance alone: a layer that is linear can find "three
-# steps ago".
+# Moving by $k$ positions turns each pair of columns by an angle that does not depend on the start.
+# So the product of two encodings depends only on their distance, and a linear layer can find "three
+# steps ago". <!-- claim: distance --> For a width of 4, all neighbours have the product 1.5403, and
+# all positions two steps apart have 0.5837.
 
 # %%
+small = by_hand(6, 4)
+neighbours, two_apart = ((small[k:] * small[:-k]).sum(axis=1) for k in (1, 2))
+print(neighbours.round(4), two_apart.round(4))
+assert np.allclose(neighbours, 1.5403, atol=1e-4)  # claim: distance
+assert np.allclose(two_apart, 0.5837, atol=1e-4)  # claim: distance
+
 long = by_hand(200, 32)
 products = long @ long.T
 figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
@@ -97,14 +116,32 @@ panel.legend([f"from position {start}" for start in (40, 80, 120)], frameon=Fals
 plt.show()
 
 # %% [markdown]
-# The three curves lie on each other. Nothing here was learnt, and nothing ends: with
-# `max_len=None` the layer goes on to any length, also past what training saw.
+# The three curves coincide. Nothing was learnt here, and there is no maximum length: with
+# `max_len=None` the layer encodes any position, also beyond the lengths of training.
 #
+# ## The base
+#
+# <!-- claim: wavelengths --> The slowest pair of a width of 32 turns once in 35,333 steps; with a
+# base of 100 instead of 10,000 it turns once in 471. <!-- claim: not alike --> Do positions look
+# alike again after that? They do not: the other pairs are then at other angles. No product beyond
+# the longest wavelength comes near the 16 that a position has with itself.
+
+# %%
+slowest = {base: 2 * np.pi * base ** (30 / 32) for base in (10_000, 100)}
+print({base: round(steps) for base, steps in slowest.items()})
+assert round(slowest[10_000]) == 35_333  # claim: wavelengths
+assert round(slowest[100]) == 471  # claim: wavelengths
+angles = np.arange(3000)[:, None] / 100 ** (np.arange(0, 32, 2) / 32)
+products = np.cos(angles).sum(axis=1)  # with position 0: cos a cos 0 + sin a sin 0
+print(f"largest product at distances from 471 to 3,000: {products[471:].max():.2f} of 16")
+assert products[471:].max() < 8  # claim: not alike
+
+# %% [markdown]
 # ## What goes wrong in practice
 #
-# Two faults of common code, and what the layer here does. An odd width has one sine more than
-# cosines. And positions computed in half precision run together: beyond 2048, float16 counts in
-# twos. The layer computes angles in float32 whatever it is added to.
+# Two common bugs, and how the layer avoids them. An odd width has one more sine than cosines.
+# <!-- claim: half --> Positions in half precision coincide: beyond 2048, float16 counts in twos.
+# The layer computes angles in float32, whatever the dtype of its inputs.
 
 # %%
 odd = PositionalEncoding(None, 5)(np.zeros((1, 3, 5), "float32"))
@@ -113,13 +150,44 @@ print("float16 of 2049 is", np.float16(2049))
 half = PositionalEncoding(None, 32, dtype="mixed_float16")(np.zeros((1, 2051, 32), "float32"))
 half = ops.convert_to_numpy(half)[0]
 print("positions 2048 and 2049 differ:", bool((half[2048] != half[2049]).any()))
+assert np.float16(2049) == 2048  # claim: half
+assert (half[2048] != half[2049]).any()  # claim: half
 
 # %% [markdown]
 # ## Exercises
 #
-# 1. Replace the base 10000 by 100. What happens to the product of encodings over 200 positions?
-# 2. `LearntPositionalEncoding(60, 32)` learns a vector a position. What does it say to a sequence
-#    of 61 steps, and why can the sinusoids take it?
-# 3. A sine and a cosine of each angle: show that with the sines alone a shift is no linear map.
-#
-# Answers: [answers.ipynb](answers.ipynb).
+# Replace `...` by your answer and run the cell. `kerastrans.lessons.hint("1.1")` helps, in three
+# steps. Solutions: [answers.ipynb](answers.ipynb).
+
+# %% [markdown]
+# **1.1** Return the sinusoidal encodings (length, dim) for any base and even dim.
+
+
+# %%
+def encoding(length, dim, base):
+    return ...
+
+
+kerastrans.lessons.check("1.1", encoding)
+
+# %% [markdown]
+# **1.2** Return the first `length` rows of a learnt table; refuse a longer sequence.
+
+
+# %%
+def lookup(table, length):
+    return ...
+
+
+kerastrans.lessons.check("1.2", lookup)
+
+# %% [markdown]
+# **1.3** Return M (dim, dim) with encoding[p] @ M = encoding[p + steps] for every p.
+
+
+# %%
+def shift_matrix(dim, steps):
+    return ...
+
+
+kerastrans.lessons.check("1.3", shift_matrix)

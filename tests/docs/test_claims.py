@@ -100,9 +100,9 @@ def test_calendar_features_are_encoded_as_documented():
 
 
 def test_number_of_lessons_is_correct():
-    assert len(list((ROOT / "notebooks").glob("0*.ipynb"))) == 9
+    assert len(list((ROOT / "notebooks").glob("0*.ipynb"))) == 10
     for page in ("README.md", "docs/index.md"):
-        assert re.search(r"nine\s+\[lessons\]|\[nine lessons\]", (ROOT / page).read_text("utf-8"))
+        assert re.search(r"ten\s+\[lessons\]|\[ten lessons\]", (ROOT / page).read_text("utf-8"))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)

@@ -24,6 +24,7 @@ ABOUT = {
     "serving": "The service",
     "text": "Tokens and BLEU",
     "testing": "Checks of a contract",
+    "lessons": "Checks of exercises",
     "utils": "Precision, devices",
     "zoo": "Architectures and presets by name",
 }

@@ -1,0 +1,1 @@
+"""Exercises of the lessons, one module per lesson."""

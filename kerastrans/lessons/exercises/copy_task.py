@@ -1,0 +1,169 @@
+"""Exercises of lesson 4."""
+
+import numpy as np
+
+from kerastrans.lessons.exercise import Exercise
+
+
+def decoder_inputs(sequences):
+    """Return the decoder's inputs under teacher forcing: zeros, then all steps but the last."""
+    start = np.zeros_like(sequences[:, :1])
+    return np.concatenate([start, sequences[:, :-1]], axis=1)
+
+
+def generate(model, history, num_steps):
+    """Generate steps with model.predict, each from a start of zeros and the outputs before it."""
+    said = np.zeros((len(history), 1, history.shape[2]))  # the start token
+    for _ in range(num_steps):
+        outputs = model.predict([history, said], verbose=0)
+        said = np.concatenate([said, outputs[:, -1:]], axis=1)
+    return said[:, 1:]
+
+
+def best_errors(num_steps):
+    """Return the smallest possible error of each step if the encoder has no positions.
+
+    The values are independent and have a variance of 1.
+    """
+    left = num_steps - np.arange(num_steps)
+    return 1 - 1 / left
+
+
+def ideal_weights(num_steps, backwards):
+    """Return the cross-attention (output step, input step) of a perfect copy; backwards too."""
+    weights = np.eye(num_steps)
+    return weights[::-1] if backwards else weights
+
+
+class _Model:
+    """A replacement for a trained decoder: its output is the mean of all inputs, plus a step."""
+
+    def predict(self, inputs, verbose=0):
+        history, said = inputs
+        counts = np.arange(1, said.shape[1] + 1)[:, None]
+        return said.cumsum(axis=1) / counts + history[:, : said.shape[1]]
+
+    __call__ = predict
+
+
+def _with_start(model, history, num_steps):
+    generated = generate(model, history, num_steps)
+    return np.concatenate([np.zeros_like(generated[:, :1]), generated[:, :-1]], axis=1)
+
+
+def _feeds_first_output(model, history, num_steps):
+    said = np.zeros((len(history), 1, history.shape[2]))
+    for _ in range(num_steps):
+        said = np.concatenate([said, model.predict([history, said])[:, :1]], axis=1)
+    return said[:, 1:]
+
+
+def _never_feeds_back(model, history, num_steps):
+    return model.predict([history, np.zeros((len(history), num_steps, history.shape[2]))])
+
+
+SEQUENCES = np.random.default_rng(0).standard_normal((2, 6, 3))
+
+EXERCISES = (
+    Exercise(
+        "4.1",
+        decoder_inputs,
+        {
+            "The decoder is given its target: move the sequence by one step.": lambda x: x,
+            "The sequence is moved to the wrong side: each step sees the one after its target.": (
+                lambda x: np.concatenate([x[:, 1:], np.zeros_like(x[:, :1])], axis=1)
+            ),
+            "Leave the last step out: there are as many inputs as targets.": lambda x: (
+                np.concatenate([np.zeros_like(x[:, :1]), x], axis=1)
+            ),
+        },
+        (
+            "The first input is the start token, a step of zeros.",
+            "np.zeros_like(sequences[:, :1]) has the shape of one step.",
+            "np.concatenate([start, sequences[:, :-1]], axis=1)",
+        ),
+        cases=((SEQUENCES,),),
+        why="teacher_forcing_pairs returns these inputs, and their targets.",
+    ),
+    Exercise(
+        "4.2",
+        generate,
+        {
+            "The start token is part of the result: leave it out.": _with_start,
+            "The first output is fed back; the new one is the last: outputs[:, -1:].": (
+                _feeds_first_output
+            ),
+            "Nothing is fed back: each step has to see the outputs before it.": _never_feeds_back,
+        },
+        (
+            "Begin with one step of zeros, and call model.predict([history, said]) in a loop.",
+            "Append only the last step of the outputs to `said`.",
+            "said = np.concatenate([said, outputs[:, -1:]], axis=1), then return said[:, 1:].",
+        ),
+        cases=((_Model(), SEQUENCES, 6), (_Model(), SEQUENCES, 3)),
+        why="model.generate compiles this loop, with a cache.",
+    ),
+    Exercise(
+        "4.3",
+        best_errors,
+        {
+            "This is the error of the mean of all steps; the decoder knows which were said.": (
+                lambda num_steps: np.full(num_steps, 1 - 1 / num_steps)
+            ),
+            "It gets easier, not harder: fewer steps are left to choose from.": lambda num_steps: (
+                best_errors(num_steps)[::-1]
+            ),
+            "1 / n is the variance of the mean; the error of one value from it is 1 - 1 / n.": (
+                lambda num_steps: 1 / (num_steps - np.arange(num_steps))
+            ),
+        },
+        (
+            "The encoder's output is then a set: the decoder can leave out what was said.",
+            "The best forecast is the mean of the n steps that are left.",
+            "One of n values differs from their mean by 1 - 1 / n in mean square.",
+        ),
+        cases=((6,), (3,)),
+        why="The last step is known exactly, as the only one that was not said.",
+    ),
+    Exercise(
+        "4.4",
+        ideal_weights,
+        {
+            "Backwards, the first output is the last input.": lambda num_steps, backwards: (
+                ideal_weights(num_steps, False)
+            ),
+            "This is a mask: the weights of a step sum to 1, and only one input is needed.": (
+                lambda num_steps, backwards: np.tril(np.ones((num_steps, num_steps)))
+            ),
+            "All inputs are weighted alike: a mean is not a copy.": lambda num_steps, backwards: (
+                np.full((num_steps, num_steps), 1 / num_steps)
+            ),
+        },
+        (
+            "Each row has a single 1: at the input step that the output step repeats.",
+            "Forwards it is the identity.",
+            "np.eye(num_steps), or np.eye(num_steps)[::-1] backwards.",
+        ),
+        cases=((6, False), (6, True)),
+        why="The picture of this lesson is a soft version of it.",
+    ),
+    Exercise(
+        "4.5",
+        "projection",
+        {
+            "The width is the same 12 with d_model=12, and the error falls below 0.3 with the "
+            "projection.": "width",
+            "20 epochs leave it at 0.9: more training does not help.": "epochs",
+        },
+        (
+            "Change one thing at a time: what else differs between d_model=None and d_model=64?",
+            "d_model=12 has the same width of 12, with the projection.",
+            "Compare d_model=None with d_model=12, both for 20 epochs.",
+        ),
+        why="Positions that are added to the values themselves destroy them.",
+        question=(
+            "d_model=None leaves the input projection out and generates an error of 0.9. "
+            "What does it lack: 'projection', 'width' or 'epochs'?"
+        ),
+    ),
+)

@@ -1,0 +1,135 @@
+"""Exercises of lesson 5."""
+
+import numpy as np
+
+from kerastrans.lessons.exercise import Exercise
+
+
+def windows(series, context_length, prediction_length):
+    """Return all windows of a series: contexts, and the targets that follow them."""
+    total = context_length + prediction_length
+    starts = range(len(series) - total + 1)
+    cut = np.stack([series[start : start + total] for start in starts])
+    return cut[:, :context_length], cut[:, context_length:]
+
+
+def mase(targets, forecasts, train, season):
+    """Return the mean absolute scaled error (MASE) of forecasts of one series."""
+    scale = np.abs(train[season:] - train[:-season]).mean()
+    return np.abs(targets - forecasts).mean() / scale
+
+
+def _target_begins_in_context(series, context_length, prediction_length):
+    contexts, targets = windows(series, context_length, prediction_length)
+    return contexts, np.concatenate([contexts[:, -1:], targets[:, :-1]], axis=1)
+
+
+def _last_window_missing(series, context_length, prediction_length):
+    return windows(series[:-1], context_length, prediction_length)
+
+
+def _skips_a_step(series, context_length, prediction_length):
+    contexts, targets = windows(series, context_length, prediction_length + 1)
+    return contexts, targets[:, 1:]
+
+
+def _squared(targets, forecasts, train, season):
+    scale = np.square(train[season:] - train[:-season]).mean()
+    return np.square(targets - forecasts).mean() / scale
+
+
+_random = np.random.default_rng(0)
+SERIES = _random.standard_normal(12).cumsum()
+
+EXERCISES = (
+    Exercise(
+        "5.1",
+        windows,
+        {
+            "The target begins with the last value of the context: this is a leak by one step.": (
+                _target_begins_in_context
+            ),
+            "The last window is missing: there are len(series) - total + 1.": _last_window_missing,
+            "There is a gap: the target begins right after the context.": _skips_a_step,
+        },
+        (
+            "A window has context_length + prediction_length values in a row.",
+            "It can start at 0 .. len(series) - total.",
+            "Stack series[start : start + total], and cut each at context_length.",
+        ),
+        cases=((SERIES, 4, 2), (SERIES, 10, 2)),
+        why="A target that overlaps its context makes any model look good.",
+    ),
+    Exercise(
+        "5.2",
+        mase,
+        {
+            "Scale by differences of a season, not of one step.": (
+                lambda targets, forecasts, train, season: mase(targets, forecasts, train, 1)
+            ),
+            "The scale comes from the test values; it has to come from the training rows.": (
+                lambda targets, forecasts, train, season: mase(targets, forecasts, targets, season)
+            ),
+            "Errors are absolute here, not squared.": _squared,
+            "The error is not scaled: divide by that of the seasonal naive on the training rows.": (
+                lambda targets, forecasts, train, season: np.abs(targets - forecasts).mean()
+            ),
+        },
+        (
+            "The scale is the error of the seasonal naive forecast on the training rows.",
+            "train[season:] - train[:-season] are its errors.",
+            "np.abs(targets - forecasts).mean() / np.abs(train[season:] - train[:-season]).mean()",
+        ),
+        cases=((SERIES[8:], SERIES[8:] + _random.standard_normal(4), SERIES[:8], 3),),
+        why="A MASE below 1 is better than the seasonal naive was on the training rows.",
+    ),
+    Exercise(
+        "5.3",
+        "larger",
+        {
+            "Dropout is noise in training; six epochs on 6,000 windows do not overfit yet.": (
+                "smaller"
+            ),
+            "It is 0.4 flights larger, more than ten times what three seeds differ by.": "the same",
+        },
+        (
+            "What does dropout guard against, and does it happen in six epochs?",
+            "A fifth of all activations are set to zero in training.",
+            "The training is too short for the noise to pay.",
+        ),
+        why="The error grows by 0.4 flights, to that of the week before.",
+        question="Predict the error after six epochs with dropout=0.2, compared with the lesson's.",
+    ),
+    Exercise(
+        "5.4",
+        "the same",
+        {
+            "The encoder already has the week before among its seven tokens.": "smaller",
+            "An input that adds nothing does not hurt either: the error is within 0.03.": "larger",
+        },
+        (
+            "Which tokens does the encoder see?",
+            "Seven days of history: is the day a week before among them?",
+            "Cross-attention can read it; the lag adds nothing new.",
+        ),
+        why="The error differs by less than 0.03 flights.",
+        question="Predict the error if the decoder also sees the week before, lags=(168,).",
+    ),
+    Exercise(
+        "5.5",
+        "slightly larger",
+        {
+            "The Transformer's error is 0.05 flights smaller with each of three seeds.": "smaller",
+            "Most of this series is a linear function of the week: NLinear is close.": (
+                "much larger"
+            ),
+        },
+        (
+            "How much of tomorrow is a weighted sum of the hours of the last week?",
+            "Repeating the week before has an error of 2.5 flights.",
+            "NLinear has 2.18, the Transformer 2.13.",
+        ),
+        why="Most of what can be forecast here is linear in the week.",
+        question="Predict the error of NLinear compared with that of the Transformer.",
+    ),
+)

@@ -1,0 +1,237 @@
+"""Exercises of lesson 2b."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.lessons.exercise import Exercise
+from kerastrans.lessons.exercises.positional_encoding import encoding
+
+
+class PositionalEncoding(keras.layers.Layer):
+    """Write a layer that adds the sinusoids to (batch, length, dim), and reloads."""
+
+    def __init__(self, max_len, dim, **kwargs):
+        super().__init__(**kwargs)
+        self.max_len = max_len
+        self.dim = dim
+        angles = np.arange(max_len)[:, None] / 10000 ** (np.arange(0, dim, 2) / dim)
+        pairs = np.stack([np.sin(angles), np.cos(angles)], axis=-1)
+        self.encoding = pairs.reshape(max_len, dim).astype("float32")
+
+    def call(self, inputs):  # (batch, length, dim)
+        return inputs + self.encoding[: inputs.shape[1]]
+
+    def get_config(self):
+        return {**super().get_config(), "max_len": self.max_len, "dim": self.dim}
+
+
+class MultiHeadAttention(keras.layers.Layer):
+    """Write a layer of multi-head self-attention from four Dense layers."""
+
+    def __init__(self, num_heads, key_dim, **kwargs):
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.key_dim = key_dim
+
+    def build(self, shape):
+        width = self.num_heads * self.key_dim
+        self.query, self.key, self.value = (keras.layers.Dense(width) for _ in range(3))
+        self.output_projection = keras.layers.Dense(shape[-1])
+        for dense in (self.query, self.key, self.value):
+            dense.build(shape)
+        self.output_projection.build((*shape[:-1], width))
+
+    def call(self, x):  # (batch, time, d_model)
+        queries, keys, values = (
+            self.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
+        )
+        scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / self.key_dim**0.5
+        attended = ops.matmul(ops.softmax(scores), values)  # (batch, heads, time, key_dim)
+        merged = ops.reshape(ops.swapaxes(attended, 1, 2), (*x.shape[:-1], -1))
+        return self.output_projection(merged)
+
+    def split_heads(self, x):
+        x = ops.reshape(x, (*x.shape[:-1], self.num_heads, self.key_dim))
+        return ops.swapaxes(x, 1, 2)  # (batch, heads, time, key_dim)
+
+    def get_config(self):
+        return {**super().get_config(), "num_heads": self.num_heads, "key_dim": self.key_dim}
+
+
+def layer_norm(x):
+    """Return layer normalisation of (batch, time, width), epsilon 1e-3 as in Keras."""
+    mean = x.mean(axis=-1, keepdims=True)
+    variance = x.var(axis=-1, keepdims=True)
+    return (x - mean) / np.sqrt(variance + 1e-3)
+
+
+def encoder_block(x, norm, attend, feed_forward):
+    """Return the output of a pre-norm encoder block from its four parts."""
+    x = x + attend(norm(x))
+    return x + feed_forward(norm(x))
+
+
+class _DoublesInputs(PositionalEncoding):
+    def call(self, inputs):
+        return super().call(inputs) + inputs
+
+
+class _ForgetsInputs(PositionalEncoding):
+    def call(self, inputs):
+        return super().call(inputs) - inputs
+
+
+class _CountsFromOne(PositionalEncoding):
+    def __init__(self, max_len, dim, **kwargs):
+        super().__init__(max_len, dim, **kwargs)
+        self.encoding = encoding(max_len + 1, dim, 10000)[1:].astype("float32")
+
+
+class _NotScaled(MultiHeadAttention):
+    query_factor = 0.5  # an exponent of the width
+
+    def call(self, x):
+        for weight in self.query.weights:
+            weight.assign(weight * self.key_dim**self.query_factor)
+        return super().call(x)
+
+
+class _DividedByWidth(_NotScaled):
+    query_factor = -0.5
+
+
+class _HeadsReshapedOnly(MultiHeadAttention):
+    def split_heads(self, x):
+        batch, time, _ = x.shape
+        return ops.reshape(x, (batch, self.num_heads, time, self.key_dim))
+
+
+def _no_epsilon(x):
+    with np.errstate(invalid="ignore"):
+        return (x - x.mean(axis=-1, keepdims=True)) / x.std(axis=-1, keepdims=True)
+
+
+def _post_norm(x, norm, attend, feed_forward):
+    x = norm(x + attend(x))
+    return norm(x + feed_forward(x))
+
+
+def _normalised_residual(x, norm, attend, feed_forward):
+    x = norm(x) + attend(norm(x))
+    return norm(x) + feed_forward(norm(x))
+
+
+def _numpy(outputs):
+    return outputs if outputs is None or outputs is ... else ops.convert_to_numpy(outputs)
+
+
+def _positions(layer_class, inputs):
+    layer = layer_class(max_len=8, dim=inputs.shape[-1])
+    return _numpy(layer_class.from_config(layer.get_config())(inputs))
+
+
+def _attended(layer_class, x, *arrays):
+    layer = layer_class(num_heads=2, key_dim=3)
+    layer = layer_class.from_config(layer.get_config())
+    layer.build(x.shape)
+    if len(layer.weights) != len(arrays):
+        raise TypeError(
+            f"build makes {len(layer.weights)} weights, expected 8: kernel and bias of the query, "
+            "key, value and output projections"
+        )
+    layer.set_weights(arrays)
+    return _numpy(layer(x))
+
+
+_random = np.random.default_rng(0)
+X = _random.standard_normal((2, 4, 6)).astype("float32")
+ARRAYS = [_random.standard_normal(shape).astype("float32") for shape in [(6, 6), 6] * 4]
+_NORM_CASE = X, layer_norm, lambda x: 2 * x[..., ::-1], lambda x: x**2
+
+EXERCISES = (
+    Exercise(
+        "2b.1",
+        PositionalEncoding,
+        {
+            "The encoding is returned without the inputs: add it to them.": _ForgetsInputs,
+            "The inputs are added twice.": _DoublesInputs,
+            "Positions start at 1: the first is position 0, whose encoding is 0, 1, 0, 1.": (
+                _CountsFromOne
+            ),
+        },
+        (
+            "Compute the table (max_len, dim) once, in __init__.",
+            "call adds the first inputs.shape[1] rows; get_config returns max_len and dim.",
+            "return inputs + self.encoding[: inputs.shape[1]]; get_config: "
+            "{**super().get_config(), 'max_len': self.max_len, 'dim': self.dim}",
+        ),
+        cases=((X,), (np.zeros((1, 8, 4), "float32"),)),
+        why="get_config is what lets Keras reload the layer.",
+        run=_positions,
+    ),
+    Exercise(
+        "2b.2",
+        MultiHeadAttention,
+        {
+            "The scores are not divided by the root of key_dim.": _NotScaled,
+            "You divided by key_dim, not by its root.": _DividedByWidth,
+            "The heads mix time steps: reshape to (batch, time, heads, key_dim), then swap.": (
+                _HeadsReshapedOnly
+            ),
+        },
+        (
+            "build makes Dense layers for query, key, value and output, in this order.",
+            "Split: reshape to (batch, time, heads, key_dim) and swap axes 1 and 2; merge: the "
+            "other way round.",
+            "softmax(queries @ keys^T / key_dim ** 0.5) @ values, merged to "
+            "(batch, time, heads * key_dim), then the output layer.",
+        ),
+        cases=((X, *ARRAYS),),
+        why="With the same weights it equals keras.layers.MultiHeadAttention.",
+        run=_attended,
+    ),
+    Exercise(
+        "2b.3",
+        layer_norm,
+        {
+            "This is normalised over the batch, as batch normalisation does.": (
+                lambda x: np.moveaxis(layer_norm(np.moveaxis(x, 0, -1)), -1, 0)
+            ),
+            "One mean and variance for the whole tensor: each step has its own.": lambda x: (
+                layer_norm(x.ravel()).reshape(x.shape)
+            ),
+            "Epsilon is missing: a constant row divides by zero.": _no_epsilon,
+        },
+        (
+            "Each step of each example has its own mean and variance, over the last axis.",
+            "Use axis=-1 and keepdims=True.",
+            "(x - mean) / np.sqrt(variance + 1e-3)",
+        ),
+        cases=((X,), (np.ones((1, 2, 3)),), (np.array([[1.0, 2.0], [2.0, 3.0]]),)),
+        why="It does not depend on the other examples of the batch.",
+    ),
+    Exercise(
+        "2b.4",
+        encoder_block,
+        {
+            "The result of the feed-forward is dropped: only the attention is added.": (
+                lambda x, norm, attend, feed_forward: x + attend(norm(x))
+            ),
+            "This is post-norm: normalised after the sum.": _post_norm,
+            "The residual connections are missing.": (
+                lambda x, norm, attend, feed_forward: feed_forward(norm(attend(norm(x))))
+            ),
+            "The residual carries the normalised input; it has to carry the input itself.": (
+                _normalised_residual
+            ),
+        },
+        (
+            "Two sublayers; each adds its result to its own input.",
+            "Pre-norm: x + sublayer(norm(x)).",
+            "x = x + attend(norm(x)); return x + feed_forward(norm(x))",
+        ),
+        cases=(_NORM_CASE,),
+        why="The sum lets every block start as nearly the identity.",
+    ),
+)

@@ -1,0 +1,271 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # 2b. Inside a block
+#
+# A Transformer is a stack of blocks, and attention is only one of the five parts of a block. This
+# lesson takes the others apart, the residual connection, the normalisation and the feed-forward
+# network, and ends with a block of your own. It runs in seconds.
+#
+#     x ---+---> norm ---> attention -----> + ---+---> norm ---> feed-forward ---> + ---> out
+#          |                                ^    |                                 ^
+#          +--------------------------------+    +---------------------------------+
+#
+# This is the pre-norm block of `transformer_encoder`. The paper normalises after each sum
+# (post-norm). A decoder block has a third sublayer between the two, cross-attention.
+
+# %%
+# %matplotlib inline
+import os
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras
+import matplotlib.pyplot as plt
+import numpy as np
+from keras import layers, ops
+
+import kerastrans
+from kerastrans.data import random_sequences
+
+keras.utils.set_random_seed(0)
+random = np.random.default_rng(0)
+
+# %% [markdown]
+# ## Feed-forward: the same network at each step
+#
+# Two dense layers, applied to each step separately: the first one widens, the second one returns to
+# the width of the block. <!-- claim: rows --> Equal steps therefore have equal results, and a
+# convolution of width 1 with the same weights computes the same.
+
+# %%
+inputs = keras.Input((3, 4))
+network = keras.Model(inputs, kerastrans.position_wise_ffn(inputs, 16, output_dim=8))
+rows = ops.convert_to_numpy(network(np.ones((2, 3, 4), "float32")))
+print("shape", rows.shape, "first values of the three steps:", rows[0, :, 0])
+assert (rows == rows[:, :1]).all()  # claim: rows
+
+expand, contract = (layer for layer in network.layers if isinstance(layer, layers.Dense))
+convolutions = keras.Sequential([layers.Conv1D(16, 1, activation="relu"), layers.Conv1D(8, 1)])
+convolutions.build((None, 3, 4))
+for convolution, dense in zip(convolutions.layers, (expand, contract), strict=True):
+    kernel, bias = dense.get_weights()
+    convolution.set_weights([kernel[None], bias])
+steps = random.standard_normal((2, 3, 4)).astype("float32")
+difference = np.abs(ops.convert_to_numpy(network(steps)) - convolutions(steps)).max()
+print(f"largest difference from convolutions of width 1: {difference:.1e}")
+assert difference < 1e-5  # claim: rows
+
+# %% [markdown]
+# ## Normalisation: over the width, or over the batch?
+#
+# Layer normalisation subtracts the mean of each step's own values and divides by their standard
+# deviation. Batch normalisation does the same for each channel over the whole batch.
+# <!-- claim: norms --> Of the rows 1, 2 and 2, 3, layer normalisation makes -1, 1 in both; batch
+# normalisation makes -1, -1 and 1, 1 (0.998, since Keras adds 0.001 to the variance).
+# <!-- claim: alone --> Layer normalisation gives a row the same result whatever else is in the
+# batch; batch normalisation does not. Sequences have different lengths and batches are small, so
+# blocks use layer normalisation.
+
+# %%
+x = np.array([[1.0, 2.0], [2.0, 3.0]], "float32")
+by_layer = ops.convert_to_numpy(layers.LayerNormalization()(x))
+by_batch = ops.convert_to_numpy(layers.BatchNormalization()(x, training=True))
+print("layer normalisation", by_layer.round(3).tolist())
+print("batch normalisation", by_batch.round(3).tolist())
+assert np.allclose(by_layer, [[-1, 1], [-1, 1]], atol=0.01)  # claim: norms
+assert np.allclose(by_batch, [[-1, -1], [1, 1]], atol=0.01)  # claim: norms
+other = np.array([[1.0, 2.0], [20.0, 30.0]], "float32")
+moved = [
+    float(np.abs(layer(other, **options)[0] - layer(x, **options)[0]).max())
+    for layer, options in (
+        (layers.LayerNormalization(), {}),
+        (layers.BatchNormalization(), {"training": True}),
+    )
+]
+print("change of the first row when the second one changes:", moved)
+assert moved[0] == 0  # claim: alone
+assert moved[1] > 1e-4  # claim: alone
+
+# %% [markdown]
+# ## Residual connection: a block starts as nearly the identity
+#
+# Each sublayer adds its result to its input. What happens without it? A stack of 12 blocks is asked
+# how far two steps of a random sequence stay apart, by the cosine of their vectors.
+# <!-- claim: residual --> With residual connections the steps of an untrained stack stay different,
+# with a cosine below 0.97 for three seeds. Without them, attention averages the steps again and
+# again, until all steps of a sequence are equal except for rounding: the cosine is above 0.999.
+
+
+# %%
+def blocks(x, residual):
+    for _ in range(12):
+        for sublayer in (layers.MultiHeadAttention(4, 8), layers.Dense(32, activation="relu")):
+            normalised = layers.LayerNormalization()(x)
+            is_attention = isinstance(sublayer, layers.MultiHeadAttention)
+            result = sublayer(normalised, normalised) if is_attention else sublayer(normalised)
+            x = x + result if residual else result
+    return ops.convert_to_numpy(x)
+
+
+def cosine_of_steps(x):
+    first, second = x[0, :2]
+    return float(first @ second / np.linalg.norm(first) / np.linalg.norm(second))
+
+
+steps = random.standard_normal((1, 8, 32)).astype("float32")
+print(f"before the blocks: {cosine_of_steps(steps):.2f}")
+cosines = {}
+for residual in (True, False):
+    cosines[residual] = []
+    for seed in range(3):
+        keras.utils.set_random_seed(seed)
+        cosines[residual].append(cosine_of_steps(blocks(steps, residual)))
+    print(f"residual={residual}: {np.round(cosines[residual], 4)}")
+assert max(cosines[True]) < 0.97  # claim: residual
+assert min(cosines[False]) > 0.999  # claim: residual
+
+# %% [markdown]
+# ## Attention without the rest does not learn the identity
+#
+# The simplest task: return the input. <!-- claim: identity --> A single layer of attention with
+# four heads of width 3 is trained to do so on random sequences of five steps of width 12; its error
+# stays above 0.1 of the variance, since each result is a mean over steps. With a residual
+# connection around it, the same layer has an error below 0.01: it only has to learn to add nothing.
+
+# %%
+EPOCHS = 12
+train = random_sequences(2000, 5, 12, seed=0)
+errors = {}
+for name in ("attention", "attention with residual"):
+    keras.utils.set_random_seed(0)
+    inputs = keras.Input((5, 12))
+    attended = layers.MultiHeadAttention(4, 3)(inputs, inputs)
+    model = keras.Model(inputs, inputs + attended if "residual" in name else attended)
+    model.compile(keras.optimizers.Adam(3e-3), "mse")
+    errors[name] = model.fit(train, train, epochs=EPOCHS, batch_size=64, verbose=0).history["loss"]
+figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
+for name, losses in errors.items():
+    panel.plot(np.arange(1, EPOCHS + 1), losses, "o-", label=name)
+panel.set_yscale("log")
+panel.set_xlabel("epoch")
+panel.set_ylabel("mean squared error")
+panel.legend(frameon=False)
+plt.show()
+print({name: round(losses[-1], 4) for name, losses in errors.items()})
+if EPOCHS > 2:  # trained in full
+    assert errors["attention"][-1] > 0.1  # claim: identity
+    assert errors["attention with residual"][-1] < 0.01  # claim: identity
+
+# %% [markdown]
+# ## A layer of your own
+#
+# In Keras a layer is a class with three methods: `__init__` stores the arguments, `build` makes the
+# weights when the shape of the inputs is known, and `call` computes. `get_config` returns the
+# arguments, so that a model that contains the layer can be saved and loaded. This one multiplies
+# each channel by a weight:
+
+
+# %%
+@keras.saving.register_keras_serializable("lesson")
+class Gain(layers.Layer):
+    def __init__(self, start=1.0, **kwargs):
+        super().__init__(**kwargs)
+        self.start = start
+
+    def build(self, shape):  # (batch, time, width)
+        initializer = keras.initializers.Constant(self.start)
+        self.gain = self.add_weight(shape=(shape[-1],), initializer=initializer)
+
+    def call(self, x):
+        return x * self.gain
+
+    def get_config(self):
+        return {**super().get_config(), "start": self.start}
+
+
+print(Gain(2.0)(np.ones((1, 2, 3), "float32")))
+print(Gain.from_config(Gain(2.0).get_config()).start)
+
+# %% [markdown]
+# ## The blocks on tensors of ones
+#
+# `transformer_encoder` and `transformer_decoder` add a block to a functional model. Called on
+# arrays, as here, they create new weights each time. `TransformerEncoder` and `TransformerDecoder`
+# are the same blocks as layers, which keep theirs.
+
+# %%
+x = np.ones((2, 100, 24), "float32")
+mask = kerastrans.create_padding_mask(np.array([3, 2]), 100)
+sizes = {"num_heads": 8, "key_dim": 3, "ff_dim": 48, "dropout": 0.5, "norm": "post"}
+encoded = kerastrans.transformer_encoder(x, padding_mask=mask, **sizes)
+decoded = kerastrans.transformer_decoder(x, encoded, encoder_padding_mask=mask, **sizes)
+print("encoder", encoded.shape, "decoder", decoded.shape)
+
+# %% [markdown]
+# ## Exercises
+#
+# Replace `...` by your answer and run the cell. `kerastrans.lessons.hint("2b.1")` helps, in three
+# steps. Solutions: [answers.ipynb](answers.ipynb).
+
+# %% [markdown]
+# **2b.1** Write a layer that adds the sinusoids to (batch, length, dim), and reloads.
+
+
+# %%
+class PositionalEncoding(keras.layers.Layer):
+    def __init__(self, max_len, dim, **kwargs):
+        super().__init__(**kwargs)
+
+    def call(self, inputs):
+        return ...
+
+
+kerastrans.lessons.check("2b.1", PositionalEncoding)
+
+# %% [markdown]
+# **2b.2** Write a layer of multi-head self-attention from four Dense layers.
+
+
+# %%
+class MultiHeadAttention(keras.layers.Layer):
+    def __init__(self, num_heads, key_dim, **kwargs):
+        super().__init__(**kwargs)
+
+    def call(self, x):
+        return ...
+
+
+kerastrans.lessons.check("2b.2", MultiHeadAttention)
+
+# %% [markdown]
+# **2b.3** Return layer normalisation of (batch, time, width), epsilon 1e-3 as in Keras.
+
+
+# %%
+def layer_norm(x):
+    return ...
+
+
+kerastrans.lessons.check("2b.3", layer_norm)
+
+# %% [markdown]
+# **2b.4** Return the output of a pre-norm encoder block from its four parts.
+
+
+# %%
+def encoder_block(x, norm, attend, feed_forward):
+    return ...
+
+
+kerastrans.lessons.check("2b.4", encoder_block)

@@ -1,0 +1,121 @@
+"""Each exercise: the stub fails, known mistakes are named, the solution passes."""
+
+import inspect
+import re
+
+import numpy as np
+import pytest
+
+from kerastrans import lessons, text
+from kerastrans.evaluation import metrics
+from kerastrans.lessons.course import _find
+
+NUMBERS = lessons.numbers()
+
+
+def stub_of(solution):
+    if isinstance(solution, str):
+        return None
+    if inspect.isclass(solution):
+        return type("Stub", (solution,), {"call": lambda self, x: None})
+
+    def stub(*arguments):
+        pass
+
+    return stub
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_solution_passes_and_stub_and_mistakes_do_not(number):
+    exercise = _find(number)
+    verdict = lessons.check(number, lessons.solution(number))
+    assert verdict, verdict
+    assert verdict.message == exercise.why != ""
+    stub = lessons.check(number, stub_of(exercise.solution))
+    assert not stub
+    assert stub.message not in exercise.mistakes
+    if not isinstance(exercise.solution, str) and number != "2b.2":
+        assert "does not return anything yet" in stub.message
+    assert len(exercise.mistakes) >= 2
+    for message, mistake in exercise.mistakes.items():
+        assert repr(lessons.check(number, mistake)) == f"{number}: not yet. {message}"
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_three_hints_do_not_repeat_each_other(number):
+    hints = [lessons.hint(number, step) for step in (1, 2, 3)]
+    assert len(set(hints)) == 3
+    assert lessons.hint(number) == hints[0]
+
+
+def test_numbers_are_those_of_their_lessons():
+    for lesson in ("2", "2b"):
+        count = len(lessons.numbers(lesson))
+        assert lessons.numbers(lesson) == [f"{lesson}.{i}" for i in range(1, count + 1)]
+    assert len(NUMBERS) == len(set(NUMBERS)) > 30
+    assert all(_find(number).task.endswith((".", "?")) for number in NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (lambda q, k, v, mask: (q @ k.T)[:, :2], r"returns shape \(4, 2\), expected \(4, 3\)"),
+        (lambda q, k, v, mask: q @ k.T @ v, r"returns -?\d.* at index \(0, 0\), expected"),
+        (lambda q, k, v, mask: q @ k, r"raises ValueError: matmul"),
+        (lambda q, k: None, r"raises TypeError: .* takes 2 positional arguments but 4"),
+        (lambda q, k, v, mask: (q, k), r"returns 2 arrays, expected 1"),
+    ],
+)
+def test_other_mistakes_are_described(answer, message):
+    verdict = lessons.check("2.1", answer)
+    assert not verdict
+    assert re.search(message, verdict.message), verdict.message
+
+
+def test_answers_of_another_kind_are_refused():
+    expected = r"Exercise 2.1 expects a function attention\(queries, keys, values, mask\), got "
+    with pytest.raises(TypeError, match=expected + "the class int"):
+        lessons.check("2.1", int)
+    with pytest.raises(TypeError, match=expected + "ndarray"):
+        lessons.check("2.1", np.ones(3))
+    with pytest.raises(TypeError, match=r"expects a class MultiHeadAttention\(num_heads, key_dim"):
+        lessons.check("2b.2", lambda x: x)
+    with pytest.raises(ValueError, match="one of 'larger', 'smaller', 'the same', got 'worse'"):
+        lessons.check("5.3", "worse")
+
+
+@pytest.mark.parametrize("number", ["2", "12.1", ".1", None])
+def test_unknown_numbers_are_refused(number):
+    with pytest.raises(ValueError, match=rf"expected a number such as '2\.1'.*got {number!r}"):
+        lessons.hint(number)
+
+
+def test_unknown_lessons_and_steps_are_refused():
+    with pytest.raises(ValueError, match=r"lesson 2 has 2\.1, 2\.2, 2\.3, 2\.4, got '2\.9'"):
+        lessons.check("2.9", None)
+    with pytest.raises(ValueError, match="step: expected 1 to 3, got 4"):
+        lessons.hint("2.1", 4)
+    with pytest.raises(ValueError, match=r"lesson: expected one of 1, 2, 2b, .*, got '12'"):
+        lessons.numbers("12")
+
+
+def test_a_check_leaves_its_cases_alone():
+    def overwrites(queries, keys, values, mask):
+        mask[:] = True
+        return lessons.solution("2.1")(queries, keys, values, mask)
+
+    for _ in range(2):
+        assert "The mask is ignored" in lessons.check("2.1", overwrites).message
+    assert lessons.check("2.1", lessons.solution("2.1"))
+
+
+def test_solutions_agree_with_the_package():
+    rng = np.random.default_rng(1)
+    train, targets, forecasts = rng.standard_normal((3, 20))
+    expected = metrics.mase(targets[:, None], forecasts[:, None], train[:, None], 7)
+    assert lessons.solution("5.2")(targets, forecasts, train, 7) == pytest.approx(expected)
+    words = ["he", "ran", "to", "the", "house"], ["he", "ran", "home", "to", "his", "house"]
+    expected = text.bleu(*map(" ".join, words), 2)
+    assert lessons.solution("6.3")(*words, 2) == pytest.approx(expected)
+    assert lessons.solution("2.4")(24, 8, 3, 3, 24) == 2400
+    assert lessons.solution("2.4")(24, 8, 3, 4, 32) == 3056

@@ -1,0 +1,71 @@
+"""The texts of the lessons: every exercise has its check, every claim its assert."""
+
+import ast
+import re
+from pathlib import Path
+
+import keras
+import numpy as np
+import pytest
+
+import kerastrans
+from kerastrans import lessons
+from kerastrans.lessons.course import MODULES, _find
+
+pytest.importorskip("jupytext", reason="the extra dev is not installed")
+from tools.checks import claims
+from tools.site import assignments
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+
+def text_of(lesson):
+    return (NOTEBOOKS / f"0{lesson}_{MODULES[lesson]}.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("lesson", MODULES)
+def test_each_exercise_is_in_its_lesson(lesson):
+    text = text_of(lesson)
+    checked = re.findall(r'kerastrans\.lessons\.check\("([^"]+)", (\w+)\)', text)
+    assert [number for number, _ in checked] == lessons.numbers(lesson)
+    defined = {getattr(node, "name", None) for node in ast.walk(ast.parse(text))}
+    for number, name in checked:
+        exercise = _find(number)
+        assert f"**{number}** {' '.join(exercise.task.split())}" in claims.flat(text)
+        if not isinstance(exercise.solution, str):
+            assert name == exercise.solution.__name__
+            assert name in defined
+
+
+@pytest.mark.parametrize("lesson", claims.LESSONS, ids=lambda path: path.stem)
+def test_each_claim_has_an_assert(lesson):
+    found = claims.claims(lesson)
+    assert [name for name, asserts in found.items() if not asserts] == []
+    assert claims.unmarked_asserts(lesson) == []
+    assert set(claims.candidates(lesson)) <= set(claims.reviewed())
+
+
+def test_claims_and_asserts_are_found(tmp_path):
+    lesson = tmp_path / "01_made.py"
+    lesson.write_text(
+        "# %% [markdown]\n# It is quick. <!-- claim: fast --> It is faster\n# than that.\n#\n"
+        "# Another is slower. <!-- claim: small --> It is smaller.\n\n"
+        "# %%\nif True:\n    assert 1 < 2  # claim: fast\nassert 3  # claim: other\n"
+    )
+    assert claims.claims(lesson) == {"fast": ["assert 1 < 2"], "small": [], "other": ["assert 3"]}
+    assert claims.unmarked_asserts(lesson) == ["other"]
+    assert claims.candidates(lesson) == ["01_made: Another is slower."]
+
+
+@pytest.mark.parametrize("lesson", MODULES)
+def test_assignments_have_one_point_per_exercise_and_their_solutions_pass(lesson):
+    notebook = assignments.assignment(claims.jupytext.reads(text_of(lesson), fmt="py:percent"))
+    cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    marks = [cell.metadata["nbgrader"] for cell in cells]
+    expected = [f"exercise-{number.replace('.', '-')}" for number in lessons.numbers(lesson)]
+    assert [mark["grade_id"] for mark in marks if mark["grade"]] == expected
+    assert sum(mark.get("points", 0) for mark in marks) == len(expected)
+    assert [mark["solution"] for mark in marks] == [True, False] * len(expected)
+    names = {"np": np, "keras": keras, "ops": keras.ops, "kerastrans": kerastrans}
+    exec("\n".join(cell.source for cell in cells), names)
+    assert names["verdict"]

@@ -1,0 +1,86 @@
+"""List the claims of the lessons with their asserts, and the sentences that may be claims.
+
+A claim is marked in the text, `<!-- claim: name -->`, and measured in a cell of the same lesson by
+lines that end in `# claim: name`.
+
+python -m tools.checks.claims
+"""
+
+import re
+import sys
+from pathlib import Path
+
+import jupytext
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "notebooks").glob("*.py"))
+REVIEWED = Path(__file__).with_name("claims_reviewed.txt")
+MARK = re.compile(r"<!--\s*claim:\s*(.+?)\s*-->")
+ASSERTED = re.compile(r"^ *assert .*?# claim: (.+?)$", re.MULTILINE)
+EXERCISE = re.compile(r"^## Exercises|^\*\*\d+\w?\.\d+\*\*")
+COMPARISON = re.compile(
+    r"\b(better|worse|best|worst|faster|slower|larger|smaller|longer|shorter|fewer|less|more than|"
+    r"equal|the same|as good|as fast|fails?|nearly|half of|times as|within|below|above)\b",
+    re.IGNORECASE,
+)
+
+
+def claims(lesson):
+    """Dict of each marked claim of a lesson -> its asserts."""
+    cells = jupytext.read(lesson).cells
+    marked = [
+        name for c in cells if c.cell_type == "markdown" for name in MARK.findall(flat(c.source))
+    ]
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    found = {name: [] for name in marked}
+    for match in ASSERTED.finditer(code):
+        found.setdefault(match[1], []).append(match[0].partition("#")[0].strip())
+    return found
+
+
+def unmarked_asserts(lesson):
+    """Names of asserted claims that no sentence of the lesson makes."""
+    return sorted(set(claims(lesson)) - set(MARK.findall(flat(lesson.read_text("utf-8")))))
+
+
+def candidates(lesson):
+    """Comparative sentences of a lesson outside of the paragraphs' marked parts."""
+    found = []
+    for cell in jupytext.read(lesson).cells:
+        if cell.cell_type != "markdown" or EXERCISE.search(cell.source):
+            continue
+        for paragraph in re.split(r"\n\s*\n", cell.source):
+            unmarked = MARK.split(flat(paragraph))[0]  # a mark holds to the end of its paragraph
+            for sentence in re.split(r"(?<=[.:?!])\s+", unmarked):
+                if COMPARISON.search(sentence) and not sentence.startswith(("#", "|")):
+                    found.append(f"{lesson.stem}: {sentence}")
+    return found
+
+
+def flat(text):
+    """The text in one line, without the signs of comments."""
+    return " ".join(re.sub(r"^# ?", "", text, flags=re.MULTILINE).split())
+
+
+def reviewed():
+    """Sentences that were read and need no measurement: definitions, tasks, advice."""
+    return REVIEWED.read_text("utf-8").splitlines()
+
+
+def main():
+    """Print all claims with their asserts, then all that is open; return the number of those."""
+    problems = []
+    for lesson in LESSONS:
+        for name, asserts in claims(lesson).items():
+            print(f"{lesson.stem}: {name}: {'; '.join(asserts) or 'NO ASSERT'}")
+            problems += [] if asserts else [f"{lesson.stem}: no assert for {name!r}"]
+        problems += [f"{lesson.stem}: no text for {x!r}" for x in unmarked_asserts(lesson)]
+        problems += [
+            f"neither marked nor reviewed: {x}" for x in candidates(lesson) if x not in reviewed()
+        ]
+    print(*problems, sep="\n")
+    return len(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(), 1))
