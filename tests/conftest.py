@@ -36,7 +36,34 @@ settings.load_profile("kerastrans")
 XLA = {"jit_compile": keras.backend.backend() == "jax"}
 
 
+# The longest files come first: a process that ends with one keeps the other waiting.
+LONGEST = (
+    "contract/test_forecaster.py",
+    "models/pretrained/test_parity.py",
+    "contract/test_export.py",
+    "contract/test_backends.py",
+    "contract/test_models.py",
+    "examples/test_notebooks.py",
+    "test_imports.py",
+    "inference/test_window_scales.py",
+    "presets/test_catalog.py",
+    "presets/test_pretrained.py",
+    "inference/test_horizon.py",
+    "export/test_samples.py",
+    "export/test_lengths.py",
+    "selection/test_search.py",
+    "training/test_checkpoint.py",
+    "selection/test_combination.py",
+    "docs/test_code_blocks.py",
+)
+
+
 def pytest_collection_modifyitems(items):
+    def rank(item):
+        path = item.path.as_posix()
+        return next((i for i, end in enumerate(LONGEST) if path.endswith(end)), len(LONGEST))
+
+    items.sort(key=rank)
     if keras.backend.backend() != "tensorflow":
         skip = pytest.mark.skip(reason="needs Keras to run on TensorFlow")
         for item in items:

@@ -58,10 +58,7 @@ for path in sorted(Path(sys.argv[1]).glob("*.keras")):
 """
 # `make contract` imports every room first; the slow tier some, the quick one that of most users.
 QUICK = "kerastrans kerastrans.heads"
-SLOW = (
-    *("keras kerastrans", "kerastrans.text.metrics", "kerastrans.data", "kerastrans.export"),
-    *("kerastrans.forecasting", "kerastrans.layers"),
-)
+SLOW = ("keras kerastrans", "kerastrans.data", "kerastrans.export", "kerastrans.layers")
 """The first imports of a process, in order."""
 ORDERS = [
     QUICK,

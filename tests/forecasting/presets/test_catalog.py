@@ -40,10 +40,15 @@ def test_presets_are_installed_and_small():
         assert sum(path.stat().st_size for path in files) < 2e6
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(x, marks=() if "passengers" in x else pytest.mark.slow) for x in NAMES],
-)
+def tier(name):
+    """Marks of a preset: the small one is quick, and two others of 96 steps are exhaustive."""
+    if "passengers" in name:
+        return []
+    exhaustive = name in ("itransformer_etth1_96", "cyclenet_etth2_96")
+    return [pytest.mark.slow, *([pytest.mark.exhaustive] if exhaustive else [])]
+
+
+@pytest.mark.parametrize("name", [pytest.param(x, marks=tier(x)) for x in NAMES])
 def test_a_preset_reproduces_the_metrics_of_its_card(name):
     card = presets.card(name)
     if (

@@ -46,7 +46,10 @@ def folders():
         yield pytest.param(folder, id=folder.name, marks=marks)
 
 
-@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+EXHAUSTIVE = [pytest.mark.slow, pytest.mark.exhaustive]
+
+
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=EXHAUSTIVE)])
 @pytest.mark.parametrize("folder", folders())
 def test_outputs_are_those_of_the_reference(folder, dtype):
     if dtype == "float64" and keras.backend.backend() == "jax":
