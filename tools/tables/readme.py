@@ -42,6 +42,7 @@ def tables():
             "sampling": speed.sampling,
             "runtimes": speed.runtimes,
             "imports": speed.imports,
+            "cold_start": speed.cold_start,
             "sizes": speed.sizes,
             "serving": speed.served,
         },

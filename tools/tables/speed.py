@@ -135,6 +135,16 @@ def imports():
     return pd.DataFrame([{name: f"{found[name]:.2f} s" for name in names}])
 
 
+def cold_start():
+    """Seconds of the processor and megabytes of `kerastrans forecast` in a new process."""
+    rows = pd.read_csv(RESULTS / "cold_start.csv")
+    cells = [f"{row.cpu:.1f} s, {row.megabytes:,.0f} MB" for row in rows.itertuples()]
+    table = rows.assign(cell=cells).pivot(
+        index=["backend", "cache", "series"], columns="label", values="cell"
+    )
+    return table[rows.label.unique()].reset_index().rename(columns={"series": "series x rows"})
+
+
 def sizes():
     """Megabytes that an installation takes."""
     found = json.loads((RESULTS / "imports.json").read_text())["megabytes"]
