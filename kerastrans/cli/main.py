@@ -6,6 +6,7 @@ import sys
 import warnings
 
 from kerastrans.cli import catalog, deploy, forecast, generate, select, train, verify
+from kerastrans.version import __version__
 
 COMMANDS = (train, select, forecast, generate, deploy, catalog, verify)
 
@@ -47,6 +48,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser():
     """Return the parser of all commands."""
     parser = _Parser(prog="kerastrans", description="Sequence forecasting with Keras models.")
+    parser.add_argument("--version", action="version", version=f"kerastrans {__version__}")
     parser.add_argument("--traceback", action="store_true", help="show the traceback of an error")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 

@@ -5,6 +5,7 @@ import os
 import sys
 
 from kerastrans.cli.compilation_cache import use_compilation_cache
+from kerastrans.utils.lazy import naming_backends
 
 # Libraries that Keras imports if they are installed, for its scikit-learn wrappers and its
 # pictures of images. They take a third of its import on JAX.
@@ -17,7 +18,7 @@ def start_keras():
     The libraries write directly to the file descriptor before they respect any logging level.
     """
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    with _silent_stderr(), _absent(UNUSED):
+    with naming_backends(), _silent_stderr(), _absent(UNUSED):
         import keras
 
         keras.ops.convert_to_numpy(keras.ops.zeros(()))  # makes the backend look for devices

@@ -1,8 +1,11 @@
 """Public names that are imported on first use: a package stays light until it is needed."""
 
+import contextlib
 import importlib
 
 from kerastrans.utils.deprecation import warn_former_name
+
+BACKENDS = ("tensorflow", "jax", "torch")  # the names of Keras's backends, packages and extras
 
 
 def names_of(package, homes, former=None):
@@ -20,9 +23,9 @@ def names_of(package, homes, former=None):
 
     def get(name):
         if name in home_of:
-            return getattr(importlib.import_module(f"{package}.{home_of[name]}"), name)
+            return getattr(_import(f"{package}.{home_of[name]}"), name)
         if name in modules:
-            return importlib.import_module(f"{package}.{modules[name]}")
+            return _import(f"{package}.{modules[name]}")
         if former and name in former:
             names = f"{package}.{name}", f"{package}.{former[name]}"
             warn_former_name("module", *names, since="0.3", until="0.5")
@@ -30,3 +33,27 @@ def names_of(package, homes, former=None):
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: public, public
+
+
+def _import(name):
+    with naming_backends():
+        return importlib.import_module(name)
+
+
+@contextlib.contextmanager
+def naming_backends():
+    """Where Keras finds no backend, name those that can be installed.
+
+    Raises:
+        ImportError: If the backend that Keras is set to is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in BACKENDS:
+            raise
+        raise ImportError(
+            f"Keras is set to run on {error.name}, which is not installed: pip install "
+            f"'kerastrans[{error.name}]', or set KERAS_BACKEND to the one that is. The backends "
+            "are tensorflow, jax and torch."
+        ) from error
