@@ -109,8 +109,6 @@ def _read(forecaster, body):
     if is_long and frame[ID].nunique() > MAX_SERIES:
         raise RequestError(f"the CSV can have at most {MAX_SERIES} series.", 413)
     targets = [TARGET] if is_long else [c for c in frame.columns if c not in covariates]
-    if forecaster.fitted.channels is None and len(targets) > 1:
-        raise ValueError("a model of single series requires a single column of values.")
     if not known_ahead:
         return frame, None, targets
     return *_split(frame, targets), targets

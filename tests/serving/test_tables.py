@@ -65,6 +65,15 @@ def test_the_last_rows_without_a_value_are_the_steps_to_come(frame):
     assert not np.allclose(other["nlinear"], expected["nlinear"])
 
 
+def test_each_column_of_a_wide_csv_is_a_series_for_a_model_of_single_series(frame):
+    past = halves(frame)[0].drop(columns=["price", "kind"])
+    forecaster = forecaster_of(past)
+    wide = past.pivot(index="ds", columns="unique_id", values="y")[: ROWS - 9]
+    answer = forecast_csv(forecaster, wide.to_csv().encode())
+    check(answer, forecaster.predict(past.groupby("unique_id").head(ROWS - 9)))
+    assert answer["history"]["b"][-1] == wide["b"].iloc[-1]
+
+
 @pytest.mark.slow
 def test_a_wide_csv_too(frame):
     one = frame[frame["unique_id"] == "a"].set_index("ds")[["y", "price"]]
