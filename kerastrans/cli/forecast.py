@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, LEVELS, STATIC, add_options, given
+from kerastrans.cli.options import DOOR, EXCEEDS, LEVELS, STATIC, add_options, given
 from kerastrans.cli.outputs import check_outputs, check_picture, write_table
 from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.trained import (
@@ -44,7 +44,7 @@ def add_commands(add):
         command.add_argument("--output", type=Path, help="CSV file to write")
         if command is not simulate:
             command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
-    add_options(forecast, PUBLISHED, FUTURE, LEVELS, DOOR, STATIC)
+    add_options(forecast, PUBLISHED, FUTURE, LEVELS, EXCEEDS, DOOR, STATIC)
     add_options(simulate, PUBLISHED, FUTURE, PATHS, DOOR, STATIC)
     add_options(backtest, PUBLISHED, ORIGINS, LEVELS, DOOR, STATIC)
 
@@ -53,7 +53,7 @@ def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
     check_picture(options.plot, options.output)
     forecaster, frame, known = _read(options)
-    rows = forecaster.predict(frame, **known, **given(options, LEVELS))
+    rows = forecaster.predict(frame, **known, **given(options, LEVELS, EXCEEDS))
 
     def draw():
         from kerastrans.evaluation import plotting

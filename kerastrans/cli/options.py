@@ -15,7 +15,7 @@ def names(text):
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def percents(text):
+def numbers(text):
     """Parse numbers separated by commas."""
     return [float(number) if "." in number else int(number) for number in names(text)]
 
@@ -141,8 +141,15 @@ FIT = {
         "help": "train on forecasts that begin in the last STEPS of each series (default: all)",
     },
 }
+EXCEEDS = {
+    "--exceeds": {
+        "type": numbers,
+        "metavar": "0,5",
+        "help": "values; adds the probability of a value above each",
+    },
+}
 LEVELS = {
-    "--levels": {"type": percents, "metavar": "80,95", "help": "percents of the intervals"},
+    "--levels": {"type": numbers, "metavar": "80,95", "help": "percents of the intervals"},
 }
 
 

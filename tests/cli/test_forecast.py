@@ -14,8 +14,10 @@ pytestmark = pytest.mark.tensorflow
 def test_forecast_is_that_of_the_forecaster(frame, series, run_folder, tmp_path):
     output, plot = tmp_path / "f.csv", tmp_path / "f.png"
     arguments = ["forecast", str(run_folder), str(series), f"--output={output}"]
-    assert cli.main([*arguments, f"--plot={plot}", "--levels=50,80"]) == 0
-    expected = Forecaster.load(run_folder).predict(frame, levels=[50, 80])
+    arguments += [f"--plot={plot}", "--levels=50,80", "--exceeds=4,5.5"]
+    assert cli.main(arguments) == 0
+    expected = Forecaster.load(run_folder).predict(frame, levels=[50, 80], exceeds=[4, 5.5])
+    assert {"nlinear-exceeds-4", "nlinear-exceeds-5.5"} <= {*expected}
     pd.testing.assert_frame_equal(
         pd.read_csv(output, parse_dates=["ds"]), expected, check_dtype=False
     )
