@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 
 
-# Types of options. argparse shows their names to the user: "invalid percents value: 'x'".
+# Types of options. argparse shows their names to the user: "invalid numbers value: 'x'".
 def names(text):
     """Parse names separated by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
