@@ -61,9 +61,9 @@ def held_out_steps(lengths, prediction_length):
 
 
 def rows_needed(num_series, prediction_length):
-    """Return the rows of the median series of which enough are held out to measure the spread.
+    """Return how many rows of the median series are enough to measure the spread on its end.
 
-    Over all series these are 4 non-overlapping forecasts, the fewest errors that bound 80 %.
+    Over all series, 4 non-overlapping forecasts are then held out, the fewest that bound 80 %.
 
     Args:
         num_series: int, at least 1.

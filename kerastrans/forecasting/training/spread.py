@@ -26,7 +26,7 @@ def report_unmeasured_spread(windows, epochs):
 
     Args:
         windows: `TrainingWindows` without rows that were given for validation.
-        epochs: int, number of epochs, for which nothing is held out; None for early stopping.
+        epochs: int, which holds out nothing; None for early stopping.
     """
     if epochs is not None:
         warn_user(
