@@ -206,6 +206,9 @@ class Forecaster:
                 learning rate; its forecasts there keep their spread. Rows of `validation` and
                 `validation_size` are never trained on. With a given optimizer, the learning rate
                 is not changed: training stops the first time, and not on the hold-out set.
+                With `epochs`, nothing is held out unless `validation` or `validation_size` is
+                given, on which the spread is then measured as well. Without such rows, or with too
+                few, `fit` warns that intervals are often too narrow.
             time_limit: float, seconds after which no epoch begins if `epochs` is not given, not
                 counting the final steps on the hold-out set; None for no limit.
             sampling: "windows" to train on each window once per epoch; "series" to draw windows so

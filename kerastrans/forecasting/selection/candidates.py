@@ -1,5 +1,7 @@
 """Candidates of `kerastrans.select`, in training order."""
 
+import warnings
+
 import numpy as np
 
 from kerastrans import heads
@@ -8,6 +10,7 @@ from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.presets.pretrained import from_pretrained
+from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from kerastrans.models import registry
 from kerastrans.models.parts.ensemble import at_levels, with_residuals
 
@@ -54,7 +57,9 @@ def train_candidate(
         return load_pretrained(frame, prediction_length, freq, seed)
     options = {"calendar": calendar, "seed": seed + candidate_seed, **columns}
     forecaster = Forecaster(name, prediction_length=prediction_length, **options)
-    return forecaster.fit(frame, static=static, freq=freq, time_limit=time_limit, verbose=0)
+    with warnings.catch_warnings():  # candidates are scored on rows that select holds out
+        warnings.simplefilter("ignore", UnmeasuredSpreadWarning)
+        return forecaster.fit(frame, static=static, freq=freq, time_limit=time_limit, verbose=0)
 
 
 def load_pretrained(frame, prediction_length, freq, seed):

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kerastrans.data.time.seasons import seasons_of
+from kerastrans.forecasting.conformal.offsets import windows_needed
 from kerastrans.forecasting.inference.config import AUTO
 
 MIN_ROWS_FOR_ATTENTION = 2000  # training rows of the median series
@@ -13,6 +14,7 @@ MAX_CONTEXT_LENGTH = 512
 NUM_HELD_OUT_FORECASTS = 64  # non-overlapping forecasts over all series
 MAX_HELD_OUT_SHARE = 0.1  # of a series, unless a single forecast is longer
 MIN_FORECASTS_PER_SERIES = 5  # three for the context, one to train on, one to hold out
+MIN_HELD_OUT_FORECASTS = windows_needed(80)  # to measure the spread of intervals
 MIN_SERIES_TO_HOLD_OUT = 50  # of which whole series can be held out
 MAX_VALIDATION_WINDOWS = 1000
 
@@ -56,6 +58,25 @@ def held_out_steps(lengths, prediction_length):
     num_forecasts = -(-NUM_HELD_OUT_FORECASTS // len(lengths))
     longest = int(MAX_HELD_OUT_SHARE * typical / prediction_length)
     return prediction_length * max(1, min(num_forecasts, longest))
+
+
+def rows_needed(num_series, prediction_length):
+    """Return how many rows of the median series are enough to measure the spread on its end.
+
+    Over all series, 4 non-overlapping forecasts are then held out, the fewest that bound 80 %.
+
+    Args:
+        num_series: int, at least 1.
+        prediction_length: int, number of steps of a forecast.
+
+    Example:
+        >>> rows_needed(1, 12), rows_needed(10, 12)
+        (480, 25)
+    """
+    forecasts = -(-MIN_HELD_OUT_FORECASTS // num_series)
+    if forecasts == 1:
+        return 2 * prediction_length + 1
+    return round(forecasts * prediction_length / MAX_HELD_OUT_SHARE)
 
 
 def choose_hold_out(lengths, prediction_length):

@@ -6,7 +6,7 @@ from kerastrans import heads
 from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.state import FittedState
-from kerastrans.forecasting.training.defaults import HeldOut
+from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut
 from kerastrans.forecasting.training.early_stopping import DECAY
 from kerastrans.forecasting.training.loop import (
     MAX_STEPS_PER_EPOCH,
@@ -43,7 +43,7 @@ def finish(windows, steps, batch_size, is_verbose=False):
     has_spread = heads.of(model).num_spreads > 0
     correction = dependence = all_rows = None
     if windows.has_validation and (has_spread or not state.decodes):
-        validation = windows.windows(0)[1]  # of a folder: the first file's
+        validation = windows.windows(0, most=MAX_VALIDATION_WINDOWS)[1]  # the first file's
         if len(validation):
             forecasts = forecast_windows(state, validation)
             # The draws of an autoregressive model depend on each other as they are.

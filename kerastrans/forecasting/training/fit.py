@@ -14,6 +14,7 @@ from kerastrans.forecasting.training.loop import (
     steps_taken,
     unchanged_on_failure,
 )
+from kerastrans.forecasting.training.spread import report_unmeasured_spread
 from kerastrans.forecasting.training.windows import TrainingWindows
 from kerastrans.utils.validation import check_positive_integers
 
@@ -66,8 +67,8 @@ def train(
 ):
     """Train a model on the windows of some data.
 
-    If training stopped early, the default hold-out set is finally used for a few training steps,
-    see `finish`.
+    The spread of the forecast is measured on the hold-out set, if there is one. If training stopped
+    early, the default hold-out set is finally used for a few training steps, see `finish`.
 
     Args:
         model: Keras model.
@@ -93,6 +94,9 @@ def train(
     if validation_size is None and data.held_out.steps and not all(parts):
         # The steps that would be held out are too few or unknown.
         windows = TrainingWindows(model, replace(data, held_out=HeldOut()), sampling)
+    is_given = data.validation is not None or validation_size is not None
+    if not is_given and heads.of(model).num_spreads > 0:
+        report_unmeasured_spread(windows, epochs)
     heads.of(model).check_zeros(windows.zeros)
     report_zeros(model.loss, windows.zeros)
     if checkpoint is not None:
@@ -105,9 +109,6 @@ def train(
     with unchanged_on_failure(model):
         before = steps_taken(model.optimizer)
         history = fit_model(windows, batch_size, epochs, time_limit, checkpoint, **kwargs)
-        if epochs is not None:
-            return windows, windows.trained, history, None
-        is_given = data.validation is not None or validation_size is not None
         trains_on = sets_rate(config) and not is_given
         steps = steps_taken(model.optimizer) - before if trains_on else 0
         is_verbose = kwargs.get("verbose", 1) != 0

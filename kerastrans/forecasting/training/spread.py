@@ -6,13 +6,49 @@ from scipy.optimize import minimize_scalar
 from kerastrans import heads
 from kerastrans.decoding.cached_decoder import forget_decoder
 from kerastrans.forecasting.inference.forecast import forecast_windows
+from kerastrans.forecasting.training.defaults import MIN_HELD_OUT_FORECASTS, rows_needed
 from kerastrans.utils.keras_internals import forget_functions
 from kerastrans.utils.pinball import pinball_loss
+from kerastrans.utils.user_warnings import warn_user
 
 QUANTILES = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
 MAX_FACTOR = 5.0  # and 1 / MAX_FACTOR is the smallest factor
 # Numbers of forecasts (wider) or dates (narrower) at which a factor is shrunk halfway to 1.
 SHRINKAGE = {"wider": 1, "narrower": 10}
+
+
+class UnmeasuredSpreadWarning(UserWarning):
+    """Intervals reflect errors of rows that the model was trained on."""
+
+
+def report_unmeasured_spread(windows, epochs):
+    """Warn if `fit` holds out too few rows, or none, to measure the spread of the forecast.
+
+    Args:
+        windows: `TrainingWindows` without rows that were given for validation.
+        epochs: int, which holds out nothing; None for early stopping.
+    """
+    if epochs is not None:
+        warn_user(
+            f"epochs={epochs} holds out no rows: intervals are in-sample, often too narrow. Leave "
+            "out epochs, give validation_size, or calibrate on rows after the training rows.",
+            UnmeasuredSpreadWarning,
+        )
+        return
+    config, panel = windows.config, windows.data.panels[0]
+    held_out, steps = windows.is_held_out(0, len(panel)), config.prediction_length
+    if held_out.sum() * (windows.data.held_out.steps // steps) >= MIN_HELD_OUT_FORECASTS:
+        return
+    rows, needed = int(np.median(panel.lengths)), rows_needed(len(panel), steps)
+    if config.short == "refuse":
+        needed = max(needed, config.context_length + 2 * steps)
+    gaps = " with missing values" if rows >= needed else ""
+    warn_user(
+        f"the median series has {rows} rows{gaps}, and {needed} are needed to measure the spread "
+        f"of intervals of {steps} steps on held-out rows: they are often too narrow. "
+        f'kerastrans.from_pretrained("kerastrans_zero", {steps}) needs no training.',
+        UnmeasuredSpreadWarning,
+    )
 
 
 class SpreadCorrection:

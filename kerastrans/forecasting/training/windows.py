@@ -99,8 +99,14 @@ class TrainingWindows:
         order = np.random.default_rng([self.config.seed, number]).permutation(count)
         return order < round(held_out.share * count)
 
-    def windows(self, number, panel=None):
-        """Return the training windows and the validation windows of one panel."""
+    def windows(self, number, panel=None, most=None):
+        """Return the training windows and the validation windows of one panel.
+
+        Args:
+            number: int, number of the panel.
+            panel: `Panel`; None to read it.
+            most: int, maximum number of validation windows; None for `max_validation_windows`.
+        """
         panel = self.data.panels[number] if panel is None else panel
         cut = functools.partial(
             training_cuts,
@@ -122,8 +128,9 @@ class TrainingWindows:
             validation = series[is_held_out[series]], cuts[is_held_out[series]]
         if self.data.validation is not None:
             validation = self.data.validation.cuts(self.config)
-        if self.max_validation_windows is not None:
-            validation = thin_windows(*validation, self.max_validation_windows)
+        most = most or self.max_validation_windows
+        if most is not None:
+            validation = thin_windows(*validation, most)
         return self._training(panel, *training), self._validation(panel, *validation)
 
     def _training(self, panel, series, cuts):

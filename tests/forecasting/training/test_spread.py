@@ -1,6 +1,9 @@
 """The factor of the spread that `fit` measures on what it held out."""
 
+import contextlib
+import re
 import types
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,6 +11,7 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.forecasting.training import spread
+from kerastrans.forecasting.training.defaults import held_out_steps, rows_needed
 from kerastrans.forecasting.training.spread import best_factor, shrink_factor
 
 
@@ -144,3 +148,132 @@ def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expe
     state = types.SimpleNamespace(model=model, head=heads.of(model))
     width.apply(state, is_trained_on=True)
     assert heads.of(model).spread == pytest.approx(expected)
+
+
+TOO_SHORT = (
+    r"the median series has {} rows, and {} are needed .* intervals of {} steps .*"
+    r"from_pretrained\(.kerastrans_zero., {}\) needs no training"
+)
+
+
+@pytest.fixture
+def stopped(monkeypatch):
+    """A fit stops before its first step."""
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("kerastrans.forecasting.training.fit.fit_model", interrupt)
+
+
+def spread_warnings(forecaster, frame, **options):
+    """Messages of a fit about the spread."""
+    with warnings.catch_warnings(record=True) as caught, contextlib.suppress(KeyboardInterrupt):
+        warnings.simplefilter("always")
+        forecaster.fit(frame, **options)
+    kind = spread.UnmeasuredSpreadWarning
+    caught = [warning for warning in caught if issubclass(warning.category, kind)]
+    assert {warning.filename for warning in caught} <= {__file__}
+    return [str(warning.message) for warning in caught]
+
+
+def test_a_number_of_epochs_without_held_out_rows_is_told_once(stopped):
+    (message,) = spread_warnings(Forecaster("nlinear", 12, 6), noisy(), epochs=1, verbose=0)
+    assert message.startswith("epochs=1 holds out no rows: intervals are in-sample")
+    assert "validation_size" in message
+    assert "calibrate" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ({"head": "point"}, {"epochs": 1}),  # no intervals
+        ({}, {"epochs": 0}),  # nothing is trained
+        ({}, {"epochs": 1, "validation_size": 24}),
+        ({}, {"epochs": 1, "validation": noisy(130)[90:]}),
+    ],
+)
+def test_nothing_is_told_where_the_spread_is_measured_or_there_is_none(options, arguments, stopped):
+    forecaster = Forecaster("nlinear", 12, 6, **options)
+    assert spread_warnings(forecaster, noisy(), verbose=0, **arguments) == []
+
+
+@pytest.mark.slow
+def test_epochs_measure_the_spread_on_the_rows_given_for_validation(tmp_path):
+    options = {"epochs": 2, "validation_size": 30, "verbose": 0}
+    forecaster = Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), **options)
+    bare = Forecaster("nlinear", 12, 6, seed=1).fit(noisy()[:-30], epochs=2, verbose=0)
+    for weights, same in zip(forecaster.model.weights, bare.model.weights, strict=True):
+        np.testing.assert_allclose(weights, same, rtol=1e-5, atol=1e-6)  # they train nothing
+    factor = heads.of(forecaster.model).spread
+    assert heads.of(bare.model).spread == 1
+    assert factor > 1.1
+    narrow, wide = (x.predict(noisy(), levels=[80]) for x in (bare, forecaster))
+    ratio = wide["nlinear-hi-80"] - wide["nlinear-lo-80"]
+    ratio /= narrow["nlinear-hi-80"] - narrow["nlinear-lo-80"]
+    np.testing.assert_allclose(ratio, factor, rtol=1e-3)
+    forecaster.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    assert heads.of(loaded.model).spread == factor
+    again = [x.fit(noisy(seed=1), **options) for x in (forecaster, loaded)]
+    spreads = [heads.of(x.model).spread for x in again]
+    assert spreads[0] == pytest.approx(spreads[1], rel=1e-5)
+    assert spreads[0] != factor
+
+
+def test_a_failed_fit_with_validation_rows_keeps_the_spread(trained, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = heads.of(trained.model).spread
+    monkeypatch.setattr("kerastrans.forecasting.training.fit.finish", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        trained.fit(noisy(seed=1), epochs=1, validation_size=24, verbose=0)
+    assert heads.of(trained.model).spread == before
+
+
+@pytest.mark.parametrize(
+    ("num_series", "length", "needed"), [(1, 11, 240), (1, 239, 240), (2, 119, 120), (9, 12, 13)]
+)
+def test_too_few_rows_are_told_once_with_how_many_are_needed(num_series, length, needed, stopped):
+    frames = [noisy(length, seed).assign(unique_id=str(seed)) for seed in range(num_series)]
+    (message,) = spread_warnings(Forecaster("nlinear", 5, 6), pd.concat(frames))
+    assert re.match(TOO_SHORT.format(length, needed, 6, 6), message)
+
+
+@pytest.mark.slow
+def test_auto_tells_it_once_in_a_whole_fit():
+    options = {"time_limit": 1e-6, "verbose": 0}
+    forecaster = Forecaster(prediction_length=12)
+    (message,) = spread_warnings(forecaster, noisy(22), **options)
+    assert forecaster.alias == "tide"
+    assert re.match(TOO_SHORT.format(22, 480, 12, 12), message)
+
+
+@pytest.mark.parametrize(("num_series", "length"), [(1, 240), (2, 120), (9, 13), (60, 9)])
+def test_enough_rows_are_not_told(num_series, length, stopped):
+    frames = [noisy(length, seed).assign(unique_id=str(seed)) for seed in range(num_series)]
+    assert spread_warnings(Forecaster("nlinear", 5, 6), pd.concat(frames)) == []
+
+
+def test_a_long_series_whose_end_is_missing_is_told(stopped):
+    frame = noisy(300)
+    frame.loc[frame.index >= 250, "y"] = np.nan
+    (message,) = spread_warnings(Forecaster("nlinear", 5, 6), frame)
+    assert message.startswith("the median series has 300 rows with missing values, and 240 are")
+
+
+def test_a_series_as_long_as_the_context_is_told_what_it_needs(stopped):
+    forecaster = Forecaster("nlinear", 300, 6, short="refuse")
+    (message,) = spread_warnings(forecaster, noisy(308))
+    assert message.startswith("the median series has 308 rows, and 312 are needed")
+
+
+@pytest.mark.parametrize("num_series", [1, 2, 3, 4, 49])
+@pytest.mark.parametrize("steps", [1, 7, 24, 30])
+def test_the_rows_needed_are_the_fewest_that_hold_out_four_forecasts(num_series, steps):
+    def forecasts(rows):
+        return num_series * held_out_steps([rows] * num_series, steps) // steps
+
+    needed = rows_needed(num_series, steps)
+    assert forecasts(needed) >= 4 > forecasts(needed - 1)
