@@ -81,6 +81,7 @@ def test_a_model_for_single_series_is_built_once_from_a_wide_one(wide):
     assert keras.backend.get_uid("nlinear") == before + 1
 
 
+@pytest.mark.slow
 def test_what_fit_resolved_does_not_replace_what_was_given(tmp_path):
     frame = kerastrans.datasets.load("air_passengers")[:56]
     forecaster = Forecaster("nlinear", prediction_length=4)

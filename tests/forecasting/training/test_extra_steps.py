@@ -81,6 +81,7 @@ def test_what_was_given_to_validate_and_a_given_optimizer_keep_it_out(frame, kin
         assert are_equal(weights_of(one), weights_of(other))
 
 
+@pytest.mark.slow
 def test_the_forecast_of_what_trains_at_last_stays_as_wide(frame, monkeypatch):
     monkeypatch.setattr(
         "kerastrans.forecasting.training.extra_steps.EXTRA_STEPS_SHARE", 10.0

@@ -26,6 +26,7 @@ def split(frame, steps):
     return frame[back >= steps], frame[back < steps]
 
 
+@pytest.mark.slow
 def test_rows_that_follow_validate_as_the_held_out_end_does(frame):
     train, end = split(frame, 14)
     given = Forecaster("nlinear", *SIZE).fit(train, validation=end, **QUICK)
@@ -38,6 +39,7 @@ def test_rows_that_follow_validate_as_the_held_out_end_does(frame):
     assert given.fitted.trained == held.fitted.trained
 
 
+@pytest.mark.slow
 def test_all_windows_of_a_long_validation_count():
     frame = series("a", 1300, 0)
     train, end = split(frame, 1200)
