@@ -95,8 +95,6 @@ def train(
         # The steps that would be held out are too few or unknown.
         windows = TrainingWindows(model, replace(data, held_out=HeldOut()), sampling)
     is_given = data.validation is not None or validation_size is not None
-    if not is_given and heads.of(model).num_spreads > 0:
-        report_unmeasured_spread(windows, epochs)
     heads.of(model).check_zeros(windows.zeros)
     report_zeros(model.loss, windows.zeros)
     if checkpoint is not None:
@@ -109,6 +107,8 @@ def train(
     with unchanged_on_failure(model):
         before = steps_taken(model.optimizer)
         history = fit_model(windows, batch_size, epochs, time_limit, checkpoint, **kwargs)
+        if not is_given and heads.of(model).num_spreads > 0:
+            report_unmeasured_spread(windows, epochs)
         trains_on = sets_rate(config) and not is_given
         steps = steps_taken(model.optimizer) - before if trains_on else 0
         is_verbose = kwargs.get("verbose", 1) != 0

@@ -158,12 +158,14 @@ TOO_SHORT = (
 
 @pytest.fixture
 def stopped(monkeypatch):
-    """A fit stops before its first step."""
+    """A fit takes no step, and stops before it measures anything."""
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("kerastrans.forecasting.training.fit.fit_model", interrupt)
+    fit = "kerastrans.forecasting.training.fit"
+    monkeypatch.setattr(f"{fit}.fit_model", lambda *_, **__: None)
+    monkeypatch.setattr(f"{fit}.finish", interrupt)
 
 
 def spread_warnings(forecaster, frame, **options):
