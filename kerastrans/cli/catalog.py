@@ -9,6 +9,7 @@ from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
 SIZES = {"context-length": 96, "prediction-length": 96, "num-channels": 7}  # as in papers' tables
+FILTERS = ("tag", "filter", "license", "max_parameters")  # of the list of architectures
 
 
 def add_commands(add):
@@ -90,6 +91,11 @@ def run_zoo(options):
             channels = "mixed" if architecture.mixes_channels else "apart"
             print(f"{name:18} {paper:46} channels {channels}  {architecture.summary}")
         return
+    if filters := [name for name in FILTERS if getattr(options, name) is not None]:
+        listed = ", ".join(f"--{name.replace('_', '-')}" for name in filters)
+        raise ValueError(
+            f"leave out {listed}, or the name {options.name}: only lists are filtered."
+        )
     architecture = registry.info(options.name)
     size = {name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES}
     check_positive_integers(**size)

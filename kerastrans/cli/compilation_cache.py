@@ -7,10 +7,10 @@ import platform
 import shutil
 import sys
 import tempfile
-from importlib import metadata
 from pathlib import Path
 
 from kerastrans.utils.user_warnings import warn_user
+from kerastrans.version import __version__
 
 MAX_BYTES = 2**28  # size of the cache beyond which a command empties it before it starts
 VARIABLE = "KERASTRANS_CACHE_DIR"
@@ -58,7 +58,10 @@ def _key():
 
     A compiled program runs only on processors that have the instructions that it was compiled for.
     """
-    versions = [f"{name}-{metadata.version(name)}" for name in ("kerastrans", "keras", "jaxlib")]
+    import jaxlib
+    import keras
+
+    versions = [__version__, keras.__version__, jaxlib.__version__]
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         named = ("model name", "flags", "Features", "CPU part")

@@ -1,4 +1,4 @@
-"""Batches of a few sizes, each of which a model is compiled for once."""
+"""The batch sizes that models are compiled for."""
 
 import numpy as np
 

@@ -42,7 +42,7 @@ def _import(name):
 
 @contextlib.contextmanager
 def naming_backends():
-    """Where Keras finds no backend, name those that can be installed.
+    """Name the backends that can be installed if Keras finds none.
 
     Raises:
         ImportError: If the backend that Keras is set to is not installed.

@@ -25,6 +25,8 @@ def test_architectures_are_listed_and_described(capsys, refuse):
     assert "weights: 139,680 for 96 -> 720 steps of 7 channels" in described
     assert "moving_average=25" in described
     assert "did you mean 'dlinear'" in refuse("zoo", "dlinaer")
+    line = refuse("zoo", "dlinear", "--license=MIT", "--max-parameters=9")
+    assert "leave out --license, --max-parameters, or the name dlinear" in line
 
 
 @pytest.mark.parametrize("size", [10**12, 10**15])

@@ -44,7 +44,7 @@ def test_the_key_names_the_processor_and_the_versions(monkeypatch):
     assert cache._key() == before
     monkeypatch.setattr(cache.platform, "machine", lambda: "another")
     changed = cache._key()
-    monkeypatch.setattr(cache.metadata, "version", lambda name: "99")
+    monkeypatch.setattr(cache, "__version__", "99")
     assert len({before, changed, cache._key()}) == 3
 
 

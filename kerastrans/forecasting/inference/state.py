@@ -215,15 +215,14 @@ class FittedState:
             scaled = np.nan_to_num(scaled)
         others = [inputs[tensor.name] for tensor in inputs_of(self.model)[1:-1]]
         arrays, steps = [scaled.astype("float32"), *others], self.config.prediction_length
-        if isinstance(self.head, heads.PointHead):
-            batch = run_padded(lambda *x: [generate(self.model, list(x), steps)], arrays, at_least)
-            outputs = batch[0]
-        else:
-            options = steps, self.config.num_samples, self.config.seed
-            batch = run_padded(
-                lambda *x: [generate_samples(self.model, list(x), *options)], arrays, at_least
-            )
-            outputs = np.moveaxis(batch[0], 1, -1)
+        is_point = isinstance(self.head, heads.PointHead)
+        options = () if is_point else (self.config.num_samples, self.config.seed)
+        decode = generate if is_point else generate_samples
+        outputs = run_padded(
+            lambda *x: [decode(self.model, list(x), steps, *options)], arrays, at_least
+        )[0]
+        if not is_point:
+            outputs = np.moveaxis(outputs, 1, -1)
         if not scaler.is_identity:
             outputs = self.head.rescale(outputs, center, scale)
         return outputs, scale
