@@ -3,21 +3,22 @@
     python -m benchmarks.accuracy.long_horizon --models dlinear,patchtst --datasets etth1
 
 One row a run is added to results/long_horizon.csv; runs that stand there are not run again. The
-settings, with their sources, are in settings/<model>.toml; the protocol is in benchmarks/README.md.
+settings, with their sources, are in kerastrans/models/settings/<model>.toml; the protocol is in
+benchmarks/README.md.
 """
 
 import argparse
 import math
 import time
-import tomllib
 from pathlib import Path
 
 import keras
 import numpy as np
 
-from benchmarks.common import HERE, RESULTS, append_row, keys_of, names
+from benchmarks.common import RESULTS, append_row, keys_of, names
 from kerastrans import datasets, zoo
 from kerastrans.data import StandardScaler, chronological_split, window_dataset
+from kerastrans.models.architecture import HORIZONS, HORIZONS_OF
 
 DATASETS = ("etth1", "etth2", "exchange_rate", "illness")
 KEY = ("model", "dataset", "horizon", "context_length", "seed")
@@ -63,10 +64,10 @@ def main():
         path = RESULTS / f"long_horizon-{options.settings}.csv"
 
     for dataset in options.datasets:
-        default = (24, 36, 48, 60) if dataset == "illness" else (96, 192, 336, 720)
+        default = HORIZONS_OF.get(dataset, HORIZONS)
         for model in options.models:
             for horizon in options.horizons or default:
-                settings = load_settings(options.settings or model, dataset, horizon)
+                settings = zoo.info(options.settings or model).settings(dataset, horizon)
                 if options.settings:
                     settings["hyperparameters"] = {}
                 if options.context_length:
@@ -83,21 +84,6 @@ def run_once(path, key, settings, verbose=0):
     append(path, row)
     model, dataset, horizon, *_ = key
     print(f"{model:18} {dataset:14} {horizon:4}  MSE {row['mse']}  MAE {row['mae']}", flush=True)
-
-
-def load_settings(model, dataset, horizon):
-    """Settings of a run: those of the file, of its dataset, of its horizon, each over the last."""
-    zoo.info(model)
-    path = HERE / "settings" / f"{model}.toml"
-    if not path.is_file():
-        raise SystemExit(f"no settings for {model!r}: write {path.name}, with its source.")
-    table = tomllib.loads(path.read_text())
-    settings = {"hyperparameters": {}}
-    for layer in (table, table.get(dataset, {}), table.get(dataset, {}).get(str(horizon), {})):
-        values = {name: value for name, value in layer.items() if not isinstance(value, dict)}
-        settings |= values
-        settings["hyperparameters"] |= layer.get("hyperparameters", {})
-    return settings
 
 
 def run(model_name, dataset, horizon, context_length, seed, settings, verbose=0):
@@ -160,7 +146,7 @@ def fit(model, train, validation, settings, verbose=0):
     if not model.trainable_weights:
         return []
     rate, schedule = settings["learning_rate"], SCHEDULES[settings["schedule"]]
-    model.compile(keras.optimizers.Adam(rate, epsilon=1e-8), "mse")
+    model.compile(keras.optimizers.Adam(rate, epsilon=1e-8), settings.get("loss", "mse"))
     history = model.fit(
         train,
         validation_data=validation,

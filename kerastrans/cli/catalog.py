@@ -29,6 +29,7 @@ def add_commands(add):
         metavar="INT",
         help="list only those with at most so many weights",
     )
+    zoo.add_argument("--size", metavar="SIZE", help="size of the architecture to describe")
     for size, default in SIZES.items():
         text = "for the number of weights (default: %(default)s)"
         zoo.add_argument(f"--{size}", type=int, metavar="INT", default=default, help=text)
@@ -76,6 +77,8 @@ def run_zoo(options):
     from kerastrans.models import registry
 
     if options.name is None:
+        if options.size is not None:
+            raise ValueError("--size requires the name of an architecture.")
         if options.max_parameters is not None:
             start_keras()
         found = registry.names(
@@ -99,22 +102,27 @@ def run_zoo(options):
     architecture = registry.info(options.name)
     size = {name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES}
     check_positive_integers(**size)
-    defaults, paper = (
+    if options.size is not None:
+        registry.check_size(options.name, options.size)
+    chosen = architecture.sizes[options.size or "laptop"]
+    hyperparameters, paper = (
         ", ".join(f"{key}={value!r}" for key, value in values.items())
-        for values in (architecture.defaults, architecture.paper)
+        for values in ({**architecture.defaults, **chosen}, architecture.paper)
     )
+    given = f", size={options.size!r}" if options.size else ""
     start_keras()
     steps = f"{size['context_length']} -> {size['prediction_length']} steps"
-    weights = architecture.count_params(**size)
+    weights = architecture.count_params(**size, **chosen)
     print(
         f"{architecture.title} ({architecture.source}, {architecture.year}): "
         f"{architecture.summary}\n"
         f"license of the published code: {architecture.license or 'none recorded'}\n"
         f"inputs: {', '.join(architecture.inputs)}\n"
-        f"hyperparameters: {defaults or 'none'}\n"
+        f"hyperparameters: {hyperparameters or 'none'}\n"
         f"size of the paper: {paper or 'the same'}\n"
+        f"sizes: {', '.join(architecture.sizes)}\n"
         f"weights: {weights:,} for {steps} of {size['num_channels']} channels\n"
-        f"zoo.build({architecture.name!r}, {', '.join(map(str, size.values()))})"
+        f"zoo.build({architecture.name!r}, {', '.join(map(str, size.values()))}{given})"
     )
 
 

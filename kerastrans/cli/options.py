@@ -114,6 +114,10 @@ FORECASTER = {
     },
     "--calendar": {"action": "store_true", "help": "add hour, weekday ... as covariates"},
     "--seed": {"type": int, "metavar": "INT", "help": "seed of weights, order and samples"},
+    "--size": {
+        "metavar": "NAME",
+        "help": "size of the model: laptop, paper, or that of a script, see `kerastrans zoo MODEL`",
+    },
     "--set": {
         "type": hyperparameter,
         "action": "append",

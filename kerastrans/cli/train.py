@@ -68,6 +68,8 @@ def run_train(options):
     model = getattr(options, "model", MODEL)
     if model != LESSON:
         registry.check_hyperparameters(model, hyperparameters)
+        if "size" in arguments:
+            registry.check_size(model, arguments["size"])
     covariates = [*arguments.get("past", ()), *arguments.get("future", ())]
     frame = read_series(options.data, options, covariates)
     static = read_static(options)

@@ -96,7 +96,11 @@ class Forecaster:
             frames that is also known for the steps to forecast. Points, quantiles, samples and
             intervals stay within the bounds, in exported files too; a mean is the mean of the
             bounded distribution.
-        **hyperparameters: Hyperparameters of the architecture.
+        size: Name of a size of the architecture, one of `kerastrans.zoo.info(model).sizes`:
+            "laptop", "paper", or that of the authors' script for a data set and a number of steps,
+            such as "etth1_96". It has the hyperparameters of the script only, not its context,
+            learning rate or epochs. By default the defaults of the builder.
+        **hyperparameters: Hyperparameters of the architecture, which replace those of `size`.
 
     Attributes:
         config: `Config`, the given arguments, which never change.
@@ -105,7 +109,7 @@ class Forecaster:
         faults: Dict of series that the last call left out -> reason.
 
     Raises:
-        ValueError: If a name, hyperparameter or option is unknown, or a size is below 1.
+        ValueError: If a name, size, hyperparameter or option is unknown, or a length is below 1.
         ValueError: If options cannot be combined; the message names both.
 
     Example:
@@ -136,6 +140,7 @@ class Forecaster:
         seed: int = 0,
         alias: str | None = None,
         bounds: Sequence[float | str | None] | None = None,
+        size: str | None = None,
         **hyperparameters: Any,
     ) -> None:
         self.config = Config(
@@ -155,6 +160,7 @@ class Forecaster:
             seed=seed,
             alias=alias,
             bounds=bounds,
+            size=size,
             hyperparameters=hyperparameters,
         )
         self.fitted = None

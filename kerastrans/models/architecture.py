@@ -1,11 +1,17 @@
 """Registry entries of architectures, read from the source of their files without importing."""
 
 import ast
+import functools
 import importlib
+import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 EQUIVARIANCES = ("shift", "scale", "affine")
 OPTIONS = ("head", "covariates")  # arguments of builders that are not hyperparameters
+HORIZONS = (96, 192, 336, 720)  # of papers on long horizons, in steps
+HORIZONS_OF = {"illness": (24, 36, 48, 60)}  # of data sets that have others
+_SETTINGS = Path(__file__).parent / "settings"
 
 
 @dataclass(frozen=True)
@@ -71,8 +77,55 @@ class Architecture:
 
     @property
     def sizes(self):
-        """Dict of "laptop" (the default) and "paper" -> hyperparameters other than the defaults."""
-        return {"laptop": {}, "paper": dict(self.paper)}
+        """Dict of size -> hyperparameters other than the defaults.
+
+        "laptop" is the default and "paper" the size in the paper. "etth1_96" and others are those
+        of the authors' scripts for a data set and a number of steps to forecast, see `settings`.
+
+        Example:
+            >>> from kerastrans import zoo
+            >>> zoo.info("softs").sizes["etth1_720"]["ff_dim"]
+            512
+        """
+        sizes = {"laptop": {}, "paper": dict(self.paper)}
+        for script in _read_settings(self.name).get("scripts", ()):  # "etth1" or "etth1.96"
+            dataset, _, horizon = script.partition(".")
+            for steps in [horizon] if horizon else HORIZONS_OF.get(dataset, HORIZONS):
+                sizes[f"{dataset}_{steps}"] = self.settings(dataset, steps)["hyperparameters"]
+        return sizes
+
+    def settings(self, dataset, prediction_length):
+        """Return the settings of the authors' script for a data set, to train as in the paper.
+
+        For a data set or a number of steps without a script, they are those of the first script.
+
+        Args:
+            dataset: Name of a data set, see `kerastrans.datasets.names`.
+            prediction_length: int, number of steps to forecast.
+
+        Returns:
+            Dict of context_length, batch_size, learning_rate, epochs, patience, schedule and
+            "hyperparameters". The files in `kerastrans/models/settings` name their sources.
+
+        Raises:
+            ValueError: If there are no settings for this architecture.
+
+        Example:
+            >>> from kerastrans import zoo
+            >>> settings = zoo.info("itransformer").settings("etth1", 720)
+            >>> settings["learning_rate"], settings["hyperparameters"]["d_model"]
+            (0.0001, 512)
+        """
+        table = _read_settings(self.name)
+        if not table:
+            raise ValueError(f"{self.name} has no settings of a script yet.")
+        own = table.get(dataset, {})
+        settings, hyperparameters = {}, {}
+        for layer in (table, own, own.get(str(prediction_length), {})):  # each replaces the former
+            settings |= {name: x for name, x in layer.items() if not isinstance(x, dict)}
+            hyperparameters |= layer.get("hyperparameters", {})
+        settings.pop("scripts", None)
+        return settings | {"hyperparameters": hyperparameters}
 
     @property
     def builder(self):
@@ -111,3 +164,17 @@ def read_architecture(path):
         parameters=dict(zip(names, defaults, strict=True)),
         search_space=ast.literal_eval(assigned.get("SEARCH_SPACE", "{}")),
     )
+
+
+@functools.cache
+def _read_settings(name):
+    """Return the settings of an architecture as a dict, which is empty if there is no file."""
+    path = _SETTINGS / f"{name}.toml"
+    return _with_tuples(tomllib.loads(path.read_text("utf-8"))) if path.is_file() else {}
+
+
+def _with_tuples(table):
+    """Return a table whose lists are tuples, as in the defaults of the builders."""
+    if isinstance(table, dict):
+        return {name: _with_tuples(value) for name, value in table.items()}
+    return tuple(map(_with_tuples, table)) if isinstance(table, list) else table

@@ -92,10 +92,10 @@ def build_pattn_model(
     for i in range(num_blocks):
         x = transformer_encoder(
             x,
-            num_heads,
-            d_model // num_heads,
-            ff_dim,
-            dropout,
+            num_heads=num_heads,
+            key_dim=d_model // num_heads,
+            ff_dim=ff_dim,
+            dropout=dropout,
             norm="post",
             activation="gelu",
             layer_norm_epsilon=TORCH_EPSILON,

@@ -138,9 +138,10 @@ def build(
         covariates: Dict of "past", "future", "static": for each column 0 if it holds numbers,
             otherwise the number of categories. If the architecture does not take covariates, they
             are added by `kerastrans.regress`.
-        size: Name of a size of the architecture, one of `info(name).sizes`: "laptop" (the default)
-            or "paper". Hyperparameters that are given replace its values. A custom builder gets it
-            as a hyperparameter.
+        size: Name of a size of the architecture, one of `info(name).sizes`: "laptop" (the
+            default), "paper", or that of the authors' script for a data set and a number of steps,
+            such as "etth1_96". Hyperparameters that are given replace its values. A custom builder
+            gets it as a hyperparameter.
         **hyperparameters: Hyperparameters of the builder, see `info(name).defaults`.
 
     Returns:
@@ -158,13 +159,16 @@ def build(
         >>> model = build("dlinear", 24, 12, 3, moving_average=7)
         >>> model.output_shape
         (None, 12, 3)
+        >>> build("softs", 96, 96, 7, size="etth1_96").count_params()
+        510816
     """
     # Imported here because they load Keras, which listing architectures does not need.
     from kerastrans import heads
     from kerastrans.models.parts import regression as covariate_models
 
     if size is not None:
-        sized = {"size": size} if callable(name) else _hyperparameters_of(name, size)
+        check_size(name, size)
+        sized = {"size": size} if callable(name) else info(name).sizes[size]
         hyperparameters = {**sized, **hyperparameters}
     check_hyperparameters(name, hyperparameters)
     parameters = _parameters(name)
@@ -205,10 +209,24 @@ known are moving_average, individual, name, head, covariates.
             raise ValueError(f"{_title(name)} has no hyperparameter {hyperparameter!r}: {hint}")
 
 
-def _hyperparameters_of(name, size):
-    """Return the hyperparameters of a named size of an architecture."""
-    check_choice("size", size, tuple(info(name).sizes))
-    return info(name).sizes[size]
+def check_size(name, size):
+    """Raise ValueError for a size that an architecture does not have.
+
+    Args:
+        name: Name of an architecture or a builder, as in `build`.
+        size: Name of a size, or the value that a builder gets as its hyperparameter "size".
+
+    Example:
+        >>> check_size("softs", "etth1_69")
+        Traceback (most recent call last):
+            ...
+        ValueError: softs has no size 'etth1_69': did you mean 'etth1_96'? known are laptop, \
+paper, etth1_96, etth1_192, etth1_336, etth1_720.
+    """
+    if callable(name):
+        check_hyperparameters(name, ["size"])
+    elif size not in (sizes := info(name).sizes):
+        raise ValueError(f"{name} has no size {size!r}: {suggest(size, sizes)}")
 
 
 def _count_or_inf(name, sizes):

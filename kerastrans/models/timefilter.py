@@ -38,6 +38,7 @@ def build_timefilter_model(
     num_channels,
     *,
     patch_length=24,
+    positional_encoding=True,
     d_model=64,
     num_heads=4,
     ff_dim=128,
@@ -59,6 +60,7 @@ def build_timefilter_model(
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         patch_length: int, number of steps in a patch, at most `context_length`.
+        positional_encoding: bool, whether the patches know their place.
         d_model: int, width of all blocks.
         num_heads: int, number of heads of the graph, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
@@ -96,7 +98,9 @@ def build_timefilter_model(
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
     x = ops.reshape(x, (-1, num_channels * count, patch_length))
-    x = PositionalEncoding(None, d_model)(dense(d_model, name="embedding")(x))
+    x = dense(d_model, name="embedding")(x)
+    if positional_encoding:
+        x = PositionalEncoding(None, d_model)(x)
     x = Dropout(dropout)(x)
     for i in range(num_blocks):
         graph = GraphFilter(

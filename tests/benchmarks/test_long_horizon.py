@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks.accuracy import long_horizon
 from benchmarks.accuracy import long_horizon_report as report
-from benchmarks.common import HERE
 from kerastrans import zoo
 
 needs_data = pytest.mark.skipif(
@@ -21,7 +20,7 @@ needs_data = pytest.mark.skipif(
     [("etth1", 96, 1.295, 0.713), ("etth2", 96, 0.432, 0.422), ("exchange_rate", 96, 0.081, 0.196)],
 )
 def test_the_last_value_has_its_published_error(dataset, horizon, mse, mae):
-    settings = long_horizon.load_settings("last_value", dataset, horizon)
+    settings = zoo.info("last_value").settings(dataset, horizon)
     row = long_horizon.run("last_value", dataset, horizon, 96, 0, settings)
     assert float(row["mse"]) == pytest.approx(mse, rel=0.005)
     assert float(row["mae"]) == pytest.approx(mae, rel=0.005)
@@ -29,7 +28,7 @@ def test_the_last_value_has_its_published_error(dataset, horizon, mse, mae):
 
 @needs_data
 def test_windows_of_the_three_parts_follow_each_other():
-    settings = long_horizon.load_settings("cyclenet", "etth1", 96)
+    settings = zoo.info("cyclenet").settings("etth1", 96)
     parts = long_horizon.load_parts("cyclenet", "etth1", 96, 96, settings, seed=0)
     firsts, counts = [], []
     for part in parts[1:]:  # the training windows are shuffled
@@ -39,21 +38,6 @@ def test_windows_of_the_three_parts_follow_each_other():
         assert positions == list(range(positions[0], positions[0] + len(positions)))
     assert firsts == [8640 - 96, 8640 + 2880 - 96]
     assert counts == [2880 - 96 + 1] * 2  # none is dropped
-
-
-def test_settings_of_dataset_and_horizon_replace_the_general_ones():
-    settings = long_horizon.load_settings("itransformer", "etth1", 720)
-    assert settings["hyperparameters"]["d_model"] == 512
-    assert settings["hyperparameters"]["num_heads"] == 8
-    assert settings["learning_rate"] == 0.0001
-    assert long_horizon.load_settings("dlinear", "illness", 24)["context_length"] == 104
-
-
-@pytest.mark.parametrize("path", sorted((HERE / "settings").glob("*.toml")), ids=lambda p: p.stem)
-def test_settings_name_their_source_and_known_hyperparameters(path):
-    assert path.read_text().startswith("# ")
-    settings = long_horizon.load_settings(path.stem, "etth1", 96)
-    assert set(settings["hyperparameters"]) <= set(zoo.info(path.stem).defaults)
 
 
 def test_finished_runs_are_known_again(tmp_path):

@@ -24,6 +24,15 @@ def test_architectures_are_listed_and_described(capsys, refuse):
     described = capsys.readouterr().out
     assert "weights: 139,680 for 96 -> 720 steps of 7 channels" in described
     assert "moving_average=25" in described
+    assert cli.main(["zoo", "softs", "--size=etth1_720"]) == 0
+    described = capsys.readouterr().out
+    assert "sizes: laptop, paper, etth1_96, etth1_192, etth1_336, etth1_720" in described
+    assert "ff_dim=512" in described
+    assert "zoo.build('softs', 96, 96, 7, size='etth1_720')" in described
+    weights = zoo.build("softs", 96, 96, 7, size="etth1_720").count_params()
+    assert f"weights: {weights:,} for" in described
+    assert "softs has no size 'huge'" in refuse("zoo", "softs", "--size=huge")
+    assert "--size requires the name of an architecture" in refuse("zoo", "--size=paper")
     assert "did you mean 'dlinear'" in refuse("zoo", "dlinaer")
     line = refuse("zoo", "dlinear", "--license=MIT", "--max-parameters=9")
     assert "leave out --license, --max-parameters, or the name dlinear" in line

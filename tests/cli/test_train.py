@@ -162,6 +162,7 @@ def test_a_training_that_fails_leaves_nothing(series, tmp_path, refuse):
         (["--model=nlinaer"], "did you mean 'nlinear'"),
         (["--set=individual"], "expected NAME=VALUE, got 'individual'"),
         (["--set=depth=3"], "nlinear has no hyperparameter 'depth'"),
+        (["--size=huge"], "nlinear has no size 'huge'"),
         (["--head=normla"], "did you mean 'normal'"),
         (["--scaler=minmax"], "minmax"),
         (["--precision=float8"], "precision must be one of"),

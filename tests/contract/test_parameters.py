@@ -1,15 +1,22 @@
 """Numbers of weights, against closed forms derived from the figures of the papers."""
 
+import importlib
 import itertools
+import json
 import math
+import re
+from pathlib import Path
 
 import pytest
 
 from kerastrans import zoo
+from tests.helpers import parity
 from tests.helpers.architectures import CHANNELS as C
 from tests.helpers.architectures import CONTEXT as L
 from tests.helpers.architectures import HORIZON as H
-from tests.helpers.architectures import NAMES, SMALL, build
+from tests.helpers.architectures import NAMES, SMALL, build, lengths_of
+
+PARITY = (Path(__file__).parents[2] / "docs" / "parity.md").read_text()
 
 
 def dense(inputs, outputs):
@@ -123,9 +130,10 @@ def itransformer(d_model, ff_dim, **_):
     return dense(L, d_model) + 2 * encoder(d_model, ff_dim) + norm(d_model) + dense(d_model, H)
 
 
-def pattn(d_model, ff_dim, patch_length, stride, **_):
+def pattn(d_model, ff_dim, patch_length, stride, num_blocks, **_):
     d, patches = d_model, (L - patch_length) // stride + 2
-    return dense(patch_length, d) + encoder(d, ff_dim) + norm(d) + dense(patches * d, H)
+    blocks = num_blocks * encoder(d, ff_dim) + norm(d)
+    return dense(patch_length, d) + blocks + dense(patches * d, H)
 
 
 def tqnet(cycle_length, hidden_dim, **_):
@@ -133,34 +141,39 @@ def tqnet(cycle_length, hidden_dim, **_):
     return cycle_length * C + attention(L) + dense(L, h) + 2 * dense(h, h) + dense(h, H)
 
 
-def softs(d_model, core_dim, ff_dim, **_):
+def softs(d_model, core_dim, ff_dim, num_blocks, **_):
     d = d_model
     star = dense(d, d) + dense(d, core_dim) + dense(d + core_dim, d) + dense(d, d)
-    return dense(L, d) + star + ffn(d, ff_dim) + 2 * norm(d) + dense(d, H)
+    return dense(L, d) + num_blocks * (star + ffn(d, ff_dim) + 2 * norm(d)) + dense(d, H)
 
 
-def fits(num_frequencies):
-    return 2 * dense(num_frequencies, num_frequencies * (L + H) // L)  # complex
+def fits(num_frequencies, individual, **_):
+    frequencies = num_frequencies or L // 2 + 1
+    longer = min(frequencies * (L + H) // L, (L + H) // 2 + 1)
+    maps = 2 * dense(frequencies, longer)  # complex
+    return maps * (C if individual else 1)
 
 
-def frets(embedding_dim, hidden_dim):
+def frets(embedding_dim, hidden_dim, mix_channels, diagonal):
     d, h = embedding_dim, hidden_dim
-    return d + 2 * 2 * dense(d, d) + dense(L * d, h) + dense(h, H)
+    layer = 2 * (2 * d if diagonal else dense(d, d))  # complex
+    return d + (1 + mix_channels) * layer + dense(L * d, h) + dense(h, H)
 
 
-def timebase(period, num_bases):
-    return dense(-(-L // period), num_bases) + dense(num_bases, -(-H // period))
+def timebase(period, num_bases, individual, **_):
+    maps = dense(-(-L // period), num_bases) + dense(num_bases, -(-H // period))
+    return maps * (C if individual else 1)
 
 
-def mamba(d_model, state_dim, **_):
-    d, w, n = d_model, 2 * d_model, state_dim
+def mamba(d_model, state_dim, expansion, kernel_size, num_blocks, **_):
+    d, w, n = d_model, expansion * d_model, state_dim
     rank = -(-d // 16)
     space = w * n + w + w * (rank + 2 * n) + dense(rank, w)
-    block = d + 2 * d * w + 4 * w + w + space + w * d
-    return 3 * C * d + block + d + d * C
+    block = d + 2 * d * w + kernel_size * w + w + space + w * d
+    return 3 * C * d + num_blocks * block + d + d * C
 
 
-def micn(kernel_sizes, d_model, **_):
+def micn(kernel_sizes, d_model, num_blocks, **_):
     d = d_model
 
     def scale(kernel):  # down, over all segments, and up
@@ -169,37 +182,43 @@ def micn(kernel_sizes, d_model, **_):
 
     block = sum(map(scale, kernel_sizes)) + dense(len(kernel_sizes) * d, d)
     block += ffn(d, 4 * d) + 3 * norm(d)
-    return dense(L, H) + 3 * C * d + block + dense(d, C)
+    return dense(L, H) + 3 * C * d + num_blocks * block + dense(d, C)
 
 
-def nonstationary_transformer(d_model, ff_dim, projector_dims, **_):
-    d, (h,) = d_model, projector_dims
-    projectors = 2 * (3 * L + dense(2 * C, h)) + h * (1 + L)
+def nonstationary_transformer(
+    d_model, ff_dim, projector_dims, num_encoder_blocks, num_decoder_blocks, **_
+):
+    d, widths = d_model, (2 * C, *projector_dims)
+    hidden = sum(dense(*pair) for pair in itertools.pairwise(widths))
+    projectors = 2 * (3 * L + hidden) + widths[-1] * (1 + L)
     decoder = 2 * attention(d) + ffn(d, ff_dim) + 3 * norm(d)
-    blocks = 2 * encoder(d, ff_dim) + norm(d) + decoder + norm(d)
+    blocks = num_encoder_blocks * encoder(d, ff_dim) + num_decoder_blocks * decoder + 2 * norm(d)
     return projectors + 2 * 3 * C * d + blocks + dense(d, C)
 
 
-def crossformer(d_model, ff_dim, segment_length, num_routers, **_):
+def crossformer(d_model, ff_dim, segment_length, num_routers, num_scales, **_):
     d, past, future = d_model, -(-L // segment_length), -(-H // segment_length)
 
     def two_stages(segments):
         networks = 2 * (ffn(d, ff_dim) + 2 * norm(d))
         return segments * num_routers * d + 3 * attention(d) + networks
 
+    coarser = [-(-past // 2**scale) for scale in range(1, num_scales)]
+    merged = sum(dense(2 * d, d) + norm(2 * d) + two_stages(count) for count in coarser)
     positions = C * (past + future) * d
     cross = attention(d) + ffn(d, d) + 2 * norm(d)
     decoder = two_stages(future) + cross + dense(d, segment_length)
-    return segment_length * d + positions + norm(d) + two_stages(past) + 2 * decoder
+    encoder = two_stages(past) + merged
+    return segment_length * d + positions + norm(d) + encoder + (num_scales + 1) * decoder
 
 
-def timekan(d_model, **_):
+def timekan(d_model, num_blocks, num_scales, num_terms, **_):
     d = d_model
-    bands = sum(terms * d * d + 3 * d for terms in (2, 3, 4))
-    return 3 * 2 * C + 3 * d + bands + dense(L, H) + dense(d, 1)
+    bands = sum((num_terms + scale) * d * d + 3 * d for scale in range(num_scales))
+    return num_scales * 2 * C + 3 * d + num_blocks * bands + dense(L, H) + dense(d, 1)
 
 
-def xpatch(patch_length, stride):
+def xpatch(patch_length, stride, **_):
     p, patches = patch_length, (L - patch_length) // stride + 2
     convolved = dense(p, p * p) + dense(p * p, p) + patches * (p + 1) + dense(patches, patches)
     season = convolved + 3 * batch_norm(patches) + dense(patches * p, 2 * H) + dense(2 * H, H)
@@ -207,13 +226,23 @@ def xpatch(patch_length, stride):
     return 2 * C + season + trend + dense(2 * H, H)
 
 
-def wpmixer(patch_length, stride, d_model, **_):
+def wpmixer(
+    wavelet_order, num_levels, patch_length, stride, d_model, time_expansion, feature_expansion, **_
+):
     d = d_model
-    past, future = (L + 3) // 2, (H + 3) // 2  # of the approximation and of the one detail
-    patches = (past - patch_length) // stride + 2
-    mixer = ffn(patches, 5 * patches) + ffn(d, 5 * d)
-    level = dense(patch_length, d) + 2 * mixer + 6 * batch_norm(C) + dense(patches * d, future)
-    return 2 * level
+
+    def halves(length):  # coefficients of each level
+        for _ in range(num_levels):
+            length = (length + 2 * wavelet_order - 1) // 2
+            yield length
+
+    def branch(past, future):
+        patches = (past - patch_length) // stride + 2
+        mixer = ffn(patches, time_expansion * patches) + ffn(d, feature_expansion * d)
+        return dense(patch_length, d) + 2 * mixer + 6 * batch_norm(C) + dense(patches * d, future)
+
+    levels = list(zip(halves(L), halves(H), strict=True))
+    return sum(itertools.starmap(branch, [*levels, levels[-1]]))  # details, and the average
 
 
 def timexer(d_model, ff_dim, patch_length, **_):
@@ -278,50 +307,73 @@ def decoder_transformer(d_model, ff_dim, patch_length, **_):
     return autoregressive(d_model, patch_length, blocks)
 
 
-def moderntcn(widths, kernel_sizes, small_kernel_sizes, **_):
-    (d,), taps = widths, kernel_sizes[0] + small_kernel_sizes[0]
-    patches = L // 4
-    filters = C * d * taps + 2 * batch_norm(C * d) + batch_norm(d)
-    networks = C * 2 * dense(d, d) + d * 2 * dense(C, C)
-    return 2 * C + dense(8, d) + batch_norm(d) + filters + networks + dense(patches * d, H)
+def moderntcn(
+    patch_length,
+    stride,
+    widths,
+    depths,
+    kernel_sizes,
+    small_kernel_sizes,
+    downsampling,
+    expansion,
+    affine,
+    **_,
+):
+    def block(d, large, small):
+        filters = C * d * (large + small) + 2 * batch_norm(C * d) + batch_norm(d)
+        e = expansion
+        networks = C * (dense(d, e * d) + dense(e * d, d)) + d * (dense(C, e * C) + dense(e * C, C))
+        return filters + networks
+
+    patches, total = -(-L // stride), dense(patch_length, widths[0]) + batch_norm(widths[0])
+    for narrow, wide in itertools.pairwise(widths):
+        total += batch_norm(narrow) + dense(downsampling * narrow, wide)
+        patches = -(-patches // downsampling)
+    stages = zip(widths, depths, kernel_sizes, small_kernel_sizes, strict=True)
+    total += sum(depth * block(d, large, small) for d, depth, large, small in stages)
+    return 2 * C * affine + total + dense(patches * widths[-1], H)
 
 
-def multipatchformer(d_model, ff_dim, patch_lengths, **_):
-    embedding = sum(dense(length, d_model // 2) for length in patch_lengths)
-    channels = dense(L // patch_lengths[0] * d_model, d_model) + dense(d_model, d_model)
-    ends = [i * H // 8 for i in range(9)]
-    pieces = sum(dense(d_model + start, end - start) for start, end in itertools.pairwise(ends))
-    return embedding + 2 * encoder(d_model, ff_dim) + channels + pieces
+def multipatchformer(d_model, ff_dim, patch_lengths, num_blocks, num_pieces, **_):
+    d = d_model
+    embedding = sum(dense(length, d // len(patch_lengths)) for length in patch_lengths)
+    channels = dense(L // patch_lengths[0] * d, d) + dense(d, d)
+    ends = [i * H // num_pieces for i in range(num_pieces + 1)]
+    pieces = sum(dense(d + start, end - start) for start, end in itertools.pairwise(ends))
+    return embedding + (num_blocks + 1) * encoder(d, ff_dim) + channels + pieces
 
 
-def timebridge(d_model, ff_dim, period, **_):
+def timebridge(
+    d_model, ff_dim, period, num_patches, num_blocks, num_channel_blocks, mix_channels, **_
+):
     patches = L // period
-    merge = patches * patches + (patches + 1) * patches
-    blocks = 3 * encoder(d_model, ff_dim) + attention(d_model)  # twice among the channels
-    return period * d_model + blocks + merge + patches * d_model * H
+    fewer = num_patches or patches
+    merge = patches * fewer + (fewer + 1) * fewer
+    channels = mix_channels * num_channel_blocks * (encoder(d_model, ff_dim) + attention(d_model))
+    blocks = (num_blocks + 1) * encoder(d_model, ff_dim) + channels
+    return L // patches * d_model + blocks + merge + fewer * d_model * H
 
 
-def xlstm_mixer(d_model, num_heads, ff_dim, **_):
-    width = d_model // num_heads
-    recurrence = 2 * num_heads * width * 4 * width + 4 * d_model + d_model
-    network = d_model * 2 * ff_dim + ff_dim * d_model
-    return (
-        dense(L, H) + dense(H, d_model) + recurrence + network + 3 * d_model + dense(2 * d_model, H)
-    )
+def xlstm_mixer(d_model, num_heads, ff_dim, num_blocks, num_memory_tokens, **_):
+    d, width = d_model, d_model // num_heads
+    hidden = ff_dim or math.ceil(1.3 * d / 64) * 64
+    block = 2 * num_heads * width * 4 * width + 4 * d + d + 3 * d * hidden + 2 * d
+    tokens = (num_memory_tokens or 0) * d
+    return dense(L, H) + dense(H, d) + tokens + num_blocks * block + d + dense(2 * d, H)
 
 
-def timefilter(d_model, ff_dim, num_heads, patch_length, **_):
+def timefilter(d_model, ff_dim, num_heads, patch_length, num_blocks, **_):
     patches, width = L // patch_length, d_model // num_heads
     graph = 2 * dense(width, width) + 2 * 3 * C * patches + dense(d_model, d_model)
     block = graph + ffn(d_model, ff_dim) + 2 * norm(d_model)
-    return dense(patch_length, d_model) + block + dense(patches * d_model, H)
+    return dense(patch_length, d_model) + num_blocks * block + dense(patches * d_model, H)
 
 
-def duet(d_model, ff_dim, num_experts, hidden_dim, **_):
+def duet(d_model, ff_dim, num_blocks, num_experts, hidden_dim, **_):
     gates = 2 * (L * hidden_dim + hidden_dim * num_experts) + num_experts**2
     experts = 2 * num_experts * dense(L, d_model)
     metric = (L // 2 + 1) ** 2
-    mixing = metric + encoder(d_model, ff_dim) + norm(d_model)
+    mixing = metric + num_blocks * encoder(d_model, ff_dim) + norm(d_model)
     return 2 * C + gates + experts + mixing + dense(d_model, H)
 
 
@@ -379,10 +431,76 @@ COUNTS = {
 }
 
 
+# Architectures whose closed forms hold for all hyperparameters, and not for the small ones only.
+GENERAL = (
+    "crossformer",
+    "duet",
+    "fits",
+    "frets",
+    "mamba",
+    "micn",
+    "moderntcn",
+    "multipatchformer",
+    "nonstationary_transformer",
+    "pattn",
+    "softs",
+    "timebase",
+    "timebridge",
+    "timefilter",
+    "timekan",
+    "tqnet",
+    "wpmixer",
+    "xlstm_mixer",
+    "xpatch",
+)
+
+
+def closed_form(name, lengths, hyperparameters, monkeypatch):
+    """Return the number of weights of an architecture in `GENERAL` at other lengths."""
+    for letter, length in zip("LHC", lengths, strict=True):
+        monkeypatch.setitem(globals(), letter, length)
+    return COUNTS[name](**{**zoo.info(name).defaults, **hyperparameters})
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_number_of_weights_is_the_closed_form(name):
     assert name in COUNTS, f"derive the number of weights of {name} here"
-    assert build(name).count_params() == COUNTS[name](**SMALL.get(name, {}))
+    defaults = zoo.info(name).defaults if name in GENERAL else {}
+    assert build(name).count_params() == COUNTS[name](**{**defaults, **SMALL.get(name, {})})
+
+
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        pytest.param(name, size, marks=[] if size == "etth1_96" else [pytest.mark.exhaustive])
+        for name in GENERAL
+        for size in zoo.info(name).sizes
+    ],
+)
+@pytest.mark.slow
+def test_number_of_weights_of_a_named_size_is_the_closed_form(name, size, monkeypatch):
+    lengths = (*lengths_of(name, size), 7)
+    expected = closed_form(name, lengths, zoo.info(name).sizes[size], monkeypatch)
+    assert zoo.build(name, *lengths, size=size).count_params() == expected
+
+
+def official_counts():
+    """Return name, case and number of weights of docs/parity.md for what is in `GENERAL`."""
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|.* ([\d,]+) \| [\d,]+ \|$", PARITY, re.MULTILINE)
+    return [(*row[:2], int(row[2].replace(",", ""))) for row in rows if row[0] in GENERAL]
+
+
+@pytest.mark.parametrize(("name", "case", "official"), official_counts())
+def test_the_closed_form_has_the_number_of_the_official_code(name, case, official, monkeypatch):
+    folders = {(parity.architecture_of(x), y): x for x, y in parity.cases()}
+    if (name, case) not in folders:
+        pytest.skip(f"no cases of architectures in {parity.ROOT}")
+    facts = json.loads((folders[name, case] / "case.json").read_text())["cases"][case]
+    settings = parity.Settings(facts)
+    port = importlib.import_module(f"tests.models.ports.{name}")
+    monkeypatch.setitem(globals(), "batch_norm", norm)  # statistics are not trained
+    lengths = [settings[size] for size in parity.SIZES]
+    assert closed_form(name, lengths, port.arguments(settings), monkeypatch) == official
 
 
 def test_numbers_of_weights_are_those_of_the_papers():

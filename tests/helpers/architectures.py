@@ -156,3 +156,11 @@ def moved(model):
     ]
     model.set_weights(weights)
     return model
+
+
+def lengths_of(name, size):
+    """Return the lengths of a size: those of its script, or 96 steps to 96."""
+    dataset, _, horizon = size.rpartition("_")
+    if not horizon.isdigit():
+        return 96, 96
+    return zoo.info(name).settings(dataset, int(horizon))["context_length"], int(horizon)

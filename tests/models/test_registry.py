@@ -194,7 +194,8 @@ def test_a_builder_whose_model_breaks_the_contract_is_refused():
 
 def test_a_named_size_has_the_hyperparameters_of_the_paper():
     sizes = zoo.info("patchtst").sizes
-    assert sizes == {"laptop": {}, "paper": {"d_model": 128, "num_heads": 16, "ff_dim": 256}}
+    assert sizes["laptop"] == {}
+    assert sizes["paper"] == {"d_model": 128, "num_heads": 16, "ff_dim": 256}
     lengths = (32, 8, 2)
     paper = zoo.build("patchtst", *lengths, size="paper", num_blocks=1)
     given = zoo.build("patchtst", *lengths, num_blocks=1, **sizes["paper"])
@@ -202,7 +203,7 @@ def test_a_named_size_has_the_hyperparameters_of_the_paper():
     smaller = zoo.build("patchtst", *lengths, size="paper", num_blocks=1, ff_dim=128)
     assert smaller.count_params() == paper.count_params() - 2 * 128 * 128 - 128
     assert zoo.build("dlinear", *lengths, size="laptop").count_params() == 2 * (32 * 8 + 8)
-    with pytest.raises(ValueError, match=r"size must be.*laptop.*huge"):
+    with pytest.raises(ValueError, match=r"patchtst has no size 'huge': known are laptop"):
         zoo.build("patchtst", *lengths, size="huge")
 
 

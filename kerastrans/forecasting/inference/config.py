@@ -44,6 +44,7 @@ class Config:
 
     Attributes:
         model: Name of an architecture, a Keras model, or a function that builds one.
+        size: Name of a size of the architecture, or None for its defaults.
         hyperparameters: Dict of hyperparameters of the architecture.
 
     Raises:
@@ -67,6 +68,7 @@ class Config:
     seed: int = 0
     alias: str | None = None
     bounds: tuple | None = None
+    size: object = None
     hyperparameters: dict = field(default_factory=dict)
 
     def __post_init__(self):
@@ -192,8 +194,8 @@ class Config:
         if self.is_built:
             if self.head is not None:
                 raise ValueError("head and a Keras model cannot be combined: the model has a head.")
-            if self.hyperparameters:
-                names = sorted(self.hyperparameters)
+            if self._sizing:
+                names = sorted(self._sizing)
                 raise ValueError(f"a Keras model takes no hyperparameters, got {names}.")
             # Static covariates are given to `fit`, which fills an input for them.
             names = [tensor.name for tensor in getattr(self.model, "inputs", None) or ()]
@@ -203,12 +205,10 @@ class Config:
             sizes = self.context_length, self.prediction_length
             check_contract(self.model, *sizes, covariates=kinds)
         elif self.model == AUTO:
-            if self.hyperparameters:
-                raise ValueError(
-                    f"model='auto' takes no {sorted(self.hyperparameters)}: name a model."
-                )
+            if self._sizing:
+                raise ValueError(f"model='auto' takes no {sorted(self._sizing)}: name a model.")
         elif isinstance(self.model, str):
-            registry.check_hyperparameters(self.model, self.hyperparameters)
+            self._check_sizing()
             points = isinstance(self.resolved_head, heads.PointHead)
             if "head" not in self.builder_arguments and not points:
                 raise ValueError(f"{self.model} cannot be trained: use head='point' and calibrate.")
@@ -219,12 +219,22 @@ class Config:
                     f"a builder takes {', '.join(SIZES)} first, {self.model.__name__} takes "
                     f"{', '.join(first)}."
                 )
-            registry.check_hyperparameters(self.model, self.hyperparameters)
+            self._check_sizing()
         else:
             raise ValueError(
                 "model must be the name of an architecture, a Keras model or a builder function, "
                 f"got {self.model!r}."
             )
+
+    @property
+    def _sizing(self):
+        """Names of the arguments that only a builder takes and that were given."""
+        return [*self.hyperparameters, *(["size"] if self.size is not None else [])]
+
+    def _check_sizing(self):
+        registry.check_hyperparameters(self.model, self.hyperparameters)
+        if self.size is not None:
+            registry.check_size(self.model, self.size)
 
     def changed(self, **fields):
         """Return a copy with other values, which are not checked again."""

@@ -26,7 +26,12 @@ def build(config, num_channels, sizes, sees_missing=True):
             size = config.context_length, config.prediction_length, num_channels
             head = heads.get(config.resolved_head, sees_missing=sees_missing)
             model = registry.build(
-                model, *size, head=head, covariates=sizes, **config.hyperparameters
+                model,
+                *size,
+                head=head,
+                covariates=sizes,
+                size=config.size,
+                **config.hyperparameters,
             )
             for layer in all_layers(model):
                 if isinstance(layer, ReversibleInstanceNormalization):

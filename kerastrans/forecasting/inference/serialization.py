@@ -29,7 +29,7 @@ def write_files(config, state, folder, optimizer):
     """
     arguments = config.arguments()
     if config.architecture is None:  # model.keras is enough to build it
-        arguments |= {"model": None, "head": None, "alias": state.config.name}
+        arguments |= {"model": None, "head": None, "size": None, "alias": state.config.name}
         for name in config.hyperparameters:
             del arguments[name]
     content = {

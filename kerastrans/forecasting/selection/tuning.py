@@ -46,7 +46,7 @@ def tune(
         validation_size: int, number of last steps of each series to validate on.
         trials: int, number of trials.
         space: Dict of hyperparameter -> tuple of values; by default
-            `zoo.info(name).search_space`.
+            `zoo.info(name).search_space`. "size" chooses among named sizes of the architecture.
         static: Frame of static covariates, see `Forecaster.fit`.
         epochs: int, maximum number of epochs of a trial.
         patience: int, number of epochs without improvement after which a trial stops.
@@ -68,7 +68,9 @@ def tune(
     optuna = import_extra("optuna", "tune", "tune")
     check_positive_integers(trials=trials, validation_size=validation_size)
     space = registry.info(name).search_space if space is None else space
-    registry.check_hyperparameters(name, space)
+    registry.check_hyperparameters(name, [key for key in space if key != "size"])
+    for size in space.get("size", ()):
+        registry.check_size(name, size)
     build = functools.partial(
         Forecaster, name, context_length, prediction_length, seed=seed, **options
     )
@@ -129,7 +131,7 @@ class _Search:
         config = candidate.config
         size = config.context_length, config.prediction_length, 1
         try:
-            registry.build(config.architecture, *size, **config.hyperparameters)
+            registry.build(config.architecture, *size, size=config.size, **config.hyperparameters)
         except ValueError as error:  # for example if num_heads does not divide d_model
             self._prune(trial, error)
         stop = keras.callbacks.EarlyStopping(patience=self.patience)

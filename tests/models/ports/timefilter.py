@@ -13,9 +13,9 @@ GATES = {"gate": "graph_learner.mask_moe.gate", "gate_noise": "graph_learner.mas
 
 
 def arguments(settings):
-    settings.require("pos", 1)
     return {
         "patch_length": settings["patch_len"],
+        "positional_encoding": bool(settings["pos"]),
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
