@@ -93,6 +93,7 @@ def build_multipatchformer_model(
     Source: Naghashi et al. (2025), "A multiscale model for multivariate time series forecasting",
     section 3, as published in the Time-Series-Library of Wu et al.
     """
+    check_positive_integers(number_of_patch_lengths=len(patch_lengths))
     check_divides(number_of_patch_lengths=len(patch_lengths), d_model=d_model)
     check_positive_integers(**{f"patch_lengths[{i}]": x for i, x in enumerate(patch_lengths)})
     for i, patch_length in enumerate(patch_lengths):

@@ -11,7 +11,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_dropout
 
 ARCHITECTURE = {
     "title": "TimeFilter",
@@ -93,6 +93,7 @@ def build_timefilter_model(
     time series forecasting", section 3.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
+    check_dropout(removed, "removed")
     count = context_length // patch_length
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")

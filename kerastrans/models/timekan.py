@@ -8,7 +8,7 @@ from keras import layers, ops
 from kerastrans.layers import ChebyshevDense, ValueEmbedding
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.checks import check_scales, checked
 from kerastrans.models.parts.normalized_window import average_window, open_window
 from kerastrans.models.parts.projections import (
     dense,
@@ -83,6 +83,7 @@ def build_timekan_model(
     Source: Huang et al. (2025), "TimeKAN: KAN-based frequency decomposition learning architecture
     for long-term time series forecasting", section 3.
     """
+    check_scales(num_scales, downsampling, context_length)
     dtype = full_precision()
 
     def refine(x, length):

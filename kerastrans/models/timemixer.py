@@ -8,7 +8,7 @@ from kerastrans.layers import (
     SeriesDecomposition,
     ValueEmbedding,
 )
-from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.checks import check_scales, checked
 from kerastrans.models.parts.normalized_window import average_window, open_window
 from kerastrans.models.parts.projections import (
     add,
@@ -90,6 +90,7 @@ def build_timemixer_model(
 
     Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
     """
+    check_scales(num_scales, downsampling, context_length)
 
     def map_time(x, length):
         """Apply two dense layers over time, both of width `length`."""

@@ -10,7 +10,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_choice
+from kerastrans.utils.validation import check_at_most, check_choice, check_weight
 
 ARCHITECTURE = {
     "title": "xPatch",
@@ -77,6 +77,7 @@ def build_xpatch_model(
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
     check_choice("decomposition", decomposition, ("simple", "double", "none"))
+    check_weight(smoothing=smoothing, slope_smoothing=slope_smoothing)
     dtype = full_precision()
     half = -(-prediction_length // 2)
 

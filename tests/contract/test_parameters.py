@@ -14,7 +14,7 @@ from tests.helpers import parity
 from tests.helpers.architectures import CHANNELS as C
 from tests.helpers.architectures import CONTEXT as L
 from tests.helpers.architectures import HORIZON as H
-from tests.helpers.architectures import NAMES, SMALL, build, lengths_of
+from tests.helpers.architectures import NAMES, NEWEST, SMALL, build, lengths_of
 
 PARITY = (Path(__file__).parents[2] / "docs" / "parity.md").read_text()
 
@@ -431,32 +431,8 @@ COUNTS = {
 }
 
 
-# Architectures whose closed forms hold for all hyperparameters, and not for the small ones only.
-GENERAL = (
-    "crossformer",
-    "duet",
-    "fits",
-    "frets",
-    "mamba",
-    "micn",
-    "moderntcn",
-    "multipatchformer",
-    "nonstationary_transformer",
-    "pattn",
-    "softs",
-    "timebase",
-    "timebridge",
-    "timefilter",
-    "timekan",
-    "tqnet",
-    "wpmixer",
-    "xlstm_mixer",
-    "xpatch",
-)
-
-
 def closed_form(name, lengths, hyperparameters, monkeypatch):
-    """Return the number of weights of an architecture in `GENERAL` at other lengths."""
+    """Return the number of weights of an architecture in `NEWEST` at these lengths."""
     for letter, length in zip("LHC", lengths, strict=True):
         monkeypatch.setitem(globals(), letter, length)
     return COUNTS[name](**{**zoo.info(name).defaults, **hyperparameters})
@@ -465,7 +441,7 @@ def closed_form(name, lengths, hyperparameters, monkeypatch):
 @pytest.mark.parametrize("name", NAMES)
 def test_number_of_weights_is_the_closed_form(name):
     assert name in COUNTS, f"derive the number of weights of {name} here"
-    defaults = zoo.info(name).defaults if name in GENERAL else {}
+    defaults = zoo.info(name).defaults if name in NEWEST else {}
     assert build(name).count_params() == COUNTS[name](**{**defaults, **SMALL.get(name, {})})
 
 
@@ -473,7 +449,7 @@ def test_number_of_weights_is_the_closed_form(name):
     ("name", "size"),
     [
         pytest.param(name, size, marks=[] if size == "etth1_96" else [pytest.mark.exhaustive])
-        for name in GENERAL
+        for name in NEWEST
         for size in zoo.info(name).sizes
     ],
 )
@@ -485,9 +461,9 @@ def test_number_of_weights_of_a_named_size_is_the_closed_form(name, size, monkey
 
 
 def official_counts():
-    """Return name, case and number of weights of docs/parity.md for what is in `GENERAL`."""
+    """Return name, case and number of weights of docs/parity.md for what is in `NEWEST`."""
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \|.* ([\d,]+) \| [\d,]+ \|$", PARITY, re.MULTILINE)
-    return [(*row[:2], int(row[2].replace(",", ""))) for row in rows if row[0] in GENERAL]
+    return [(*row[:2], int(row[2].replace(",", ""))) for row in rows if row[0] in NEWEST]
 
 
 @pytest.mark.parametrize(("name", "case", "official"), official_counts())

@@ -73,6 +73,28 @@ SMALL = {
 }
 NAMES = zoo.names()
 AUTOREGRESSIVE = zoo.names("autoregressive")
+# Their closed forms in test_parameters.py hold for all hyperparameters, and all values are refused.
+NEWEST = (
+    "crossformer",
+    "duet",
+    "fits",
+    "frets",
+    "mamba",
+    "micn",
+    "moderntcn",
+    "multipatchformer",
+    "nonstationary_transformer",
+    "pattn",
+    "softs",
+    "timebase",
+    "timebridge",
+    "timefilter",
+    "timekan",
+    "tqnet",
+    "wpmixer",
+    "xlstm_mixer",
+    "xpatch",
+)
 # One of each family, for what takes long: the others are in the slow tier.
 FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "segrnn")
 # Their building blocks are those of others: most of their tests are in the slow tier.

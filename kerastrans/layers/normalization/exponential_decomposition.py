@@ -4,6 +4,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.validation import check_weight
+
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class ExponentialDecomposition(keras.layers.Layer):
@@ -37,9 +39,9 @@ class ExponentialDecomposition(keras.layers.Layer):
     """
 
     def __init__(self, smoothing=0.3, slope_smoothing=None, **kwargs):
-        for name, weight in (("smoothing", smoothing), ("slope_smoothing", slope_smoothing)):
-            if weight is not None and not 0 < weight <= 1:
-                raise ValueError(f"{name} must be in (0, 1], got {weight}.")
+        check_weight(smoothing=smoothing)
+        if slope_smoothing is not None:
+            check_weight(slope_smoothing=slope_smoothing)
         super().__init__(**kwargs)
         self.smoothing = smoothing
         self.slope_smoothing = slope_smoothing

@@ -10,6 +10,7 @@ from kerastrans.utils.validation import (
     check_choice,
     check_divides,
     check_dropout,
+    check_non_negative,
     check_positive_integers,
 )
 
@@ -28,7 +29,8 @@ def checked(build):
       integer.
     - Arguments whose default is a bool must be a bool, those whose default is a tuple a tuple or a
       list.
-    - `dropout` and `..._dropout` must be in [0, 1), and `num_heads` must divide `d_model`.
+    - `dropout` and `..._dropout` must be in [0, 1), other arguments whose default is a float must
+      be at least 0, and `num_heads` must divide `d_model`.
     - A matrix of the two largest sizes must not have more numbers than int32 can index.
 
     A model that does not fit into memory raises an error too. The builder receives `head` as a
@@ -95,10 +97,22 @@ def check_arguments(arguments, defaults):
     for name, value in arguments.items():
         if name.endswith("dropout"):
             check_dropout(value, name)
+        elif type(defaults[name]) is float:
+            check_non_negative(**{name: value})
         elif type(defaults[name]) is bool:
             check_choice(name, value, (False, True))
         elif type(defaults[name]) is tuple and not isinstance(value, tuple | list):
             raise ValueError(f"{name} must be a tuple or a list, got {value!r}.")
+
+
+def check_scales(num_scales, downsampling, context_length):
+    """Raise ValueError if a context is too short for the coarsest of several resolutions."""
+    shortest = downsampling ** (num_scales - 1)
+    if shortest > context_length:
+        raise ValueError(
+            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
+            f"{shortest} steps, got {context_length}."
+        )
 
 
 def check_sizes(**sizes):

@@ -103,18 +103,8 @@ def average_window(window, num_scales, downsampling):
     Returns:
         List of `num_scales` tensors `(batch, time, num_channels)`, the finest first.
 
-    Raises:
-        ValueError: If the context is too short for the coarsest resolution.
-
     Source: Wang et al. (2024), TimeMixer, section 3.1.
     """
-    context_length = window.history.shape[1]
-    shortest = downsampling ** (num_scales - 1)
-    if shortest > context_length:
-        raise ValueError(
-            f"num_scales={num_scales} of downsampling={downsampling} need a context of at least "
-            f"{shortest} steps, got {context_length}."
-        )
     x = window.normalization(window.values, window.statistics)
     scales = [window.values]
     for _ in range(num_scales - 1):
