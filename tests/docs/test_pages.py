@@ -36,6 +36,8 @@ def test_architecture_page_includes_its_registry_entry():
     page = architectures.completed("architectures/patchtst.md", "# PatchTST\n\nText.\n")
     assert "*Transformer over patches.* Nie et al. (2023)." in page
     assert "| `num_blocks` | `3` | `2`, `3` |" in page
+    sizes = "`laptop` (the default); `paper`; `etth1_` with 96, 192, 336, 720; `etth2_` with 96"
+    assert f"Sizes, for `size=`: {sizes}" in page
     assert "| etth1 | 336 to 96 | 0.37" in page  # of benchmarks/results/long_horizon.csv
     assert "python -m benchmarks.accuracy.long_horizon --models patchtst" in page
     paper = architectures.completed("architectures/informer.md", "# Informer\n\nText.\n")

@@ -94,7 +94,21 @@ def hyperparameters(entry):
     if not rows:
         return "## Hyperparameters\n\nNone."
     head = ["| name | default | worth trying | in the paper |", "|---|---|---|---|"]
-    return "\n".join(["## Hyperparameters", "", *head, *rows])
+    return "\n".join(["## Hyperparameters", "", *head, *rows, "", sizes(entry)])
+
+
+def sizes(entry):
+    """Names of the sizes, those of one data set together."""
+    scripts = {}
+    for size in list(entry.sizes)[2:]:  # after "laptop" and "paper"
+        dataset, _, horizon = size.rpartition("_")
+        scripts.setdefault(dataset, []).append(horizon)
+    names = ["`laptop` (the default)", "`paper`"]
+    names += [f"`{name}_` with {', '.join(steps)}" for name, steps in scripts.items()]
+    text = f"Sizes, for `size=`: {'; '.join(names)}."
+    if scripts:
+        text += f" `zoo.info({entry.name!r}).settings` has the other settings of the scripts."
+    return text
 
 
 def code(value):

@@ -28,6 +28,7 @@ def tables():
         "docs/benchmarks.md": {
             "demo": accuracy.demo,
             "long_horizon": accuracy.long_horizon,
+            "reached": accuracy.reached,
             "architectures": accuracy.architectures,
             "transformers": accuracy.transformers,
             "transformer_summary": accuracy.transformer_summary,
@@ -38,6 +39,7 @@ def tables():
             "latency": speed.latency,
             "training": speed.training,
             "default_sizes": speed.default_sizes,
+            "paper_sizes": speed.paper_sizes,
             "decoding": speed.decoding,
             "sampling": speed.sampling,
             "runtimes": speed.runtimes,

@@ -89,6 +89,19 @@ def default_sizes():
     return pd.DataFrame(table)
 
 
+def paper_sizes():
+    """Weights and peak memory of a training step at the size of the paper, by history."""
+    rows = pd.read_csv(RESULTS / "paper_sizes.csv").dropna(subset="weights")
+    table = []
+    for name, found in rows.groupby("model", sort=False):
+        cells = {
+            f"{row.context_length} x {row.num_channels}": f"{row.peak_mb / 1000:.1f} GB"
+            for row in found.itertuples()
+        }
+        table.append({"architecture": name, "weights": f"{found.weights.iloc[0]:,.0f}"} | cells)
+    return pd.DataFrame(table).fillna("")
+
+
 def runtimes():
     """Milliseconds, one history and 256, and the file's size, by model and runtime."""
     table = pd.read_csv(RESULTS / "runtimes.csv")
