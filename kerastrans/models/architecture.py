@@ -91,7 +91,8 @@ class Architecture:
         for script in _read_settings(self.name).get("scripts", ()):  # "etth1" or "etth1.96"
             dataset, _, horizon = script.partition(".")
             for steps in [horizon] if horizon else HORIZONS_OF.get(dataset, HORIZONS):
-                sizes[f"{dataset}_{steps}"] = self.settings(dataset, steps)["hyperparameters"]
+                settings = _settings_of(self.name, dataset, steps)
+                sizes[f"{dataset}_{steps}"] = settings["hyperparameters"]
         return sizes
 
     def settings(self, dataset, prediction_length):
@@ -108,7 +109,7 @@ class Architecture:
             "hyperparameters". The files in `kerastrans/models/settings` name their sources.
 
         Raises:
-            ValueError: If there are no settings for this architecture.
+            ValueError: If there are no settings for this architecture, or no such data set.
 
         Example:
             >>> from kerastrans import zoo
@@ -116,16 +117,12 @@ class Architecture:
             >>> settings["learning_rate"], settings["hyperparameters"]["d_model"]
             (0.0001, 512)
         """
-        table = _read_settings(self.name)
-        if not table:
+        from kerastrans import datasets
+
+        datasets.info(dataset)
+        if not _read_settings(self.name):
             raise ValueError(f"{self.name} has no settings of a script yet.")
-        own = table.get(dataset, {})
-        settings, hyperparameters = {}, {}
-        for layer in (table, own, own.get(str(prediction_length), {})):  # each replaces the former
-            settings |= {name: x for name, x in layer.items() if not isinstance(x, dict)}
-            hyperparameters |= layer.get("hyperparameters", {})
-        settings.pop("scripts", None)
-        return settings | {"hyperparameters": hyperparameters}
+        return _settings_of(self.name, dataset, prediction_length)
 
     @property
     def builder(self):
@@ -171,6 +168,18 @@ def _read_settings(name):
     """Return the settings of an architecture as a dict, which is empty if there is no file."""
     path = _SETTINGS / f"{name}.toml"
     return _with_tuples(tomllib.loads(path.read_text("utf-8"))) if path.is_file() else {}
+
+
+def _settings_of(name, dataset, prediction_length):
+    """Return the settings of a file for a data set and a number of steps, see `settings`."""
+    table = _read_settings(name)
+    own = table.get(dataset, {})
+    settings, hyperparameters = {}, {}
+    for layer in (table, own, own.get(str(prediction_length), {})):  # each replaces the former
+        settings |= {name: x for name, x in layer.items() if not isinstance(x, dict)}
+        hyperparameters |= layer.get("hyperparameters", {})
+    settings.pop("scripts", None)
+    return settings | {"hyperparameters": hyperparameters}
 
 
 def _with_tuples(table):

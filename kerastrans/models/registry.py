@@ -225,7 +225,7 @@ paper, etth1_96, etth1_192, etth1_336, etth1_720.
     """
     if callable(name):
         check_hyperparameters(name, ["size"])
-    elif size not in (sizes := info(name).sizes):
+    elif size not in (sizes := list(info(name).sizes)):
         raise ValueError(f"{name} has no size {size!r}: {suggest(size, sizes)}")
 
 

@@ -32,8 +32,8 @@ SCRIPTS = [
 def test_settings_name_their_source_and_known_hyperparameters(path):
     assert path.read_text().startswith("# ")
     entry = zoo.info(path.stem)
-    for dataset in ("etth1", *entry.sizes):
-        settings = entry.settings(dataset.partition("_")[0], 96)
+    for dataset in ("etth1", *(size.rpartition("_")[0] for size in list(entry.sizes)[2:])):
+        settings = entry.settings(dataset, 96)
         assert set(settings) <= TRAINING
         registry.check_hyperparameters(path.stem, settings["hyperparameters"])
 
@@ -46,6 +46,14 @@ def test_settings_of_dataset_and_horizon_replace_the_general_ones():
     assert zoo.info("dlinear").settings("illness", 24)["context_length"] == 104
     with pytest.raises(ValueError, match="nbeats has no settings of a script"):
         zoo.info("nbeats").settings("etth1", 96)
+    with pytest.raises(ValueError, match=r"unknown.*'etth3'"):
+        zoo.info("dlinear").settings("etth3", 96)
+
+
+@pytest.mark.parametrize("size", ["ETTh1_96", "", 3, ["paper"]])
+def test_what_is_not_a_size_is_refused(size):
+    with pytest.raises(ValueError, match="softs has no size"):
+        zoo.build("softs", 8, 4, 1, size=size)
 
 
 def test_sizes_are_those_of_all_horizons_of_a_script_or_of_the_named_ones():
