@@ -109,7 +109,7 @@ class Architecture:
             "hyperparameters". The files in `kerastrans/models/settings` name their sources.
 
         Raises:
-            ValueError: If there are no settings for this architecture, or no such data set.
+            ValueError: If the architecture has no file of settings, or the data set is unknown.
 
         Example:
             >>> from kerastrans import zoo
@@ -165,7 +165,7 @@ def read_architecture(path):
 
 @functools.cache
 def _read_settings(name):
-    """Return the settings of an architecture as a dict, which is empty if there is no file."""
+    """Return the settings of an architecture as a dict, which is empty without a file."""
     path = _SETTINGS / f"{name}.toml"
     return _with_tuples(tomllib.loads(path.read_text("utf-8"))) if path.is_file() else {}
 

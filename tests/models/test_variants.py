@@ -242,6 +242,17 @@ def test_causal_multipatchformer_hides_later_channels(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("positional_encoding", [False, True])
+def test_timefilter_without_positions_treats_all_patches_alike(positional_encoding):
+    options = {**SMALL["timefilter"], "positional_encoding": positional_encoding}
+    model = zoo.build("timefilter", 24, 12, 3, **options)
+    embedded = keras.Model(model.input, model.get_layer("encoder_0_self_attention_norm").input)
+    repeated = np.tile(WINDOWS[:, :6], (1, 4, 1))  # the same patch four times
+    patches = to_numpy(embedded(repeated)).reshape(2, 3, 4, -1)
+    changes = np.abs(np.diff(patches, axis=2)).max(axis=-1)
+    assert (changes > 0.1).all() if positional_encoding else (changes < 1e-6).all()
+
+
 def test_duet_draws_its_mask_in_forecasts_on_request_only():
     def forecasts(**options):
         model = zoo.build("duet", 24, 12, 3, **SMALL["duet"], **options)
