@@ -108,8 +108,11 @@ def create_app(forecaster, name, **settings):
 
     async def prepare(app):
         if settings.warm_up and not app.state.ready:
-            await app.state.processes.call(len, b"")  # starts one
-            await warm_up(forecaster, symbols, run)
+            try:
+                await app.state.processes.call(len, b"")  # starts one
+                await warm_up(forecaster, symbols, run)
+            except Exception:  # requests are answered nevertheless
+                logger.exception("the model was not compiled for all sizes of batches")
         app.state.ready = True
         metrics.ready.set(1)
 
@@ -118,7 +121,7 @@ def create_app(forecaster, name, **settings):
         batcher = app.state.batcher = Batcher(forecast, settings.max_batch, settings.max_waiting)
         metrics.waiting.set_function(lambda: batcher.rows)
         processes = Processes(settings.csv_processes, settings.csv_timeout)
-        app.state.processes = processes
+        app.state.processes, app.state.turn = processes, asyncio.Lock()
         tasks = [asyncio.create_task(x) for x in (batcher.run(), prepare(app))]
         yield
         for task in tasks:

@@ -13,7 +13,7 @@ def add_csv_routes(app, forecaster, settings, run):
     A CSV is read, and its answer written, in another process; only the model runs in this one.
 
     Args:
-        app: FastAPI application, whose state has the `Processes`.
+        app: FastAPI application, whose state has the `Processes` and a lock for their results.
         forecaster: Trained `kerastrans.Forecaster`.
         settings: `Settings`.
         run: Function that runs a function under the lock of the model.
@@ -31,7 +31,8 @@ def add_csv_routes(app, forecaster, settings, run):
         table = await call(tables.read_csv, body, columns, settings, read)
         tables.check_answer(table, columns.prediction_length, settings, num_paths)
         predict = functools.partial(_predict, forecaster, method, table, options)
-        rows, faults = await asyncio.to_thread(run, predict)
+        async with app.state.turn:  # one thread, so that there are others for other requests
+            rows, faults = await asyncio.to_thread(run, predict)
         facts = {"read_as": table.read_as, "faults": faults}
         if method == "predict":
             facts["history"] = table.history
@@ -40,12 +41,16 @@ def add_csv_routes(app, forecaster, settings, run):
 
     @app.post("/v1/forecast")
     async def forecast(request: Request):
-        read, options = tables.read_query(request.query_params, tables.READ, tables.FORECAST)
+        read, options = tables.read_query(
+            request.query_params.multi_items(), tables.READ, tables.FORECAST
+        )
         return await answer(request, "forecast", "predict", options, read)
 
     @app.post("/v1/simulate")
     async def simulate(request: Request):
-        read, options = tables.read_query(request.query_params, tables.READ, tables.SIMULATE)
+        read, options = tables.read_query(
+            request.query_params.multi_items(), tables.READ, tables.SIMULATE
+        )
         options = {"num_paths": 100, "seed": 0} | options
         if options["num_paths"] < 1 or options["seed"] < 0:
             raise RequestError("num_paths must be at least 1, and seed at least 0.")

@@ -40,17 +40,21 @@ class Settings:
     """
 
     hosts: tuple = _setting((), "names under which clients reach this machine")
-    max_bytes: int = _setting(2**23, "size of a request's body")
-    max_batch: int = _setting(256, "windows in a request and in a call of the model")
-    max_waiting: int = _setting(4096, "windows that wait for the model")
-    max_columns: int = _setting(1000, "columns of a CSV that the model does not need")
-    max_series: int = _setting(1000, "series of a CSV")
-    max_cells: int = _setting(1_000_000, "cells of a CSV")
-    max_values: int = _setting(1_000_000, "forecast values in an answer to a CSV")
-    max_connections: int = _setting(100, "connections")
+    max_bytes: int = _setting(2**23, "maximum size of a request's body, in bytes")
+    max_batch: int = _setting(
+        256, "maximum number of windows in a request and in a call of the model"
+    )
+    max_waiting: int = _setting(4096, "maximum number of windows that wait for the model")
+    max_columns: int = _setting(
+        1000, "maximum number of columns of a CSV that the model does not need"
+    )
+    max_series: int = _setting(1000, "maximum number of series of a CSV")
+    max_cells: int = _setting(1_000_000, "maximum number of cells of a CSV")
+    max_values: int = _setting(1_000_000, "maximum number of forecast values in an answer to a CSV")
+    max_connections: int = _setting(100, "maximum number of connections")
     body_timeout: float = _setting(30.0, "seconds until a request's body must be complete")
-    csv_timeout: float = _setting(20.0, "seconds until a CSV must be read")
-    csv_processes: int = _setting(2, "processes that read CSV files")
+    csv_timeout: float = _setting(20.0, "seconds to read a CSV, and to wait for a process")
+    csv_processes: int = _setting(2, "number of processes that read CSV files")
     warm_up: bool = _setting(True, "compile the model at start for all sizes of batches")
     access_log: bool = _setting(True, "log each request on stderr")
 

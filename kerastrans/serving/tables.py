@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME, to_long
 from kerastrans.data.tables.reader import read_table, reading_of
 from kerastrans.serving.requests import LARGEST, RequestError
 from kerastrans.utils.validation import list_names
@@ -23,7 +23,7 @@ class Columns:
         covariates: Names of the columns that are not series.
         known_ahead: Names of those that are known for the steps to forecast.
         static: Names of those that have one value per series.
-        num_channels: int, number of channels of the model; 0 for models of single series.
+        channels: Names of the channels of the model; empty for models of single series.
         prediction_length: int.
         read_as: Dict of how the file of the training data was read, or None.
     """
@@ -31,7 +31,7 @@ class Columns:
     covariates: tuple
     known_ahead: tuple
     static: tuple
-    num_channels: int
+    channels: tuple
     prediction_length: int
     read_as: dict | None
 
@@ -42,7 +42,7 @@ class Columns:
         ahead = (*config.future, *config.limits)
         static = tuple(column.name for column in state.covariates.static)
         covariates = tuple(dict.fromkeys((*config.past, *ahead, *static)))
-        channels = len(state.channels or ())
+        channels = tuple(state.channels or ())
         length = forecaster.prediction_length
         return cls(covariates, ahead, static, channels, length, state.read_as)
 
@@ -69,7 +69,7 @@ class Table:
 
 
 def _numbers(text):
-    return [float(x) if "." in x else int(x) for x in text.split(",")]
+    return [int(x) if x.strip("+- ").isdigit() else float(x) for x in text.split(",")]
 
 
 def _flag(text):
@@ -91,22 +91,24 @@ def read_query(query, *tables):
     """Return the parameters of a request, one dict for each table of allowed ones.
 
     Args:
-        query: Mapping of names to text.
+        query: Pairs of a name and text.
         *tables: Dicts of name -> parser and description of what it expects.
 
     Raises:
-        RequestError: If a parameter is unknown or invalid.
+        RequestError: If a parameter is unknown, invalid or given twice.
 
     Example:
-        >>> read_query({"dayfirst": "true", "exceeds": "5"}, READ, FORECAST)
+        >>> read_query([("dayfirst", "true"), ("exceeds", "5")], READ, FORECAST)
         [{'dayfirst': True}, {'exceeds': [5]}]
     """
     allowed = {name: entry for table in tables for name, entry in table.items()}
     values = {}
-    for name, text in query.items():
+    for name, text in query:
         if name not in allowed:
             names = ", ".join(allowed)
             raise RequestError(f"the parameters are {names}, got {name!r}.")
+        if name in values:
+            raise RequestError(f"{name} is given twice.")
         parse, expected = allowed[name]
         try:
             values[name] = parse(text)
@@ -143,7 +145,7 @@ def read_csv(body, columns, settings, options):
     is_long = ID in frame.columns
     targets = [TARGET] if is_long else [c for c in frame.columns if c not in texts]
     num_series = frame[ID].nunique() if is_long else len(targets)
-    if num_series > max(settings.max_series, columns.num_channels):
+    if num_series > max(settings.max_series, len(columns.channels)):
         raise RequestError(
             f"the CSV has {num_series} series, at most {settings.max_series} are read.", 413
         )
@@ -156,6 +158,8 @@ def read_csv(body, columns, settings, options):
     wide = frame.pivot(index=TIME, columns=ID, values=TARGET) if is_long else frame[targets]
     shown = wide.iloc[-2 * columns.prediction_length :]
     history = {"ds": [*map(str, shown.index)], **_columns_of(shown)}
+    if future is None and num_series > 1 and not is_long and not {*columns.channels} & {*targets}:
+        frame = to_long(frame, texts, targets)  # as the forecaster does, but in this process
     return Table(frame, future, static, num_series, history, read_as)
 
 
@@ -201,7 +205,7 @@ def _check_size(body, columns, settings):
     """Raise RequestError if a CSV exceeds the limits on columns and cells."""
     first = re.split(rb"[\r\n]+", body, maxsplit=3)[:3]  # `sep=;` may be before the header
     count = 1 + max(line.count(sep) for line in first for sep in (b",", b";", b"\t", b"|"))
-    most = settings.max_columns + columns.num_channels + len(columns.covariates) + 3
+    most = settings.max_columns + len(columns.channels) + len(columns.covariates) + 3
     if count > most:
         raise RequestError(f"the CSV has {count} columns, at most {most} are read.", 413)
     cells = count * max(body.count(b"\n"), body.count(b"\r"))

@@ -256,6 +256,41 @@ def test_a_forecast_does_not_wait_for_a_csv(ask, app, histories, monkeypatch):
     assert ask.run(run()) == (200, False, 200)
 
 
+def test_csvs_that_wait_for_the_model_leave_threads_to_others(
+    ask, app, forecaster, flights, monkeypatch
+):
+    begun, go_on, read = threading.Event(), threading.Event(), []
+    call = app.state.processes.call
+
+    def predict(*_, **__):
+        begun.set()
+        go_on.wait()
+        raise ValueError("enough")
+
+    async def count(*arguments):
+        read.append(await call(*arguments))
+        return read[-1]
+
+    monkeypatch.setattr(forecaster, "predict", predict)
+    monkeypatch.setattr(app.state.processes, "call", count)
+    number = 40  # more than an event loop has threads
+
+    async def run():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            post = client.post
+            csvs = [post("/v1/forecast", content=wide_csv(1), headers=CSV) for _ in range(number)]
+            csvs = asyncio.gather(*csvs)
+            while len(read) < number:
+                await asyncio.sleep(0)
+            async with asyncio.timeout(60):
+                await asyncio.to_thread(begun.wait)
+            go_on.set()
+            return [answer.status_code for answer in await csvs]
+
+    assert ask.run(run()) == [400] * number
+
+
 def test_a_csv_is_read_as_its_parameters_say(ask, forecaster):
     hours = pd.date_range("2024-03-01", periods=30, freq="h")
     frame = pd.DataFrame(1.5, hours, ["EWR", "JFK", "LGA"]).rename_axis("date")

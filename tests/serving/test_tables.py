@@ -131,9 +131,10 @@ def test_columns_cells_and_series_are_limited(frame):
 @pytest.mark.parametrize(
     ("query", "message"),
     [
-        ({"dayfirst": "yes"}, "dayfirst must be true or false, got 'yes'"),
-        ({"seed": "x"}, "seed must be an integer, got 'x'"),
-        ({"exceeds": "5"}, "the parameters are sep, .*, seed, got 'exceeds'"),
+        ([("dayfirst", "yes")], "dayfirst must be true or false, got 'yes'"),
+        ([("seed", "x")], "seed must be an integer, got 'x'"),
+        ([("seed", "1"), ("seed", "2")], "seed is given twice"),
+        ([("exceeds", "5")], "the parameters are sep, .*, seed, got 'exceeds'"),
     ],
 )
 def test_parameters_are_checked(query, message):
