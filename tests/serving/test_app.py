@@ -283,9 +283,11 @@ def test_csvs_that_wait_for_the_model_leave_threads_to_others(
             csvs = asyncio.gather(*csvs)
             while len(read) < number:
                 await asyncio.sleep(0)
-            async with asyncio.timeout(60):
-                await asyncio.to_thread(begun.wait)
-            go_on.set()
+            try:
+                async with asyncio.timeout(60):
+                    await asyncio.to_thread(begun.wait)
+            finally:
+                go_on.set()
             return [answer.status_code for answer in await csvs]
 
     assert ask.run(run()) == [400] * number
