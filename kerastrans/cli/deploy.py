@@ -1,10 +1,27 @@
 """`kerastrans export` and `kerastrans serve`."""
 
+import argparse
+from dataclasses import fields
 from pathlib import Path
 
-from kerastrans.cli.options import add_options, names, port
+from kerastrans.cli.options import add_options, given, names, port, positive
 from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster, read_facts
+from kerastrans.serving.settings import Settings
 from kerastrans.utils.validation import check_new
+
+_KINDS = {
+    tuple: {"type": names, "metavar": "A,B"},
+    int: {"type": int, "metavar": "INT"},
+    float: {"type": positive, "metavar": "SECONDS"},
+    bool: {"action": argparse.BooleanOptionalAction},
+}
+SETTINGS = {
+    f"--{field.name.replace('_', '-')}": {
+        **_KINDS[field.type],
+        "help": field.metadata["help"] + (f" (default: {field.default})" if field.default else ""),
+    }
+    for field in fields(Settings)
+}
 
 
 def add_commands(add):
@@ -20,15 +37,8 @@ def add_commands(add):
     serve.add_argument(
         "--port", type=port, default=8501, help="from 0 to 65535 (default: %(default)s)"
     )
-    serve.add_argument(
-        "--hosts",
-        type=names,
-        default=(),
-        metavar="A,B",
-        help="names under which clients reach this machine",
-    )
     add_options(export, PUBLISHED)
-    add_options(serve, PUBLISHED)
+    add_options(serve, PUBLISHED, SETTINGS)
 
 
 def run_export(options):
@@ -43,9 +53,12 @@ def run_serve(options):
     """Load the forecaster and serve it until interrupted."""
     from kerastrans.utils.validation import import_extra
 
-    import_extra("fastapi", "the service", "serve")
+    for package in ("fastapi", "prometheus_client"):
+        import_extra(package, "the service", "serve")
+    settings = given(options, SETTINGS)
+    Settings(**settings)  # before anything heavy is imported
     read_facts(options)
     forecaster = load_forecaster(options)
     from kerastrans.serving import serve
 
-    serve(forecaster, Path(options.trained).name, options.host, options.port, hosts=options.hosts)
+    serve(forecaster, Path(options.trained).name, options.host, options.port, **settings)

@@ -188,11 +188,16 @@ def to_long(frame, covariates, channels=None):
     if channels is None:
         channels = [name for name in frame.columns if name not in covariates]
     shared = frame[list(covariates)].rename_axis(TIME).reset_index()
-    parts = []
-    for name in channels:
-        values = {TARGET: frame[name].to_numpy()} if name in frame.columns else {}
-        parts.append(shared.assign(**{ID: name, **values}))
-    return pd.concat(parts, ignore_index=True) if parts else shared
+    if not len(channels):
+        return shared
+    names = pd.Index(channels)
+    long = shared.take(np.tile(np.arange(len(frame)), len(names))).reset_index(drop=True)
+    long[ID] = names.repeat(len(frame))
+    if not names.isin(frame.columns).any():
+        return long
+    empty = pd.Series(np.nan, frame.index)
+    columns = [frame[name] if name in frame.columns else empty for name in names]
+    return long.assign(**{TARGET: pd.concat(columns, ignore_index=True)})
 
 
 def _check_long(frame):

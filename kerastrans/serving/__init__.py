@@ -1,6 +1,8 @@
 """Small HTTP service for a trained forecaster; requires the extra `serve`."""
 
-from kerastrans.serving.app import create_app
-from kerastrans.serving.server import serve
+from kerastrans.utils.lazy import names_of
 
-__all__ = ["create_app", "serve"]
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {"app": ("create_app",), "server": ("serve",), "settings": ("Settings",)},
+)

@@ -2,10 +2,9 @@
 
 import asyncio
 import contextlib
-import functools
 import logging
 import threading
-from pathlib import Path
+from dataclasses import asdict
 
 import keras
 
@@ -14,70 +13,56 @@ from kerastrans.export.encodings import LAST_TIME, Input
 from kerastrans.export.forecast import describe
 from kerastrans.heads.bounded import bound_inputs
 from kerastrans.models.parts.forecast_graph import typical_inputs
+from kerastrans.serving.answers import PAGE, Answers, error_body
 from kerastrans.serving.batcher import Batcher
+from kerastrans.serving.csv_routes import add_csv_routes
 from kerastrans.serving.hosts import HostCheck
+from kerastrans.serving.processes import Processes
 from kerastrans.serving.requests import RequestError, json_rows, read_body, read_instances
-from kerastrans.serving.tables import forecast_csv, simulate_csv
+from kerastrans.serving.settings import Settings
 from kerastrans.serving.time_stamps import TimeStamps
+from kerastrans.serving.warm_up import warm_up
 from kerastrans.utils.files import first_line
-from kerastrans.utils.validation import check_positive_integers, import_extra
+from kerastrans.utils.validation import import_extra
 
 logger = logging.getLogger(__name__)
-PAGE = Path(__file__).with_name("page.html")
-PAGE_HEADERS = {
-    "content-security-policy": "frame-ancestors 'none'; base-uri 'none'; object-src 'none'",
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-}
-MAX_BYTES = 2**23  # size of a request's body
-MAX_BATCH = 256  # windows in a request
-BODY_TIMEOUT = 30.0  # seconds until a request's body must be complete
-MAX_MESSAGE = 1000  # characters of an error, which may quote the request
-MAX_WAITING = 4096  # windows waiting for the model, over all requests
-MAX_VALUES = 1_000_000  # values of the sample paths in an answer
 
 
-def create_app(
-    forecaster,
-    name,
-    *,
-    max_batch=MAX_BATCH,
-    max_bytes=MAX_BYTES,
-    body_timeout=BODY_TIMEOUT,
-    max_values=MAX_VALUES,
-    hosts=(),
-):
+def create_app(forecaster, name, **settings):
     """Create the FastAPI application that serves a trained forecaster.
 
     Routes:
 
     - `GET /` returns a web page, and `GET /model` the data that it shows.
     - `GET /health`, `GET /v1/models/NAME` and `GET /v1/models/NAME/metadata` return the status and
-      the metadata. The metadata list the columns in the order of a history.
+      the metadata. The metadata list the columns in the order of a history, and the settings.
+    - `GET /ready` returns status 503 until the model is compiled, and `GET /metrics` the metrics in
+      the text format of Prometheus.
     - `POST /v1/models/NAME:predict` takes the JSON `{"instances": [history, ...]}` or
       `{"instances": [{"history": ..., ...}]}` and returns `{"predictions": [...]}`. A history is
       `(context_length, num_channels)`, in the units of the series, with null for missing values; a
       channel without a value has the forecast null. For a model with calendar features, an instance
       may have "last_time", the ISO 8601 time stamp of the last step, in place of them.
-    - `POST /v1/forecast` takes a long or wide CSV and returns rows with time stamps and intervals.
-      Covariates that are known in advance are in its last rows, without values of the series.
+    - `POST /v1/forecast?levels=80,95&exceeds=5` takes a long or wide CSV and returns rows with time
+      stamps and intervals. Covariates that are known in advance are in its last rows, without
+      values of the series, and static covariates in each row of a long CSV.
     - `POST /v1/simulate?num_paths=100&seed=0` takes the same CSV and returns `{"paths": ...}`, the
-      columns of `Forecaster.simulate`, at most `max_values` values.
+      columns of `Forecaster.simulate`.
+
+    Both take parameters of `kerastrans.data.read_table`, such as `dayfirst=true`, and return the
+    line "read_as", and in "faults" the series that were left out.
 
     Invalid requests are answered with `{"error": "..."}`, a message of one line.
 
     Args:
         forecaster: Trained `kerastrans.Forecaster`.
         name: str, name of the model in the routes.
-        max_batch: int, maximum number of windows in a request and in a call of the model.
-        max_bytes: int, maximum size of a request's body.
-        body_timeout: float, seconds until a request's body must be complete.
-        max_values: int, maximum number of values in an answer of sample paths.
-        hosts: Names that are accepted in the Host header, in addition to localhost and addresses.
+        **settings: Attributes of `kerastrans.serving.Settings`.
 
     Raises:
         ImportError: If the extra `serve` is not installed.
         RuntimeError: If the forecaster is not trained.
+        TypeError: If a setting is unknown.
         ValueError: If the name cannot be part of a route, or a limit is not above 0.
 
     Example:
@@ -87,11 +72,13 @@ def create_app(
         'kerastrans: flights'
     """
     fastapi = import_extra("fastapi", "the service", "serve")
-    from starlette.exceptions import HTTPException
+    import_extra("prometheus_client", "the service", "serve")
     from starlette.responses import JSONResponse
 
-    sizes = {"max_batch": max_batch, "max_bytes": max_bytes, "max_values": max_values}
-    _check_options(forecaster, name, body_timeout, **sizes)
+    from kerastrans.serving.metrics import Metrics
+
+    settings = Settings(**settings)
+    _check(forecaster, name)
     history, *other_inputs = inputs_of(forecaster.model)
     # An autoregressive model creates its decoder inputs itself.
     symbols = {"history": history}
@@ -107,66 +94,91 @@ def create_app(
     stamps = TimeStamps.of(forecaster, symbols)
     if stamps is not None:
         facts["inputs"][LAST_TIME] = ["string", None]
+    facts["settings"] = asdict(settings)
     lock = threading.Lock()  # only one thread at a time compiles and runs the model
+    metrics = Metrics()
 
     def run(function, *arguments):
         with lock:
             return function(*arguments)
 
+    def forecast(inputs):
+        metrics.windows.observe(len(inputs["history"]))
+        return run(forecaster.forecast_histories, inputs)
+
+    async def prepare(app):
+        if settings.warm_up and not app.state.ready:
+            try:
+                await app.state.processes.call(len, b"")  # starts one
+                await warm_up(forecaster, symbols, run)
+            except Exception:  # requests are answered nevertheless
+                logger.exception("the model was not compiled for all sizes of batches")
+        app.state.ready = True
+        metrics.ready.set(1)
+
     @contextlib.asynccontextmanager
     async def lifespan(app):  # runs in the event loop of the server, as the batcher must
-        forecast = functools.partial(run, forecaster.forecast_histories)
-        app.state.batcher = Batcher(forecast, max_batch, MAX_WAITING)
-        task = asyncio.create_task(app.state.batcher.run())
+        batcher = app.state.batcher = Batcher(forecast, settings.max_batch, settings.max_waiting)
+        metrics.waiting.set_function(lambda: batcher.rows)
+        processes = Processes(settings.csv_processes, settings.csv_timeout)
+        app.state.processes, app.state.turn = processes, asyncio.Lock()
+        tasks = [asyncio.create_task(x) for x in (batcher.run(), prepare(app))]
         yield
-        task.cancel()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await processes.close()
 
     app = fastapi.FastAPI(title=f"kerastrans: {name}", lifespan=lifespan, openapi_url=None)
-    app.add_middleware(HostCheck, hosts=hosts)
+    app.state.ready = False
+    app.add_middleware(HostCheck, hosts=settings.hosts)
+    app.add_middleware(Answers, metrics=metrics)
+    _add_errors(app)
     _add_descriptions(app, name, facts)
-
-    @app.exception_handler(RequestError)
-    async def refuse(request, error):
-        text = str(error)
-        text = text if len(text) <= MAX_MESSAGE else f"{text[:MAX_MESSAGE]} ..."
-        return JSONResponse({"error": text}, error.status, error.headers)
-
-    @app.exception_handler(HTTPException)
-    async def refuse_route(request, error):
-        return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+    _add_states(app, metrics)
+    add_csv_routes(app, forecaster, settings, run)
 
     @app.post(f"/v1/models/{name}:predict")
     async def predict(request: fastapi.Request):
-        body = await read_body(request, "application/json", max_bytes, body_timeout)
-        instances = read_instances(body, symbols, max_batch, missing, stamps)
+        body, _ = await read_body(request, "application/json", settings, ["utf-8"])
+        instances = read_instances(body, symbols, settings.max_batch, missing, stamps)
         outputs = await _submit(app.state.batcher, instances)
         return JSONResponse({"predictions": json_rows(outputs, instances["history"])})
-
-    @app.post("/v1/forecast")
-    async def forecast(request: fastapi.Request):
-        body = await read_body(request, "text/csv", max_bytes, body_timeout)
-        return JSONResponse(await asyncio.to_thread(forecast_csv, forecaster, body, lock))
-
-    @app.post("/v1/simulate")
-    async def simulate(request: fastapi.Request):
-        body = await read_body(request, "text/csv", max_bytes, body_timeout)
-        options = forecaster, body, request.query_params, max_values, lock
-        return JSONResponse(await asyncio.to_thread(simulate_csv, *options))
 
     return app
 
 
-def _check_options(forecaster, name, body_timeout, **sizes):
-    """Raise RuntimeError or ValueError for the first invalid option of `create_app`."""
-    check_positive_integers(**sizes)
-    if not body_timeout > 0:
-        raise ValueError(f"body_timeout must be above 0 seconds, got {body_timeout!r}.")
+def _check(forecaster, name):
+    """Raise RuntimeError or ValueError for an invalid argument of `create_app`."""
     if not name or set(name) & set("/{}:"):
         raise ValueError(
             f"name must be usable in a route, without '/', ':' or braces, got {name!r}."
         )
     if forecaster.model is None:
         raise RuntimeError("this forecaster is not trained: call fit first.")
+
+
+def _add_errors(app):
+    """Answer errors of the application and of its framework in one form."""
+    from fastapi.exceptions import RequestValidationError
+    from starlette.exceptions import HTTPException
+    from starlette.responses import Response
+
+    def answer(message, status, headers=None):
+        return Response(error_body(message), status, headers, "application/json")
+
+    @app.exception_handler(RequestError)
+    async def refuse(request, error):
+        return answer(str(error), error.status, error.headers)
+
+    @app.exception_handler(HTTPException)
+    async def refuse_route(request, error):
+        return answer(str(error.detail), error.status_code, error.headers)
+
+    @app.exception_handler(RequestValidationError)  # of routes that users add
+    async def refuse_parameter(request, error):
+        first = error.errors()[0]
+        return answer(f"{first['loc'][-1]}: {first['msg']}.", 422)
 
 
 async def _submit(batcher, inputs):
@@ -186,15 +198,11 @@ def _add_descriptions(app, name, facts):
 
     @app.api_route("/", methods=["GET", "HEAD"])
     async def page():
-        return HTMLResponse(PAGE.read_text(), headers=PAGE_HEADERS)
+        return HTMLResponse(PAGE)
 
     @app.get("/model")
     async def model():
         return facts
-
-    @app.get("/health")
-    async def health():
-        return {"status": "ok"}
 
     @app.get(f"/v1/models/{name}")
     async def status():
@@ -205,3 +213,22 @@ def _add_descriptions(app, name, facts):
     @app.get(f"/v1/models/{name}/metadata")
     async def metadata():
         return {"model_spec": {"name": name, "version": "1"}, "metadata": facts}
+
+
+def _add_states(app, metrics):
+    """Add the routes that report the state of the service: alive, ready, metrics."""
+    from starlette.responses import Response
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    @app.get("/ready")
+    async def ready():
+        if not app.state.ready:
+            raise RequestError("the model is being compiled.", 503, {"retry-after": "1"})
+        return {"status": "ready"}
+
+    @app.get("/metrics")
+    async def show_metrics():
+        return Response(metrics.text(), headers={"content-type": metrics.content_type})

@@ -2,7 +2,10 @@
 
 import itertools
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from kerastrans.serving.answers import HEADERS, error_body
 
 _arrivals = itertools.count()
 
@@ -15,8 +18,10 @@ class LimitedConnection(H11Protocol):
     cannot block others by opening connections. Connections whose answer is being computed are kept;
     if all are, the new connection is closed.
 
-    The class uses undocumented attributes of uvicorn: `connections` and `cycle` of `H11Protocol`,
-    and `more_body` and `response_complete` of a cycle.
+    What is not HTTP is answered with an error in the form of all others.
+
+    The class uses undocumented attributes of uvicorn: `connections`, `cycle`, `conn`, `transport`
+    and `send_400_response` of `H11Protocol`, and `more_body` and `response_complete` of a cycle.
 
     Args:
         max_connections: int, at least 1.
@@ -42,3 +47,13 @@ class LimitedConnection(H11Protocol):
     def is_waiting(self):
         """True if the server waits for the client to send."""
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+    def send_400_response(self, msg):
+        """Answer what is not HTTP, and close the connection."""
+        body = error_body(msg)
+        headers = {"content-type": "application/json", "content-length": str(len(body))}
+        headers = [*headers.items(), *HEADERS.items(), ("connection", "close")]
+        answer = h11.Response(status_code=400, headers=headers, reason=b"Bad Request")
+        for event in (answer, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event))
+        self.transport.close()

@@ -1,7 +1,8 @@
 """Check of the Host header, which protects the server against DNS rebinding."""
 
 import ipaddress
-import json
+
+from kerastrans.serving.answers import send_error
 
 
 class HostCheck:
@@ -30,9 +31,7 @@ class HostCheck:
             await self.app(scope, receive, send)
             return
         error = f"the host {', '.join(given)!r} is not one of this server: see `hosts`."
-        headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
-        await send({"type": "http.response.start", "status": 400, "headers": headers})
-        await send({"type": "http.response.body", "body": json.dumps({"error": error}).encode()})
+        await send_error(send, error, 400, {"connection": "close"})
 
     def _is_allowed(self, host):
         """Return whether a Host header is an address or one of the accepted names."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from email.message import Message
 
 import numpy as np
 
@@ -24,44 +25,56 @@ class RequestError(Exception):
         self.headers = headers
 
 
-async def read_body(request, content_type, max_bytes, timeout):
-    """Return the request's body; refuse it as soon as it is too long or too late.
+async def read_body(request, content_type, settings, charsets=None):
+    """Return the request's body and its charset; refuse it as soon as it is too long or too late.
 
     Args:
         request: Starlette request.
         content_type: str, required content type. Pages of other sites cannot send it without the
             server's consent.
-        max_bytes: int, maximum size of the body.
-        timeout: float, seconds until the body must be complete.
+        settings: `kerastrans.serving.Settings`, which limit its size and time.
+        charsets: Names of the charsets that are accepted; None for any.
+
+    Returns:
+        bytes, and the charset of the content type in lower case, or None.
 
     Raises:
-        RequestError: If the content type is different, the body is too long or too late, or the
-            client has disconnected.
+        RequestError: If the content type or charset is different, the body is compressed, too long
+            or too late, or the client has disconnected.
     """
     from starlette.requests import ClientDisconnect
 
     close = {"connection": "close"}
-    given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    header = Message()
+    header["content-type"] = request.headers.get("content-type", "")
+    given = header["content-type"].partition(";")[0].strip().lower()
     if given != content_type:
         raise RequestError(
             f"the content type must be {content_type}, got {given or 'none'}.", 415, close
         )
+    coding = request.headers.get("content-encoding", "identity")
+    if coding.lower() != "identity":
+        raise RequestError(f"the body must not be compressed, got {coding!r}.", 415, close)
+    charset = header.get_param("charset")
+    charset = charset.lower() if isinstance(charset, str) else None
+    if charsets is not None and charset not in (None, *charsets):
+        raise RequestError(f"the charset must be {charsets[0]}, got {charset!r}.", 415, close)
     parts, size = [], 0
     try:
-        async with asyncio.timeout(timeout):
+        async with asyncio.timeout(settings.body_timeout):
             async for part in request.stream():
                 size += len(part)
-                if size > max_bytes:
-                    message = f"the body must have at most {max_bytes} bytes."
+                if size > settings.max_bytes:
+                    message = f"the body must have at most {settings.max_bytes} bytes."
                     raise RequestError(message, 413, close)
                 parts.append(part)
     except TimeoutError:
         raise RequestError(
-            f"the body must be complete within {timeout} seconds.", 408, close
+            f"the body must be complete within {settings.body_timeout} seconds.", 408, close
         ) from None
     except ClientDisconnect:  # nobody will read this answer
         raise RequestError("the client has disconnected.", 400, close) from None
-    return b"".join(parts)
+    return b"".join(parts), charset
 
 
 def read_instances(body, symbols, max_batch, missing=("history",), stamps=None):

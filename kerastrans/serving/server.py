@@ -4,21 +4,33 @@ import functools
 import socket
 
 from kerastrans.serving.app import create_app
+from kerastrans.serving.settings import Settings
 from kerastrans.utils.validation import check_positive_integers, import_extra
 
-MAX_CONNECTIONS = 100
+_LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "access": {
+            "()": "uvicorn.logging.AccessFormatter",
+            "fmt": '%(asctime)s %(client_addr)s "%(request_line)s" %(status_code)s',
+            "use_colors": False,
+        },
+        "error": {"format": "%(asctime)s %(levelname)s %(message)s"},
+    },
+    "handlers": {
+        name: {"class": "logging.StreamHandler", "formatter": name, "stream": "ext://sys.stderr"}
+        for name in ("access", "error")
+    },
+    "loggers": {
+        "uvicorn.access": {"handlers": ["access"], "level": "INFO", "propagate": False},
+        "uvicorn.error": {"handlers": ["error"], "level": "WARNING", "propagate": False},
+        "kerastrans.serving": {"handlers": ["error"], "level": "WARNING"},
+    },
+}
 
 
-def serve(
-    forecaster,
-    name,
-    host="127.0.0.1",
-    port=8501,
-    *,
-    max_connections=MAX_CONNECTIONS,
-    hosts=(),
-    **limits,
-):
+def serve(forecaster, name, host="127.0.0.1", port=8501, **settings):
     """Serve a trained forecaster until interrupted.
 
     Args:
@@ -26,10 +38,8 @@ def serve(
         name: str, name of the model in the routes.
         host: str, address to listen on; by default it can only be reached from this machine.
         port: int, port to listen on; 0 for any free port.
-        max_connections: int, maximum number of connections. An additional one replaces the oldest
-            one that has not sent a complete request.
-        hosts: Names that clients use for this machine, in addition to `host`.
-        **limits: Arguments of `create_app`: max_batch, max_bytes, body_timeout.
+        **settings: Attributes of `kerastrans.serving.Settings`. The hosts are in addition to
+            `host`.
 
     Raises:
         ImportError: If the extra `serve` is not installed.
@@ -42,20 +52,22 @@ def serve(
         kerastrans serves flights on http://127.0.0.1:8501
     """
     check_address(host, port)
-    app = create_app(forecaster, name, hosts=(host, *hosts), **limits)
-    server = create_server(app, max_connections)
+    used = Settings(**settings)
+    app = create_app(forecaster, name, **settings | {"hosts": (host, *used.hosts)})
+    server = create_server(app, used.max_connections, access_log=used.access_log)
     with _listen(host, port) as listening:
         address = "{}:{}".format(*listening.getsockname()[:2])
         print(f"kerastrans serves {name} on http://{address}", flush=True)
         server.run(sockets=[listening])
 
 
-def create_server(app, max_connections=MAX_CONNECTIONS):
+def create_server(app, max_connections=Settings.max_connections, *, access_log=False):
     """Create the uvicorn server of an application, with a limit on its connections.
 
     Args:
         app: Application returned by `create_app`.
-        max_connections: int, see `serve`.
+        max_connections: int, see `kerastrans.serving.Settings`.
+        access_log: bool, whether each request is logged on stderr.
 
     Raises:
         ImportError: If the extra `serve` is not installed.
@@ -66,7 +78,8 @@ def create_server(app, max_connections=MAX_CONNECTIONS):
 
     check_positive_integers(max_connections=max_connections)
     protocol = functools.partial(LimitedConnection, max_connections=max_connections)
-    options = {"ws": "none", "log_level": "warning", "timeout_graceful_shutdown": 5}
+    options = {"ws": "none", "timeout_graceful_shutdown": 5, "server_header": False}
+    options |= {"log_config": _LOGGING, "access_log": access_log}
     return uvicorn.Server(uvicorn.Config(app, http=protocol, **options))
 
 

@@ -1,90 +1,195 @@
-"""Forecasts of the series in a CSV, for people and spreadsheets."""
+"""CSV files of requests: what is read from them, and the answers; runs without Keras."""
 
 import contextlib
 import io
+import json
+import re
+from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
-from kerastrans.data import read_table
-from kerastrans.data.frames import ID, TARGET, TIME
+from kerastrans.data.frames import ID, TARGET, TIME, to_long
+from kerastrans.data.tables.reader import read_table, reading_of
 from kerastrans.serving.requests import LARGEST, RequestError
-
-MAX_COLUMNS = 1000  # columns of a CSV that a model does not need
-MAX_SERIES = 1000  # series of a long CSV
-NO_LOCK = contextlib.nullcontext()
+from kerastrans.utils.validation import list_names
 
 
-def simulate_csv(forecaster, body, query, max_values, lock=NO_LOCK):
-    """Draw sample paths of the steps after the end of the series in a CSV, see `forecast_csv`.
+@dataclass(frozen=True)
+class Columns:
+    """Columns that a forecaster needs in a CSV.
+
+    Attributes:
+        covariates: Names of the columns that are not series.
+        known_ahead: Names of those that are known for the steps to forecast.
+        static: Names of those that have one value per series.
+        channels: Names of the channels of the model; empty for models of single series.
+        prediction_length: int.
+        read_as: Dict of how the file of the training data was read, or None.
+    """
+
+    covariates: tuple
+    known_ahead: tuple
+    static: tuple
+    channels: tuple
+    prediction_length: int
+    read_as: dict | None
+
+    @classmethod
+    def of(cls, forecaster):
+        """Return the `Columns` of a trained `kerastrans.Forecaster`."""
+        config, state = forecaster.config, forecaster.fitted
+        ahead = (*config.future, *config.limits)
+        static = tuple(column.name for column in state.covariates.static)
+        covariates = tuple(dict.fromkeys((*config.past, *ahead, *static)))
+        channels = tuple(state.channels or ())
+        length = forecaster.prediction_length
+        return cls(covariates, ahead, static, channels, length, state.read_as)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV as arguments of `Forecaster.predict`.
+
+    Attributes:
+        frame: Long or wide DataFrame.
+        future: DataFrame of the covariates of the steps to forecast, or None.
+        static: DataFrame of the static covariates, or None.
+        num_series: int.
+        history: Dict of the last steps of each series, for the answer.
+        read_as: str, line that describes how the CSV was read.
+    """
+
+    frame: pd.DataFrame
+    future: pd.DataFrame | None
+    static: pd.DataFrame | None
+    num_series: int
+    history: dict
+    read_as: str
+
+
+def _numbers(text):
+    return [int(x) if x.strip("+- ").isdigit() else float(x) for x in text.split(",")]
+
+
+def _flag(text):
+    return {"true": True, "false": False}[text.lower()]
+
+
+# Parameters of requests: parser, and what it expects.
+READ = dict.fromkeys(
+    ("sep", "decimal", "date_column", "date_format", "timezone", "freq"), (str, "text")
+) | {
+    "dayfirst": (_flag, "true or false"),
+    "columns": (lambda text: text.split(","), "names"),
+}
+FORECAST = dict.fromkeys(("levels", "exceeds"), (_numbers, "numbers separated by commas"))
+SIMULATE = dict.fromkeys(("num_paths", "seed"), (int, "an integer"))
+
+
+def read_query(query, *tables):
+    """Return the parameters of a request, one dict for each table of allowed ones.
 
     Args:
-        forecaster: Trained `kerastrans.Forecaster`.
-        body: bytes of the CSV.
-        query: Mapping of the parameters of the request: "num_paths" and "seed".
-        max_values: int, maximum number of values over all paths, series and steps.
-        lock: Lock of the model, which is not held while the CSV is read.
-
-    Returns:
-        Dict of the table "paths", a dict of columns.
+        query: Pairs of a name and text.
+        *tables: Dicts of name -> parser and description of what it expects.
 
     Raises:
-        RequestError: If a parameter or the CSV is invalid, there are too many values, or the
-            forecaster refuses them.
+        RequestError: If a parameter is unknown, invalid or given twice.
+
+    Example:
+        >>> read_query([("dayfirst", "true"), ("exceeds", "5")], READ, FORECAST)
+        [{'dayfirst': True}, {'exceeds': [5]}]
     """
-    unknown = sorted(set(query) - {"num_paths", "seed"})
-    if unknown:
-        raise RequestError(f"the parameters are num_paths and seed, got {unknown[0]!r}.")
-    try:
-        num_paths, seed = (int(query.get(x, y)) for x, y in (("num_paths", 100), ("seed", 0)))
-    except ValueError:
-        raise RequestError("num_paths and seed must be integers.") from None
-    if num_paths < 1 or seed < 0:
-        raise RequestError("num_paths must be at least 1, and seed at least 0.")
-    with refusing():
-        frame, future, targets = _read(forecaster, body)
-        count = frame[ID].nunique() if ID in frame.columns else len(targets)
-        if num_paths * count * forecaster.prediction_length > max_values:
-            most = max_values // (count * forecaster.prediction_length)
-            raise RequestError(
-                f"num_paths={num_paths} of {count} series is too large, at most {most}.", 413
-            )
-        with lock:
-            paths = forecaster.simulate(frame, future=future, num_paths=num_paths, seed=seed)
-    return {"paths": _columns_of(paths.assign(ds=paths["ds"].map(str)))}
+    allowed = {name: entry for table in tables for name, entry in table.items()}
+    values = {}
+    for name, text in query:
+        if name not in allowed:
+            names = ", ".join(allowed)
+            raise RequestError(f"the parameters are {names}, got {name!r}.")
+        if name in values:
+            raise RequestError(f"{name} is given twice.")
+        parse, expected = allowed[name]
+        try:
+            values[name] = parse(text)
+        except (KeyError, ValueError):
+            raise RequestError(f"{name} must be {expected}, got {text!r}.") from None
+    return [{name: x for name, x in values.items() if name in table} for table in tables]
 
 
-def forecast_csv(forecaster, body, lock=NO_LOCK):
-    """Forecast the steps after the end of the series in a long or wide CSV.
+def read_csv(body, columns, settings, options):
+    """Read the series of a CSV, and the covariates of the steps after them.
 
     If the model has covariates that are known in advance, the last rows of each series, which have
     no value of the series, are the steps to forecast.
 
     Args:
-        forecaster: Trained `kerastrans.Forecaster`.
-        body: bytes of the CSV.
-        lock: Lock of the model, which is not held while the CSV is read.
+        body: bytes of a long or wide CSV.
+        columns: `Columns`.
+        settings: `kerastrans.serving.Settings`.
+        options: Dict of arguments of `read_table`.
 
     Returns:
-        Dict of two tables, each a dict of columns: the end of the "history", with one column per
-        series, and the "forecast".
+        `Table`.
 
     Raises:
-        RequestError: If the CSV cannot be read, or the forecaster refuses it.
+        RequestError: If the CSV cannot be read, or exceeds a limit.
     """
+    _check_size(body, columns, settings)
+    texts = columns.covariates
     with refusing():
-        frame, future, targets = _read(forecaster, body)
-        with lock:
-            forecast = forecaster.predict(frame, future=future)
-    if np.isinf(forecast.select_dtypes("number")).any(axis=None):
-        raise RequestError("the forecast is not finite.")
-    forecast = forecast.assign(ds=forecast["ds"].map(str))
+        frame = read_table(io.BytesIO(body), covariates=texts, like=columns.read_as, **options)
+    if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
+        raise RequestError("the CSV contains numbers beyond the range of float32.")
+    read_as = str(reading_of(frame))
     is_long = ID in frame.columns
+    targets = [TARGET] if is_long else [c for c in frame.columns if c not in texts]
+    num_series = frame[ID].nunique() if is_long else len(targets)
+    if num_series > max(settings.max_series, len(columns.channels)):
+        raise RequestError(
+            f"the CSV has {num_series} series, at most {settings.max_series} are read.", 413
+        )
+    static = None
+    if is_long and columns.static:
+        static, frame = _split_static(frame, list(columns.static))
+    future = None
+    if columns.known_ahead:
+        frame, future = _split(frame, targets)
     wide = frame.pivot(index=TIME, columns=ID, values=TARGET) if is_long else frame[targets]
-    shown = wide.iloc[-2 * forecaster.prediction_length :]
-    return {
-        "history": {"ds": [*map(str, shown.index)], **_columns_of(shown)},
-        "forecast": _columns_of(forecast),
-    }
+    shown = wide.iloc[-2 * columns.prediction_length :]
+    history = {"ds": [*map(str, shown.index)], **_columns_of(shown)}
+    if future is None and num_series > 1 and not is_long and not {*columns.channels} & {*targets}:
+        frame = to_long(frame, texts, targets)  # as the forecaster does, but in this process
+    return Table(frame, future, static, num_series, history, read_as)
+
+
+def check_answer(table, steps, settings, num_paths=1):
+    """Raise RequestError if the answer to a `Table` has too many values."""
+    size = table.num_series * steps
+    if num_paths * size > settings.max_values:
+        paths = f"num_paths={num_paths} of " if num_paths > 1 else ""
+        raise RequestError(
+            f"{paths}{table.num_series} series is too large, at most "
+            f"{settings.max_values // (size if num_paths > 1 else steps)}.",
+            413,
+        )
+
+
+def write_answer(rows, name, **others):
+    """Return an answer as JSON in bytes.
+
+    Args:
+        rows: DataFrame of a forecast, or of sample paths.
+        name: str, name of these rows in the answer.
+        **others: Other items of the answer.
+
+    Raises:
+        RequestError: If the forecast is not finite.
+    """
+    if np.isinf(rows.select_dtypes("number")).any(axis=None):
+        raise RequestError("the forecast is not finite.")
+    rows = rows.assign(ds=rows["ds"].map(str))
+    return json.dumps({**others, name: _columns_of(rows)}).encode()
 
 
 @contextlib.contextmanager
@@ -96,30 +201,18 @@ def refusing():
         raise RequestError(" ".join(str(error).split())) from None
 
 
-def _read(forecaster, body):
-    """Return the frame of a CSV, that of its future covariates, and the columns of values."""
-    config = forecaster.config
-    known_ahead = [*config.future, *config.limits]
-    covariates = [*dict.fromkeys((*config.past, *known_ahead))]
-    _check_columns(body, len(forecaster.fitted.channels or ()) + len(covariates))
-    frame = read_table(io.BytesIO(body), covariates=covariates, like=forecaster.fitted.read_as)
-    if frame.select_dtypes("number").abs().max(axis=None) > LARGEST:
-        raise ValueError("the CSV contains numbers beyond the range of float32.")
-    is_long = ID in frame.columns
-    if is_long and frame[ID].nunique() > MAX_SERIES:
-        raise RequestError(f"the CSV can have at most {MAX_SERIES} series.", 413)
-    targets = [TARGET] if is_long else [c for c in frame.columns if c not in covariates]
-    if not known_ahead:
-        return frame, None, targets
-    return *_split(frame, targets), targets
-
-
-def _check_columns(body, num_needed):
-    """Raise RequestError if the header has many more columns than the model needs."""
-    header = body[: body.find(b"\n") + 1] or body
-    count, most = 1 + max(map(header.count, (b",", b";", b"\t", b"|"))), MAX_COLUMNS + num_needed
+def _check_size(body, columns, settings):
+    """Raise RequestError if a CSV exceeds the limits on columns and cells."""
+    first = re.split(rb"[\r\n]+", body, maxsplit=3)[:3]  # `sep=;` may be before the header
+    count = 1 + max(line.count(sep) for line in first for sep in (b",", b";", b"\t", b"|"))
+    most = settings.max_columns + len(columns.channels) + len(columns.covariates) + 3
     if count > most:
         raise RequestError(f"the CSV has {count} columns, at most {most} are read.", 413)
+    cells = count * max(body.count(b"\n"), body.count(b"\r"))
+    if cells > settings.max_cells:
+        raise RequestError(
+            f"the CSV has {cells} cells, at most {settings.max_cells} are read.", 413
+        )
 
 
 def _columns_of(frame):
@@ -136,3 +229,14 @@ def _split(frame, targets):
     known = frame[targets].notna().any(axis=1)[::-1]
     is_past = (known.groupby(frame[ID]).cummax() if is_long else known.cummax())[::-1]
     return frame[is_past], frame[~is_past].drop(columns=targets)
+
+
+def _split_static(frame, names):
+    """Return the static covariates of a long frame, one row per series, and the other columns."""
+    static = frame[[ID, *names]].drop_duplicates()
+    several = static.loc[static[ID].duplicated(), ID]
+    if len(several):
+        raise RequestError(
+            f"{list_names(names)} must have one value per series, {several.iloc[0]!r} has several."
+        )
+    return static.reset_index(drop=True), frame.drop(columns=names)

@@ -17,7 +17,8 @@ PREDICT = "/v1/models/m:predict"
 
 @pytest.fixture(scope="module")
 def app(forecaster):
-    return create_app(forecaster, "m", max_bytes=20_000, body_timeout=0.02, hosts=["box.lan"])
+    limits = {"max_bytes": 20_000, "body_timeout": 0.02}
+    return create_app(forecaster, "m", hosts=["box.lan"], warm_up=False, **limits)
 
 
 def ask(app, receive, path=PREDICT, headers=None):
@@ -182,7 +183,10 @@ def test_bad_ports_are_refused_in_one_line(port, forecaster):
         ({"max_connections": 0}, "max_connections must be an integer of at least 1, got 0"),
         ({"max_batch": 0}, "max_batch must be an integer of at least 1, got 0"),
         ({"max_bytes": -1}, "max_bytes must be an integer of at least 1, got -1"),
-        ({"body_timeout": 0}, "body_timeout must be above 0 seconds, got 0"),
+        ({"body_timeout": 0}, "body_timeout must be above 0, got 0"),
+        ({"hosts": "box.lan"}, "hosts must be a list of names, got 'box.lan'"),
+        ({"csv_timeout": 0}, "csv_timeout must be above 0, got 0"),
+        ({"csv_processes": 0}, "csv_processes must be an integer of at least 1, got 0"),
     ],
 )
 def test_bad_limits_are_refused_by_name(options, message, forecaster):

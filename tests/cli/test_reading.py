@@ -10,7 +10,7 @@ import kerastrans
 from kerastrans.cli import main as cli
 from kerastrans.cli.options import DOOR
 from kerastrans.data import read_table
-from kerastrans.serving.tables import forecast_csv
+from tests.helpers.csv_requests import forecast_csv
 
 DAYS = pd.date_range("2023-01-01", periods=400)
 

@@ -1,8 +1,12 @@
 """The service, called in this process: its shapes are TensorFlow Serving's, its refusals 4xx."""
 
 import asyncio
+import base64
+import hashlib
 import json
 import random
+import threading
+from dataclasses import asdict
 
 import httpx
 import numpy as np
@@ -10,7 +14,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, datasets
-from kerastrans.serving import create_app
+from kerastrans.serving import Settings, create_app, warm_up
 
 CONTEXT, HORIZON = 24, 6
 
@@ -26,23 +30,30 @@ def forecaster(flights):
 
 
 @pytest.fixture(scope="module")
-def ask(forecaster):
+def app(forecaster):
+    limits = {"max_batch": 8, "max_bytes": 20_000, "csv_timeout": 60, "csv_processes": 1}
+    return create_app(forecaster, "flights", warm_up=False, hosts=["box.lan"], **limits)
+
+
+@pytest.fixture(scope="module")
+def ask(app):
     """A function from the arguments of `httpx.Client.request` to its answer."""
-    app = create_app(forecaster, "flights", max_batch=8, max_bytes=20_000)
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
 
     async def send(requests):
-        transport = httpx.ASGITransport(app)
-        async with (
-            app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
-        ):
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await asyncio.gather(*(client.request(*x, **kw) for x, kw in requests))
 
     def ask(*args, **kwargs):
-        return asyncio.run(send([(args, kwargs)]))[0]
+        return ask.all([(args, kwargs)])[0]
 
-    ask.all = lambda requests: asyncio.run(send(requests))
-    return ask
+    with asyncio.Runner() as runner:  # all requests share the processes for CSV files
+        lifespan = app.router.lifespan_context(app)
+        runner.run(lifespan.__aenter__())
+        ask.run = runner.run
+        ask.all = lambda requests: runner.run(send(requests))
+        yield ask
+        runner.run(lifespan.__aexit__(None, None, None))
 
 
 JSON = {"content-type": "application/json"}
@@ -109,26 +120,213 @@ def test_status_metadata_and_health_are_there(ask):
     assert found["inputs"] == {"history": ["float32", None, CONTEXT, 3]}
 
 
-def test_every_error_has_one_form(ask):
-    for method, path, status in (
-        ("GET", "/v1/models/other", 404),
-        ("PUT", "/v1/models/flights:predict", 405),
-        ("POST", "/health", 405),
+def test_the_settings_are_in_the_metadata(ask):
+    found = ask("GET", "/v1/models/flights/metadata").json()["metadata"]["settings"]
+    changed = {"max_batch": 8, "max_bytes": 20_000, "csv_timeout": 60, "csv_processes": 1}
+    expected = Settings(warm_up=False, hosts=["box.lan"], **changed)
+    assert found == asdict(expected) | {"hosts": ["box.lan"]}
+
+
+def test_every_error_has_one_form(ask, app, monkeypatch, caplog):
+    @app.get("/typed")
+    async def typed(number: int):
+        return number
+
+    def fail():
+        raise LookupError("in /a/folder")
+
+    monkeypatch.setattr("kerastrans.serving.metrics.Metrics.text", lambda self: fail())
+    predict = "/v1/models/flights:predict"
+    gzip = {"content-encoding": "gzip"}
+    for method, path, status, headers in (
+        ("GET", "/v1/models/other", 404, {}),
+        ("PUT", predict, 405, {}),
+        ("POST", "/health", 405, {}),
+        ("POST", predict, 415, {}),
+        ("POST", predict, 415, JSON | gzip),
+        ("POST", predict, 415, {"content-type": "application/json; charset=latin-1"}),
+        ("POST", "/v1/forecast", 415, CSV | gzip),
+        ("POST", "/v1/forecast?nosuch=1", 400, CSV),
+        ("POST", "/v1/forecast", 413, CSV),
+        ("GET", "/typed?number=x", 422, {}),
+        ("GET", "/metrics", 500, {}),
+        ("GET", "/health", 400, {"host": "evil.example"}),
     ):
-        answer = ask(method, path)
-        assert answer.status_code == status
+        answer = ask(method, path, headers=headers, content=b" " * 20_001)
+        assert answer.status_code == status, path
         assert list(answer.json()) == ["error"]
-    long = ask("POST", "/v1/models/flights:predict", json={"instances": [{"x" * 9000: 1}]})
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "folder" not in answer.text
+    assert "LookupError: in /a/folder" in caplog.text
+    long = ask("POST", predict, json={"instances": [{"x" * 9000: 1}]})
     assert len(long.json()["error"]) < 1100
 
 
-def test_the_page_cannot_be_framed(ask):
-    for method in ("GET", "HEAD"):
-        answer = ask(method, "/")
-        assert answer.status_code == 200
-        assert answer.headers["x-frame-options"] == "DENY"
-        assert answer.headers["x-content-type-options"] == "nosniff"
-        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+def test_answers_cannot_be_framed_and_the_page_runs_its_own_script_only(ask):
+    for method, path in (("GET", "/"), ("HEAD", "/"), ("GET", "/health"), ("GET", "/nosuch")):
+        headers = ask(method, path).headers
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["x-content-type-options"] == "nosniff"
+        policy = headers["content-security-policy"]
+        assert "frame-ancestors 'none'" in policy
+        assert "default-src 'none'; script-src 'sha256-" in policy
+        assert "unsafe" not in policy
+    script = ask("GET", "/").text.partition("<script>")[2].partition("</script>")[0]
+    code = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{code}';" in policy
+
+
+def test_a_host_is_reached_by_a_name_of_its_own(ask):
+    assert ask("GET", "/health", headers={"host": "box.lan:80"}).status_code == 200
+    assert ask("GET", "/health", headers={"host": "box.evil"}).status_code == 400
+
+
+def test_metrics_count_requests_by_route(ask):
+    def metrics():
+        text = ask("GET", "/metrics").text
+        lines = (line.rpartition(" ") for line in text.splitlines() if line[0] != "#")
+        return {name: float(value) for name, _, value in lines}
+
+    name = 'kerastrans_requests_total{route="other",status="404"}'
+    before = metrics()
+    ask("GET", "/nosuch/1")
+    ask("GET", "/nosuch/2")
+    after = metrics()
+    assert after[name] - before.get(name, 0) == 2
+    assert after["kerastrans_ready"] == 1
+    assert after["kerastrans_waiting_windows"] == 0
+    assert after['kerastrans_request_seconds_count{route="/metrics"}'] >= 1
+
+
+def test_it_is_ready_once_the_model_is_compiled(forecaster, monkeypatch):
+    sizes, waiting, go_on = [], threading.Event(), threading.Event()
+
+    def compile_at(state, inputs):
+        sizes.append((len(inputs["history"]), inputs["history"].shape[-1]))
+        waiting.set()
+        go_on.wait()
+
+    monkeypatch.setattr(warm_up, "forecast_outputs", compile_at)
+    app = create_app(forecaster, "m")
+
+    async def run():
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+        ):
+            await asyncio.to_thread(waiting.wait)
+            answers = [await client.get("/ready"), await client.get("/health")]
+            go_on.set()
+            while (answer := await client.get("/ready")).status_code != 200:
+                await asyncio.sleep(0)
+            return [*answers, answer]
+
+    answers = asyncio.run(run())
+    assert [x.status_code for x in answers] == [503, 200, 200]
+    assert answers[0].json() == {"error": "the model is being compiled."}
+    # With its three channels, and for CSV files with other columns with one.
+    assert sizes == [(size, channels) for channels in (3, 1) for size in (1, 8, 64, 256)]
+
+
+def test_a_forecast_does_not_wait_for_a_csv(ask, app, histories, monkeypatch):
+    arrived, go_on = asyncio.Event(), asyncio.Event()
+    call = app.state.processes.call
+
+    async def wait(*arguments):
+        arrived.set()
+        await go_on.wait()
+        return await call(*arguments)
+
+    monkeypatch.setattr(app.state.processes, "call", wait)
+
+    async def run():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            csv = client.post("/v1/forecast", content=wide_csv(1), headers=CSV)
+            csv = asyncio.create_task(csv)
+            await arrived.wait()
+            body = {"instances": histories[:1].tolist()}
+            answer = await client.post("/v1/models/flights:predict", json=body)
+            is_done = csv.done()
+            go_on.set()
+            return answer.status_code, is_done, (await csv).status_code
+
+    assert ask.run(run()) == (200, False, 200)
+
+
+def test_csvs_that_wait_for_the_model_leave_threads_to_others(
+    ask, app, forecaster, flights, monkeypatch
+):
+    begun, go_on, read = threading.Event(), threading.Event(), []
+    call = app.state.processes.call
+
+    def predict(*_, **__):
+        begun.set()
+        go_on.wait()
+        raise ValueError("enough")
+
+    async def count(*arguments):
+        read.append(await call(*arguments))
+        return read[-1]
+
+    monkeypatch.setattr(forecaster, "predict", predict)
+    monkeypatch.setattr(app.state.processes, "call", count)
+    number = 40  # more than an event loop has threads
+
+    async def run():
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            post = client.post
+            csvs = [post("/v1/forecast", content=wide_csv(1), headers=CSV) for _ in range(number)]
+            csvs = asyncio.gather(*csvs)
+            while len(read) < number:
+                await asyncio.sleep(0)
+            try:
+                async with asyncio.timeout(60):
+                    await asyncio.to_thread(begun.wait)
+            finally:
+                go_on.set()
+            return [answer.status_code for answer in await csvs]
+
+    assert ask.run(run()) == [400] * number
+
+
+def test_a_csv_is_read_as_its_parameters_say(ask, forecaster):
+    hours = pd.date_range("2024-03-01", periods=30, freq="h")
+    frame = pd.DataFrame(1.5, hours, ["EWR", "JFK", "LGA"]).rename_axis("date")
+    frame["JFK"] = np.arange(30) / 4
+    csv = frame.to_csv(sep=";", decimal=",", date_format="%d/%m/%Y %H:%M").encode("utf-16")
+    headers = {"content-type": "text/csv; charset=UTF-16"}
+    url = "/v1/forecast?dayfirst=true&levels=50&exceeds=1,2.5"
+    answer = ask("POST", url, content=csv, headers=headers).json()
+    expected = forecaster.predict(frame, levels=[50], exceeds=[1, 2.5])
+    found = pd.DataFrame(answer["forecast"])
+    assert list(found) == list(expected)
+    for column in expected.select_dtypes("number"):
+        np.testing.assert_allclose(found[column], expected[column], rtol=1e-6)
+    assert "decimal comma" in answer["read_as"]
+    assert "day first" in answer["read_as"]
+    other = ask("POST", url.replace("true", "false"), content=csv, headers=headers).json()
+    assert other["forecast"]["ds"][0] == "2024-02-03 06:00:00"
+
+
+def test_a_csv_in_another_charset_than_it_says_is_refused(ask):
+    csv = wide_csv(1).replace("EWR", "Gr\u00fcn").encode("latin-1")
+    headers = {"content-type": "text/csv; charset=utf-8"}
+    answer = ask("POST", "/v1/forecast", content=csv, headers=headers)
+    assert answer.status_code == 400
+    assert "is not text in utf-8-sig" in answer.json()["error"]
+
+
+def test_series_that_are_left_out_are_named(ask):
+    hours = pd.date_range("2020", periods=40, freq="h")
+    rows = [f"{name},{hour},{3 if name == 'a' else ''}\n" for name in "ab" for hour in hours]
+    csv = "".join(["unique_id,ds,y\n", *rows, f"b,{hours[0] - pd.Timedelta('1h')},4\n"])
+    answer = ask("POST", "/v1/forecast", content=csv, headers=CSV).json()
+    assert set(answer["forecast"]["unique_id"]) == {"a"}
+    assert "no value in its last 24 steps" in answer["faults"]["b"]
 
 
 def test_a_csv_is_forecast_after_its_last_row(ask, forecaster, flights):
@@ -157,8 +355,8 @@ def test_sample_paths_of_a_csv(ask, forecaster, flights):
     ("query", "status", "message"),
     [
         ("num_paths=0", 400, "num_paths must be at least 1"),
-        ("num_paths=x", 400, "must be integers"),
-        ("paths=3", 400, "the parameters are num_paths and seed, got 'paths'"),
+        ("num_paths=x", 400, "num_paths must be an integer, got 'x'"),
+        ("paths=3", 400, "num_paths, seed, got 'paths'"),
         ("num_paths=999999", 413, "num_paths=999999 of 3 series is too large, at most"),
     ],
 )

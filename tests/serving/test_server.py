@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from kerastrans import datasets, presets
-from kerastrans.serving.server import serve
+from kerastrans.serving import server
 from tools.checks import chromium
 
 PRESET = "nhits_nyc_departures_24"
@@ -18,12 +18,12 @@ PRESET = "nhits_nyc_departures_24"
 def address():
     """Of a server of its own process, `kerastrans serve`."""
     command = [sys.executable, "-m", "kerastrans.cli.main", "serve", PRESET, "--port", "0"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    line = server.stdout.readline()  # printed once it listens
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    line = process.stdout.readline()  # printed once it listens
     assert line.startswith(f"kerastrans serves {PRESET} on http://127.0.0.1:")
     yield line.split()[-1]
-    server.terminate()
-    assert server.wait(30) in (0, -15)
+    process.terminate()
+    assert process.wait(30) in (0, -15)
 
 
 def test_it_answers_on_loopback(address):
@@ -38,7 +38,20 @@ def test_a_port_in_use_is_said_in_one_line():
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}: .* another port"):
-            serve(presets.load(PRESET), PRESET, port=port)
+            server.serve(presets.load(PRESET), PRESET, port=port)
+
+
+def test_names_of_this_machine_are_accepted_in_addition_to_its_address(monkeypatch):
+    class StopError(Exception):
+        pass
+
+    def create(forecaster, name, **settings):
+        raise StopError(settings)
+
+    monkeypatch.setattr(server, "create_app", create)
+    with pytest.raises(StopError) as error:
+        server.serve(None, "m", port=0, hosts=["box.lan"], max_series=3)
+    assert error.value.args == ({"hosts": ("127.0.0.1", "box.lan"), "max_series": 3},)
 
 
 @pytest.mark.slow

@@ -1,15 +1,18 @@
 """CSVs that the service forecasts: long and wide ones, with what is known of the steps to come."""
 
-import threading
+import inspect
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from kerastrans import Forecaster
-from kerastrans.serving import tables
+from kerastrans.cli.options import DOOR
+from kerastrans.data import read_table
+from kerastrans.serving import Settings
 from kerastrans.serving.requests import RequestError
-from kerastrans.serving.tables import forecast_csv
+from kerastrans.serving.tables import READ, SIMULATE, read_query
+from tests.helpers.csv_requests import forecast_csv
 
 ROWS, CONTEXT, HORIZON = 60, 24, 6
 
@@ -92,32 +95,53 @@ def test_steps_to_come_that_are_not_there_are_named(frame):
         forecast_csv(forecaster, past.to_csv(index=False).encode())
 
 
-def test_a_csv_is_read_without_the_lock_of_the_model(frame, monkeypatch):
+@pytest.mark.slow
+def test_static_covariates_are_columns_of_a_long_csv(frame):
     past = halves(frame)[0].drop(columns=["price", "kind"])
-    forecaster = forecaster_of(past)
-    lock, seen, read = threading.Lock(), [], tables.read_table
-    predict = forecaster.predict
-
-    def observed(name, function):
-        def call(*args, **kwargs):
-            seen.append((name, lock.locked()))
-            return function(*args, **kwargs)
-
-        return call
-
-    monkeypatch.setattr(tables, "read_table", observed("read", read))
-    monkeypatch.setattr(forecaster, "predict", observed("predict", predict))
-    forecast_csv(forecaster, past.to_csv(index=False).encode(), lock)
-    assert seen == [("read", False), ("predict", True)]
+    static = pd.DataFrame({"unique_id": ["a", "b"], "size": [1.5, 3.0], "region": ["x", "y"]})
+    forecaster = Forecaster("nlinear", CONTEXT, HORIZON, seed=1)
+    forecaster.fit(past, static=static, epochs=1, verbose=0)
+    merged = past.merge(static, on="unique_id")
+    answer = forecast_csv(forecaster, merged.to_csv(index=False).encode())
+    check(answer, forecaster.predict(past, static=static))
+    merged.loc[0, "region"] = "y"
+    with pytest.raises(RequestError, match="'size', 'region' must have one value per series, 'a'"):
+        forecast_csv(forecaster, merged.to_csv(index=False).encode())
 
 
-def test_columns_and_series_are_limited(frame, monkeypatch):
+def test_columns_cells_and_series_are_limited(frame):
     past = halves(frame)[0].drop(columns=["price", "kind"])
     forecaster = forecaster_of(past)
     header = ("date," + ",".join(f"x{i}" for i in range(40_000))).encode()
-    with pytest.raises(RequestError, match="the CSV has 40001 columns, at most 1000 are read"):
-        forecast_csv(forecaster, header)
-    monkeypatch.setattr(tables, "MAX_SERIES", 1)
-    with pytest.raises(RequestError, match="the CSV can have at most 1 series") as error:
-        forecast_csv(forecaster, past.to_csv(index=False).encode())
-    assert error.value.status == 413
+    for body in (header, b"sep=,\n" + header, b"\r\n" + header, header.replace(b",", b"\t")):
+        with pytest.raises(RequestError, match="the CSV has 40001 columns, at most 1003 are read"):
+            forecast_csv(forecaster, body)
+    body = past.to_csv(index=False).encode()
+    for settings, message in (
+        (Settings(max_series=1), "the CSV has 2 series, at most 1 are read"),
+        (Settings(max_cells=300), "the CSV has 336 cells, at most 300 are read"),
+    ):
+        with pytest.raises(RequestError, match=message) as error:
+            forecast_csv(forecaster, body, settings=settings)
+        assert error.value.status == 413
+    exact = Settings(max_series=2, max_cells=336)
+    assert forecast_csv(forecaster, body, settings=exact)["forecast"]["unique_id"]
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ([("dayfirst", "yes")], "dayfirst must be true or false, got 'yes'"),
+        ([("seed", "x")], "seed must be an integer, got 'x'"),
+        ([("seed", "1"), ("seed", "2")], "seed is given twice"),
+        ([("exceeds", "5")], "the parameters are sep, .*, seed, got 'exceeds'"),
+    ],
+)
+def test_parameters_are_checked(query, message):
+    with pytest.raises(RequestError, match=message):
+        read_query(query, READ, SIMULATE)
+
+
+def test_every_parameter_is_an_argument_of_the_reader_and_an_option():
+    assert READ.keys() <= inspect.signature(read_table).parameters.keys()
+    assert {f"--{name.replace('_', '-')}" for name in READ} <= DOOR.keys()

@@ -162,7 +162,7 @@ def by_service(forecaster, folder):
 
     from kerastrans.serving import create_app
 
-    app = create_app(forecaster, "model")
+    app = create_app(forecaster, "model", warm_up=False)
     inputs = {name: x.astype("float64") for name, x in model_inputs(forecaster).items()}
     inputs = {name: np.where(np.isnan(x), None, x).tolist() for name, x in inputs.items()}
     rows = zip(*inputs.values(), strict=True)

@@ -70,15 +70,20 @@ def _names(header, count):
 def _read_fitting_rows(data, layout, faults):
     """Read the rows with at most as many fields as the header; the others are faults."""
     rows = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=layout.sep)
-    for _ in range(layout.skipped + 1):
-        next(rows)
     width = len(layout.header)
     fitting, lengths = {}, {}
-    for row in rows:
-        if any(row[width:]):
-            lengths[rows.line_num] = len(row)
-        else:
-            fitting[rows.line_num] = row[:width] + [None] * (width - len(row))
+    try:
+        for _ in range(layout.skipped + 1):
+            next(rows)
+        for row in rows:
+            if any(row[width:]):
+                lengths[rows.line_num] = len(row)
+            else:
+                fitting[rows.line_num] = row[:width] + [None] * (width - len(row))
+    except csv.Error as error:  # such as a quote that is not closed
+        message = f"{error}."
+        faults.add_lines([rows.line_num], lambda _: message)
+        faults.check()
     hint = " A decimal comma needs another separator, or quotes." if layout.sep == "," else ""
     faults.add_lines(
         list(lengths), lambda line: f"{lengths[line]} fields, but the header has {width}.{hint}"

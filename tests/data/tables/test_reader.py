@@ -124,6 +124,7 @@ def test_dayfirst_reads_the_day_first():
             "column 'date' must be dates, got '1': give date_format.",
         ),
         (table("1,5", 2, 3), {}, "line 2: 3 fields, but the header has 2. A decimal comma"),
+        (["date,load", '"' + "a" * 200_000], {}, "line 2: field larger than field limit"),
         (
             table("1,5", 2, 3, header="date;load", sep=";"),
             {"sep": ";", "decimal": "."},
