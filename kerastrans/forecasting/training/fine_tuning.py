@@ -117,6 +117,22 @@ def copy_published_state(state):
     return replace(state, model=without_optimizer(state.model))
 
 
+def keep_published(state, found):
+    """Return the state before a training that did not help, with the verdict on it.
+
+    Conformal intervals are dropped, as by every `fit`.
+
+    Args:
+        state: `FittedState`.
+        found: `NotImprovedError`.
+    """
+    optimizer = getattr(state.model, "optimizer", None)
+    is_new = optimizer is not None and not optimizer.built  # a file could not hold its state
+    model = without_optimizer(state.model) if is_new else state.model
+    facts = {"history": found.history, "fine_tuning": found.verdict}
+    return replace(state, model=model, intervals=None, **facts)
+
+
 def facts_that_stay(state):
     """Return the arguments of `FittedState` that training does not change, a dict."""
     names = ("trainable", "lora_rank", "card", "made_by") if state else ()
