@@ -12,11 +12,12 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
 from kerastrans.data.tables.reading import read_as_of
+from kerastrans.evaluation.contamination import CONTAMINATION
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.artefact import export_options
 from kerastrans.forecasting.inference.config import Config
-from kerastrans.forecasting.inference.contamination import warn_if_seen
+from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
 from kerastrans.forecasting.inference.explanation import check_explains, explanation_frame
 from kerastrans.forecasting.inference.forecast import (
     forecast_outputs,
@@ -400,7 +401,7 @@ class Forecaster:
             state.check_has_distribution("exceeds")
         windows = read_windows(state, frame, future, static, self._report)
         forecasts = forecast_windows(state, windows, static)
-        warn_if_seen(self.card, frame, self._told)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
         all_levels = state.levels(None) if thresholds else levels
         forecasts, widths = forecasts.conformal(state.intervals, all_levels, static)
         rows = forecasts.frame(levels, widths, alias=self.alias)
@@ -467,7 +468,7 @@ class Forecaster:
         num_series = windows.panel.names.size
         simulation.check_memory(num_paths, windows.prediction_length, num_series)
         paths = simulation.simulate(state, windows, num_paths, seed, static, self.alias)
-        warn_if_seen(self.card, frame, self._told)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
         return paths
 
     def forecast_histories(self, inputs: Any) -> Any:
@@ -526,7 +527,8 @@ class Forecaster:
         Returns:
             DataFrame with the columns "unique_id", "ds", "cutoff" (the last known step), "y", the
             forecast and its intervals. Adaptive intervals are updated at each origin with the
-            outcomes known by then.
+            outcomes known by then. `attrs["contamination"]` says whether the weights were trained
+            on these series, see `kerastrans.report.contamination_lines`.
 
         Raises:
             RuntimeError: If the forecaster is not trained, unless `refit` is given.
@@ -546,8 +548,11 @@ class Forecaster:
             state.levels(levels)  # refused before any work
             run = rolling_origins.forecast_origins(state, frame, **origins, static=static)
         self._report(run.panel)
-        warn_if_seen(self.card, frame, self._told)
-        return run.rows(levels, static, self.alias)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
+        rows = run.rows(levels, static, self.alias)
+        line = describe_contamination(run.state, self.alias, frame)
+        rows.attrs[CONTAMINATION] = {self.alias: line}
+        return rows
 
     @takes_any_frame
     def calibrate(
@@ -622,7 +627,7 @@ class Forecaster:
             scale=scale,
         )
         self._report(found.panel)
-        warn_if_seen(self.card, frame, self._told)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
         self.fitted = calibration.with_calibration(state, found, static)
         return self
 
