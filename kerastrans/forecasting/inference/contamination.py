@@ -32,9 +32,7 @@ def describe_contamination(state, alias, frame):
     """
     card, dataset = state.card, getattr(frame, "attrs", {}).get("dataset")
     series = "these series" if dataset is None else repr(dataset)
-    if card is None:
-        if state.made_by == "combine":
-            return f"It is not recorded whether members of {alias} were trained on {series} before."
+    if card is None:  # members of ensembles have none either, but kerastrans_zero
         return f"{alias} was trained on no other series than those that were given to it."
     source = f" ({card['seen_source']})" if card.get("seen_source") else ""
     return {

@@ -26,19 +26,17 @@ def explanation_frame(state, windows):
     """Return the parts of the forecasts of windows as a frame, see `Forecaster.explain`."""
     sizes = windows.context_length, windows.prediction_length
     explain = explain_windows(network_of(state.model), *sizes)
-    parts = []
+    panel, parts = windows.panel, []
     for start in range(0, len(windows), BATCH):
-        chosen = slice(start, start + BATCH)
-        history = windows.histories(chosen)["history"]
-        numbers = windows.panel.numbers(windows.series[chosen], windows.cuts[chosen])
-        for channel in range(windows.panel.num_channels):
-            names = windows.panel.names[windows.series[chosen], channel]
+        history = windows.histories(slice(start, start + BATCH))["history"]
+        series, cuts = (x[start : start + BATCH] for x in (windows.series, windows.cuts))
+        for channel in range(panel.num_channels):
             found = _explain(explain, history[..., channel])
-            parts += [
-                _rows(windows.panel.clock, name, number, *(x[i] for x in found))
-                for i, (name, number) in enumerate(zip(names, numbers, strict=True))
-                if not np.isnan(history[i, :, channel]).all()
-            ]
+            rows = _rows(panel.clock, panel.numbers(series, cuts), *found)
+            names = panel.names[series, channel]
+            is_known = ~np.isnan(history[..., channel]).all(axis=1)
+            rows.insert(0, ID, names[rows["window"]])
+            parts.append(rows[is_known[rows.pop("window")]])
     return pd.concat(parts, ignore_index=True)
 
 
@@ -54,34 +52,36 @@ def _explain(explain, history):
     return history, pivot + unit * mean, lags, places, shares, *corrections
 
 
-def _rows(clock, name, cut, history, mean, lags, places, shares, changes, slopes, offset):
-    """Return the rows of one series, ordered by step and part."""
-    steps = len(offset)
+def _rows(clock, cuts, history, mean, lags, places, shares, changes, slopes, offset):
+    """Return the rows of some windows, ordered by window, step and part."""
+    window, step = (x.ravel() for x in np.indices(offset.shape))
 
-    def table(part, step, contribution, lag=None, source=None, value=np.nan, share=np.nan):
-        columns = {"step": step, "part": part, "lag": lag, "source": source, "value": value}
-        return pd.DataFrame({**columns, "share": share, "contribution": contribution})
+    def table(part, window, step, contribution, lag=None, place=None, value=np.nan, share=np.nan):
+        columns = {"window": window, "step": step, "part": part, "lag": lag, "place": place}
+        numbers = {"value": value, "share": share, "contribution": contribution}
+        return pd.DataFrame({**columns, **numbers})
 
-    step, octave, cycle = np.nonzero(shares)
-    share, place = shares[step, octave, cycle], places[step, octave, cycle]
-    value = history[place - 1]
-    rest = 1 - shares.sum(axis=(1, 2))
-    every = np.arange(steps)
+    chosen = np.nonzero(shares)
+    share, place = shares[chosen], places[chosen]
+    value = history[chosen[0], place - 1]
+    past = table(PAST_VALUE, *chosen[:2], share * value, lags[chosen[0], chosen[2]], place)
+    past = past.assign(value=value, share=share)
+    rest = (1 - shares.sum(axis=(2, 3))).ravel()
+    means = mean[window, 0]
     changed, slope = np.nonzero(changes), np.nonzero(slopes)
-    rows = pd.concat(
-        [
-            table(PAST_VALUE, step, share * value, lags[octave], place, value, share),
-            table(MEAN, every, rest * mean, value=mean.item(), share=rest),
-            table(CHANGES, changed[0], changes[changed], lags[changed[1]]),
-            table(SLOPE, slope[0], slopes[slope], np.take(WINDOWS, slope[1])),
-            table(OFFSET, every, offset),
-        ]
-    ).sort_values("step", kind="stable", ignore_index=True)
-    step, source = rows.pop("step"), rows["source"]
+    lag_of_change = lags[changed[0], changed[2]]
+    rows = [
+        past,
+        table(MEAN, window, step, rest * means, value=means, share=rest),
+        table(CHANGES, *changed[:2], changes[changed], lag_of_change),
+        table(SLOPE, *slope[:2], slopes[slope], np.take(WINDOWS, slope[2])),
+        table(OFFSET, window, step, offset.ravel()),
+    ]
+    rows = pd.concat(rows).sort_values(["window", "step"], kind="stable", ignore_index=True)
+    cut, place = cuts[rows["window"]], rows.pop("place")
+    rows.insert(1, TIME, clock.times(cut + rows.pop("step")))
     rows["lag"] = rows["lag"].astype("Int64")
-    known = source.notna()
-    times = clock.times(cut - 1 + source.where(known, 0).astype("int64"))
-    rows["source"] = pd.Series(times).where(known)
-    rows.insert(0, ID, name)
-    rows.insert(1, TIME, clock.times(cut + step))
+    known = place.notna()
+    times = clock.times(cut - 1 + place.where(known, 0).astype("int64"))
+    rows.insert(4, "source", pd.Series(times).where(known))
     return rows

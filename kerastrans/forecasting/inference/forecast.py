@@ -80,7 +80,7 @@ def _warn_of_unknown_spread(windows):
     Published weights see nothing else of a series. After n equal values, another one that differs
     has a probability of about 1 / (n + 1), so that an interval of 80 % needs 4 of them.
     """
-    panel, enough = windows.panel, windows_needed(80)
+    panel, enough = windows.panel, min(windows_needed(80), windows.context_length)
     first = np.maximum(windows.cuts - windows.context_length, panel.begins[windows.series])
     few = panel.num_known[windows.cuts] - panel.num_known[first] < enough
     names = [

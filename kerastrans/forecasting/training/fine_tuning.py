@@ -114,7 +114,8 @@ def copy_published_state(state):
             f"fit has trained the weights of {state.card['name']} further: read the published "
             "ones again by kerastrans.from_pretrained."
         )
-    return replace(state, model=without_optimizer(state.model))
+    model = without_optimizer(state.model)
+    return replace(state, model=model, history=None, fine_tuning=None)
 
 
 def keep_published(state, found):

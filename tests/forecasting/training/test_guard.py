@@ -63,6 +63,9 @@ def test_other_weights_are_not(capsys, tmp_path):
     forecaster.save(tmp_path / "saved")
     loaded = Forecaster.load(tmp_path / "saved")
     pd.testing.assert_frame_equal(loaded.predict(frame()), forecaster.predict(frame()))
+    clone = loaded.clone()  # which a training that was kept would not allow
+    assert clone.fine_tuning is None
+    pd.testing.assert_frame_equal(clone.predict(frame()), forecaster.predict(frame()))
 
 
 def test_series_that_are_too_short_to_judge_are_not_trained_on(capsys):
