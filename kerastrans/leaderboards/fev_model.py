@@ -29,7 +29,7 @@ class KerastransModel(fev.ForecastingModel):
     """
 
     model_name = "kerastrans"
-    trained_on_datasets = ()  # kerastrans_zero has seen no real series; see `is_contaminated`
+    trained_on_datasets = ()  # none by kerastrans_zero; see `is_contaminated`
 
     def __init__(self, model="kerastrans_zero", seed=0, time_limit=900):
         super().__init__()

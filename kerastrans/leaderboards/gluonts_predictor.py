@@ -93,7 +93,7 @@ def long_frame(entries):
 
 
 def pandas_frequency(start):
-    """Return the frequency of the time stamps at which periods begin, such as "MS".
+    """Return the frequency of the first time stamps of periods, such as "MS".
 
     Args:
         start: pandas Period.

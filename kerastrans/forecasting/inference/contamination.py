@@ -1,4 +1,4 @@
-"""Whether published weights were trained on the series that they forecast."""
+"""Statements about published weights that were trained on the series that they forecast."""
 
 from kerastrans.utils.user_warnings import warn_user
 
