@@ -108,6 +108,7 @@ docs-accessibility: docs
 pictures: $(INSTALLED)
 	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_graphs
 	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_forecasts
+	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_explanation
 	KERAS_BACKEND=jax $(BIN)/python -m tools.site.draw_front_page
 
 lint: $(INSTALLED)

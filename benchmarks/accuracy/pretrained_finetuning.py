@@ -43,7 +43,7 @@ def published(trainable="all", rate=1e-4):
 def tuned(train, trainable, rate):
     forecaster = published(trainable, rate)
     options = {"batch_size": BATCH, "steps_per_epoch": TRAINING_STEPS, "verbose": 0}
-    return forecaster.fit(train, epochs=1, **options)
+    return forecaster.fit(train, epochs=1, restore_published=False, **options)
 
 
 def errors(forecaster, frame, windows, scale):

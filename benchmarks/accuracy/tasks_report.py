@@ -8,6 +8,8 @@ import pandas as pd
 
 from benchmarks.accuracy.task_list import TASKS
 from benchmarks.common import HERE, RESULTS, markdown
+from kerastrans.forecasting.inference.contamination import NOT_SEEN, SEEN, UNKNOWN, status_of
+from kerastrans.models.pretrained.licences import card_of
 
 METRICS = {  # of each benchmark, as it is published; those in percent
     "fev-bench": ("mase", "sql"),
@@ -21,6 +23,15 @@ NAIVE = (
     "Naive2",
     "**seasonal_naive**",
 )  # the first of them is what skill is over
+CARDS = {  # names in the tables -> names of their cards
+    "kerastrans_zero": "kerastrans_zero",
+    "fracast_0": "ztxtech/fracast-0",
+    "Chronos-2": "amazon/chronos-2",
+    "Chronos-Bolt": "amazon/chronos-bolt-base",
+    "FlowState": "ibm-granite/granite-timeseries-flowstate-r1",
+    "TimesFM-2.5": "google/timesfm-2.5-200m-pytorch",
+    "Toto-2.0-22m": "Datadog/Toto-2.0-22m",
+}
 COVERAGE = ["coverage-80", "coverage-95", "fit_seconds", "settings"]
 
 
@@ -45,16 +56,36 @@ def report(ours, published):
             chosen = rows[(rows["benchmark"] == benchmark) & (rows["metric"] == metric)]
             if len(chosen):
                 parts.append(f"## {benchmark}: {metric.upper()}\n\n{markdown(table(chosen))}\n")
+    seen = contamination(rows)
     runs = ours[["task", "model", "seed", *COVERAGE]]
     return (
         "# Published tasks: ours and what others scored\n\n"
         "Bold names are ours, means over seeds. `skill` is one less the geometric mean over the "
         "tasks of the score over the naive forecast's (seasonal, or Naive2), of models that have "
         "all tasks. Written by `benchmarks/accuracy/tasks_report.py`; sources of the published "
-        "figures are in `published_tasks.csv`.\n\n"
-        + "\n".join(parts)
+        "figures are in `published_tasks.csv`.\n\n" + "\n".join(parts) + "\n## Contamination\n\n"
+        "Whether published weights were trained on the series of a task, by their cards "
+        "(`kerastrans/models/pretrained/cards.toml`, which cites the sources). All other models "
+        "were trained only on the rows before the first test window, or have no weights; "
+        "`select` also uses kerastrans_zero.\n\n"
+        + f"{markdown(seen)}\n"
         + f"\n## Runs\n\n{markdown(runs)}\n"
     )
+
+
+def contamination(rows):
+    """A row per model with published weights, and a column per task."""
+    pairs = rows[rows["model"].isin(CARDS)].drop_duplicates(["model", "task"])
+    order = (SEEN, UNKNOWN, NOT_SEEN)  # of several data sets, the first that applies
+
+    def status(model, task):
+        names = TASKS[task].dataset.split("+")
+        return min((status_of(card_of(CARDS[model]), name) for name in names), key=order.index)
+
+    pairs = pairs.assign(
+        status=[status(*pair) for pair in zip(pairs["model"], pairs["task"], strict=True)]
+    )
+    return pairs.pivot(index="model", columns="task", values="status").fillna("").reset_index()
 
 
 def as_published(ours, published):

@@ -97,7 +97,8 @@ def run_backtest(options):
 
     from kerastrans.cli.report import compare_with_naives, format_scores
     from kerastrans.evaluation import plotting
+    from kerastrans.evaluation.contamination import contamination_lines
 
     table, verdict = compare_with_naives(rows, forecaster.alias, frame, forecaster.fitted.freq)
-    print(f"{format_scores(table)}\n\n{verdict}")
+    print("\n".join([format_scores(table), "", verdict, *contamination_lines(rows)]))
     write_table(rows, options.output, options.plot, lambda: plotting.plot_fan(rows, frame))

@@ -7,6 +7,7 @@ import pandas as pd
 from kerastrans.data.frames import ID
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_of, naive_backtests, verdicts
+from kerastrans.evaluation.contamination import contamination_lines
 from kerastrans.utils.environment import environment
 
 COLUMNS = ("skill", "p", "mae", "rmse", "mase", "crps", "wql")
@@ -71,6 +72,7 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
         },
         "metrics": json.loads(table.to_json(orient="index")),
         "verdict": verdict,
+        "contamination": contamination_lines(backtest)[0],
         "parameters": forecaster.model.count_params(),
         "training_seconds": round(seconds, 1),
         **_write_history(folder, forecaster.history),
@@ -111,6 +113,7 @@ def _text(report, forecaster, table):
         format_scores(table),
         "",
         report["verdict"],
+        report["contamination"],
         "",
         *(f"{name}: {value}" for name, value in report["environment"].items()),
     ]

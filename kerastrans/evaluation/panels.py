@@ -31,7 +31,7 @@ def draw_panels(rows, columns, title, height=None):
     return figure, panels
 
 
-def draw_legend(panel):
+def draw_legend(panel, columns=6):
     """Draw the legend above a panel, with each label once and lines before shades."""
     handles, labels = panel.get_legend_handles_labels()
     entries = dict(zip(labels, handles, strict=True))
@@ -41,7 +41,7 @@ def draw_legend(panel):
         order,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=min(6, len(order)),
+        ncols=min(columns, len(order)),
         frameon=False,
     )
 

@@ -1,6 +1,7 @@
 """Plots of forecasts, backtests and models. Every function returns a matplotlib Figure."""
 
 from kerastrans.evaluation.diagnostics import plot_calibration, plot_error_by_step, plot_residuals
+from kerastrans.evaluation.explanations import plot_explanation
 from kerastrans.evaluation.fans import plot_fan, plot_forecast
 from kerastrans.evaluation.heatmaps import (
     attention_heatmaps,
@@ -15,6 +16,7 @@ __all__ = [
     "attention_heatmaps",
     "plot_calibration",
     "plot_error_by_step",
+    "plot_explanation",
     "plot_fan",
     "plot_forecast",
     "plot_residuals",

@@ -11,6 +11,7 @@ from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME, check_columns, split_models
+from kerastrans.evaluation.contamination import contamination_lines
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.utils.validation import check_choice, check_new
 
@@ -22,6 +23,7 @@ table { border-collapse: collapse; font-size: 0.85rem; display: block; overflow-
 th, td { padding: 0.25rem 0.7rem; text-align: right; border-bottom: 1px solid #ddd; }
 img { max-width: 100%; }
 """
+__all__ = ["contamination_lines", "write_report"]
 MAX_ROWS = 50  # number of rows shown in a table
 
 
@@ -41,9 +43,10 @@ def write_report(
 ):
     """Write a report on backtests as one HTML file that can be opened without a network.
 
-    The report contains the scores and the skill over a baseline, the best model first, and the
-    error at each step ahead. For the best backtest it also contains forecasts of some series, the
-    calibration, the residuals, the scores by series (largest error first) and the scores by origin.
+    The report contains the scores and the skill over a baseline, the best model first, the error at
+    each step ahead, and whether the weights of the models were trained on these series. For the
+    best backtest it also contains forecasts of some series, the calibration, the residuals, the
+    scores by series (largest error first) and the scores by origin.
     Backtests are ranked by skill if there is a baseline, otherwise by MASE if there are training
     rows, otherwise by the mean absolute error, which large series dominate.
 
@@ -87,7 +90,7 @@ def write_report(
     backtests = dict(split_models(backtests))
     if not backtests:
         raise ValueError("a report needs at least one backtest, got an empty dict.")
-    names = list(backtests)
+    names, seen = list(backtests), contamination_lines(backtests)
     if baseline is None and history is not None:
         baseline, naive = best_naive(backtests[names[0]], history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
@@ -97,6 +100,8 @@ def write_report(
     parts = [
         _summary(title, backtests[best], unit),
         *_scores(backtests, table, baseline, unit, options),
+        "<h2>Training data of the models</h2>",
+        *(f"<p>{html.escape(line)}</p>" for line in dict.fromkeys(seen)),
         *_describe_backtest(html.escape(best), backtests[best], history, unit, options),
     ]
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'

@@ -12,11 +12,13 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
 from kerastrans.data.tables.reading import read_as_of
+from kerastrans.evaluation.contamination import CONTAMINATION
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.artefact import export_options
 from kerastrans.forecasting.inference.config import Config
-from kerastrans.forecasting.inference.contamination import warn_if_seen
+from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
+from kerastrans.forecasting.inference.explanation import check_explains, explanation_frame
 from kerastrans.forecasting.inference.forecast import (
     forecast_outputs,
     forecast_windows,
@@ -39,6 +41,7 @@ from kerastrans.forecasting.paths import simulation
 from kerastrans.forecasting.training import fine_tuning
 from kerastrans.forecasting.training import fit as training
 from kerastrans.forecasting.training.data import TrainingData
+from kerastrans.forecasting.training.guard import NotImprovedError
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
@@ -184,6 +187,7 @@ class Forecaster:
         window_sampling_limit: int | None = None,
         distribute: str | None = None,
         checkpoint: PathLike | None = None,
+        restore_published: bool = True,
         **kwargs: Any,
     ) -> Self:
         """Train the model; if called again, continue to train it, for example on other series.
@@ -229,6 +233,10 @@ class Forecaster:
             checkpoint: Path of a folder where the state of the training is saved after every
                 epoch. If a fit was interrupted, the same call resumes it, and results in exactly
                 the weights of an uninterrupted one.
+            restore_published: bool, whether published weights are restored unless the quantile loss
+                of held-out windows is lower after the training, by more than its standard error.
+                The windows are those that early stopping monitors, also if `epochs` is given. One
+                line says which weights were kept; `fine_tuning` has the figures.
             **kwargs: Arguments of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:
@@ -246,6 +254,7 @@ class Forecaster:
         options = {"validation_size": validation_size, "epochs": epochs, "time_limit": time_limit}
         training.check_options(self.config, **options, batch_size=batch_size, kwargs=kwargs)
         before = self.fitted
+        is_guarded = restore_published and self.card is not None and epochs != 0
         data = TrainingData.read(
             before.config if before else self.config,
             frame,
@@ -254,7 +263,7 @@ class Forecaster:
             freq=freq,
             validation=validation,
             validation_size=validation_size,
-            epochs=epochs,
+            epochs=None if is_guarded else epochs,
         )
         reader = data.reader
         with distributed(distribute) if distribute else contextlib.nullcontext():
@@ -263,14 +272,20 @@ class Forecaster:
             else:
                 model = build_for(reader.config, reader)
             options |= {"batch_size": batch_size, "checkpoint": checkpoint, **kwargs}
-            found = training.train(model, data, sampling, **options)
-        windows, trained, history, dependence = found
+            options["published"] = self.card["name"] if is_guarded else None
+            try:
+                found = training.train(model, data, sampling, **options)
+            except NotImprovedError as error:
+                self._report(error.windows)
+                self.fitted = fine_tuning.keep_published(before, error)
+                return self
+        windows, trained, history, dependence, verdict = found
         self._report(windows)
         model = fine_tuning.merge_adapters(before, model)
         chosen_by = windows.chosen_by if epochs is None or kwargs.get("callbacks") else {}
         facts = training.rows_seen(before, trained, chosen_by, history)
         facts |= fine_tuning.facts_that_stay(before)
-        facts |= {"history": history, "dependence": dependence}
+        facts |= {"history": history, "dependence": dependence, "fine_tuning": verdict}
         facts["read_as"] = read_as_of(frame) or getattr(before, "read_as", None)
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
@@ -321,6 +336,15 @@ class Forecaster:
     def card(self) -> Any:
         """Dict that describes the origin of published weights; None for other models."""
         return self.fitted and self.fitted.card
+
+    @property
+    def fine_tuning(self) -> Any:
+        """Dict of which weights `fit` kept, "published" or "trained", see its `restore_published`.
+
+        "loss_change" is the relative change of the quantile loss of so many held-out "windows", and
+        "standard_error" its error. None for other models and before `fit`.
+        """
+        return self.fitted and self.fitted.fine_tuning
 
     @property
     def reader(self) -> Any:
@@ -383,7 +407,7 @@ class Forecaster:
             state.check_has_distribution("exceeds")
         windows = read_windows(state, frame, future, static, self._report)
         forecasts = forecast_windows(state, windows, static)
-        warn_if_seen(self.card, frame, self._told)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
         all_levels = state.levels(None) if thresholds else levels
         forecasts, widths = forecasts.conformal(state.intervals, all_levels, static)
         rows = forecasts.frame(levels, widths, alias=self.alias)
@@ -450,7 +474,7 @@ class Forecaster:
         num_series = windows.panel.names.size
         simulation.check_memory(num_paths, windows.prediction_length, num_series)
         paths = simulation.simulate(state, windows, num_paths, seed, static, self.alias)
-        warn_if_seen(self.card, frame, self._told)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
         return paths
 
     def forecast_histories(self, inputs: Any) -> Any:
@@ -509,7 +533,8 @@ class Forecaster:
         Returns:
             DataFrame with the columns "unique_id", "ds", "cutoff" (the last known step), "y", the
             forecast and its intervals. Adaptive intervals are updated at each origin with the
-            outcomes known by then.
+            outcomes known by then. `attrs["contamination"]` says whether the weights were trained
+            on these series, see `kerastrans.report.contamination_lines`.
 
         Raises:
             RuntimeError: If the forecaster is not trained, unless `refit` is given.
@@ -529,8 +554,11 @@ class Forecaster:
             state.levels(levels)  # refused before any work
             run = rolling_origins.forecast_origins(state, frame, **origins, static=static)
         self._report(run.panel)
-        warn_if_seen(self.card, frame, self._told)
-        return run.rows(levels, static, self.alias)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
+        rows = run.rows(levels, static, self.alias)
+        line = describe_contamination(run.state, self.alias, frame)
+        rows.attrs[CONTAMINATION] = {self.alias: line}
+        return rows
 
     @takes_any_frame
     def calibrate(
@@ -605,7 +633,7 @@ class Forecaster:
             scale=scale,
         )
         self._report(found.panel)
-        warn_if_seen(self.card, frame, self._told)
+        warn_if_seen(self.fitted, self.alias, frame, self._told)
         self.fitted = calibration.with_calibration(state, found, static)
         return self
 
@@ -631,6 +659,50 @@ class Forecaster:
         panel = self.reader.panel(frame, static)
         self._report(panel)
         return importances_frame(state, panel)
+
+    @takes_any_frame
+    def explain(self, frame: IntoDataFrameT) -> IntoDataFrameT:
+        """Return the past values and corrections that each forecast of kerastrans-zero sums.
+
+        The forecast, a median, is a weighted mean of past values and of the mean of the window,
+        whose shares sum to 1, plus corrections. The network chooses all of them from the same
+        window, so that a share is an exact part of this forecast; it is not the derivative of the
+        forecast by the value.
+
+        Args:
+            frame: As in `predict`.
+
+        Returns:
+            DataFrame with one row per series, step and part, and the columns "unique_id"; "ds", the
+            step that is forecast; "part"; "lag"; "source", the time stamp of a past value; "value",
+            "share" and "contribution". The contributions of a step sum to its forecast, before
+            `bounds` are applied. The parts are:
+
+            - "past value": a value of the same phase, one to six cycles of `lag` steps ago. Its
+              contribution is `share * value`. Values with a share of 0 are left out.
+            - "mean": the mean of the window, with the remaining share.
+            - "recent changes": a multiple of the mean recent differences from the values `lag`
+              steps earlier.
+            - "slope": a multiple of the trend of the last `lag` steps, continued to this step.
+            - "offset": what the network adds by itself.
+
+        Raises:
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If the model is not kerastrans_zero, or frames are invalid.
+
+        Example:
+            >>> import kerastrans
+            >>> frame = kerastrans.datasets.load("air_passengers")
+            >>> zero = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+            >>> rows = zero.explain(frame)
+            >>> january = rows[rows["ds"] == "1961-01-01"]
+            >>> [round(float(january[x].sum()), 2) for x in ("share", "contribution")]
+            [1.0, 449.82]
+        """
+        state = self._trained()
+        check_explains(state, self.alias)
+        windows = read_windows(state, frame, None, None, self._report)
+        return explanation_frame(state, windows)
 
     def get_config(self) -> dict[str, Any]:
         """Return the constructor arguments as a dict ready for JSON, which `from_config` reads.

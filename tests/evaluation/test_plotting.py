@@ -7,6 +7,7 @@ from kerastrans.evaluation.plotting import (
     attention_heatmaps,
     plot_calibration,
     plot_error_by_step,
+    plot_explanation,
     plot_fan,
     plot_forecast,
     plot_residuals,
@@ -161,3 +162,28 @@ def test_plots_of_errors_residuals_and_importances_show_the_given_values():
     past, static = plot_variable_importances(shares).axes
     assert [bar.get_width() for bar in past.patches] == [0.3, 0.7]
     assert static.get_xlabel() == "share among the static variables"
+
+
+def test_an_explanation_is_drawn_as_shares_and_as_contributions():
+    times, past = DATES[3:5], DATES[:3]
+    rows = {
+        "unique_id": "a",
+        "ds": times.repeat(3),
+        "part": ["past value", "mean", "slope"] * 2,
+        "lag": pd.array([2, None, 8] * 2, "Int64"),
+        "source": [past[1], pd.NaT, pd.NaT, past[2], pd.NaT, pd.NaT],
+        "value": [4.0, 2.0, np.nan, 6.0, 2.0, np.nan],
+        "share": [0.5, 0.5, np.nan, 0.75, 0.25, np.nan],
+        "contribution": [2.0, 1.0, -0.5, 4.5, 0.5, 0.25],
+    }
+    figure = plot_explanation(pd.DataFrame(rows), unit="MW")
+    left, right = figure.axes
+    np.testing.assert_allclose(left.lines[1].get_ydata(), [6, 2.5, 5.25])  # from the last value
+    sizes = left.collections[0].get_sizes()
+    np.testing.assert_allclose(sizes[1] / sizes[0], 0.75 / 0.5)
+    heights = np.reshape([bar.get_height() for bar in right.patches], (2, 2))
+    # Of lag 2, half of 4 - 2 and three quarters of 6 - 2; of the slope.
+    np.testing.assert_allclose(heights, [[1, 3], [-0.5, 0.25]])
+    np.testing.assert_allclose(right.lines[0].get_ydata(), [0.5, 3.25])
+    with pytest.raises(ValueError, match="no series to draw"):
+        plot_explanation(pd.DataFrame(rows), series=["b"])

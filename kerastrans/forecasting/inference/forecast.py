@@ -5,6 +5,7 @@ import numpy as np
 from kerastrans import heads
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.decoding.graph import inputs_of
+from kerastrans.forecasting.conformal.offsets import windows_needed
 from kerastrans.forecasting.inference.continuation import (
     Continuation,
     continue_points,
@@ -48,6 +49,8 @@ def read_windows(state, frame, future, static, report):
     report(panel)
     windows = windows_of(state, panel, np.arange(len(panel)), panel.cuts)
     _warn_of_silent_channels(windows)
+    if state.card is not None:
+        _warn_of_unknown_spread(windows)
     return windows
 
 
@@ -69,6 +72,33 @@ def _warn_of_silent_channels(windows):
                 f"{len(names)} channels have no value in their last {windows.context_length} "
                 f"steps and no forecast, {names[0]!r} is the first."
             )
+
+
+def _warn_of_unknown_spread(windows):
+    """Warn of contexts of too few known values, all equal, to say how far the next one may be.
+
+    Published weights see nothing else of a series. After n equal values, another one that differs
+    has a probability of about 1 / (n + 1), so that an interval of 80 % needs 4 of them.
+    """
+    panel, enough = windows.panel, min(windows_needed(80), windows.context_length)
+    first = np.maximum(windows.cuts - windows.context_length, panel.begins[windows.series])
+    few = panel.num_known[windows.cuts] - panel.num_known[first] < enough
+    names = [
+        str(panel.names[windows.series[i], 0])
+        for i in np.flatnonzero(few)
+        if np.nanmax(np.ptp(_known_part(panel.values[first[i] : windows.cuts[i]]), axis=0)) == 0
+    ]
+    if names:
+        warn_user(
+            f"{len(names)} series have fewer than {enough} known values in their last "
+            f"{windows.context_length} steps, all equal: nothing says how far the next values may "
+            f"be, and their intervals are too narrow; {names[0]!r} is the first."
+        )
+
+
+def _known_part(values):
+    """Return the rows `(rows, channels)` of values that have a known one."""
+    return values[~np.isnan(values).all(axis=1)]
 
 
 def forecast_windows(state, windows, static=None):

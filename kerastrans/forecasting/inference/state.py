@@ -29,7 +29,10 @@ from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)
 # Fields of a state that files of earlier versions lack.
-LATER_FIELDS = ("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by", "read_as")
+LATER_FIELDS = (
+    *("chosen_by", "given_freq", "trainable", "lora_rank", "card", "made_by", "read_as"),
+    "fine_tuning",
+)
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
 RESOLVED = ("model", "context_length", "calendar")
 
@@ -60,6 +63,8 @@ class FittedState:
             was not learnt.
         read_as: Dict of how the file of the training data was read, see
             `kerastrans.data.read_table`; None if it is not known.
+        fine_tuning: Dict of whether `fit` kept the published weights or the trained ones, and why,
+            see `training.guard.Guard`; None for other models, and before `fit`.
     """
 
     config: Config
@@ -78,6 +83,7 @@ class FittedState:
     made_by: str | None = None
     dependence: Dependence | None = None
     read_as: dict | None = None
+    fine_tuning: dict | None = None
 
     @property
     def freq(self):
@@ -245,6 +251,7 @@ class FittedState:
             "made_by": self.made_by,
             "dependence": self.dependence and self.dependence.to_dict(),
             "read_as": self.read_as,
+            "fine_tuning": self.fine_tuning,
         }
 
     @classmethod

@@ -114,7 +114,24 @@ def copy_published_state(state):
             f"fit has trained the weights of {state.card['name']} further: read the published "
             "ones again by kerastrans.from_pretrained."
         )
-    return replace(state, model=without_optimizer(state.model))
+    model = without_optimizer(state.model)
+    return replace(state, model=model, history=None, fine_tuning=None)
+
+
+def keep_published(state, found):
+    """Return the state before a training that did not help, with the verdict on it.
+
+    Conformal intervals are dropped, as by every `fit`.
+
+    Args:
+        state: `FittedState`.
+        found: `NotImprovedError`.
+    """
+    optimizer = getattr(state.model, "optimizer", None)
+    is_new = optimizer is not None and not optimizer.built  # a file could not hold its state
+    model = without_optimizer(state.model) if is_new else state.model
+    facts = {"history": found.history, "fine_tuning": found.verdict}
+    return replace(state, model=model, intervals=None, **facts)
 
 
 def facts_that_stay(state):

@@ -8,6 +8,7 @@ from kerastrans.forecasting.inference.model import compile_model
 from kerastrans.forecasting.training.checkpoint import Checkpoint, checksum_of
 from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut
 from kerastrans.forecasting.training.extra_steps import finish
+from kerastrans.forecasting.training.guard import Guard
 from kerastrans.forecasting.training.loop import (
     fit_model,
     sets_rate,
@@ -63,6 +64,7 @@ def train(
     epochs,
     time_limit,
     checkpoint=None,
+    published=None,
     **kwargs,
 ):
     """Train a model on the windows of some data.
@@ -79,21 +81,28 @@ def train(
         epochs: int, or None.
         time_limit: float, seconds, or None.
         checkpoint: Path of a folder, or None.
+        published: Name of published weights, which are restored unless held-out windows favour the
+            trained ones, see `Guard`; None to keep the trained ones.
         **kwargs: Arguments of `keras.Model.fit`.
 
     Returns:
         `TrainingWindows`; dict of the training rows, as in `FittedState`; the history of Keras,
-        None if nothing was trained; the `Dependence` of the errors on the hold-out set, or None.
+        None if nothing was trained; the `Dependence` of the errors on the hold-out set, or None;
+        the verdict of the guard, or None.
+
+    Raises:
+        NotImprovedError: If the weights at the start were restored.
     """
     config = data.reader.config
-    most = MAX_VALIDATION_WINDOWS if epochs is None else None
+    most = MAX_VALIDATION_WINDOWS if epochs is None or published else None
     windows = TrainingWindows(model, data, sampling, most)
     if not model.trainable_weights or epochs == 0:
-        return windows, {}, None, None
+        return windows, {}, None, None, None
     parts = [windows.steps(part, batch_size) for part in (0, 1)]
     if validation_size is None and data.held_out.steps and not all(parts):
         # The steps that would be held out are too few or unknown.
         windows = TrainingWindows(model, replace(data, held_out=HeldOut()), sampling)
+    is_verbose = kwargs.get("verbose", 1) != 0
     is_given = data.validation is not None or validation_size is not None
     heads.of(model).check_zeros(windows.zeros)
     report_zeros(model.loss, windows.zeros)
@@ -104,16 +113,19 @@ def train(
         checkpoint = Checkpoint(checkpoint, windows.facts() | settings)
     if not model.compiled:
         compile_model(config, model)
+    guard = None
+    if published and (windows.steps(1, batch_size) or not is_given):
+        guard = Guard(windows, published, is_verbose)
     with unchanged_on_failure(model):
         before = steps_taken(model.optimizer)
         history = fit_model(windows, batch_size, epochs, time_limit, checkpoint, **kwargs)
+        verdict = guard and guard.check(history)
         if not is_given and heads.of(model).num_spreads > 0:
-            report_unmeasured_spread(windows, epochs)
+            report_unmeasured_spread(windows, None if published else epochs)
         trains_on = sets_rate(config) and not is_given
         steps = steps_taken(model.optimizer) - before if trains_on else 0
-        is_verbose = kwargs.get("verbose", 1) != 0
         all_rows, dependence = finish(windows, steps, batch_size, is_verbose)
-        return windows, all_rows.trained, history, dependence
+        return windows, all_rows.trained, history, dependence, verdict
 
 
 def rows_seen(state, trained, chosen_by, history):

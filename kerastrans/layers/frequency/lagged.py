@@ -96,12 +96,18 @@ class SamePhase(keras.layers.Layer):
         self.cycles = cycles
 
     def call(self, values, observed, lags, steps):
+        return _take(values, observed, values.shape[1] - 1 + self.places(lags, steps))
+
+    def places(self, lags, steps):
+        """Return the places of the past values, `(batch, future, count, cycles)`.
+
+        The last step of the past has the place 0, and the step before it -1.
+        """
         lags = ops.cast(lags, "int32")[:, None]
         steps = ops.cast(steps, "int32")[..., None]
         nearest = (steps + lags - 1) // lags  # number of cycles back to the newest past value
         cycles = ops.convert_to_tensor(np.arange(self.cycles)[None, None, None], "int32")
-        places = steps[..., None] - lags[..., None] * (nearest[..., None] + cycles)
-        return _take(values, observed, values.shape[1] - 1 + places)
+        return steps[..., None] - lags[..., None] * (nearest[..., None] + cycles)
 
     def compute_output_shape(self, values_shape, observed_shape, lags_shape, steps_shape):
         return ((*steps_shape, lags_shape[1], self.cycles),) * 2

@@ -26,9 +26,10 @@ def known_names():
 def card_of(name):
     """Return the card of a name on the hub: a dict of "licence", "source", "trained_on", "size".
 
-    Unknown entries are "not published". If it is known, "seen" lists the names of
-    `kerastrans.datasets` that the weights were trained on, and "seen_source" is the source of that
-    information.
+    Unknown entries are "not published". The card of a known name also has "seen", "not_seen" and
+    "unknown", lists of the names of `kerastrans.datasets` by whether the weights were trained on
+    them; and "seen_source", the source of that information, see
+    `forecasting.inference.contamination`.
 
     Raises:
         ValueError: If the licence of the weights forbids their use here.

@@ -145,12 +145,13 @@ def test_save_load_clone_and_metadata_without_a_clock(folder, tmp_path):
 @pytest.mark.slow
 def test_fit_sets_the_clock_of_the_training_data(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
-    forecaster.fit(wide_frame(), epochs=1, verbose=0)
+    options = {"epochs": 1, "verbose": 0, "restore_published": False}
+    forecaster.fit(wide_frame(), **options)
     assert set(forecaster.fitted.trained) == {"y", "z"}
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
-    forecaster.fit(long_frame("h"), epochs=1, verbose=0)
+    forecaster.fit(long_frame("h"), **options)
     assert forecaster.fitted.freq == "h"
-    forecaster.fit(long_frame("h"), epochs=1, verbose=0)
+    forecaster.fit(long_frame("h"), **options)
     with pytest.raises(ValueError, match="trained on frequency 'h', freq='D' is another"):
         forecaster.fit(long_frame("h"), freq="D", epochs=1)
     with pytest.raises(ValueError, match="read the published ones again"):
@@ -161,10 +162,11 @@ def test_fit_sets_the_clock_of_the_training_data(folder):
 def test_a_backtest_with_refit_starts_from_the_published_weights(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16)
     before = weights(forecaster.model)
-    rows = forecaster.backtest(wide_frame(), windows=1, refit=True, epochs=1, verbose=0)
+    options = {"epochs": 1, "verbose": 0, "restore_published": False}
+    rows = forecaster.backtest(wide_frame(), windows=1, refit=True, **options)
     np.testing.assert_equal(weights(forecaster.model), before)
     expected = kerastrans.from_pretrained(folder, STEPS, 16)
-    expected = expected.fit(wide_frame()[:-STEPS], epochs=1, verbose=0).predict(wide_frame(55))
+    expected = expected.fit(wide_frame()[:-STEPS], **options).predict(wide_frame(55))
     np.testing.assert_allclose(rows["tiny-bolt"], expected["tiny-bolt"], rtol=1e-3)
 
 
@@ -183,7 +185,8 @@ def test_the_card_has_the_number_of_trainable_weights(folder, trainable):
 def test_fine_tuning_trains_only_the_requested_weights(folder, trainable, tmp_path):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable=trainable, lora_rank=2)
     before, frame = weights(forecaster.model), long_frame()
-    forecaster.fit(frame, epochs=1, batch_size=16, verbose=0)
+    options = {"epochs": 1, "verbose": 0, "restore_published": False}
+    forecaster.fit(frame, batch_size=16, **options)
     after = weights(forecaster.model)
     differ = sum(not np.array_equal(*pair) for pair in zip(before, after, strict=True))
     num_head = sum(len(layer.weights) for layer in head_layers(forecaster.model))
@@ -193,7 +196,7 @@ def test_fine_tuning_trains_only_the_requested_weights(folder, trainable, tmp_pa
     forecaster.save(tmp_path / "tuned")
     loaded = Forecaster.load(tmp_path / "tuned")
     pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
-    loaded.fit(frame, epochs=1, verbose=0)  # with new adapters, as the first ones were merged
+    loaded.fit(frame, **options)  # with new adapters, as the first ones were merged
     again = weights(loaded.model)
     assert sum(not np.array_equal(*pair) for pair in zip(after, again, strict=True)) == differ
 
@@ -201,7 +204,7 @@ def test_fine_tuning_trains_only_the_requested_weights(folder, trainable, tmp_pa
 @pytest.mark.slow
 def test_fine_tuning_reduces_the_loss(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS, 16, trainable="lora")
-    forecaster.fit(long_frame(), epochs=8, verbose=0)
+    forecaster.fit(long_frame(), epochs=8, verbose=0, restore_published=False)
     losses = forecaster.history.history["loss"]
     assert losses[-1] < losses[0]
 
@@ -236,7 +239,7 @@ def test_the_default_optimizer_can_be_replaced(folder):
     optimizer = forecaster.config.optimizer
     assert (float(optimizer.learning_rate), optimizer.clipnorm) == (pytest.approx(1e-4), 1.0)
     forecaster = kerastrans.from_pretrained(folder, STEPS, optimizer=keras.optimizers.SGD(0.5))
-    forecaster.fit(long_frame(), epochs=1, steps_per_epoch=1, verbose=0)
+    forecaster.fit(long_frame(), epochs=1, steps_per_epoch=1, verbose=0, restore_published=False)
     assert type(forecaster.model.optimizer).__name__ == "SGD"
 
 
@@ -285,7 +288,7 @@ def test_a_forecaster_with_a_future_covariate_predicts_wide_frames():
 def test_the_guide_runs(folder, tmp_path, monkeypatch):
     guide = (Path(__file__).parents[3] / "docs" / "pretrained.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     shutil.copytree(folder, tmp_path / "chronos-bolt-small")
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -5,7 +5,6 @@ import shutil
 import pytest
 
 import kerastrans
-from kerastrans import datasets
 from kerastrans.forecasting.presets.pretrained import SHIPPED
 from kerastrans.models.pretrained import hub
 from kerastrans.models.pretrained import licences as cards
@@ -155,8 +154,7 @@ def test_every_card_is_whole():
     for name in cards.known_names():
         card = cards.card_of(name)
         assert hub.NAME.fullmatch(name) or name in SHIPPED
-        assert card.keys() - {"seen", "seen_source"} == {"licence", "source", "trained_on", "size"}
-        assert set(card.get("seen", ())) <= set(datasets.names())
-        assert ("seen" in card) == ("seen_source" in card)
+        lists = {"seen", "not_seen", "unknown", "seen_source"}  # see test_contamination
+        assert card.keys() == {"licence", "source", "trained_on", "size"} | lists
         assert card["licence"] == "Apache-2.0"
         assert re.search(r"arXiv:|package|model card", card["source"])

@@ -36,11 +36,11 @@ def build_network(config):
     lags, correlations, usable = OctaveLags(config["octaves"])(values, observed)
     changes, paired = LagChanges(2 ** config["octaves"])(values, observed, lags)
     past, seen = SamePhase(config["cycles"])(values, observed, lags, steps)
-    spread = _mean(ops.abs(changes), paired) + SMALLEST_SPREAD  # (batch, octaves)
+    spread = naive_errors(changes, paired)  # (batch, octaves)
     summary = _summarize(values, observed, width, hidden)
 
     # Features of each lag, plus features of the past values that it offers to each future step.
-    recent, recent_sizes = _average_recent(changes, paired, lags)
+    recent, recent_sizes = average_recent(changes, paired, lags)
     features = _describe_lags(
         lags, correlations, usable, changes, paired, spread, recent, recent_sizes
     )
@@ -52,20 +52,20 @@ def build_network(config):
 
     # The base forecast is a weighted mean of the past values of the phase.
     logits = layers.Dense(config["cycles"], name="choice", **exact)(x)
-    choice = _choose(logits, seen * usable[:, None, :, None])
+    choice = choose(logits, seen * usable[:, None, :, None])
     base = ops.sum(choice * past, axis=(2, 3))  # (batch, future)
     share = ops.sum(choice, axis=3)  # (batch, future, octaves)
     # Add a share of the recent changes, the differences of new values from those a lag earlier.
     gates = ops.tanh(layers.Dense(recent.shape[-1], name="corrections", **exact)(x))
     base = base + ops.sum(gates * recent[:, None] * share[..., None], axis=(2, 3))
-    unit = ops.exp(ops.sum(share * ops.log(spread)[:, None], axis=2))
+    unit = mean_error(share, spread)
 
     x = ops.sum(x * share[..., None], axis=2)
-    outputs = _finish(x, base, unit, steps, _slopes(values, observed), summary, config)
+    outputs = _finish(x, base, unit, steps, fit_slopes(values, observed), summary, config)
     return keras.Model([values, observed, steps], outputs, name="kerastrans_zero")
 
 
-def _choose(logits, seen):
+def choose(logits, seen):
     """Return a softmax over the observed past values and the mean of the window.
 
     The mean is 0 and has the logit 0; its share is left out.
@@ -76,11 +76,20 @@ def _choose(logits, seen):
     return choice / (ops.sum(choice, axis=(2, 3), keepdims=True) + ops.exp(-highest))
 
 
+def naive_errors(changes, paired):
+    """Return the mean absolute error of a naive forecast with each lag, `(batch, octaves)`."""
+    return _mean(ops.abs(changes), paired) + SMALLEST_SPREAD
+
+
+def mean_error(share, spread):
+    """Return the unit of the spread, the geometric mean of the naive errors, `(batch, future)`."""
+    return ops.exp(ops.sum(share * ops.log(spread)[:, None], axis=2))
+
+
 def _finish(x, base, unit, steps, slopes, summary, config):
     """Return quantiles `(batch, future, quantiles)`: base, a part of the slopes, and a spread."""
     hidden, exact = config["hidden"], {"dtype": full_precision()}
-    trends = slopes[:, None] * steps[..., None]  # (batch, future, windows)
-    trends = ops.clip(trends, -8, 8)
+    trends = continue_slopes(slopes, steps)
     ahead = ops.stack([ops.log(steps) / 5, ops.log(unit), base], axis=-1)
     x = ops.concatenate([x, ahead, arcsinh(trends / unit[..., None])], axis=-1)
     x = layers.Dense(hidden, name="step")(x)
@@ -105,7 +114,7 @@ def _summarize(values, observed, width, hidden):
     return layers.Dense(width, activation="relu", name="summary")(x)
 
 
-def _average_recent(changes, paired, lags):
+def average_recent(changes, paired, lags):
     """Return weighted means of the changes and of their sizes, with decaying weights.
 
     Each is `(batch, octaves, decays)`; the first has one more column, the mean over the last cycle.
@@ -156,7 +165,12 @@ def _describe_offers(past, seen, lags, steps, spread):
     return ops.concatenate([arcsinh(differences), seen, features], axis=-1)
 
 
-def _slopes(values, observed):
+def continue_slopes(slopes, steps):
+    """Return what slopes add in so many steps, at most 8 deviations, `(batch, future, windows)`."""
+    return ops.clip(slopes[:, None] * steps[..., None], -8, 8)
+
+
+def fit_slopes(values, observed):
     """Return the slopes per step `(batch, windows)` of lines fitted to the last steps."""
     ages = np.arange(values.shape[1])[::-1]
     dtype = standardize_dtype(values.dtype)

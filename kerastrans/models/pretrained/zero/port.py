@@ -10,7 +10,7 @@ from kerastrans.models.pretrained.scaling import rescaled
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network
 from kerastrans.utils.validation import check_at_most
 
-ARCHITECTURE = "KerastransZero"
+ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
 SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
 
 
@@ -48,9 +48,25 @@ class KerastransZero(PretrainedModel):
         return self.max_context
 
     def quantiles(self, history, prediction_length):
-        values, observed, location, scale = ObservedNormalization()(history[:, -self.max_context :])
-        padding = [[0, 0], [self.max_context - values.shape[1], 0]]
-        values, observed = ops.pad(values, padding), ops.pad(observed, padding)
-        steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
-        steps = ops.zeros_like(values[:, :1]) + steps
-        return rescaled(self.network([values, observed, steps]), location, scale)
+        inputs, location, scale = normalized(history, self.max_context, prediction_length)
+        return rescaled(self.network(inputs), location, scale)
+
+
+def normalized(history, length, prediction_length):
+    """Return the inputs of the network for histories `(batch, time)`, NaN where missing.
+
+    Args:
+        history: Tensor.
+        length: int, number of steps that the network reads.
+        prediction_length: int, number of steps to forecast.
+
+    Returns:
+        `([values, observed, steps], location, scale)`, see `build_network`; location and scale are
+        `(batch, 1)`, the mean and the deviation of each window.
+    """
+    values, observed, location, scale = ObservedNormalization()(history[:, -length:])
+    padding = [[0, 0], [length - values.shape[1], 0]]
+    values, observed = ops.pad(values, padding), ops.pad(observed, padding)
+    steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
+    steps = ops.zeros_like(values[:, :1]) + steps
+    return [values, observed, steps], location, scale

@@ -1,0 +1,78 @@
+"""The parts that the median forecast of kerastrans-zero is the sum of."""
+
+import keras
+from keras import ops
+
+from kerastrans.layers import LagChanges, OctaveLags, SamePhase
+from kerastrans.models.pretrained.zero.network import (
+    WINDOWS,
+    average_recent,
+    choose,
+    continue_slopes,
+    fit_slopes,
+    mean_error,
+    naive_errors,
+)
+from kerastrans.models.pretrained.zero.port import NAME, normalized
+from kerastrans.utils.backend import compile_inference
+
+__all__ = ["WINDOWS", "explain_windows", "network_of"]
+
+
+def network_of(model):
+    """Return the network of kerastrans-zero in a model that was built from it, or None."""
+    inner = [x for x in model.layers if isinstance(x, keras.Model) and x.name == NAME]
+    return inner[0] if model.name == NAME and len(inner) == 1 else None
+
+
+def explain_windows(network, context_length, prediction_length):
+    """Return a compiled function of histories `(batch, context_length)`, NaN where missing.
+
+    The function returns the parts of the median forecast, in the units of the histories, as NumPy
+    arrays:
+
+    - mean of each window `(batch, 1)`,
+    - lags `(batch, octaves)`, in steps,
+    - places `(batch, prediction_length, octaves, cycles)` of past values, 0 for the last step and
+      -1 for the one before,
+    - shares of these values, of the same shape; what their sum lacks to 1 is the share of the mean,
+    - corrections by recent changes `(batch, prediction_length, octaves)`,
+    - by slopes of the last `WINDOWS` steps `(batch, prediction_length, len(WINDOWS))`,
+    - and by a learnt offset `(batch, prediction_length)`.
+
+    Args:
+        network: Network of `build_network`, also after it was trained or read from a file.
+        context_length: int, number of steps of a history.
+        prediction_length: int, number of steps to forecast.
+    """
+    length = network.inputs[0].shape[1]
+    parts = _build_parts(network)
+    history = keras.Input((context_length,), name="history")
+    inputs, location, scale = normalized(history, length, prediction_length)
+    lags, places, shares, changes, slopes, offset = parts(inputs)
+    corrections = [changes * scale[:, None], slopes * scale[:, None], offset * scale]
+    outputs = [location, lags, places, shares, *corrections]
+    return compile_inference(keras.Model(history, outputs))
+
+
+def _build_parts(network):
+    """Return a model of the same inputs as the network that returns the parts of its forecast."""
+    values, observed, steps = network.inputs
+    lag_layer, change_layer, phase_layer = (
+        next(layer for layer in network.layers if isinstance(layer, kind))
+        for kind in (OctaveLags, LagChanges, SamePhase)
+    )
+    lags, _, usable = lag_layer.output
+    changes, paired = change_layer.output
+    _, seen = phase_layer.output
+    dense = {name: network.get_layer(name).output for name in ("choice", "corrections", "gates")}
+    shares = choose(dense["choice"], seen * usable[:, None, :, None])
+    of_lag = ops.sum(shares, axis=3)  # (batch, future, octaves)
+    recent, _ = average_recent(changes, paired, lags)
+    changed = ops.sum(ops.tanh(dense["corrections"]) * recent[:, None], axis=3) * of_lag
+    slopes = ops.tanh(dense["gates"]) * continue_slopes(fit_slopes(values, observed), steps)
+    quantiles = network.get_layer("quantiles").output
+    middle = quantiles[..., quantiles.shape[-1] // 2]
+    offset = middle * mean_error(of_lag, naive_errors(changes, paired))
+    outputs = [lags, phase_layer.places(lags, steps), shares, changed, slopes, offset]
+    return keras.Model(network.inputs, outputs)

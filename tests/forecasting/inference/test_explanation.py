@@ -1,0 +1,122 @@
+"""What each forecast of kerastrans-zero is the sum of, compared with `predict`."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kerastrans
+from kerastrans import Forecaster
+from kerastrans.forecasting.inference.explanation import MEAN, PAST_VALUE
+from kerastrans.models.pretrained.zero.explanation import network_of
+
+STEPS = 7
+RNG = np.random.default_rng(0)
+DAYS = np.arange(90)
+
+
+def long_frame():
+    """Series of all kinds: short, with gaps, constant, of a high level, tiny, of one value."""
+    season = np.sin(2 * np.pi * DAYS / 7) + 0.1 * RNG.normal(size=90)
+    series = {
+        "season": 20 + 5 * season,
+        "trend": 0.3 * DAYS + season,
+        "gaps": np.where(RNG.random(90) < 0.3, np.nan, 4 + season),
+        "short": np.array([3.0, 5.0, 4.0, 6.0]),
+        "constant": np.full(60, 7.5),
+        "high": 1e8 + season,
+        "tiny": 1e-8 * season,
+        "one": np.array([2.0]),
+        "last missing": np.append(4 + season[:-3], [np.nan] * 3),
+    }
+    parts = [
+        pd.DataFrame({"unique_id": name, "ds": pd.date_range("2024-01-01", periods=len(y)), "y": y})
+        for name, y in series.items()
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def zero():
+    options = {"verbose": False, "freq": "D", "alias": "zero"}
+    return kerastrans.from_pretrained("kerastrans_zero", STEPS, 64, **options)
+
+
+@pytest.fixture(scope="module")
+def explained(zero):
+    frame = long_frame()
+    return frame, zero.explain(frame), zero.predict(frame)
+
+
+def check_sums(rows, forecasts, frame):
+    keys = ["unique_id", "ds"]
+    sums = rows.groupby(keys)[["share", "contribution"]].sum()
+    expected = forecasts.set_index(keys)["zero"].sort_index()
+    ranges = frame.groupby("unique_id")["y"].agg(lambda y: y.max() - y.min() or abs(y.max()))
+    errors = (sums["contribution"] - expected).abs() / ranges.reindex(sums.index, level=0)
+    assert sums.index.equals(expected.index)
+    assert errors.max() < 1e-5
+    np.testing.assert_allclose(sums["share"], 1, rtol=1e-12)
+    assert rows["share"].dropna().between(-1e-6, 1 + 1e-6).all()
+
+
+def test_contributions_sum_to_the_forecast_for_every_kind_of_series(explained):
+    frame, rows, forecasts = explained
+    check_sums(rows, forecasts, frame)
+
+
+def test_a_past_value_is_that_of_its_time_and_of_the_phase_of_its_lag(explained):
+    frame, rows, _ = explained
+    past = rows[rows["part"] == PAST_VALUE]
+    known = frame.set_index(["unique_id", "ds"])["y"]
+    found = known.reindex(pd.MultiIndex.from_frame(past[["unique_id", "source"]]))
+    np.testing.assert_array_equal(past["value"], found)
+    np.testing.assert_array_equal(past["contribution"], past["share"] * past["value"])
+    ages = (past["ds"] - past["source"]).dt.days
+    assert (ages % past["lag"] == 0).all()
+    assert (past["source"] < past.groupby("unique_id")["ds"].transform("min")).all()
+
+
+def test_the_season_has_the_largest_shares(explained):
+    rows = explained[1]
+    season = rows[(rows["unique_id"] == "season") & (rows["part"] == PAST_VALUE)]
+    share = season.groupby(season["lag"] % 7 == 0)["share"].sum() / STEPS
+    assert share[True] > 0.8
+
+
+def test_the_mean_is_that_of_the_window(explained):
+    frame, rows, _ = explained
+    means = rows[rows["part"] == MEAN].groupby("unique_id")["value"].agg(["min", "max"])
+    expected = frame.groupby("unique_id")["y"].agg(lambda y: y.tail(64).mean())
+    for name in ("season", "gaps", "short", "constant", "high"):
+        np.testing.assert_allclose(means.loc[name], expected[name], rtol=1e-6)
+
+
+def test_a_saved_forecaster_and_changed_weights_are_explained_too(zero, explained, tmp_path):
+    frame, rows, _ = explained
+    zero.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.explain(frame), rows)
+    network = network_of(loaded.model)
+    network.set_weights([w * RNG.uniform(0.5, 1.5, w.shape) for w in network.get_weights()])
+    check_sums(loaded.explain(frame), loaded.predict(frame), frame)
+
+
+def test_columns_of_a_wide_frame_are_explained_as_series(zero, explained):
+    frame, rows, _ = explained
+    parts = frame[frame["unique_id"].isin(["season", "trend"])]
+    wide = parts.pivot(index="ds", columns="unique_id", values="y")
+    found = zero.explain(wide)
+    expected = rows[rows["unique_id"].isin(["season", "trend"])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_other_models_are_refused_in_one_line():
+    frame = long_frame()[:90]
+    naive = Forecaster("last_value", 7, 7).fit(frame)
+    with pytest.raises(ValueError, match=r"explain reads the shares of .* 'last_value' is another"):
+        naive.explain(frame)
+    fracast = kerastrans.from_pretrained("fracast_0", STEPS, verbose=False)
+    with pytest.raises(ValueError, match="'fracast_0' is another model"):
+        fracast.explain(frame)
+    with pytest.raises(RuntimeError, match="not trained"):
+        Forecaster("last_value", 7, 7).explain(frame)
