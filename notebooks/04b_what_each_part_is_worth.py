@@ -15,7 +15,7 @@
 #
 # A Transformer has many parts. This lesson starts with three forecasts that need no training and a
 # linear model, then adds one part at a time, and measures each model on the same real series. The
-# lesson takes about two minutes on two CPU cores.
+# lesson takes three minutes of CPU.
 #
 # The rules are the same for all models: the same windows, the same number of training steps, three
 # seeds. A difference counts only if it exceeds three standard deviations of the seeds.
