@@ -113,6 +113,6 @@ print(cross.mean(axis=(0, 1)).round(2))  # rows: steps of the decoder, columns: 
 """
 ## Conclusions
 
-All other Transformers of the package are built from the same blocks. The nine lessons in
+All other Transformers of the package are built from the same blocks. The lessons in
 `notebooks/` explain each part; `build_transformer_model` builds this model in one call.
 """

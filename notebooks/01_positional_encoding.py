@@ -18,6 +18,18 @@
 # seconds.
 
 # %%
+import subprocess
+import sys
+
+WHEEL = ""  # in Colab: path or address of a wheel of kerastrans
+if WHEEL:
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", WHEEL], check=True)
+import kerastrans
+
+if tuple(map(int, kerastrans.__version__.split(".")[:2])) < (0, 2):
+    print(f"This lesson is for kerastrans 0.2 or later; {kerastrans.__version__} is installed.")
+
+# %%
 # %matplotlib inline
 import os
 

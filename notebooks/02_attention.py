@@ -32,6 +32,18 @@
 # 63 times, a stack of convolutions of width 3 that look back 32 times, and attention once.
 
 # %%
+import subprocess
+import sys
+
+WHEEL = ""  # in Colab: path or address of a wheel of kerastrans
+if WHEEL:
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", WHEEL], check=True)
+import kerastrans
+
+if tuple(map(int, kerastrans.__version__.split(".")[:2])) < (0, 2):
+    print(f"This lesson is for kerastrans 0.2 or later; {kerastrans.__version__} is installed.")
+
+# %%
 # %matplotlib inline
 import os
 
@@ -73,6 +85,10 @@ assert paths == {"recurrent": 63, "convolution": 32, "self-attention": 1}  # cla
 # (Vaswani et al., 2017, equation 1):
 #
 # $$\mathrm{attention}(Q, K, V) = \mathrm{softmax}\left(\frac{QK^\top}{\sqrt d}\right) V.$$
+#
+# ![One head: the inputs are projected to queries, keys and values; the products of queries and keys
+# are divided by the root of key_dim, masked, and turned into weights by a softmax; the output is
+# the weighted sum of the values.](../docs/images/lessons/head.svg)
 
 
 # %%

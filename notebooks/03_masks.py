@@ -19,6 +19,18 @@
 # compare it with no mask at all. The lesson runs in about two minutes.
 
 # %%
+import subprocess
+import sys
+
+WHEEL = ""  # in Colab: path or address of a wheel of kerastrans
+if WHEEL:
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", WHEEL], check=True)
+import kerastrans
+
+if tuple(map(int, kerastrans.__version__.split(".")[:2])) < (0, 2):
+    print(f"This lesson is for kerastrans 0.2 or later; {kerastrans.__version__} is installed.")
+
+# %%
 # %matplotlib inline
 import os
 
@@ -47,6 +59,9 @@ keras.utils.set_random_seed(0)
 #
 # Keras reads masks in this way, and so does everything here. The look-ahead mask is a lower
 # triangle; the padding mask is True at steps with data; `combine_masks` joins them by "and".
+#
+# ![Four masks of six steps as grids, filled where a query may attend to a key: look-ahead, padding,
+# both, and an inverted look-ahead mask.](../docs/images/lessons/masks.svg)
 #
 # Inside the layer a hidden score becomes a large negative number before the softmax, so that its
 # weight is 0. With $M = 1$ for hidden pairs, as many texts write it,

@@ -19,6 +19,18 @@
 # answer hidden. The lesson runs in about a minute.
 
 # %%
+import subprocess
+import sys
+
+WHEEL = ""  # in Colab: path or address of a wheel of kerastrans
+if WHEEL:
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", WHEEL], check=True)
+import kerastrans
+
+if tuple(map(int, kerastrans.__version__.split(".")[:2])) < (0, 2):
+    print(f"This lesson is for kerastrans 0.2 or later; {kerastrans.__version__} is installed.")
+
+# %%
 # %matplotlib inline
 import os
 
@@ -39,13 +51,11 @@ LENGTH, CHANNELS = 6, 12
 # ## The model
 #
 # `transformer_encoder` and `transformer_decoder` are functions from tensor to tensor, and
-# `build_transformer_model` stacks them into a plain functional Keras model:
+# `build_transformer_model` stacks them into a plain functional Keras model.
 #
-#     history ---> projection ---> + positions ---> encoder blocks ---------+
-#                                                                           |
-#     shifted ---> projection ---> + positions ---> decoder blocks <--------+
-#                                                         |
-#                                                         +---> projection ---> next steps
+# ![The encoder projects the history, adds positions, and applies self-attention and a feed-forward
+# network; the decoder does the same with the steps so far and attends to the memory of the encoder
+# between the two.](../docs/images/lessons/architecture.svg)
 #
 # Note `d_model`: each step of 12 values is projected to 64 numbers before its position is added.
 # Without the projection the position would be added to the values themselves and destroy them;

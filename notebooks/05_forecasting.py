@@ -19,6 +19,18 @@
 # three seeds. The lesson takes about two minutes on two CPU cores.
 
 # %%
+import subprocess
+import sys
+
+WHEEL = ""  # in Colab: path or address of a wheel of kerastrans
+if WHEEL:
+    subprocess.run([sys.executable, "-m", "pip", "install", "-q", WHEEL], check=True)
+import kerastrans
+
+if tuple(map(int, kerastrans.__version__.split(".")[:2])) < (0, 2):
+    print(f"This lesson is for kerastrans 0.2 or later; {kerastrans.__version__} is installed.")
+
+# %%
 # %matplotlib inline
 import os
 import tempfile
@@ -64,6 +76,10 @@ baselines.round(2)
 #
 # The decoder must not see what it has to forecast. Row t of the look-ahead mask says which
 # positions token t may attend to.
+#
+# ![Decoding at step t: the encoder reads the history once and its keys and values are kept; the
+# output of step t - 1 becomes a query over the cache of earlier steps and over the history, and the
+# result is the output of step t.](../docs/images/lessons/decoding.svg)
 
 # %%
 keras.ops.convert_to_numpy(kerastrans.create_look_ahead_mask(5)).astype(int)
@@ -104,7 +120,10 @@ print(f"{model.count_params():,} weights; {WEEK // DAY} tokens in a week")
 # %%
 EPOCHS = 6
 SEEDS = 3
-forecasts_of_seeds = {}
+forecasts_of_seeds, curves = {}, []
+validation_windows = window_dataset(
+    validation, WEEK, DAY, teacher_forcing=True, patch_length=DAY, batch_size=256
+)
 for seed in range(SEEDS):
     keras.utils.set_random_seed(seed)
     windows = window_dataset(
@@ -113,10 +132,31 @@ for seed in range(SEEDS):
     model = build()
     rate = keras.optimizers.schedules.CosineDecay(3e-3, EPOCHS * len(windows))
     model.compile(keras.optimizers.Adam(rate), "mae")
-    history = model.fit(windows, epochs=EPOCHS, shuffle=False, verbose=0)
-    losses = history.history["loss"]
+    fit = {"epochs": EPOCHS, "shuffle": False, "verbose": 0}
+    curves.append(model.fit(windows, validation_data=validation_windows, **fit).history)
+    losses = curves[-1]["loss"]
     print(f"seed {seed}, training error: {losses[0]:.2f} -> {losses[-1]:.2f} flights")
     forecasts_of_seeds[f"Transformer, seed {seed}"] = model.generate(contexts, DAY)
+
+# %% [markdown]
+# The validation rows, a tenth of the year after the training rows, show when training should stop:
+# when their error no longer falls. <!-- claim: curves --> It falls from the first epoch to the last
+# with each seed.
+
+# %%
+figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
+for seed, curve in enumerate(curves):
+    for (part, errors), style in zip(curve.items(), ("o-", "s--"), strict=True):
+        label = {"loss": "training", "val_loss": "validation"}[part] if seed == 0 else None
+        colour = plotting.COLOURS[0 if part == "loss" else 1]
+        panel.plot(np.arange(1, EPOCHS + 1), errors, style, color=colour, alpha=0.7, label=label)
+panel.set_xlabel("epoch")
+panel.set_ylabel("mean absolute error\n[flights per hour]")
+panel.legend(frameon=False)
+panel.set_title("Learning curves, three seeds")
+plt.show()
+if EPOCHS > 2:
+    assert all(x["val_loss"][-1] < x["val_loss"][0] for x in curves)  # claim: curves
 
 # %% [markdown]
 # ## Is it better than the week before?

@@ -207,6 +207,13 @@ if EPOCHS > 2:
     assert generated[-1] > 1  # claim: bias
 
 # %% [markdown]
+# ## 4b. What each part is worth
+
+# %%
+for number in kerastrans.lessons.numbers("4b"):
+    show(number)
+
+# %% [markdown]
 # ## 5. Forecasting
 
 # %%
@@ -267,6 +274,27 @@ if EPOCHS > 2:
     assert change["dropout 0.2"] > 0.2  # claim: dropout
     assert abs(change["lags (168,)"]) < 0.05  # claim: lags
     assert 0.02 < change["nlinear"] < 0.15  # claim: nlinear
+
+# %% [markdown]
+# ## 5b. At once or step by step
+
+# %%
+for number in kerastrans.lessons.numbers("5b"):
+    show(number)
+
+# %% [markdown]
+# ## 5c. More than one series
+
+# %%
+for number in kerastrans.lessons.numbers("5c"):
+    show(number)
+
+# %% [markdown]
+# ## 5d. Honest evaluation
+
+# %%
+for number in kerastrans.lessons.numbers("5d"):
+    show(number)
 
 # %% [markdown]
 # ## 6. Translation

@@ -18,6 +18,7 @@ README_FILES = [
     "README.md",
     "benchmarks/README.md",
     "examples/README.md",
+    "notebooks/INSTRUCTOR.md",
     "notebooks/README.md",
     "saved_models/README.md",
 ]
@@ -100,9 +101,11 @@ def test_calendar_features_are_encoded_as_documented():
 
 
 def test_number_of_lessons_is_correct():
-    assert len(list((ROOT / "notebooks").glob("0*.ipynb"))) == 10
+    assert len(list((ROOT / "notebooks").glob("0*.ipynb"))) == 14
     for page in ("README.md", "docs/index.md"):
-        assert re.search(r"ten\s+\[lessons\]|\[ten lessons\]", (ROOT / page).read_text("utf-8"))
+        assert re.search(
+            r"fourteen\s+\[lessons\]|\[fourteen lessons\]", (ROOT / page).read_text("utf-8")
+        )
 
 
 @pytest.mark.parametrize("path", PAGES, ids=page_id)

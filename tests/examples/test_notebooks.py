@@ -20,6 +20,9 @@ def test_notebook_runs_from_a_clean_kernel(text):
     for cell in notebook.cells:  # two epochs, one seed: what is committed was trained in full
         cell.source = re.sub(r"(epochs=|^EPOCHS = )\d+", r"\g<1>2", cell.source, flags=re.MULTILINE)
         cell.source = re.sub(r"^SEEDS = \d+", "SEEDS = 1", cell.source, flags=re.MULTILINE)
+        cell.source = re.sub(r"^STEPS = \d+", "STEPS = 2", cell.source, flags=re.MULTILINE)
+        if "measure(name, build" in cell.source:  # two steps are faster without a graph
+            cell.source = cell.source.replace("jit_compile=False", "run_eagerly=True")
         cell.source = TIMED.sub("", cell.source)
     NotebookClient(notebook, timeout=180).execute()  # raises what a cell raises
     assert any(cell.get("outputs") for cell in notebook.cells)

@@ -69,3 +69,19 @@ def test_assignments_have_one_point_per_exercise_and_their_solutions_pass(lesson
     names = {"np": np, "keras": keras, "ops": keras.ops, "kerastrans": kerastrans}
     exec("\n".join(cell.source for cell in cells), names)
     assert names["verdict"]
+
+
+@pytest.mark.parametrize("lesson", MODULES)
+def test_first_cell_installs_a_wheel_and_knows_its_release(lesson, monkeypatch, capsys):
+    code = text_of(lesson).partition("\n# %%\n")[2].partition("\n# %%")[0]
+    exec(code, {})
+    assert capsys.readouterr().out == ""  # this release is not older than the lesson
+    assert code == text_of("1").partition("\n# %%\n")[2].partition("\n# %%")[0]
+
+    commands = []
+    monkeypatch.setattr("subprocess.run", lambda command, check: commands.append(command))
+    monkeypatch.setattr(kerastrans, "__version__", "0.1.9")
+    exec(code.replace('WHEEL = ""', 'WHEEL = "a.whl"'), {})
+    assert commands[0][1:] == ["-m", "pip", "install", "-q", "a.whl"]
+    printed = capsys.readouterr().out
+    assert printed == "This lesson is for kerastrans 0.2 or later; 0.1.9 is installed.\n"

@@ -52,7 +52,7 @@ def candidates(lesson):
         for paragraph in re.split(r"\n\s*\n", cell.source):
             unmarked = MARK.split(flat(paragraph))[0]  # a mark holds to the end of its paragraph
             for sentence in re.split(r"(?<=[.:?!])\s+", unmarked):
-                if COMPARISON.search(sentence) and not sentence.startswith(("#", "|")):
+                if COMPARISON.search(sentence) and not sentence.startswith(("#", "|", "![")):
                     found.append(f"{lesson.stem}: {sentence}")
     return found
 

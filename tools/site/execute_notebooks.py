@@ -3,6 +3,7 @@
 python -m tools.site.execute_notebooks [notebooks/05_forecasting.py ...]
 """
 
+import resource
 import sys
 from pathlib import Path
 
@@ -15,6 +16,7 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
 def main(texts):
     for text in texts or sorted(FOLDER.glob("*.py")):
         notebook = jupytext.read(text)
+        before = _seconds()
         NotebookClient(
             notebook, timeout=180, resources={"metadata": {"path": str(FOLDER)}}
         ).execute()
@@ -24,12 +26,19 @@ def main(texts):
             outputs = cell.get("outputs", [])
             outputs[:] = [o for o in outputs if not is_noise(o)]
         jupytext.write(notebook, Path(text).with_suffix(".ipynb"))
-        print(f"executed {text}")
+        print(f"executed {text}: {_seconds() - before:.0f} s of CPU", flush=True)
+
+
+def _seconds():
+    """CPU seconds of all kernels that have ended, over all cores."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def is_noise(output):
     """Whether an output is a library's note on its own doings, or on this machine."""
-    return output.get("name") == "stderr" or output.get("text", "").startswith("INFO:tensorflow")
+    library = ("INFO:tensorflow", "WARNING:tensorflow")
+    return output.get("name") == "stderr" or output.get("text", "").startswith(library)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from html import escape
 
+import numpy as np
 from grandalf.graphs import Edge, Graph, Vertex
 from grandalf.layouts import SugiyamaLayout
 from grandalf.routing import EdgeViewer
@@ -12,6 +13,7 @@ text { font: 12px sans-serif; text-anchor: middle; fill: #1b1f24 }
 text.shape { font-size: 11px; fill: #4b5563 }
 rect { stroke: #4b5563; rx: 5px }
 .input { fill: #dbeafe } .weights { fill: #fef3c7 } .sum { fill: #f3f4f6 } .output { fill: #dcfce7 }
+.hidden { fill: #fff }
 path { fill: none; stroke: #4b5563; stroke-width: 1.2 }
 """
 
@@ -46,6 +48,17 @@ def draw(boxes, arrows, title):
     left, right = min(left, min(turns) - MARGIN), max(right, max(turns) + MARGIN)
     width, height = right - left, bottom - top
     parts = [
+        *_opening(left, top, width, height, title),
+        *(arrow(edge.v[0].view, edge.view._pts, edge.v[1].view) for edge in edges),
+        *(box(v.view, *boxes[v.data]) for v in vertices),
+        "</svg>",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _opening(left, top, width, height, title):
+    """First lines of a picture: its size, title, style and background."""
+    return [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
         f'viewBox="{left:.0f} {top:.0f} {width:.0f} {height:.0f}">',
         f"<title>{escape(title)}</title><style>{STYLE}</style>",
@@ -54,11 +67,7 @@ def draw(boxes, arrows, title):
         "</marker></defs>",
         f'<rect x="{left:.0f}" y="{top:.0f}" width="{width:.0f}" height="{height:.0f}" '
         'style="fill:#fff;stroke:none;rx:0"/>',
-        *(arrow(edge.v[0].view, edge.view._pts, edge.v[1].view) for edge in edges),
-        *(box(v.view, *boxes[v.data]) for v in vertices),
-        "</svg>",
     ]
-    return "\n".join(parts) + "\n"
 
 
 def place(graph):
@@ -92,3 +101,34 @@ def box(view, kind, title, shape):
         f'<text x="{x:.0f}" y="{y - 3:.0f}">{escape(title)}</text>'
         f'<text class="shape" x="{x:.0f}" y="{y + 12:.0f}">{escape(shape)}</text>'
     )
+
+
+def draw_grids(grids, title, cell=22):
+    """SVG of masks next to each other: filled cells are True.
+
+    Args:
+        grids: dict of title -> bool array `(query, key)`.
+        title: str, for those who cannot see it.
+        cell: int, width of a cell in pixels.
+    """
+    parts, left = [], 40
+    for name, grid in grids.items():
+        rows, columns = grid.shape
+        width = max(columns * cell, LETTER * len(name))
+        middle = left + columns * cell / 2
+        parts.append(f'<text x="{middle:.0f}" y="20">{escape(name)}</text>')
+        for (row, column), visible in np.ndenumerate(grid):
+            kind = "input" if visible else "hidden"
+            parts.append(
+                f'<rect class="{kind}" x="{left + column * cell}" y="{32 + row * cell}" '
+                f'width="{cell}" height="{cell}" style="rx:0"/>'
+            )
+        bottom = 32 + rows * cell + 18
+        parts.append(f'<text class="shape" x="{middle:.0f}" y="{bottom}">key</text>')
+        parts.append(
+            f'<text class="shape" x="{left - 14}" y="{32 + rows * cell / 2:.0f}" '
+            f'transform="rotate(-90 {left - 14} {32 + rows * cell / 2:.0f})">query</text>'
+        )
+        left += int(width) + 54
+    height = bottom + 14
+    return "\n".join([*_opening(0, 0, left - 20, height, title), *parts, "</svg>"]) + "\n"

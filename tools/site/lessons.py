@@ -8,7 +8,7 @@ from nbconvert import MarkdownExporter
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-IMAGE = re.compile(r"!\[[^]]*\]\(([^)]+\.(?:png|svg))\)")
+IMAGE = re.compile(r"!\[[^]]*\]\(([^)/]+\.(?:png|svg))\)")
 
 
 def navigation():
