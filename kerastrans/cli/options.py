@@ -11,8 +11,11 @@ from pathlib import Path
 
 # Types of options. argparse shows their names to the user: "invalid numbers value: 'x'".
 def names(text):
-    """Parse names separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Parse names separated by commas, at least one."""
+    found = [name.strip() for name in text.split(",") if name.strip()]
+    if not found:
+        raise argparse.ArgumentTypeError(f"expected names separated by commas, got {text!r}")
+    return found
 
 
 def numbers(text):

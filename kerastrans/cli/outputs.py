@@ -1,8 +1,6 @@
 """Output files of commands, checked before the work and written completely or not at all."""
 
-import contextlib
-
-from kerastrans.utils.files import new_file
+from kerastrans.utils.files import new_files
 from kerastrans.utils.validation import check_new
 
 MAX_ROWS = 60  # maximum number of rows of a printed table
@@ -48,11 +46,12 @@ def write_table(frame, path, plot=None, draw=None):
         plot: Picture file to write, or None.
         draw: Function that returns the figure.
     """
-    with contextlib.ExitStack() as stack:
+    outputs = [output for output in (path, plot) if output is not None]
+    with new_files(*outputs) as unfinished:
         if path is not None:
-            frame.to_csv(stack.enter_context(new_file(path)), index=False)
+            frame.to_csv(unfinished[0], index=False)
         if plot is not None:
-            draw().savefig(stack.enter_context(new_file(plot)), dpi=100)
+            draw().savefig(unfinished[-1], dpi=100)
     if path is None:
         print(frame.to_string(index=False, max_rows=MAX_ROWS, float_format="{:.6g}".format))
     else:

@@ -12,7 +12,7 @@ SELECTION = {
     "--time-limit": {
         "type": positive,
         "metavar": "SECONDS",
-        "help": "time after which no other model is started (default: 600)",
+        "help": "time that the selection takes at most (default: 600)",
     },
     **{flag: FORECASTER[flag] for flag in ("--past", "--future-columns", "--seed")},
 }

@@ -1,6 +1,7 @@
 """polars and pyarrow frames as arguments and results of functions of pandas frames."""
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -9,6 +10,7 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.time.date_formats import read_times
+from kerastrans.utils.peer_words import answer
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -19,16 +21,26 @@ def takes_any_frame(function: Callable[P, R]) -> Callable[P, R]:
 
     Frames are converted to pandas, also in lists and dicts. Returned frames are converted to the
     kind of the first such argument, unless they have an index that names their rows, as tables of
-    scores do. A frame with "ds" and without "unique_id" is wide: "ds" becomes its index.
+    scores do. An unknown argument is answered with the known one, see
+    `kerastrans.utils.peer_words`. A frame with "ds" and without "unique_id" is wide: "ds" becomes
+    its index.
 
     Example:
         >>> import pyarrow
         >>> takes_any_frame(lambda frame: 2 * frame)(pyarrow.table({"y": [1, 2]}))["y"].to_pylist()
         [2, 4]
     """
+    known = inspect.signature(function).parameters
+    takes_any = any(x.kind is inspect.Parameter.VAR_KEYWORD for x in known.values())
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
+        unknown = [name for name in kwargs if name not in known and not takes_any]
+        if unknown:
+            names = [name for name in known if name != "self"]
+            raise TypeError(
+                f"{function.__name__} has no argument {unknown[0]!r}: {answer(unknown[0], names)}"
+            )
         kinds = []
         args = [_to_pandas(x, kinds) for x in args]
         kwargs = {name: _to_pandas(x, kinds) for name, x in kwargs.items()}

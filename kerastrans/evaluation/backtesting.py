@@ -14,6 +14,7 @@ from kerastrans.evaluation import calibration
 from kerastrans.evaluation.columns import CUTOFF, ID, read_columns, split_models
 from kerastrans.evaluation.comparison import at_common_levels, skill
 from kerastrans.evaluation.scales import error_scales
+from kerastrans.evaluation.score_frames import ScoreFrame
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.utils.validation import check_choice
 
@@ -64,8 +65,8 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
 
     - "mae"; "rmse", the root of the mean over series of the mean squared errors; "bias", forecast
       minus true value.
-    - "mape" and "smape", as fractions, not percentages. "mape" is infinite if a true value is zero,
-      and NaN if its forecast is zero too. "smape" is the absolute error divided by the mean of
+    - "mape" and "smape", as fractions, not percentages. "mape" is NaN if a true value is zero.
+      "smape" is the absolute error divided by the mean of
       the absolute forecast and the absolute true value, or 0 if both are zero. It ranges from 0 to
       2, as in M4, GluonTS and fev (utilsforecast reports half of it).
     - "mase" and "rmsse", if `train` is given: errors divided by the scale of their series, which is
@@ -100,7 +101,8 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
             `train`.
 
     Returns:
-        DataFrame with the columns above.
+        DataFrame with the columns above, which prints the main ones, see
+        `kerastrans.evaluation.score_frames.ScoreFrame`.
 
     Raises:
         ValueError: If a column or a bound is missing, or no row has a "y" and a forecast.
@@ -122,7 +124,8 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
     check_choice("by", by, GROUPS)
     columns = read_columns(backtest, alias)
     frame = known_rows(backtest, columns)
-    return score_table(frame, columns, by, error_scales(frame, train, season, freq))
+    table = score_table(frame, columns, by, error_scales(frame, train, season, freq))
+    return ScoreFrame(table)
 
 
 def observed_levels(backtest, alias=None):
@@ -178,4 +181,4 @@ def score_all(backtests, train=None, *, season=None, freq=None):
         backtests[name] = backtests[name].drop(columns=[x for pair in others for x in pair])
     options = {"season": season, "freq": freq}
     tables = {name: score(backtest, train, **options) for name, backtest in backtests.items()}
-    return pd.concat(tables).droplevel(1)
+    return ScoreFrame(pd.concat(tables).droplevel(1))

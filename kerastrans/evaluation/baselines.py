@@ -18,7 +18,7 @@ from kerastrans.evaluation.significance import SIGNIFICANCE
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 LAST_VALUE = "last value"
-METRICS = ("mae", "rmse", "smape")  # "mape" may be infinite
+METRICS = ("mae", "rmse", "smape")  # "mape" may be NaN
 
 
 @takes_any_frame

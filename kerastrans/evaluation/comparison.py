@@ -10,6 +10,7 @@ from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
 from kerastrans.evaluation.relative import geometric_mean, log_mean, relative_errors
 from kerastrans.evaluation.scales import error_scales, warn_of_series
+from kerastrans.evaluation.score_frames import ScoreFrame
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.evaluation.significance import MIN_BLOCKS, diebold_mariano, holm, time_blocks
 from kerastrans.utils.validation import check_choice
@@ -76,7 +77,7 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
     if baseline == NAIVE2:
         ratios = scores[["smape", "mase"]] / scores.loc[baseline, ["smape", "mase"]]
         table["owa"] = ratios.mean(axis=1)
-    return table.join(scores)
+    return ScoreFrame(table.join(scores))
 
 
 def _compare(frames, columns, baseline):

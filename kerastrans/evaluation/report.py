@@ -13,6 +13,7 @@ from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME, check_columns, split_models
 from kerastrans.evaluation.contamination import contamination_lines
 from kerastrans.evaluation.observations import observed_values
+from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import check_choice, check_new
 
 _STYLE = """
@@ -106,8 +107,8 @@ def write_report(
     ]
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     page = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page, encoding="utf-8")
+    with new_file(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
     return path
 
 

@@ -72,6 +72,7 @@ def score_table(frame, columns, by=None, scales=None):
     losses = {**_point_losses(frame, columns), **_quantile_losses(frame, columns)}
     table = _mean_over_series(losses, groups, series, len(names))
     table["rmse"] **= 0.5  # the root follows the mean over series
+    table["mape"] = table["mape"].replace(np.inf, np.nan)  # a true value is 0
     loss = _grid_loss(frame, columns)
     if loss is not None:
         with np.errstate(divide="ignore", invalid="ignore"):

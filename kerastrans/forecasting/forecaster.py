@@ -25,7 +25,10 @@ from kerastrans.forecasting.inference.forecast import (
     read_windows,
 )
 from kerastrans.forecasting.inference.horizon import with_horizon
-from kerastrans.forecasting.inference.importances import importances_frame
+from kerastrans.forecasting.inference.importances import (
+    importances_frame,
+    permutation_importances,
+)
 from kerastrans.forecasting.inference.model import build_for, reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
 from kerastrans.forecasting.inference.reader import Reader, report_faults
@@ -42,6 +45,7 @@ from kerastrans.forecasting.training import fine_tuning
 from kerastrans.forecasting.training import fit as training
 from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.forecasting.training.guard import NotImprovedError
+from kerastrans.forecasting.training.time_limit import TimeLimit
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
@@ -219,8 +223,11 @@ class Forecaster:
                 With `epochs`, nothing is held out unless `validation` or `validation_size` is
                 given, on which the spread is then measured as well. Without such rows, or with too
                 few, `fit` warns that intervals are often too narrow.
-            time_limit: float, seconds after which no epoch begins if `epochs` is not given, not
-                counting the final steps on the hold-out set; None for no limit.
+            time_limit: float, seconds that the call takes at most if `epochs` is not given; None
+                for no limit. An epoch ends early if the measured time of a step leaves no more
+                than the validation, the spread and the final steps need. A limit that is shorter
+                than compiling and one step is exceeded by these, and little time is left for the
+                spread, which is then measured on fewer forecasts.
             sampling: "windows" to train on each window once per epoch; "series" to draw windows so
                 that all series are equally likely; "scale" to draw them with probability
                 proportional to the mean absolute value of their series, see
@@ -251,8 +258,10 @@ class Forecaster:
             RuntimeError: If the backend cannot distribute.
         """
         sampling = Sampling(stride, sampling, window_sampling_limit)
-        options = {"validation_size": validation_size, "epochs": epochs, "time_limit": time_limit}
-        training.check_options(self.config, **options, batch_size=batch_size, kwargs=kwargs)
+        options = {"validation_size": validation_size, "epochs": epochs}
+        options |= {"batch_size": batch_size}
+        training.check_options(self.config, **options, time_limit=time_limit, kwargs=kwargs)
+        limit = None if time_limit is None else TimeLimit(time_limit)
         before = self.fitted
         is_guarded = restore_published and self.card is not None and epochs != 0
         data = TrainingData.read(
@@ -271,7 +280,7 @@ class Forecaster:
                 model = fine_tuning.prepare_for_fine_tuning(before)
             else:
                 model = build_for(reader.config, reader)
-            options |= {"batch_size": batch_size, "checkpoint": checkpoint, **kwargs}
+            options |= {"limit": limit, "checkpoint": checkpoint, **kwargs}
             options["published"] = self.card["name"] if is_guarded else None
             try:
                 found = training.train(model, data, sampling, **options)
@@ -297,7 +306,7 @@ class Forecaster:
         first += [str(given[name]) for name in ("context_length", "prediction_length")]
         defaults = inspect.signature(type(self)).parameters
         shown = [
-            f"{name}={value!r}"
+            f"{name}={_short_repr(value)}"
             for name, value in given.items()
             if name not in ("model", "context_length", "prediction_length")
             and (name not in defaults or defaults[name].default != value)
@@ -509,6 +518,7 @@ class Forecaster:
         refit: bool | int = False,
         train_size: int | None = None,
         prediction_length: int | None = None,
+        exceeds: float | Sequence[float] = (),
         **kwargs: Any,
     ) -> IntoDataFrameT:
         """Forecast the end of each series from several origins, each with the rows before it.
@@ -528,6 +538,7 @@ class Forecaster:
             train_size: int, for `refit`: number of steps to train each model on (a sliding
                 window); None for all rows before the origin (an expanding window).
             prediction_length: As in `predict`; it cannot be combined with `refit`.
+            exceeds: As in `predict`.
             **kwargs: Arguments of `fit`, for `refit`.
 
         Returns:
@@ -540,7 +551,11 @@ class Forecaster:
             RuntimeError: If the forecaster is not trained, unless `refit` is given.
             ValueError: If frames are invalid, or a series is too short for the first origin.
             ValueError: If arguments of `fit` are given without `refit`, or `validation` with it.
+            ValueError: If a threshold is not a finite number, or the forecast is a point without
+                conformal intervals.
         """
+        thresholds = check_thresholds(exceeds)
+        check_positive_integers(windows=windows, **({} if step is None else {"step": step}))
         levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
         if refit is not False:
@@ -552,10 +567,12 @@ class Forecaster:
             rolling_origins.check_not_refitted(train_size, kwargs)
             state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
             state.levels(levels)  # refused before any work
+            if thresholds:
+                state.check_has_distribution("exceeds")
             run = rolling_origins.forecast_origins(state, frame, **origins, static=static)
         self._report(run.panel)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
-        rows = run.rows(levels, static, self.alias)
+        rows = run.rows(levels, static, self.alias, thresholds)
         line = describe_contamination(run.state, self.alias, frame)
         rows.attrs[CONTAMINATION] = {self.alias: line}
         return rows
@@ -636,6 +653,55 @@ class Forecaster:
         warn_if_seen(self.fitted, self.alias, frame, self._told)
         self.fitted = calibration.with_calibration(state, found, static)
         return self
+
+    @takes_any_frame
+    def covariate_importances(
+        self,
+        frame: IntoDataFrame,
+        *,
+        windows: int = 20,
+        step: int | None = None,
+        repeats: int = 5,
+        static: IntoDataFrame | None = None,
+        seed: int = 0,
+    ) -> Any:
+        """Return by how much the error of forecasts grows without the information of a covariate.
+
+        The values of a covariate are exchanged at random between the windows of a backtest, so that
+        they no longer belong to the series they are given with. This works for every model with
+        covariates. Covariates that depend on each other share their importance.
+
+        Args:
+            frame: As in `fit`; best with rows that the model was not trained on.
+            windows: int, number of origins, see `backtest`.
+            step: int, see `backtest`.
+            repeats: int, number of exchanges of each covariate.
+            static: As in `fit`.
+            seed: int, seed of the exchanges.
+
+        Returns:
+            DataFrame with the columns "kind", "variable"; "increase", the increase of the mean
+            absolute error in units of the scales of the windows, as a share of the error; and
+            "low" and "high", its 95 % interval over the origins. The largest increase is first.
+
+        Raises:
+            RuntimeError: If the forecaster is not trained.
+            ValueError: If frames are invalid, the model has no covariates, or no series is long
+                enough.
+
+        Source: Breiman (2001); Fisher, Rudin, Dominici (2019).
+        """
+        check_positive_integers(windows=windows, repeats=repeats, step=1 if step is None else step)
+        check_seed(seed)
+        state = self._trained()
+        if not any(state.covariates.sizes().values()):
+            raise ValueError("the forecaster has no covariates: give past, future or static.")
+        step = step or state.config.prediction_length
+        panel = self.reader.panel(frame, static)
+        panel = rolling_origins.long_enough(state.config, panel, windows, step)
+        self._report(panel)
+        cuts = rolling_origins.origins(panel, state.config.prediction_length, windows, step)
+        return permutation_importances(state, panel, cuts, repeats, seed)
 
     @takes_any_frame
     def variable_importances(
@@ -873,3 +939,9 @@ class Forecaster:
         """Store the faults of series that are left out, and warn about them."""
         self.faults = dict(panel.faults)
         report_faults(self.faults, len(panel))
+
+
+def _short_repr(value):
+    """Return the repr of an argument; of an object without one, the name of its class."""
+    text = repr(value)
+    return f"{type(value).__name__}()" if " object at 0x" in text else text

@@ -10,7 +10,7 @@ from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.testing import copy_checks, leak_checks, state_checks
 from kerastrans.testing.cases import keep_generators
 from kerastrans.testing.frames import is_long, target_columns
-from kerastrans.testing.reports import run_checks
+from kerastrans.testing.reports import not_exported, run_checks
 
 CHECKS = {
     "predict": leak_checks.check_predict,
@@ -164,4 +164,4 @@ def check_forecaster(
     with keep_generators(), warnings.catch_warnings():
         # Scoring training rows and series that are too short are intended here.
         warnings.simplefilter("ignore", UserWarning)
-        return run_checks("forecaster", CHECKS, case, skip if export else {*skip, "export"})
+        return run_checks("forecaster", CHECKS, case, not_exported(skip, export))

@@ -2,7 +2,7 @@
 
 from kerastrans.testing import build_checks, forecast_checks, training_checks
 from kerastrans.testing.cases import ModelCase, keep_generators
-from kerastrans.testing.reports import run_checks
+from kerastrans.testing.reports import not_exported, run_checks
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 CHECKS = {
@@ -85,4 +85,4 @@ def check_model(
     case = ModelCase(build, sizes, hyperparameters, equivariance, mixes_channels)
     subject = build if isinstance(build, str) else getattr(build, "__name__", None) or build.name
     with keep_generators():
-        return run_checks(subject, CHECKS, case, skip if export else {*skip, "export"})
+        return run_checks(subject, CHECKS, case, not_exported(skip, export))

@@ -88,7 +88,7 @@ def run_checks(subject, checks, case, skip=()):
         checks: Dict of name -> function of `case`. It raises `NotApplicable` if the check does not
             apply, and any other exception if it fails.
         case: Object that the checks share.
-        skip: Names of the checks to skip.
+        skip: Names of the checks to skip; or dict of such a name -> the reason.
 
     Returns:
         A `CheckReport`.
@@ -102,12 +102,19 @@ def run_checks(subject, checks, case, skip=()):
     results = []
     for name, check in checks.items():
         if name in skip:
-            results.append(CheckResult(name, NOT_APPLICABLE, "skipped"))
+            reason = skip[name] if isinstance(skip, dict) else "skipped"
+            results.append(CheckResult(name, NOT_APPLICABLE, reason))
         elif results and results[0].status == FAILED:
             results.append(CheckResult(name, NOT_APPLICABLE, f"{results[0].name} failed"))
         else:
             results.append(_run_check(name, check, case))
     return CheckReport(subject, tuple(results))
+
+
+def not_exported(skip, export):
+    """Return the checks to skip with their reasons; without `export`, that of files is one."""
+    reasons = dict.fromkeys(skip, "skipped")
+    return reasons if export else {"export": "give export=True", **reasons}
 
 
 def _run_check(name, check, case):

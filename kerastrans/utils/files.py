@@ -64,11 +64,28 @@ def new_file(path):
         '0.5'
         >>> parent.cleanup()
     """
-    with _folder_beside(path) as folder:
-        unfinished = folder / Path(path).name
+    with new_files(path) as (unfinished,):
         yield unfinished
-        check_new(path)
-        unfinished.rename(path)
+
+
+@contextlib.contextmanager
+def new_files(*paths):
+    """Create several files, all or none of them: as `new_file`, but it yields a list of paths."""
+    paths = [Path(path) for path in paths]
+    with contextlib.ExitStack() as stack:
+        folders = [stack.enter_context(_folder_beside(path)) for path in paths]
+        unfinished = [folder / path.name for folder, path in zip(folders, paths, strict=True)]
+        yield unfinished
+        created = []
+        try:
+            for source, path in zip(unfinished, paths, strict=True):
+                check_new(path)
+                source.rename(path)
+                created.append(path)
+        except BaseException:
+            for path in created:
+                path.unlink()
+            raise
 
 
 @contextlib.contextmanager

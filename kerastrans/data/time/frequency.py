@@ -16,15 +16,20 @@ def offset_of(freq):
     """Return the pandas offset of a frequency.
 
     Raises:
-        ValueError: If `freq` is not a frequency, or is not positive.
+        ValueError: If `freq` is not a frequency, is not positive, or is longer than 584 years.
     """
     try:
         offset = pd.tseries.frequencies.to_offset(freq)
-        if offset is not None and offset.n > 0:
+        if offset is not None and 0 < offset.n * _shortest(offset.base) <= LAST - FIRST:
             return offset
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         pass
     raise ValueError(f"freq must be a pandas frequency such as 'h', 'D' or 'MS', got {freq!r}.")
+
+
+def _shortest(offset):
+    """Return the nanoseconds of a single step, at least."""
+    return offset.nanos if isinstance(offset, pd.tseries.offsets.Tick) else DAY
 
 
 def step_of(freq):

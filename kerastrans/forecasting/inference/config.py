@@ -17,16 +17,22 @@ from kerastrans.heads.bounded import check_bounds
 from kerastrans.models import registry
 from kerastrans.models.parts.checks import SIZES
 from kerastrans.models.parts.contract import check_contract
-from kerastrans.utils.validation import check_choice, check_column_names, check_positive_integers
+from kerastrans.utils.peer_words import PEER_WORDS
+from kerastrans.utils.validation import (
+    check_choice,
+    check_column_names,
+    check_positive_integers,
+    check_seed,
+)
 
 SHORT = ("pad", "refuse")
+SETTINGS = ("context_length", "prediction_length", "head", "scaler", "past", "future", "seed")
 AUTO = "auto"  # the model that `fit` chooses, see `kerastrans.forecasting.training.defaults`
 _OTHER_PLACES = {
-    "h": "prediction_length",
-    "horizon": "prediction_length",
-    "output_chunk_length": "prediction_length",
-    "input_size": "context_length",
-    "input_chunk_length": "context_length",
+    **{word: name for word, name in PEER_WORDS.items() if name in SETTINGS},
+    "stat_exog_list": "fit(frame, static=...)",
+    "n_epochs": "fit(frame, epochs=...)",
+    "max_steps": "fit(frame, epochs=...) or fit(frame, time_limit=...)",
     "level": "predict(frame, levels=[80]), and calibrate for a model of points",
     "levels": "predict(frame, levels=[80]), and calibrate for a model of points",
     "freq": "fit(frame, freq=...)",
@@ -79,6 +85,7 @@ class Config:
         check_positive_integers(
             prediction_length=self.prediction_length, num_samples=self.num_samples
         )
+        check_seed(self.seed)
         if self.context_length is None and self.is_built:
             object.__setattr__(self, "context_length", history_input(self.model).shape[1])
         if self.context_length is not None:

@@ -124,7 +124,7 @@ def forecast_windows(state, windows, static=None):
         parameters, scale = _run_batches(native, _batches(native, own))
         return forecasts_of(state, windows, parameters[:, :steps], scale)
     if isinstance(native.head, heads.PointHead) and own_intervals(native) is None:
-        parameters = continue_points(native, own, steps, _forecast_rows)
+        parameters = continue_points(native, own, steps, forecast_rows)
         scale = _run_batches(native, _batches(native, own))[1]
         return forecasts_of(state, windows, parameters, scale)
     paths = continued_paths(state, windows, state.config.num_samples, state.config.seed, static)
@@ -138,7 +138,7 @@ def continued_paths(state, windows, num_paths, seed, static=None):
     """
     native, own = state.native, native_windows(windows, state.native_length)
     dependence = find_dependence(native, known_history(windows), forecast_windows)
-    options = native, own, windows.prediction_length, dependence, _forecast_rows, static
+    options = native, own, windows.prediction_length, dependence, forecast_rows, static
     return Continuation(*options).paths(num_paths, seed)
 
 
@@ -189,7 +189,7 @@ def _run_batches(state, batches):
     return parameters, scales
 
 
-def _forecast_rows(state, windows, inputs):
+def forecast_rows(state, windows, inputs):
     """Return the `Forecasts` of windows from their inputs, in batches."""
     batches = (
         {name: x[start : start + BATCH] for name, x in inputs.items()}

@@ -12,6 +12,7 @@ from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.inference.windows import windows_of
+from kerastrans.utils.peer_words import PEER_WORDS
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 
@@ -49,16 +50,20 @@ class Backtest:
     forecasts: Forecasts | None
     state: FittedState
 
-    def rows(self, levels, static, alias):
+    def rows(self, levels, static, alias, thresholds=()):
         """Return the rows of `Forecaster.backtest`."""
         levels, intervals = self.state.levels(levels), self.state.intervals
-        forecasts, widths = self.forecasts.conformal(intervals, levels, static, follow=True)
+        all_levels = self.state.levels(None) if thresholds else levels
+        forecasts, widths = self.forecasts.conformal(intervals, all_levels, static, follow=True)
         rows = forecasts.frame(levels, widths, is_backtest=True, alias=alias)
+        rows = rows.assign(**forecasts.exceedances(thresholds, widths, alias))
         return rows.sort_values([ID, "cutoff", TIME], ignore_index=True)
 
 
 def check_not_refitted(train_size, fit_options):
-    """Raise ValueError for arguments of `refit=True` without it."""
+    """Raise ValueError for arguments of `refit=True` without it, TypeError for unknown ones."""
+    for name in sorted(fit_options.keys() & PEER_WORDS.keys()):
+        raise TypeError(f"backtest has no argument {name!r}: use {PEER_WORDS[name]}.")
     names = sorted({*fit_options, *(["train_size"] if train_size is not None else [])})
     if names:
         raise ValueError(f"{names} are arguments of refit=True, which was not given.")

@@ -78,8 +78,10 @@ def read_files(path):
 def _restore(file, model, stored, config):
     try:
         return FittedState.from_dict(config, model, stored)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
         raise ValueError(f"{file} is damaged: {error!r}.") from None
+    except ValueError as error:
+        raise ValueError(f"{file} is damaged: {error}") from None
 
 
 def write_arguments(arguments):

@@ -11,8 +11,9 @@ from kerastrans.data.covariates import Covariates
 from kerastrans.data.missing import fill_gaps
 from kerastrans.data.tables.reading import Reading
 from kerastrans.data.time.clock import Clock
+from kerastrans.data.time.frequency import offset_of
 from kerastrans.decoding.generation import generate, is_autoregressive
-from kerastrans.decoding.graph import inputs_of, takes_missing
+from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.decoding.sampling import generate_samples
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
@@ -266,6 +267,7 @@ class FittedState:
         settings = dict(stored.get("settings", {}))
         if settings and settings["model"] is None:
             del settings["model"]
+        _check_stored(model, settings, stored)
         dependence = stored.get("dependence")
         Reading(**(stored.get("read_as") or {}))  # raises TypeError if it is damaged
         return cls(
@@ -279,3 +281,36 @@ class FittedState:
             **{name: stored[name] for name in LATER_FIELDS if name in stored},
             dependence=dependence and Dependence.from_dict(dependence),
         )
+
+
+def _check_stored(model, settings, stored):
+    """Raise ValueError for a value in a forecaster.json that no fit can have written."""
+    clock = stored["clock"] or {}
+    if clock:
+        offset_of(clock["freq"])
+    counts = [*stored["trained"].values(), *stored.get("chosen_by", {}).values()]
+    numbers = [*counts, clock.get("phase", 0), clock.get("anchor", 0)]
+    texts = [stored.get("given_freq"), stored.get("made_by"), *(stored["channels"] or ())]
+    steps = history_input(model).shape[1]
+    reasons = {
+        "trained, chosen_by and clock must be integers": all(_is_int64(x) for x in numbers),
+        "given_freq, made_by and channels must be text": all(
+            isinstance(x, str | None) for x in texts
+        ),
+        "channels must be a list": isinstance(stored["channels"], list | None),
+        "card must be an object": isinstance(stored.get("card"), dict | None),
+        "trainable must be 'all', 'lora' or 'head'": stored.get("trainable", "all")
+        in ("all", "lora", "head"),
+        "lora_rank must be a positive integer": _is_int64(stored.get("lora_rank", 1))
+        and stored.get("lora_rank", 1) > 0,
+        f"context_length must be {steps}, as in the model": settings.get("context_length", steps)
+        == steps
+        or steps is None,
+    }
+    for reason, is_kept in reasons.items():
+        if not is_kept:
+            raise ValueError(f"{reason}.")
+
+
+def _is_int64(value):
+    return type(value) is int and abs(value) < 2**63

@@ -45,7 +45,7 @@ def train_candidate(
         frame: Long frame.
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
-        time_limit: float, maximum seconds of training.
+        time_limit: float, maximum seconds of training, which need not be above 0 for the naive.
         static: Frame of static covariates, or None.
         seed: int, added to the seed of the candidate.
         **columns: Names of covariates, "past" and "future".

@@ -17,6 +17,7 @@ from kerastrans.forecasting.training.defaults import thin_windows
 from kerastrans.forecasting.training.extra_steps import num_extra_steps, train_further
 from kerastrans.forecasting.training.loop import steps_taken
 from kerastrans.forecasting.training.spread import SpreadCorrection
+from kerastrans.forecasting.training.time_limit import TimeLimit
 from kerastrans.forecasting.training.windows import TrainingWindows
 
 LEADERBOARD = "leaderboard.csv"
@@ -49,7 +50,7 @@ class Selected(Forecaster):
         return loaded
 
 
-def build_selected(chosen, frame, static, held_out, leaderboard, seed):
+def build_selected(chosen, frame, static, held_out, leaderboard, seed, limit, report):
     """Return the `Selected` ensemble, after training its members on the held-out end too.
 
     The spread is corrected by the errors of the ensemble on the held-out end before this training,
@@ -62,6 +63,8 @@ def build_selected(chosen, frame, static, held_out, leaderboard, seed):
         held_out: int, number of last steps of each series that were held out.
         leaderboard: DataFrame, see `Selected`.
         seed: int, seed of the ensemble.
+        limit: `TimeLimit` of the selection. If too little is left, members are not trained further.
+        report: Function that is called with a line of progress.
     """
     forecasters, weights = zip(*chosen, strict=True)
     selected = build_combined(Selected, forecasters, weights, seed=seed)
@@ -70,9 +73,15 @@ def build_selected(chosen, frame, static, held_out, leaderboard, seed):
     _, cuts = training_cuts(panel, *size, held_out=held_out)
     windows = windows_of(selected.fitted, panel, *thin_windows(*cuts))
     # Measure the spread before the members are trained on these windows; apply it afterwards.
+    report(f"ensemble: forecasting the held-out rows by {_count(forecasters)}")
+    start = limit.left
     forecasts = forecast_windows(selected.fitted, windows)
     correction = SpreadCorrection(selected.fitted, forecasts)
-    trained = [_train_further(forecaster, frame, static) for forecaster in forecasters]
+    forecast = start - limit.left  # seconds, and as many after the members are trained
+    trained = []
+    for number, forecaster in enumerate(forecasters):
+        seconds = (limit.left - forecast) / (len(forecasters) - number)
+        trained.append(_train_further(forecaster, frame, static, seconds, report))
     selected = build_combined(Selected, forecasters, weights, seed=seed)
     correction.apply(selected.fitted, is_trained_on=any(trained))
     numbers = panel.numbers(range(len(panel)), panel.cuts).tolist()
@@ -87,15 +96,21 @@ def build_selected(chosen, frame, static, held_out, leaderboard, seed):
     return selected
 
 
-def _train_further(forecaster, frame, static):
+def _count(forecasters):
+    return f"{len(forecasters)} model{'s' if len(forecasters) > 1 else ''}"
+
+
+def _train_further(forecaster, frame, static, seconds, report):
     """Train a forecaster for a few steps on all rows; return whether it was trained."""
     fitted = forecaster.fitted
     steps = num_extra_steps(steps_taken(forecaster.model.optimizer))
-    if not steps:
+    if not steps or seconds <= 0:
         return False
+    report(f"{forecaster.alias}: {steps} extra steps on all rows, for at most {seconds:.0f} s")
     data = TrainingData(forecaster.reader, [forecaster.reader.panel(frame, static)])
     windows = TrainingWindows(fitted.model, data, Sampling())
-    if not train_further(windows, steps):
+    stop = TimeLimit(seconds).callback(lambda steps: 0.0)
+    if not train_further(windows, steps, stop=stop):
         return False
     forecaster.fitted = replace(fitted, trained=windows.trained)
     return True

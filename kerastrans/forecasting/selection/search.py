@@ -1,7 +1,6 @@
 """Selection of an ensemble of several models within a time limit."""
 
 import functools
-import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +17,7 @@ from kerastrans.forecasting.inference.rolling_origins import rows_until
 from kerastrans.forecasting.selection.candidates import (
     CANDIDATES,
     NAIVE,
+    PRETRAINED,
     QUANTILES,
     train_candidate,
 )
@@ -26,6 +26,7 @@ from kerastrans.forecasting.selection.store import CandidateStore
 from kerastrans.forecasting.selection.weights import greedy_weights
 from kerastrans.forecasting.training.defaults import held_out_steps
 from kerastrans.forecasting.training.extra_steps import EXTRA_STEPS_SHARE
+from kerastrans.forecasting.training.time_limit import TimeLimit
 from kerastrans.utils.pinball import pinball_loss
 from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.user_warnings import warn_user
@@ -63,8 +64,10 @@ def select(
     Args:
         frame: Long or wide frame, see `Forecaster.fit`.
         prediction_length: int, number of steps to forecast.
-        time_limit: float, seconds after which no other candidate is trained. If it is too short for
-            any model, the seasonal naive forecast is returned, with the quantiles of its errors.
+        time_limit: float, seconds that the call takes at most. The measured seconds of the
+            candidates decide how many of them are trained, for how long, and what is left for the
+            ensemble. If it is too short for any model, the seasonal naive forecast is returned,
+            with the quantiles of its errors; the backtest of a model that was begun is completed.
         past: Names of covariates that are known for the past.
         future: Names of covariates that are also known for the steps to forecast.
         static: Frame of static covariates, see `Forecaster.fit`.
@@ -72,7 +75,7 @@ def select(
         seed: int, seed of all candidates.
         folder: Path of a folder to store trained candidates in, so that the same call can be
             resumed after an interruption. None to store nothing.
-        verbose: bool, whether to print one line per candidate.
+        verbose: bool, whether to print what begins, and the loss of each candidate.
 
     Returns:
         A `kerastrans.selection.Selected`: a `Forecaster` with one functional Keras model and a
@@ -87,6 +90,7 @@ def select(
     check_positive_integers(prediction_length=prediction_length)
     if not time_limit > 0:
         raise ValueError(f"time_limit must be seconds above 0, got {time_limit!r}.")
+    limit = TimeLimit(time_limit)
     columns = {"past": tuple(past), "future": tuple(future)}
     if ID not in frame.columns:
         frame = to_long(frame, [*past, *future])
@@ -113,13 +117,13 @@ def select(
         arguments = training_frame, prediction_length, freq, budget, static
         return train_candidate(candidate, *arguments, seed=seed, **columns)
 
-    report = print if verbose else lambda line: None
-    results = _run_candidates(candidates, train, store, scorer, time_limit, report)
+    report = functools.partial(print, flush=True) if verbose else lambda line: None
+    results = _run_candidates(candidates, train, store, scorer, limit, report)
     results = scorer.on_common_rows(results)
     weights, loss = greedy_weights([result.forecasts for result in results], scorer.loss)
     leaderboard = _leaderboard(results, weights, loss)
     chosen = [(x.forecaster, w) for x, w in zip(results, weights, strict=True) if w]
-    return build_selected(chosen, frame, static, held_out, leaderboard, seed)
+    return build_selected(chosen, frame, static, held_out, leaderboard, seed, limit, report)
 
 
 @dataclass(frozen=True)
@@ -130,21 +134,32 @@ class Result:
     forecaster: Forecaster
     forecasts: np.ndarray
     loss: float
-    seconds: float
+    training: float  # seconds
+    scoring: float  # seconds
+
+    @property
+    def seconds(self):
+        """Seconds of training and backtest."""
+        return self.training + self.scoring
 
 
-def _run_candidates(candidates, train, store, scorer, time_limit, report):
+def _run_candidates(candidates, train, store, scorer, limit, report):
     """Return the `Result` of each candidate that was trained within the time limit."""
-    results, left_out, deadline = [], [], time.monotonic() + (1 - EXTRA_STEPS_SHARE) * time_limit
+    results, left_out = [], []
     for number, candidate in enumerate(((NAIVE, False, 0), *candidates)):
-        start = time.monotonic()
-        seconds_left = deadline - start
-        if number and seconds_left < MIN_TIME_SHARE * time_limit and not store.has(number):
+        scoring = max((x.scoring for x in results), default=0.0)  # of this one, too
+        # The ensemble forecasts once more before and after its members are trained further.
+        ensemble = sum(x.scoring + EXTRA_STEPS_SHARE * x.training for x in results)
+        seconds_left = (limit.left - ensemble) / (1 + EXTRA_STEPS_SHARE) - 2 * scoring
+        if number and seconds_left < MIN_TIME_SHARE * limit.seconds and not store.has(number):
             break
         name, calendar, seed = candidate
         name += ("+calendar" if calendar else "") + (f" (seed {seed})" if seed else "")
         # At most a third of the remaining time: the first candidates are cheap and stop early.
         budget = seconds_left / max(1, min(3, len(candidates) + 1 - number))
+        start = limit.left
+        if candidate[0] not in (NAIVE, PRETRAINED) and not store.has(number):
+            report(f"{name}: training for at most {budget:.0f} s")
         try:
             forecaster = store.get(number, functools.partial(train, candidate, budget))
         except ValueError as error:  # the training diverged, or the context is too short
@@ -153,16 +168,17 @@ def _run_candidates(candidates, train, store, scorer, time_limit, report):
             left_out.append(f"{name}: left out, {error}")
             report(left_out[-1])
             continue
+        training, start = start - limit.left, limit.left
         forecasts, loss = scorer(forecaster)
-        duration = time.monotonic() - start
-        results.append(Result(name, forecaster, forecasts, loss, duration))
+        result = Result(name, forecaster, forecasts, loss, training, start - limit.left)
+        results.append(result)
         skill = _skill(loss, results[0].loss)
-        report(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {duration:.0f} s")
+        report(f"{name}: loss {loss:.4g}, skill {skill:.1%}, {result.seconds:.0f} s")
     if len(results) == 1 and left_out:
         warn_user(f"only the seasonal naive forecast is available: {left_out[0]}")
     elif len(results) == 1:
         report(
-            f"{time_limit} s is too short to train a model: the seasonal naive forecast is used."
+            f"{limit.seconds} s is too short to train a model: the seasonal naive forecast is used."
         )
     return results
 

@@ -1,7 +1,5 @@
 """Early stopping with learning-rate decay that restores the best weights."""
 
-import time
-
 import keras
 import numpy as np
 
@@ -19,17 +17,13 @@ class EarlyStopping(keras.callbacks.Callback):
     Args:
         patience: int, number of epochs without improvement before it returns to the best weights.
         decays: int, number of times that the learning rate is lowered.
-        seconds: float, time limit; training stops at the end of the running epoch. None for no
-            limit. The time before an interruption does not count.
     """
 
-    def __init__(self, patience=5, decays=0, seconds=None):
+    def __init__(self, patience=5, decays=0):
         super().__init__()
-        self.patience, self.decays, self.seconds = patience, decays, seconds
+        self.patience, self.decays = patience, decays
         self.losses = []
         self.best_weights = None
-        self.is_late = False
-        self.first_epoch = 0
 
     def resume(self, losses, best_weights):
         """Continue a training that was interrupted.
@@ -44,7 +38,7 @@ class EarlyStopping(keras.callbacks.Callback):
     def is_over(self):
         """Whether training has to stop."""
         is_broken = bool(self.losses) and not np.isfinite(self.losses[-1])
-        return is_broken or len(self._returns()) > self.decays or self.is_late
+        return is_broken or len(self._returns()) > self.decays
 
     @property
     def best_epoch(self):
@@ -62,10 +56,6 @@ class EarlyStopping(keras.callbacks.Callback):
                 last = epoch
         return returns
 
-    def on_train_begin(self, logs=None):
-        """Start the clock."""
-        self.began, self.first_epoch = time.monotonic(), len(self.losses)
-
     def on_epoch_end(self, epoch, logs=None):
         """Compare the loss of the epoch with the best."""
         logs = logs or {}
@@ -73,8 +63,6 @@ class EarlyStopping(keras.callbacks.Callback):
         self.losses.append(float(loss) if np.isfinite(loss) else np.inf)
         if self.best_epoch == len(self.losses) - 1:
             self.best_weights = self.model.get_weights()
-        if self.seconds is not None:
-            self.is_late = time.monotonic() - self.began >= self.seconds
         if self.is_over:
             self.model.stop_training = True
         elif epoch in self._returns():

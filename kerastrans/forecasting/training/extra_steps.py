@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
+from kerastrans.decoding.generation import is_autoregressive
 from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.state import FittedState
@@ -14,22 +15,62 @@ from kerastrans.forecasting.training.loop import (
     fit_model,
     unchanged_on_failure,
 )
-from kerastrans.forecasting.training.spread import SpreadCorrection
+from kerastrans.forecasting.training.spread import SpreadCorrection, UnmeasuredSpreadWarning
+from kerastrans.forecasting.training.time_limit import FORWARD_SHARE
 from kerastrans.forecasting.training.windows import TrainingWindows
+from kerastrans.utils.user_warnings import warn_user
 
 EXTRA_STEPS_SHARE = 0.1  # of the training steps before
 MIN_SAMPLES = 100  # of each window, to measure the spread of an autoregressive model
 MAX_EXTRA_STEPS = 2 * MAX_STEPS_PER_EPOCH
+# If time is short:
+MIN_VALIDATION_WINDOWS = 64  # hold-out forecasts that the spread is measured on
+DECODING_SHARE = 0.1  # of the time limit, to measure the spread of an autoregressive model
+DECODING_LEFT = 0.5  # share of the time limit that is enough to measure it on all forecasts
+NUM_DECODED_FORECASTS = 3  # to measure it and to apply it
 
 
-def finish(windows, steps, batch_size, is_verbose=False):
+def reserve_for_finish(limit, windows, batch_size, trains_on):
+    """Return a function from the number of training steps to the seconds needed after the last.
+
+    They are those of the validation and of `finish`.
+
+    Args:
+        limit: `TimeLimit` of the training.
+        windows: `TrainingWindows`, as the following of `finish`.
+        batch_size: int, number of windows in a training step.
+        trains_on: bool, whether the hold-out set is finally trained on.
+    """
+    windows_per_step = sum(counts[1] for counts in windows.counts) / batch_size
+    has_spread, decodes = heads.of(windows.model).num_spreads > 0, is_autoregressive(windows.model)
+
+    def reserve(steps):
+        if not windows.has_validation:
+            return 0.0
+        compilation = FORWARD_SHARE * limit.compilation
+        validation = spread = limit.estimate_forecast(windows_per_step)
+        if limit.validation is None:
+            validation += compilation
+        if decodes:
+            spread = 2 * compilation + DECODING_SHARE * limit.seconds if has_spread else 0.0
+        else:
+            spread = compilation + 2 * spread
+        extra = num_extra_steps(steps) * limit.step if trains_on else 0.0
+        return validation + spread + extra
+
+    return reserve
+
+
+def finish(windows, steps, batch_size, is_verbose=False, limit=None):
     """Correct the spread of the model's head on the hold-out set, then train on that set too.
 
     Args:
         windows: `TrainingWindows` of the training.
         steps: int, number of training steps before; 0 if the hold-out set is not to be trained on.
         batch_size: int, number of windows in a batch.
-        is_verbose: bool, whether to print the number of extra steps.
+        is_verbose: bool, whether to print which part begins.
+        limit: `TimeLimit` of the training, or None. If time is short, the spread is measured on
+            fewer forecasts, and extra steps are left out.
 
     Returns:
         `TrainingWindows` of all rows that the model was trained on, and the `Dependence` of the
@@ -42,23 +83,64 @@ def finish(windows, steps, batch_size, is_verbose=False):
     state = FittedState(windows.config.changed(num_samples=num_samples), model, *parts)
     has_spread = heads.of(model).num_spreads > 0
     correction = dependence = all_rows = None
+    seconds = 0.0  # of a second forecast of the hold-out set
     if windows.has_validation and (has_spread or not state.decodes):
-        validation = windows.windows(0, most=MAX_VALIDATION_WINDOWS)[1]  # the first file's
-        if len(validation):
-            forecasts = forecast_windows(state, validation)
+        if is_verbose:
+            print("forecasting the held-out rows, to measure the errors", flush=True)
+        forecasts, seconds = _forecast_held_out(state, windows, limit)
+        if forecasts is not None:
             # The draws of an autoregressive model depend on each other as they are.
             dependence = None if state.decodes else learn_dependence(forecasts)
             correction = SpreadCorrection(state, forecasts) if has_spread else None
     steps = num_extra_steps(steps) if windows.has_validation else 0
+    if limit is not None and limit.left < seconds + limit.step:
+        steps = 0
     if steps:
         if is_verbose:
-            print(f"{steps} extra steps on all rows")
+            print(f"{steps} extra steps on all rows", flush=True)
         data = replace(windows.data, held_out=HeldOut(), validation=None)
         all_rows = TrainingWindows(model, data, windows.sampling)
-        all_rows = all_rows if train_further(all_rows, steps, batch_size) else None
+        stop = limit and limit.callback(lambda steps: seconds)
+        all_rows = all_rows if train_further(all_rows, steps, batch_size, stop) else None
     if correction is not None:
         correction.apply(state, is_trained_on=all_rows is not None)
     return all_rows or windows, dependence
+
+
+def _forecast_held_out(state, windows, limit):
+    """Return `Forecasts` of the hold-out set and the seconds of another forecast of it.
+
+    The former is None if there is no window, or no time.
+    """
+
+    def forecast(most):
+        validation = windows.windows(0, most=most)[1]  # the first file's
+        return forecast_windows(state, validation) if len(validation) else None
+
+    if limit is None:
+        return forecast(MAX_VALIDATION_WINDOWS), 0.0
+    compilation = FORWARD_SHARE * limit.compilation
+    if limit.left < (compilation if state.decodes else 0):
+        warn_user(
+            f"time_limit={limit.seconds} is too short to measure the errors of held-out forecasts: "
+            "intervals are often too narrow. Give more seconds.",
+            UnmeasuredSpreadWarning,
+        )
+        return None, 0.0
+    if not state.decodes:
+        seconds = limit.validation or 0.0  # of as many windows, without decoding
+        is_short = limit.left < compilation + 2 * seconds
+        return forecast(MIN_VALIDATION_WINDOWS if is_short else MAX_VALIDATION_WINDOWS), seconds
+    most, left = MAX_VALIDATION_WINDOWS, limit.left
+    if left < DECODING_LEFT * limit.seconds:
+        found = forecast(MIN_VALIDATION_WINDOWS)
+        seconds = left - limit.left  # also of the compilation
+        affordable = limit.left / (NUM_DECODED_FORECASTS * seconds)
+        most = min(most, int(affordable * MIN_VALIDATION_WINDOWS))
+        if most <= MIN_VALIDATION_WINDOWS:
+            return found, seconds
+        left = limit.left
+    return forecast(most), left - limit.left
 
 
 def num_extra_steps(steps):
@@ -66,13 +148,14 @@ def num_extra_steps(steps):
     return max(0, min(MAX_EXTRA_STEPS, int(EXTRA_STEPS_SHARE * steps)))
 
 
-def train_further(windows, steps, batch_size=32):
+def train_further(windows, steps, batch_size=32, stop=None):
     """Train a model for some steps at the learning rate that early stopping ends with.
 
     Args:
         windows: `TrainingWindows` of data without a hold-out set.
         steps: int, at least 1.
         batch_size: int, number of windows in a batch.
+        stop: `StopInTime`, or None.
 
     Returns:
         bool: False if the training diverged; the weights are then unchanged.
@@ -82,7 +165,7 @@ def train_further(windows, steps, batch_size=32):
     optimizer.learning_rate = rate * DECAY**2
     try:
         with unchanged_on_failure(windows.model):
-            fit_model(windows, batch_size, 1, None, steps_per_epoch=steps, verbose=0)
+            fit_model(windows, batch_size, 1, stop, steps_per_epoch=steps, verbose=0)
     except DivergedError:
         return False
     finally:

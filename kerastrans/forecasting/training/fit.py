@@ -1,13 +1,16 @@
 """Train a model on some training data; if that fails, the model is unchanged."""
 
+import inspect
 from dataclasses import replace
+
+import keras
 
 from kerastrans import heads
 from kerastrans.forecasting.inference.losses import report_zeros
 from kerastrans.forecasting.inference.model import compile_model
 from kerastrans.forecasting.training.checkpoint import Checkpoint, checksum_of
 from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut
-from kerastrans.forecasting.training.extra_steps import finish
+from kerastrans.forecasting.training.extra_steps import finish, reserve_for_finish
 from kerastrans.forecasting.training.guard import Guard
 from kerastrans.forecasting.training.loop import (
     fit_model,
@@ -17,6 +20,8 @@ from kerastrans.forecasting.training.loop import (
 )
 from kerastrans.forecasting.training.spread import report_unmeasured_spread
 from kerastrans.forecasting.training.windows import TrainingWindows
+from kerastrans.utils.peer_words import answer
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 
 _REPLACED = {
@@ -29,12 +34,17 @@ _REPLACED = {
     "loss": "Forecaster(..., loss=...)",
     "optimizer": "Forecaster(..., optimizer=...)",
 }
+LONG_CONTEXT = 4  # a context that is so many times as long as the longest series is a mistake
+_OWN = {"frame", "static", "freq", "validation", "validation_size", "stride", "time_limit"}
 
 
 def check_options(config, validation_size, batch_size, epochs, time_limit, kwargs):
-    """Raise ValueError for invalid arguments of `fit`, and those it does not take."""
+    """Raise ValueError for invalid arguments of `fit`, TypeError for those that are not known."""
     for name in sorted(set(kwargs) & set(_REPLACED)):
         raise ValueError(f"fit takes no {name!r}: use {_REPLACED[name]}.")
+    known = set(inspect.signature(keras.Model.fit).parameters) - {"self", *_REPLACED}
+    for name in sorted(set(kwargs) - known):
+        raise TypeError(f"fit has no argument {name!r}: {answer(name, sorted(known | _OWN))}")
     check_positive_integers(batch_size=batch_size)
     if time_limit is not None and not time_limit > 0:
         raise ValueError(f"time_limit must be seconds above 0 or None, got {time_limit!r}.")
@@ -62,7 +72,7 @@ def train(
     validation_size,
     batch_size,
     epochs,
-    time_limit,
+    limit=None,
     checkpoint=None,
     published=None,
     **kwargs,
@@ -79,7 +89,7 @@ def train(
         validation_size: See `Forecaster.fit`, as the following.
         batch_size: int, number of windows in a batch.
         epochs: int, or None.
-        time_limit: float, seconds, or None.
+        limit: `TimeLimit` that includes `finish`, or None. It is ignored if epochs are given.
         checkpoint: Path of a folder, or None.
         published: Name of published weights, which are restored unless held-out windows favour the
             trained ones, see `Guard`; None to keep the trained ones.
@@ -96,6 +106,11 @@ def train(
     config = data.reader.config
     most = MAX_VALIDATION_WINDOWS if epochs is None or published else None
     windows = TrainingWindows(model, data, sampling, most)
+    if config.context_length > LONG_CONTEXT * windows.longest:
+        warn_user(
+            f"context_length={config.context_length} is more than {LONG_CONTEXT} times as long as "
+            f"the longest series, {windows.longest} rows: the rest of each window is padding."
+        )
     if not model.trainable_weights or epochs == 0:
         return windows, {}, None, None, None
     parts = [windows.steps(part, batch_size) for part in (0, 1)]
@@ -118,13 +133,16 @@ def train(
         guard = Guard(windows, published, is_verbose)
     with unchanged_on_failure(model):
         before = steps_taken(model.optimizer)
-        history = fit_model(windows, batch_size, epochs, time_limit, checkpoint, **kwargs)
+        trains_on = sets_rate(config) and not is_given
+        if epochs is not None:
+            limit = None
+        stop = limit and limit.callback(reserve_for_finish(limit, windows, batch_size, trains_on))
+        history = fit_model(windows, batch_size, epochs, stop, checkpoint, **kwargs)
         verdict = guard and guard.check(history)
         if not is_given and heads.of(model).num_spreads > 0:
             report_unmeasured_spread(windows, None if published else epochs)
-        trains_on = sets_rate(config) and not is_given
         steps = steps_taken(model.optimizer) - before if trains_on else 0
-        all_rows, dependence = finish(windows, steps, batch_size, is_verbose)
+        all_rows, dependence = finish(windows, steps, batch_size, is_verbose, limit)
         return windows, all_rows.trained, history, dependence, verdict
 
 

@@ -29,14 +29,14 @@ def steps_taken(optimizer):
     return int(keras.ops.convert_to_numpy(optimizer.iterations)) if optimizer else 0
 
 
-def fit_model(windows, batch_size, epochs, time_limit, checkpoint=None, **kwargs):
+def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs):
     """Train the model of some windows, and return the history of Keras.
 
     Args:
         windows: `TrainingWindows`.
         batch_size: int, number of windows in a batch.
         epochs: int; None for early stopping.
-        time_limit: float, seconds for early stopping, or None.
+        stop: `StopInTime`, or None.
         checkpoint: `Checkpoint`, or None.
         **kwargs: Arguments of `keras.Model.fit`.
 
@@ -67,10 +67,12 @@ def fit_model(windows, batch_size, epochs, time_limit, checkpoint=None, **kwargs
         )
         decays = 2 if sets_rate(config) else 0
         patience = int(np.clip(-(-MIN_PATIENCE_STEPS // steps), 3, 10))
-        early_stopping = EarlyStopping(patience, decays, time_limit)
+        early_stopping = EarlyStopping(patience, decays)
         if "verbose" not in kwargs:
-            kwargs["verbose"], progress = 0, Progress(early_stopping, MAX_EPOCHS)
-    callbacks = [*(kwargs.pop("callbacks", None) or ()), early_stopping, progress, checkpoint]
+            progress = Progress(early_stopping, MAX_EPOCHS, stop and stop.limit)
+            kwargs["verbose"] = 0
+    given = kwargs.pop("callbacks", None) or ()
+    callbacks = [*given, stop, early_stopping, progress, checkpoint]
     kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
     kwargs.setdefault("steps_per_epoch", windows.steps(0, batch_size))
     seed_generators(model, config.seed)

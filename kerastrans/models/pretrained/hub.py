@@ -77,5 +77,6 @@ def download(name, revision, patterns):
     except Exception as error:
         raise FileNotFoundError(
             f"{name} is not a folder, and it cannot be read from the hub or its cache: "
-            f"{first_line(error)}."
+            f"{first_line(error).rstrip('.')}. Without a network, put config.json and "
+            f"{WEIGHTS} from huggingface.co/{name} into a folder, and give its path."
         ) from error

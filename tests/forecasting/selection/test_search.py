@@ -1,5 +1,6 @@
 """`kerastrans.select`: candidates, greedy weights, saving and exports."""
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kerastrans
-from kerastrans.forecasting.selection import candidates, search
+from kerastrans.forecasting.selection import candidates, ensemble, search
 from kerastrans.forecasting.selection.ensemble import Selected
 from kerastrans.forecasting.selection.weights import greedy_weights
+from kerastrans.forecasting.training import loop, time_limit
 
 HORIZON = 6
 
@@ -62,10 +64,15 @@ def test_select_returns_a_forecaster_that_predicts_saves_and_reloads(two, tmp_pa
     future = frame.drop(columns="y").merge(known[["unique_id", "ds"]], how="left", indicator=True)
     future = future[future.pop("_merge") == "left_only"]
     selected = kerastrans.select(known, HORIZON, future=["price"], time_limit=1e6)
-    assert [line.split(":")[0] for line in capsys.readouterr().out.splitlines()] == [
+    lines = [line.split(":")[0] for line in capsys.readouterr().out.splitlines()]
+    assert set(lines[6:]) == {"nlinear"}  # its extra steps
+    assert lines[:6] == [
         "seasonal_naive",
         "nlinear",
+        "nlinear",
         "nlinear+calendar (seed 1)",
+        "nlinear+calendar (seed 1)",
+        "ensemble",
     ]
     table = selected.leaderboard.set_index("model")
     assert table["loss"].idxmin() == "ensemble"
@@ -129,6 +136,38 @@ def test_if_the_time_limit_is_too_short_the_seasonal_naive_forecast_is_returned(
     week_before = frame.groupby("unique_id")["y"].apply(lambda y: y.iloc[-7:-1]).to_numpy()
     np.testing.assert_allclose(rows["ensemble"], week_before, atol=1)
     assert (rows["ensemble-hi-80"] - rows["ensemble-lo-80"]).between(0.1, 20).all()
+
+
+@pytest.mark.slow
+def test_a_selection_ends_in_time_with_its_ensemble(monkeypatch, capsys):
+    now = [0.0]  # seconds; a training step takes 1, a backtest of the held-out rows 3
+
+    class Tick(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            now[0] += 1
+
+    def ticking(function, seconds):
+        def run(*args, **kwargs):
+            now[0] += seconds
+            return function(*args, **kwargs)
+
+        return run
+
+    fit_model = loop.fit_model
+    for module in ("fit", "extra_steps"):
+        monkeypatch.setattr(
+            f"kerastrans.forecasting.training.{module}.fit_model",
+            lambda *args, **kwargs: fit_model(*args, callbacks=[Tick()], **kwargs),
+        )
+    monkeypatch.setattr(time_limit, "monotonic", lambda: now[0])
+    monkeypatch.setattr(search.HoldoutScorer, "__call__", ticking(search.HoldoutScorer.__call__, 3))
+    monkeypatch.setattr(ensemble, "forecast_windows", ticking(ensemble.forecast_windows, 6))
+    names = (("nlinear", False, 0), ("nlinear", True, 1), ("nlinear", True, 2))
+    monkeypatch.setattr(search, "CANDIDATES", names)
+    selected = kerastrans.select(weekly(400), HORIZON, time_limit=100)
+    assert 60 < now[0] <= 110
+    assert {"nlinear", "nlinear+calendar (seed 1)"} <= set(selected.leaderboard["model"])
+    assert "extra steps on all rows, for at most" in capsys.readouterr().out
 
 
 def test_the_intervals_of_the_naive_candidate_have_their_coverage(capsys):

@@ -54,10 +54,10 @@ def many_short():
 
 
 @pytest.mark.slow
-def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast():
+def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast(one_epoch):
     frame = many_short()
     options = {"prediction_length": 6, "optimizer": keras.optimizers.Adam()}  # keeps them held out
-    forecaster = Forecaster("nlinear", **options).fit(frame, time_limit=1e-6, verbose=0)
+    forecaster = Forecaster("nlinear", **options).fit(frame, verbose=0)
     assert forecaster.context_length == 8
     fitted, (ends,) = forecaster.fitted, {*forecaster.fitted.chosen_by.values()}
     assert len(fitted.chosen_by) == 12  # a fifth
@@ -67,7 +67,7 @@ def test_short_series_train_to_their_ends_with_a_context_as_long_as_the_forecast
     # Other values in what is held out change the loss that ends the training, and no weight.
     changed = frame.copy()
     changed.loc[changed["unique_id"].isin(list(fitted.chosen_by)), "y"] **= 2
-    second = forecaster.clone().fit(changed, time_limit=1e-6, verbose=0)
+    second = forecaster.clone().fit(changed, verbose=0)
     assert second.history.history["loss"] == forecaster.history.history["loss"]
     assert second.history.history["val_loss"] != forecaster.history.history["val_loss"]
 
@@ -193,28 +193,26 @@ def test_patience_without_decays_leaves_the_rate_alone():
     assert model.get_weights()[0] == 1
 
 
-def test_patience_ends_in_time(monkeypatch):
-    clock = iter([0.0, 10.0, 20.0, 30.0])
-    monkeypatch.setattr(
-        "kerastrans.forecasting.training.early_stopping.time.monotonic", lambda: next(clock)
-    )
-    _, states = run(EarlyStopping(5, seconds=15), [5, 4, 3, 2])
-    assert len(states) == 2
-
-
 def test_a_time_limit_is_seconds():
     with pytest.raises(ValueError, match="time_limit must be seconds above 0 or None, got 0"):
         Forecaster("nlinear", 8, 4).fit(wave(), time_limit=0)
 
 
-def test_progress_is_a_line_an_epoch(capsys):
-    Forecaster("nlinear", 14, 7).fit(wave(), time_limit=1e-6)
-    line, last = capsys.readouterr().out.splitlines()
+@pytest.fixture
+def one_epoch(monkeypatch):
+    monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 1)
+
+
+def test_progress_names_the_parts_and_is_a_line_an_epoch(capsys, one_epoch):
+    Forecaster("nlinear", 14, 7).fit(wave())
+    first, line, measuring, last = capsys.readouterr().out.splitlines()
+    assert first == "training 882 weights, 12 steps per epoch"
+    assert measuring == "forecasting the held-out rows, to measure the errors"
     assert last == "1 extra steps on all rows"
     assert line.startswith("epoch 1: loss ")
     assert "held-out loss" in line
     assert line.endswith("the end")
-    Forecaster("nlinear", 14, 7).fit(wave(200), time_limit=1e-6, verbose=0)
+    Forecaster("nlinear", 14, 7).fit(wave(200), verbose=0)
     assert not capsys.readouterr().out
 
 

@@ -68,7 +68,9 @@ def noisy(length=90, seed=0):
 
 @pytest.fixture(scope="module")
 def trained():
-    return Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), time_limit=1e-6, verbose=0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 1)
+        return Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), verbose=0)
 
 
 @pytest.mark.parametrize(

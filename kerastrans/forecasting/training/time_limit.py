@@ -1,0 +1,102 @@
+"""Time limit of a training: what its parts take, and when training has to end for the others."""
+
+from time import monotonic
+
+import keras
+
+FORWARD_SHARE = 0.5  # of the time of a training step, or its compilation, for the forward pass
+
+
+class TimeLimit:
+    """Time limit of a fit, and the measured seconds of its parts.
+
+    Attributes:
+        step: float, mean seconds of a training step; 0 before the second one.
+        compilation: float, seconds by which the first step was longer than the second.
+        validation: float, seconds of the latest validation; None before the first one ended.
+
+    Args:
+        seconds: float, above 0. The clock starts here.
+    """
+
+    def __init__(self, seconds):
+        self.seconds, self.began = seconds, monotonic()
+        self.step = self.compilation = 0.0
+        self.validation = None
+
+    @property
+    def left(self):
+        """Seconds that are left; negative after the end."""
+        return self.began + self.seconds - monotonic()
+
+    def estimate_forecast(self, windows_per_step):
+        """Return the estimated seconds of a compiled forecast of the validation windows.
+
+        Args:
+            windows_per_step: float, number of validation windows per window of a training step.
+        """
+        if self.validation is not None:
+            return self.validation
+        return FORWARD_SHARE * self.step * windows_per_step
+
+    def callback(self, reserve):
+        """Return the callback that ends a training in time, see `StopInTime`."""
+        return StopInTime(self, reserve)
+
+
+class StopInTime(keras.callbacks.Callback):
+    """Callback that measures training steps, and ends a training after one of them, if it is late.
+
+    Args:
+        limit: `TimeLimit`.
+        reserve: Function from the number of training steps to the seconds that are needed after
+            the last one.
+    """
+
+    def __init__(self, limit, reserve):
+        super().__init__()
+        self.limit, self.reserve = limit, reserve
+        self.steps = 0  # since this training began
+        self.seconds, self.timed = 0.0, 0  # of the steps after the first one
+
+    def on_train_begin(self, logs=None):
+        """Start to measure."""
+        self.latest = monotonic()
+
+    def on_epoch_begin(self, epoch, logs=None):
+        """Leave out what is between two epochs."""
+        self.latest = monotonic()
+
+    def on_train_batch_end(self, batch, logs=None):
+        """Measure a step, and stop if there is no time for another one."""
+        now = monotonic()
+        duration, self.latest = now - self.latest, now
+        self.steps += 1
+        if self.steps == 1:
+            self.first = duration
+        else:
+            self.seconds += duration
+            self.timed += 1
+            self.limit.step = self.seconds / self.timed
+            self.limit.compilation = max(0.0, self.first - self.limit.step)
+        if self.limit.left < self.limit.step + self.reserve(self.steps):
+            self.model.stop_training = True
+
+    def on_test_begin(self, logs=None):
+        """Start to measure a validation."""
+        self.validation = [monotonic()]
+
+    def on_test_batch_end(self, batch, logs=None):
+        """End the first validation if there is no time at all; later ones are complete."""
+        self.validation.append(monotonic())
+        if self.limit.validation is None and self.limit.left < 0:
+            self.model.stop_evaluating = True
+
+    def on_test_end(self, logs=None):
+        """Measure a validation, without the first batch, for which the model may be compiled."""
+        begin, *ends = self.validation
+        count = len(ends)
+        if count > 1:
+            self.limit.validation = (ends[-1] - ends[0]) * count / (count - 1)
+        else:
+            self.limit.validation = ends[-1] - begin
