@@ -107,12 +107,12 @@ def train(
     with unchanged_on_failure(model):
         before = steps_taken(model.optimizer)
         history = fit_model(windows, batch_size, epochs, time_limit, checkpoint, **kwargs)
-        if not is_given and heads.of(model).num_spreads > 0:
-            report_unmeasured_spread(windows, epochs)
         trains_on = sets_rate(config) and not is_given
         steps = steps_taken(model.optimizer) - before if trains_on else 0
         is_verbose = kwargs.get("verbose", 1) != 0
-        all_rows, dependence = finish(windows, steps, batch_size, is_verbose)
+        all_rows, dependence, num_forecasts = finish(windows, steps, batch_size, is_verbose)
+        if not is_given and heads.of(model).num_spreads > 0:
+            report_unmeasured_spread(windows, epochs, num_forecasts)
         return windows, all_rows.trained, history, dependence
 
 
