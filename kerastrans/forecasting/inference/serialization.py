@@ -27,8 +27,6 @@ def write_files(config, state, folder, optimizer):
         folder: Path.
         optimizer: bool, whether to write the state of the optimizer.
     """
-    if state.config.is_built:
-        config = state.config  # also where `auto` has chosen published weights
     arguments = config.arguments()
     if config.architecture is None:  # model.keras is enough to build it
         arguments |= {"model": None, "head": None, "alias": state.config.name}

@@ -1,10 +1,8 @@
 """What `auto` forecasts with where series are too short to train on: published weights."""
 
-import keras
 import numpy as np
 
 from kerastrans.data.covariates import Covariates
-from kerastrans.data.scaling import WindowScaler
 from kerastrans.forecasting.inference.config import AUTO
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import MIN_TRAINING_FORECASTS, can_measure_spread
@@ -49,14 +47,7 @@ def published_state(config, data):
     context_length = min(weights.usual_context, weights.max_context)
     model = weights.build(context_length, config.prediction_length, 1, {})
     card["parameters"] = card["trainable_parameters"] = model.count_params()
-    config = config.changed(
-        model=model,
-        context_length=context_length,
-        scaler=WindowScaler(None),
-        optimizer=keras.optimizers.Adam(1e-4, clipnorm=1.0),
-        calendar=None,
-        alias=config.alias or NAME,
-    )
+    config = config.with_published(model, NAME)
     return FittedState(config, model, data.reader.clock, Covariates.named(), card=card)
 
 

