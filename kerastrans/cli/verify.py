@@ -39,7 +39,7 @@ def run_verify(options):
     frame = read_series(options.data, options)
     forecaster = load_forecaster(options, frame)
     from kerastrans.data.frames import is_wide, to_long
-    from kerastrans.forecasting.presets.pretrained import resolve_checkpoint
+    from kerastrans.models.pretrained.shipped import resolve_checkpoint
     from kerastrans.models.pretrained.verification import compare
 
     long = to_long(frame, []) if is_wide(frame) else frame

@@ -41,7 +41,7 @@ from kerastrans.forecasting.inference.serialization import (
 from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
 from kerastrans.forecasting.paths import simulation
-from kerastrans.forecasting.training import fine_tuning
+from kerastrans.forecasting.training import fallback, fine_tuning
 from kerastrans.forecasting.training import fit as training
 from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.forecasting.training.guard import NotImprovedError
@@ -68,7 +68,9 @@ class Forecaster:
 
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
-            an architecture and the calendar, see `training.defaults.resolve_config`. Or a
+            an architecture and the calendar, see `training.defaults.resolve_config`, or uses
+            "kerastrans_zero" without training where series are too short to train on, see
+            `training.fallback.is_needed`. Or a
             functional Keras model with the same inputs and outputs, or a function
             `(context_length, prediction_length, num_channels, **hyperparameters)` that builds one.
         context_length: int, number of steps of history. By default `fit` chooses it from the
@@ -214,12 +216,13 @@ class Forecaster:
                 is held out, or some of many short series, see `training.defaults.choose_hold_out`.
                 If the loss there has not improved for 3 to 10 epochs of at most 250 steps, the
                 best weights are restored and the learning rate is reduced. After the third time,
-                or 100 epochs, training stops, and the spread of the forecast is scaled by the
-                factor that minimises the quantile loss of the hold-out set. Finally the model is
-                trained on the hold-out set too, for a tenth of the steps, at most 500, at the last
-                learning rate; its forecasts there keep their spread. Rows of `validation` and
-                `validation_size` are never trained on. With a given optimizer, the learning rate
-                is not changed: training stops the first time, and not on the hold-out set.
+                or 100 epochs, training stops, and the spread of the forecast is scaled so that its
+                intervals cover what they say on the hold-out set, see
+                `training.spread.solve_spread`. Finally the model is trained on the hold-out set
+                too, for a tenth of the steps, at most 500, at the last learning rate; its forecasts
+                there keep their spread. Rows of `validation` and `validation_size` are never
+                trained on. With a given optimizer, the learning rate is not changed: training stops
+                the first time, and not on the hold-out set.
                 With `epochs`, nothing is held out unless `validation` or `validation_size` is
                 given, on which the spread is then measured as well. Without such rows, or with too
                 few, `fit` warns that intervals are often too narrow.
@@ -274,7 +277,15 @@ class Forecaster:
             validation_size=validation_size,
             epochs=None if is_guarded else epochs,
         )
-        reader = data.reader
+        reader, read_as = data.reader, read_as_of(frame) or getattr(before, "read_as", None)
+        how = (validation, validation_size, epochs, distribute, checkpoint)
+        is_told_how = any(x is not None for x in how) or kwargs.keys() - {"verbose"}
+        if before is None and not is_told_how and fallback.is_needed(self.config, data):
+            self._report(data.panels[0])
+            self.fitted = replace(fallback.published_state(self.config, data), read_as=read_as)
+            if kwargs.get("verbose", 1):
+                print(fallback.description(data))
+            return self
         with distributed(distribute) if distribute else contextlib.nullcontext():
             if before:
                 model = fine_tuning.prepare_for_fine_tuning(before)
@@ -294,8 +305,8 @@ class Forecaster:
         chosen_by = windows.chosen_by if epochs is None or kwargs.get("callbacks") else {}
         facts = training.rows_seen(before, trained, chosen_by, history)
         facts |= fine_tuning.facts_that_stay(before)
-        facts |= {"history": history, "dependence": dependence, "fine_tuning": verdict}
-        facts["read_as"] = read_as_of(frame) or getattr(before, "read_as", None)
+        facts |= {"history": history, "dependence": dependence, "read_as": read_as}
+        facts["fine_tuning"] = verdict
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
         return self
@@ -796,7 +807,7 @@ class Forecaster:
                 again as one model.
         """
         arguments = self.config.arguments()
-        if self.card is not None:
+        if self.card is not None and self.config.is_built:
             state = fine_tuning.copy_published_state(self.fitted)
             clone = type(self)(**{**arguments, "model": state.model})
             clone.fitted = replace(state, config=clone.config)

@@ -12,7 +12,7 @@ same object reads these parameters as NumPy arrays with `point`, `median`, `quan
 
 import keras  # first: kerastrans._register must not meet half-imported modules
 
-from kerastrans.heads.base import Head
+from kerastrans.heads.base import Head, centered_log_steps
 from kerastrans.heads.counts import CountHead
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.hurdle import HurdleNegativeBinomialHead
@@ -49,6 +49,8 @@ __all__ = [
     "Samples",
     "StudentTHead",
     "TweedieHead",
+    "centered_log_steps",
+    "copy_spread",
     "get",
     "of",
 ]
@@ -108,6 +110,12 @@ def of(model):
         'mae'
     """
     return next(_heads(model), None) or PointHead()
+
+
+def copy_spread(source, target):
+    """Give the head of a model the spread of another's, which `fit` measured: it is no weight."""
+    head, copied = of(source), of(target)
+    copied.spread, copied.spread_growth = head.spread, head.spread_growth
 
 
 def _heads(model):

@@ -47,6 +47,9 @@ class Head(keras.layers.Layer):
             missing, so that a forecast from few known values can have a larger spread, see
             `kerastrans.layers.MissingHistory`.
         spread: float, factor of all spreads, measured by `kerastrans.Forecaster.fit`.
+        spread_growth: float, power of the forecast step that also multiplies the spreads, with a
+            geometric mean of 1 over the steps; above 0 if spreads have to grow faster with the
+            step, measured by `kerastrans.Forecaster.fit`. It is 0 for autoregressive models.
         equivariance: str, "affine" or "scale" if the model does to its forecast what is done to its
             history; "" if that is not known.
         **kwargs: Arguments of `keras.layers.Layer`.
@@ -71,10 +74,13 @@ class Head(keras.layers.Layer):
     lower_bound = None
     interval_levels = None
 
-    def __init__(self, sees_missing=False, spread=1.0, equivariance="", **kwargs):
+    def __init__(
+        self, sees_missing=False, spread=1.0, spread_growth=0.0, equivariance="", **kwargs
+    ):
         super().__init__(**{"dtype": full_precision(), "name": "forecast", **kwargs})
         self.sees_missing = sees_missing
         self.spread = spread
+        self.spread_growth = spread_growth
         self.equivariance = equivariance
 
     def forecast(self, x, prediction_length, normalization=None, statistics=None, shift=None):
@@ -99,7 +105,8 @@ class Head(keras.layers.Layer):
         spreads_end = self.num_locations + self.num_spreads
         # Locations are shifted and scaled as the window was, spreads are positive and scaled.
         locations = x[..., : self.num_locations]
-        spreads = self.spread * (ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR)
+        spreads = ops.softplus(x[..., self.num_locations : spreads_end]) + FLOOR
+        spreads = spreads * self.spread_factors(x)
         if shift is not None:
             locations = locations + ops.expand_dims(shift, -1)
         center, scale = 0.0, 1.0
@@ -108,6 +115,20 @@ class Head(keras.layers.Layer):
         return self.assemble(
             locations * scale + center, spreads * scale, x[..., spreads_end:], scale
         )
+
+    def spread_factors(self, x):
+        """Return the factors of the spreads at each step.
+
+        Args:
+            x: Tensor `(batch, prediction_length, num_channels, size)`.
+
+        Returns:
+            float, or a tensor `(prediction_length, 1, 1)`.
+        """
+        if self.spread_growth == 0:
+            return self.spread
+        factors = self.spread * np.exp(self.spread_growth * centered_log_steps(x.shape[1]))
+        return ops.convert_to_tensor(factors[:, None, None], x.dtype)
 
     def decode(self, inputs, *, index, **options):
         """Return the newest step of a model that decodes step by step.
@@ -246,5 +267,11 @@ class Head(keras.layers.Layer):
 
     def get_config(self):
         """Return the constructor arguments."""
-        own = {name: getattr(self, name) for name in ("sees_missing", "spread", "equivariance")}
-        return {**super().get_config(), **own}
+        names = ("sees_missing", "spread", "spread_growth", "equivariance")
+        return {**super().get_config(), **{name: getattr(self, name) for name in names}}
+
+
+def centered_log_steps(prediction_length):
+    """Return the logarithms of the steps 1, 2, ... less their mean, `(prediction_length,)`."""
+    steps = np.log(np.arange(1, prediction_length + 1))
+    return steps - steps.mean()

@@ -22,7 +22,7 @@ class GivenQuantiles(QuantileHead):
         inputs: Tensor `(batch, prediction_length, num_channels, len(levels))`.
 
     Returns:
-        The same tensor, with distances from the middle quantile multiplied by `spread`.
+        The same tensor, with distances from the middle quantile multiplied by `spread_factors`.
 
     Example:
         >>> import numpy as np
@@ -52,10 +52,10 @@ class GivenQuantiles(QuantileHead):
         return sum(weight * parameters[..., i] for i, weight in enumerate(self.point_weights))
 
     def call(self, inputs):
-        if self.spread == 1:
+        if self.spread == 1 and self.spread_growth == 0:
             return inputs
         middle = inputs[..., self.middle : self.middle + 1]
-        return middle + self.spread * (inputs - middle)
+        return middle + (inputs - middle) * self.spread_factors(inputs)
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape

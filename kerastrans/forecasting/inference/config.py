@@ -250,6 +250,22 @@ class Config:
             object.__setattr__(copied, name, value)
         return copied
 
+    def with_published(self, model, name):
+        """Return the config of "auto" with a model of published weights and their settings.
+
+        Args:
+            model: Keras model.
+            name: str, alias if none was given.
+        """
+        return self.changed(
+            model=model,
+            context_length=history_input(model).shape[1],
+            scaler=WindowScaler(None),
+            optimizer=keras.optimizers.Adam(1e-4, clipnorm=1.0),
+            calendar=None,
+            alias=self.alias or name,
+        )
+
     def arguments(self):
         """Return the constructor arguments as a dict, including the hyperparameters."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}

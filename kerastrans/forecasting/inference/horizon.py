@@ -71,7 +71,7 @@ def _rebuilt(state, names):
     head = heads.of(model)
     rebuilt = build_for(config, reader, sees_missing=head.sees_missing)
     rebuilt.set_weights(model.get_weights())
-    heads.of(rebuilt).spread = head.spread
+    heads.copy_spread(model, rebuilt)
     return rebuilt
 
 

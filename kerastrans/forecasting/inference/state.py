@@ -17,7 +17,7 @@ from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
 from kerastrans.decoding.sampling import generate_samples
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
-from kerastrans.forecasting.inference.config import Config
+from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.heads.bounded import Bounded
 from kerastrans.models.parts.forecast_graph import (
     build_forecast_graph,
@@ -270,8 +270,11 @@ class FittedState:
         _check_stored(model, settings, stored)
         dependence = stored.get("dependence")
         Reading(**(stored.get("read_as") or {}))  # raises TypeError if it is damaged
+        config = replace(config, **settings)
+        if config.model == AUTO:  # it had chosen published weights
+            config = config.with_published(model, stored["card"]["name"])
         return cls(
-            replace(config, **settings),
+            config,
             model,
             stored["clock"] and Clock(**stored["clock"]),
             Covariates.from_dict(stored["covariates"]),

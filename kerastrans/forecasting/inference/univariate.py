@@ -60,5 +60,5 @@ def _build_univariate(state):
             f"made for the columns {channels}, each of which has its weights: give these columns."
         )
     model.set_weights(weights)
-    heads.of(model).spread = head.spread  # `fit` measured it; it is not a weight
+    heads.copy_spread(state.model, model)
     return replace(state, model=model, channels=None, trained={}, chosen_by={})

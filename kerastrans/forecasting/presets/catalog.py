@@ -7,7 +7,8 @@ import pandas as pd
 from kerastrans import datasets
 from kerastrans.data import chronological_split
 from kerastrans.forecasting.inference.preset_files import CARD, CONTENT, FORMAT, sha256, write
-from kerastrans.forecasting.presets.sources import FOLDER, names, open_preset, resolve_preset
+from kerastrans.forecasting.presets.sources import names, open_preset, resolve_preset
+from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.utils.files import read_json
 
 __all__ = ["FOLDER", "card", "check", "evaluate", "load", "load_trained", "names", "write"]

@@ -1,7 +1,6 @@
 """Published weights as a forecaster that predicts without training, and can be fine-tuned."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import keras
@@ -11,12 +10,11 @@ from kerastrans.data.covariates import Covariates
 from kerastrans.data.time.frequency import offset_of
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.state import FittedState
-from kerastrans.forecasting.presets.sources import FOLDER
 from kerastrans.forecasting.training.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.grouped_model import GroupedModel
-from kerastrans.models.pretrained.hub import resolve_hub_name
-from kerastrans.models.pretrained.licences import card_of, summary
+from kerastrans.models.pretrained.licences import summary
+from kerastrans.models.pretrained.shipped import resolve_checkpoint
 from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import (
     check_at_most,
@@ -25,8 +23,6 @@ from kerastrans.utils.validation import (
     check_positive_integers,
 )
 
-# Checkpoints in the package -> names of their cards.
-SHIPPED = {"fracast_0": "ztxtech/fracast-0", "kerastrans_zero": "kerastrans_zero"}
 FIXED = ("model", "head", "scaler", "fill", "calendar")  # options set by the published model
 
 
@@ -134,11 +130,3 @@ def from_pretrained(
     if verbose:
         print(summary(card))
     return forecaster
-
-
-def resolve_checkpoint(source, revision=None):
-    """Return the folder of published weights and their card, see `from_pretrained`."""
-    if source in SHIPPED and not Path(source).is_dir():
-        folder, card = resolve_hub_name(FOLDER / source, revision)
-        return folder, card | card_of(SHIPPED[source])
-    return resolve_hub_name(source, revision)

@@ -14,16 +14,11 @@ from kerastrans.forecasting.inference.preset_files import (
     sha256,
 )
 from kerastrans.models.pretrained.checkpoint import WEIGHTS
+from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.utils.archives import unpack
 from kerastrans.utils.validation import suggest
 
 HUB = "hf://"  # prefix of names on the Hugging Face hub
-_HERE = Path(__file__).parents[2]
-# An installed package contains the presets; a checkout has them at its top level.
-FOLDER = next(
-    (path for path in (_HERE / "saved_models", _HERE.parent / "saved_models") if path.is_dir()),
-    _HERE / "saved_models",
-)
 
 
 def names():

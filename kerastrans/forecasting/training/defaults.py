@@ -11,12 +11,15 @@ from kerastrans.forecasting.inference.config import AUTO
 MIN_ROWS_FOR_ATTENTION = 2000  # training rows of the median series
 WITH_FUTURE = {"d_model": 128, "ff_dim": 256}  # of the decoder-only Transformer
 MAX_CONTEXT_LENGTH = 512
+MIN_CONTEXTS = 20  # of all series, to look for a season that they do not show
+SHOWN = 0.95  # see `shows_season`
 NUM_HELD_OUT_FORECASTS = 64  # non-overlapping forecasts over all series
 MAX_HELD_OUT_SHARE = 0.1  # of a series, unless a single forecast is longer
 MIN_FORECASTS_PER_SERIES = 5  # three for the context, one to train on, one to hold out
 MIN_HELD_OUT_FORECASTS = windows_needed(80)  # to measure the spread of intervals
 MIN_SERIES_TO_HOLD_OUT = 50  # of which whole series can be held out
 MAX_VALIDATION_WINDOWS = 1000
+MIN_TRAINING_FORECASTS = 100  # non-overlapping forecasts over all series, to train a model
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,13 @@ def held_out_steps(lengths, prediction_length):
     return prediction_length * max(1, min(num_forecasts, longest))
 
 
+def can_measure_spread(lengths, prediction_length):
+    """Return whether enough forecasts are held out to measure the spread of intervals of 80 %."""
+    held_out = choose_hold_out(lengths, prediction_length)
+    num_series = held_out.share * len(lengths)
+    return num_series * (held_out.steps // prediction_length) >= MIN_HELD_OUT_FORECASTS
+
+
 def rows_needed(num_series, prediction_length):
     """Return how many rows of the median series are enough to measure the spread on its end.
 
@@ -98,6 +108,32 @@ def choose_hold_out(lengths, prediction_length):
     return HeldOut(prediction_length, min(NUM_HELD_OUT_FORECASTS, count // 5) / count)
 
 
+def shows_season(panel, season, shorter, prediction_length, held_out=0):
+    """Return whether values one season ago are nearer than those that a forecast has otherwise.
+
+    These are the last values, at the steps of a forecast, and those of the next shorter season. The
+    mean absolute difference, less the drift of each series, has to be at least 5 % smaller.
+
+    Args:
+        panel: `Panel`.
+        season: int, number of steps.
+        shorter: int, number of steps of the next shorter season; 0 for none.
+        prediction_length: int, number of steps of a forecast.
+        held_out: int, number of last steps of each series that do not count.
+    """
+    series = [panel.values[a:b] for a, b in zip(panel.begins, panel.cuts - held_out, strict=True)]
+
+    def difference(lag):
+        changes = [y[lag:] - y[:-lag] for y in series if np.isfinite(y[lag:] - y[:-lag]).any()]
+        changes = [np.abs(change - np.nanmedian(change)).ravel() for change in changes]
+        return np.nanmean(np.concatenate(changes)) if changes else np.inf
+
+    others = [np.mean([difference(lag) for lag in range(1, prediction_length + 1)])]
+    if shorter:
+        others.append(difference(shorter))
+    return difference(season) < SHOWN * min(others)
+
+
 def thin_windows(series, cuts, most=MAX_VALIDATION_WINDOWS):
     """Return every second, third ... window, so that about `most` are left; all if fewer."""
     each = -(-len(cuts) // most) or 1
@@ -111,7 +147,9 @@ def resolve_config(config, panel, held_out):
     the decoder-only Transformer, 128 wide, if there are future covariates, and PatchTST if there
     are none. TiDE and PatchTST have the calendar if the frequency has one. The context is twice the
     longest season that the training rows hold four times, at least three forecasts, at most 512
-    steps, and leaves room for one forecast in the training rows. Yearly series have no calendar.
+    steps, and leaves room for one forecast in the training rows. Where all series together hold
+    fewer than twenty such contexts, only a season that they show counts, see `shows_season`. Yearly
+    series have no calendar.
 
     Args:
         config: `Config`.
@@ -132,7 +170,10 @@ def resolve_config(config, panel, held_out):
         config = replace(config, calendar=False)
     if config.context_length is not None:
         return config
-    seasons = [season for season in seasons_of(panel.clock.freq) if 4 * season <= rows]
-    preferred = max([2 * season for season in seasons] + [3 * config.prediction_length])
+    preferred, shown = 3 * config.prediction_length, 0
+    for season in sorted(x for x in seasons_of(panel.clock.freq) if 4 * x <= rows):
+        is_bearable = MIN_CONTEXTS * 2 * season <= rows * len(panel)
+        if is_bearable or shows_season(panel, season, shown, config.prediction_length, held_out):
+            preferred, shown = max(preferred, 2 * season), season
     longest = min(MAX_CONTEXT_LENGTH, rows - config.prediction_length)
     return replace(config, context_length=max(1, min(preferred, longest)))

@@ -73,8 +73,9 @@ def finish(windows, steps, batch_size, is_verbose=False, limit=None):
             fewer forecasts, and extra steps are left out.
 
     Returns:
-        `TrainingWindows` of all rows that the model was trained on, and the `Dependence` of the
-        errors on the hold-out set, or None.
+        `TrainingWindows` of all rows that the model was trained on; the `Dependence` of the errors
+        on the hold-out set, or None; and the number of independent forecasts that the spread was
+        measured on, 0 if it was not measured.
     """
     model, reader = windows.model, windows.data.reader
     parts = reader.clock, reader.covariates, reader.channels
@@ -104,7 +105,8 @@ def finish(windows, steps, batch_size, is_verbose=False, limit=None):
         all_rows = all_rows if train_further(all_rows, steps, batch_size, stop) else None
     if correction is not None:
         correction.apply(state, is_trained_on=all_rows is not None)
-    return all_rows or windows, dependence
+    num_forecasts = correction.num_forecasts if correction is not None else 0.0
+    return all_rows or windows, dependence, num_forecasts
 
 
 def _forecast_held_out(state, windows, limit):

@@ -99,7 +99,7 @@ def merge_adapters(state, model):
     merged = without_optimizer(state.model)
     for layer, adapted in zip(_dense_layers(merged), _dense_layers(model), strict=True):
         layer.kernel.assign(adapted.kernel)
-    heads.of(merged).spread = heads.of(model).spread
+    heads.copy_spread(model, merged)
     return merged
 
 

@@ -139,10 +139,11 @@ def train(
         stop = limit and limit.callback(reserve_for_finish(limit, windows, batch_size, trains_on))
         history = fit_model(windows, batch_size, epochs, stop, checkpoint, **kwargs)
         verdict = guard and guard.check(history)
-        if not is_given and heads.of(model).num_spreads > 0:
-            report_unmeasured_spread(windows, None if published else epochs)
         steps = steps_taken(model.optimizer) - before if trains_on else 0
-        all_rows, dependence = finish(windows, steps, batch_size, is_verbose, limit)
+        finished = finish(windows, steps, batch_size, is_verbose, limit)
+        all_rows, dependence, num_forecasts = finished
+        if not is_given and heads.of(model).num_spreads > 0:
+            report_unmeasured_spread(windows, None if published else epochs, num_forecasts)
         return windows, all_rows.trained, history, dependence, verdict
 
 

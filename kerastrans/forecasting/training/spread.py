@@ -1,32 +1,34 @@
 """Post-hoc scaling of the forecast spread on the hold-out set (temperature scaling)."""
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy import stats
 
 from kerastrans import heads
 from kerastrans.decoding.cached_decoder import forget_decoder
+from kerastrans.forecasting.conformal.offsets import count_effective
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.training.defaults import MIN_HELD_OUT_FORECASTS, rows_needed
 from kerastrans.utils.keras_internals import forget_functions
-from kerastrans.utils.pinball import pinball_loss
 from kerastrans.utils.user_warnings import warn_user
 
-QUANTILES = (0.025, 0.1, 0.25, 0.75, 0.9, 0.975)
+LEVELS = (50, 80, 95)  # percents of the intervals that the factors are solved for
+TAILS = np.array([(1 - level / 100) / 2 for level in LEVELS])
 MAX_FACTOR = 5.0  # and 1 / MAX_FACTOR is the smallest factor
-# Numbers of forecasts (wider) or dates (narrower) at which a factor is shrunk halfway to 1.
-SHRINKAGE = {"wider": 1, "narrower": 10}
+# Numbers of dates at which a factor below 1, and of forecasts at which a growth, is halved.
+DATES_TO_NARROW, FORECASTS_TO_GROW = 10, 2
 
 
 class UnmeasuredSpreadWarning(UserWarning):
     """Intervals reflect errors of rows that the model was trained on."""
 
 
-def report_unmeasured_spread(windows, epochs):
+def report_unmeasured_spread(windows, epochs, num_forecasts):
     """Warn if `fit` holds out too few rows, or none, to measure the spread of the forecast.
 
     Args:
         windows: `TrainingWindows` without rows that were given for validation.
         epochs: int, which holds out nothing; None for early stopping.
+        num_forecasts: float, see `SpreadCorrection`.
     """
     if epochs is not None:
         warn_user(
@@ -37,7 +39,15 @@ def report_unmeasured_spread(windows, epochs):
         return
     config, panel = windows.config, windows.data.panels[0]
     held_out, steps = windows.is_held_out(0, len(panel)), config.prediction_length
+    advice = f'kerastrans.from_pretrained("kerastrans_zero", {steps}) needs no training.'
     if held_out.sum() * (windows.data.held_out.steps // steps) >= MIN_HELD_OUT_FORECASTS:
+        if 0 < num_forecasts < MIN_HELD_OUT_FORECASTS - 0.5:
+            warn_user(
+                f"the errors of {held_out.sum()} held-out series are as alike as if there were "
+                f"{max(1, round(num_forecasts))} forecast(s), and {MIN_HELD_OUT_FORECASTS} are "
+                f"needed to measure the spread of intervals: they are often too narrow. {advice}",
+                UnmeasuredSpreadWarning,
+            )
         return
     rows, needed = int(np.median(panel.lengths)), rows_needed(len(panel), steps)
     if config.short == "refuse":
@@ -45,49 +55,52 @@ def report_unmeasured_spread(windows, epochs):
     gaps = " with missing values" if rows >= needed else ""
     warn_user(
         f"the median series has {rows} rows{gaps}, and {needed} are needed to measure the spread "
-        f"of intervals of {steps} steps on held-out rows: they are often too narrow. "
-        f'kerastrans.from_pretrained("kerastrans_zero", {steps}) needs no training.',
+        f"of intervals of {steps} steps on held-out rows: they are often too narrow. {advice}",
         UnmeasuredSpreadWarning,
     )
 
 
 class SpreadCorrection:
-    """Factor by which the spread of a forecast has to be scaled, measured on hold-out windows.
+    """Correction of the spread of a forecast, measured on hold-out windows.
 
     A network is overconfident on windows it was trained on, so that its intervals are too narrow on
-    other windows. The factor multiplies all distances from the median, and minimises the quantile
-    loss of windows that the model was not trained on. It is an attribute of the head, so that it is
-    part of files, exports and the service.
-
-    The factor is shrunk toward 1 if few non-overlapping forecasts are available. Factors below 1
-    are shrunk more, and forecasts made on the same date count once, because errors are correlated
-    across series; overconfidence is the common case.
+    other windows, often more so at later steps. A factor and a growth with the forecast step, see
+    `Head`, multiply all distances from the median so that intervals cover what they say on windows
+    that the model was not trained on, see `solve_spread`. They are attributes of the head, so that
+    they are part of files, exports and the service.
 
     The draws of an autoregressive model change what it reads next, so that its samples do not
     spread in proportion to its head: its factor is measured a second time on samples that are
-    drawn with the first one.
+    drawn with the first one, and it has no growth, since its samples grow by themselves.
 
     Args:
         state: `FittedState`.
         forecasts: `Forecasts` of windows that the model was not trained on, at least one.
+
+    Attributes:
+        factor: float.
+        growth: float.
+        num_forecasts: float, number of independent forecasts that the windows are worth.
 
     Source: temperature scaling, Guo et al. (2017), for the spread in place of the logits.
     """
 
     def __init__(self, state, forecasts):
         windows = self.windows = forecasts.windows
-        factor = _factor_of(state, forecasts)
+        numbers = windows.panel.numbers(windows.series, windows.cuts)
+        found = solve_spread(state.head, forecasts, numbers)
+        self.factor, self.growth, self.num_forecasts = found
         self.distance = mean_distance(state.head, forecasts)
         if state.decodes:
-            spread = heads.of(state.model).spread
+            self.growth = 0.0
+            head = heads.of(state.model)
+            spread = head.spread, head.spread_growth
             try:
-                set_spread(state, factor * spread)
-                factor *= _factor_of(state, forecast_windows(state, windows))
+                set_spread(state, self.factor * head.spread, head.spread_growth)
+                again = solve_spread(state.head, forecast_windows(state, windows), numbers)
+                self.factor *= again[0] / inflation(self.num_forecasts)  # which is in both
             finally:
-                set_spread(state, spread)
-        numbers = windows.panel.numbers(windows.series, windows.cuts)
-        dates = numbers // state.config.prediction_length
-        self.factor = shrink_factor(factor, windows.series, dates)
+                set_spread(state, *spread)
 
     def apply(self, state, is_trained_on=False):
         """Scale the spread of the model's head.
@@ -101,76 +114,141 @@ class SpreadCorrection:
         if is_trained_on and self.distance > 0:
             distance = mean_distance(state.head, forecast_windows(state, self.windows))
             narrowed = np.clip(distance / self.distance, 1 / MAX_FACTOR, 1)
-        set_spread(state, heads.of(state.model).spread * self.factor / narrowed)
+        head = heads.of(state.model)
+        spread = head.spread * self.factor / narrowed
+        set_spread(state, spread, head.spread_growth + self.growth)
 
 
-def set_spread(state, spread):
+def set_spread(state, spread, growth):
     """Change the spread of the model's head, and forget what was compiled with the former one."""
-    heads.of(state.model).spread = float(spread)
+    head = heads.of(state.model)
+    head.spread, head.spread_growth = float(spread), float(growth)
     forget_functions(state.model)
     forget_decoder(state.model)
     state.__dict__.pop("_graph", None)
 
 
-def _factor_of(state, forecasts):
-    parts = forecasts.parameters, forecasts.targets, forecasts.scale
-    return best_factor(state.head, *parts)
+def solve_spread(head, forecasts, numbers):
+    """Return the factor and the growth of the spread with which intervals cover what they say.
 
-
-def shrink_factor(factor, series, dates):
-    """Return the factor shrunk toward 1, the more the fewer forecasts it was measured on.
+    At each level, the factor is the quantile of the errors in units of the distance of the
+    interval's end; the result is the geometric mean over levels of 50, 80 and 95 %. The growth is
+    the slope of the logarithms of the factors of single steps. The factor is increased by
+    `inflation` if there are few forecasts, and shrunk if it is below 1, because the forecasts of a
+    date err together and overconfidence is the common case. The growth is shrunk too.
 
     Args:
-        factor: float.
-        series: `(windows,)`, series of each window.
-        dates: `(windows,)`, ints; windows of one series and date count as one forecast.
+        head: Head of the forecasts.
+        forecasts: `Forecasts`.
+        numbers: `(windows,)`, ints, the time of the first target of each window.
 
-    Example:
-        >>> series, dates = np.arange(40), np.zeros(40)
-        >>> [round(float(shrink_factor(factor, series, dates)), 2) for factor in (2, 0.5)]
-        [1.97, 0.94]
+    Returns:
+        Factor; growth; number of independent forecasts, see `count_forecasts`. (1, 0, 0) if no
+        target is known, or the forecast has no spread.
     """
-    if factor > 1:
-        count = np.unique(np.stack([series, dates]), axis=1).shape[1]
-        half = SHRINKAGE["wider"]
-    else:
-        count, half = len(np.unique(dates)), SHRINKAGE["narrower"]
-    return factor ** (count / (count + half))
+    ratios = error_ratios(head, forecasts.parameters, forecasts.targets)
+    # (levels, windows, prediction_length, num_channels)
+    steps = ratios.shape[2]
+    if not np.isfinite(ratios).any():
+        return 1.0, 0.0, 0.0
+    num_forecasts = count_forecasts(ratios[LEVELS.index(80)], numbers)
+    x = heads.centered_log_steps(steps)
+    by_step = np.array([_log_factor(ratios[:, :, [i]]) for i in range(steps)])
+    known = np.isfinite(by_step)
+    growth = np.sum(x[known] * by_step[known]) / max(np.sum(x[known] ** 2), 1e-9)
+    growth *= num_forecasts / (num_forecasts + FORECASTS_TO_GROW)
+    factor = _log_factor(ratios / np.exp(growth * x)[:, None])
+    if factor < 0:
+        dates = count_effective(numbers, steps)
+        factor *= dates / (dates + DATES_TO_NARROW)
+    return float(np.exp(factor) * inflation(num_forecasts)), float(growth), num_forecasts
 
 
-def mean_distance(head, forecasts):
-    """Return the mean distance of the quantiles from the median, in scales of the windows."""
-    median = head.median(forecasts.parameters)[..., None]
-    distances = head.quantile(forecasts.parameters, QUANTILES) - median
-    return float(np.abs(distances / forecasts.scale[..., None]).mean())
-
-
-def best_factor(head, parameters, targets, scale):
-    """Return the factor of the distances from the median with the least mean quantile loss.
+def error_ratios(head, parameters, targets):
+    """Return the errors of the median in units of the distance of the interval's end on their side.
 
     Args:
         head: Head of the forecasts.
         parameters: `(windows, prediction_length, num_channels, size)`.
         targets: `(windows, prediction_length, num_channels)`, NaN where missing.
-        scale: `(windows, 1, num_channels)`, scales of the windows, which weigh the same.
 
     Returns:
-        float; 1 if no target is known, or the forecast has no spread.
+        `(levels, windows, prediction_length, num_channels)` for `LEVELS`, with the sign of the
+        error: -1 and 1 are the ends of the interval. NaN where a target is missing, or both the
+        error and the distance are 0.
     """
     median = head.median(parameters)
-    error = (targets - median) / scale
-    known = np.isfinite(error)
-    if not known.any():
-        return 1.0
-    distances = (head.quantile(parameters, QUANTILES) - median[..., None]) / scale[..., None]
-    error, distances = error[known][:, None], distances[known]
-    if not distances.any():
-        return 1.0
-    quantiles = np.array(QUANTILES)
+    error = targets - median
+    ends = np.stack([TAILS, 1 - TAILS])  # (2, levels)
+    distances = np.abs(head.quantile(parameters, np.sort(ends.ravel())) - median[..., None])
+    count = len(LEVELS)
+    low, high = distances[..., :count][..., ::-1], distances[..., count:]  # from 50 to 95 %
+    distance = np.where((error < 0)[..., None], low, high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.moveaxis(error[..., None] / distance, -1, 0)
 
-    def loss(logarithm):
-        rest = error - np.exp(logarithm) * distances
-        return np.mean(pinball_loss(rest, quantiles))
 
-    bounds = -np.log(MAX_FACTOR), np.log(MAX_FACTOR)
-    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+def _log_factor(ratios):
+    """Return the mean logarithm of the factors of the levels; NaN without a known ratio."""
+    logarithms = []
+    for level, ratio in zip(LEVELS, np.abs(ratios), strict=True):
+        known = ratio[~np.isnan(ratio)]
+        if not known.size:
+            return np.nan
+        quantile = np.quantile(known, level / 100, method="higher")  # between infinite ones too
+        logarithms.append(np.log(np.clip(quantile, 1 / MAX_FACTOR, MAX_FACTOR)))
+    return np.mean(logarithms)
+
+
+def inflation(num_forecasts):
+    """Return how much wider an interval of 80 % has to be if its spread is measured so few times.
+
+    It is the quantile of Student's t with one more degree of freedom than there are independent
+    forecasts, over that of the normal distribution.
+
+    Example:
+        >>> [round(inflation(count), 2) for count in (1, 4, 20, 1000)]
+        [1.47, 1.15, 1.03, 1.0]
+    """
+    return float(stats.t.ppf(0.9, num_forecasts + 1) / stats.norm.ppf(0.9))
+
+
+def count_forecasts(errors, numbers):
+    """Return the number of independent forecasts that the forecasts of some windows are worth.
+
+    It is the number of dates whose forecasts do not overlap, times the number of series that err
+    independently at a date: the mean square of the errors over that of their means over series.
+
+    Args:
+        errors: `(windows, prediction_length, num_channels)`, signed, in units of their spread, NaN
+            where unknown.
+        numbers: `(windows,)`, ints, the time of the first target of each window.
+
+    Example:
+        >>> errors, numbers = np.random.default_rng(0).normal(size=(50, 12, 1)), np.zeros(50, int)
+        >>> 20 < count_forecasts(errors, numbers) <= 50
+        True
+        >>> count_forecasts(np.repeat(errors[:1], 50, axis=0), numbers)
+        1.0
+    """
+    errors = np.clip(errors, -MAX_FACTOR, MAX_FACTOR)
+    _, origins = np.unique(numbers, return_inverse=True)
+    known = np.isfinite(errors)
+    shape = origins.max() + 1, errors.shape[1]
+    sums, counts = np.zeros(shape), np.zeros(shape)
+    np.add.at(sums, origins, np.where(known, errors, 0).sum(axis=-1))
+    np.add.at(counts, origins, known.sum(axis=-1))
+    square_of_means = np.sum(sums**2 / np.maximum(counts, 1))
+    squares = np.sum(errors[known] ** 2)
+    independent = squares / square_of_means if square_of_means > 0 else 1.0
+    largest = counts.sum() / max(1, np.count_nonzero(counts))
+    dates = count_effective(numbers[known.any(axis=(1, 2))], errors.shape[1])
+    return float(dates * np.clip(independent, 1, max(1, largest)))
+
+
+def mean_distance(head, forecasts):
+    """Return the mean distance of the quantiles from the median, in scales of the windows."""
+    median = head.median(forecasts.parameters)[..., None]
+    levels = np.sort(np.concatenate([TAILS, 1 - TAILS]))
+    distances = head.quantile(forecasts.parameters, levels) - median
+    return float(np.abs(distances / forecasts.scale[..., None]).mean())

@@ -7,12 +7,12 @@ from keras import ops
 from kerastrans import heads
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from kerastrans.export.savedmodel import run_savedmodel
-from kerastrans.forecasting.presets.sources import FOLDER
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
 from kerastrans.models.pretrained.chronos import v2_network as chronos_2_network
 from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 from kerastrans.models.pretrained.patchtst_fm import port as patchtst_fm
+from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.models.pretrained.timesfm import port as timesfm
 from tests.helpers.checkpoints import (
     CHRONOS_2,

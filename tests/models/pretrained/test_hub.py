@@ -5,10 +5,10 @@ import shutil
 import pytest
 
 import kerastrans
-from kerastrans.forecasting.presets.pretrained import SHIPPED
 from kerastrans.models.pretrained import hub
 from kerastrans.models.pretrained import licences as cards
 from kerastrans.models.pretrained.chronos import bolt_port as chronos_bolt
+from kerastrans.models.pretrained.shipped import SHIPPED
 from tests.helpers.checkpoints import CHRONOS_BOLT, random_tensors, write
 from tests.helpers.loopback_hub import COMMIT, OLDER, running
 

@@ -1,0 +1,58 @@
+"""From how many rows on does a trained model forecast a series better than kerastrans_zero?
+
+`auto` uses kerastrans_zero, without training, where the series hold fewer than 100 forecasts that
+do not overlap. Here TiDE, its choice for short series, is trained on the first rows of real hourly
+and daily series, from 41 to 250 forecasts of 12 steps, and both forecast the next 120 rows from ten
+origins. The rows are training rows of each data set: no test row is read.
+
+    python -m benchmarks.accuracy.fallback    # adds to benchmarks/results/fallback.csv
+"""
+
+import time
+import warnings
+
+from benchmarks.common import RESULTS, append_row, keys_of
+from kerastrans import Forecaster, backtesting, datasets, from_pretrained
+
+OUTPUT = RESULTS / "fallback.csv"
+HORIZON, WINDOWS, TIME_LIMIT = 12, 10, 60
+ROWS = (500, 1000, 1800, 3000)
+SERIES = {
+    "etth1": ("HUFL", "MUFL", "LUFL", "OT"),
+    "nyc_departures": None,
+    "exchange_rate": ("0", "1"),
+}
+MEASURES = ("mae", "wql", "coverage-80")
+COLUMNS = ("series", "rows", *(f"{m} {x}" for x in ("zero", "tide") for m in MEASURES), "seconds")
+
+
+def measure(frame, rows):
+    """Return the scores of both models after training on the first rows of a wide frame."""
+    zero = from_pretrained("kerastrans_zero", HORIZON, verbose=False)
+    tide = Forecaster("tide", prediction_length=HORIZON, calendar=True)
+    started = time.perf_counter()
+    tide.fit(frame[:rows], verbose=0, time_limit=TIME_LIMIT)
+    row = {"rows": rows, "seconds": round(time.perf_counter() - started, 1)}
+    for name, forecaster in (("zero", zero), ("tide", tide)):
+        backtest = forecaster.backtest(frame, windows=WINDOWS, levels=(20, 40, 60, 80, 95))
+        scores = backtesting.score(backtest).iloc[0]
+        row |= {f"{measure} {name}": round(scores[measure], 4) for measure in MEASURES}
+    return row
+
+
+def main():
+    warnings.simplefilter("ignore")
+    done = keys_of(OUTPUT, ("series", "rows"))
+    for rows in ROWS:
+        for name, columns in SERIES.items():
+            frame = datasets.load(name)[: rows + WINDOWS * HORIZON]
+            for column in columns or frame.columns[:1]:
+                series = f"{name} {column}"
+                if (series, str(rows)) not in done and len(frame) == rows + WINDOWS * HORIZON:
+                    row = {"series": series} | measure(frame[[column]], rows)
+                    append_row(OUTPUT, COLUMNS, row, line_end="\n")
+                    print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""What `auto` forecasts with where series are too short to train on: published weights."""
+
+import numpy as np
+
+from kerastrans.data.covariates import Covariates
+from kerastrans.forecasting.inference.config import AUTO
+from kerastrans.forecasting.inference.state import FittedState
+from kerastrans.forecasting.training.defaults import MIN_TRAINING_FORECASTS, can_measure_spread
+
+NAME = "kerastrans_zero"
+# Arguments of `Forecaster` with which published weights forecast as well.
+_ARGUMENTS = {"model", "prediction_length", "short", "num_samples", "seed", "alias", "bounds"}
+
+
+def is_needed(config, data):
+    """Return whether `fit` is to use published weights instead of training a model.
+
+    It is if the model is "auto", and the series hold fewer than 100 forecasts that do not overlap,
+    or too few of them can be held out to measure the spread of intervals; unless there are
+    covariates, or an argument requires what these weights do not have.
+
+    Args:
+        config: `Config` that was given.
+        data: `TrainingData`.
+    """
+    if config.model != AUTO or len(data.panels) > 1 or data.reader.covariates.sizes():
+        return False
+    default = type(config)(model=AUTO, context_length=None, prediction_length=1).arguments()
+    given = {name for name, value in config.arguments().items() if value != default[name]}
+    lengths, steps = data.panels[0].lengths, config.prediction_length
+    is_short = np.sum(lengths) < MIN_TRAINING_FORECASTS * steps
+    return given <= _ARGUMENTS and (is_short or not can_measure_spread(lengths, steps))
+
+
+def published_state(config, data):
+    """Return the `FittedState` of the published weights for these data, which train nothing.
+
+    Args:
+        config: `Config` that was given.
+        data: `TrainingData`.
+    """
+    from kerastrans.models import pretrained  # only here: most trainings need none of it
+    from kerastrans.models.pretrained.shipped import resolve_checkpoint
+
+    folder, card = resolve_checkpoint(NAME)
+    weights = pretrained.load(folder)
+    context_length = min(weights.usual_context, weights.max_context)
+    model = weights.build(context_length, config.prediction_length, 1, {})
+    card["parameters"] = card["trainable_parameters"] = model.count_params()
+    config = config.with_published(model, NAME)
+    return FittedState(config, model, data.reader.clock, Covariates.named(), card=card)
+
+
+def description(data):
+    """Return one line that says why nothing was trained."""
+    panel = data.panels[0]
+    return (
+        f"auto: {NAME}, published weights without training: {len(panel)} series of "
+        f"{int(np.median(panel.lengths))} rows (median) are too few to train on. Name a model, "
+        'such as Forecaster("nlinear", ...), to train it.'
+    )

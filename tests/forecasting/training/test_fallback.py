@@ -1,0 +1,111 @@
+"""What `auto` does where series are too short to train on."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kerastrans import Forecaster, from_pretrained
+from kerastrans.forecasting.training import fallback
+from kerastrans.forecasting.training.data import TrainingData
+
+
+def hourly(num_series=1, rows=60, seed=0):
+    rng = np.random.default_rng(seed)
+    times = pd.date_range("2024-01-01", periods=rows, freq="h")
+    wave = 10 + np.sin(np.arange(rows) / 4)
+    return pd.concat(
+        pd.DataFrame({"unique_id": f"s{i}", "ds": times, "y": wave + rng.normal(0, 0.1, rows)})
+        for i in range(num_series)
+    )
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return Forecaster(prediction_length=6, bounds=(0, None)).fit(hourly())
+
+
+def test_short_series_have_the_forecast_of_published_weights_and_are_told(capsys):
+    frame = hourly()
+    forecaster = Forecaster(prediction_length=6).fit(frame)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.startswith("auto: kerastrans_zero, published weights without training: 1 series of")
+    assert "60 rows" in line
+    expected = from_pretrained("kerastrans_zero", 6, verbose=False).predict(frame)
+    pd.testing.assert_frame_equal(forecaster.predict(frame), expected)
+    assert forecaster.history is None
+    assert forecaster.card["name"] == "kerastrans_zero"
+    assert forecaster.clone().config.model == "auto"
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.slow
+def test_a_wide_frame_is_forecast_column_by_column():
+    long = hourly(3)
+    wide = long.pivot_table(index="ds", columns="unique_id", values="y")
+    forecaster = Forecaster(prediction_length=6).fit(wide, verbose=0)
+    rows = forecaster.predict(wide).sort_values(["unique_id", "ds"], ignore_index=True)
+    expected = Forecaster(prediction_length=6).fit(long, verbose=0).predict(long)
+    pd.testing.assert_frame_equal(rows, expected, check_dtype=False)
+
+
+@pytest.mark.slow
+def test_the_file_stays_auto_and_repeats_the_forecast(fitted, tmp_path):
+    frame = hourly()
+    fitted.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.predict(frame), fitted.predict(frame))
+    assert loaded.get_config() == fitted.get_config()
+    assert (loaded.alias, loaded.context_length) == (fitted.alias, fitted.context_length)
+    options = {"windows": 2, "refit": True, "verbose": 0}
+    rows = [x.backtest(frame, **options) for x in (loaded, fitted)]
+    pd.testing.assert_frame_equal(*rows)
+
+
+@pytest.mark.slow
+def test_a_series_that_has_grown_is_trained_on(fitted):
+    again = fitted.clone().fit(hourly(rows=700), time_limit=1e-6, verbose=0)
+    assert again.alias == "tide"
+
+
+@pytest.mark.parametrize(
+    ("num_series", "rows", "needed"),
+    [(1, 22, True), (1, 599, True), (1, 600, False), (10, 59, True), (10, 60, False)],
+)
+def test_a_hundred_forecasts_are_enough_to_train_on(num_series, rows, needed):
+    assert is_needed(hourly(num_series, rows)) == needed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": "nlinear"},
+        {"head": "student_t"},
+        {"calendar": True},
+        {"context_length": 12},
+        {"scaler": "mase"},
+        {"optimizer": "sgd"},
+        {"past": ["load"]},
+        {"future": ["load"]},
+    ],
+)
+def test_what_published_weights_have_not_is_trained(options):
+    assert not is_needed(hourly().assign(load=1.0), **options)
+
+
+def is_needed(frame, **options):
+    config = Forecaster(prediction_length=6, **options).config
+    return fallback.is_needed(config, TrainingData.read(config, frame))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"epochs": 1}, {"validation_size": 12, "time_limit": 1e-6}])
+def test_a_fit_that_is_told_how_to_train_trains(options):
+    forecaster = Forecaster(prediction_length=6).fit(hourly(), verbose=0, **options)
+    assert forecaster.alias == "tide"
+
+
+@pytest.mark.slow
+def test_a_series_of_one_value_is_forecast():
+    frame = hourly(rows=1)
+    rows = Forecaster(prediction_length=6, alias="f").fit(frame, freq="h", verbose=0).predict(frame)
+    assert np.isfinite(rows["f"]).all()
