@@ -41,11 +41,13 @@ def report_unmeasured_spread(windows, epochs, num_forecasts):
     held_out, steps = windows.is_held_out(0, len(panel)), config.prediction_length
     advice = f'kerastrans.from_pretrained("kerastrans_zero", {steps}) needs no training.'
     if held_out.sum() * (windows.data.held_out.steps // steps) >= MIN_HELD_OUT_FORECASTS:
+        if windows.data.held_out.share < 1:  # the other series have trained on the same dates
+            num_forecasts = min(num_forecasts, count_independent_series(panel))
         if 0 < num_forecasts < MIN_HELD_OUT_FORECASTS - 0.5:
             warn_user(
-                f"the errors of {held_out.sum()} held-out series are as alike as if there were "
-                f"{max(1, round(num_forecasts))} forecast(s), and {MIN_HELD_OUT_FORECASTS} are "
-                f"needed to measure the spread of intervals: they are often too narrow. {advice}",
+                f"the {len(panel)} series move together: their held-out forecasts are worth "
+                f"{num_forecasts:.1f} independent ones, and {MIN_HELD_OUT_FORECASTS} are needed to "
+                f"measure the spread of intervals: they are often too narrow. {advice}",
                 UnmeasuredSpreadWarning,
             )
         return
@@ -232,18 +234,41 @@ def count_forecasts(errors, numbers):
         1.0
     """
     errors = np.clip(errors, -MAX_FACTOR, MAX_FACTOR)
-    _, origins = np.unique(numbers, return_inverse=True)
     known = np.isfinite(errors)
-    shape = origins.max() + 1, errors.shape[1]
-    sums, counts = np.zeros(shape), np.zeros(shape)
-    np.add.at(sums, origins, np.where(known, errors, 0).sum(axis=-1))
-    np.add.at(counts, origins, known.sum(axis=-1))
-    square_of_means = np.sum(sums**2 / np.maximum(counts, 1))
-    squares = np.sum(errors[known] ** 2)
-    independent = squares / square_of_means if square_of_means > 0 else 1.0
-    largest = counts.sum() / max(1, np.count_nonzero(counts))
     dates = count_effective(numbers[known.any(axis=(1, 2))], errors.shape[1])
-    return float(dates * np.clip(independent, 1, max(1, largest)))
+    steps = numbers[:, None, None] * errors.shape[1] + np.arange(errors.shape[1])[:, None]
+    return dates * _count_independent(errors, np.broadcast_to(steps, errors.shape))
+
+
+def count_independent_series(panel):
+    """Return the number of independent series that some series are worth by their changes.
+
+    The changes from step to step are in units of their mean size, less the drift of each series.
+
+    Args:
+        panel: `Panel`.
+    """
+    changes, numbers = [], []
+    for i, (begin, cut) in enumerate(zip(panel.begins, panel.cuts, strict=True)):
+        change = np.diff(panel.values[begin:cut], axis=0)
+        if np.isfinite(change).any():
+            change = change - np.nanmedian(change)
+            change /= np.nanmean(np.abs(change)) or 1.0
+            number = panel.first[i] + np.arange(len(change))
+            changes.append(change.ravel())
+            numbers.append(np.repeat(number, change.shape[1]))
+    return _count_independent(np.concatenate(changes), np.concatenate(numbers)) if changes else 0.0
+
+
+def _count_independent(values, dates):
+    """Return the mean square of values over that of their means by date, 1 to values of a date."""
+    known = np.isfinite(values)
+    values, (_, places) = values[known], np.unique(dates[known], return_inverse=True)
+    counts = np.bincount(places)
+    square_of_means = np.sum(np.bincount(places, values) ** 2 / np.maximum(counts, 1))
+    if not square_of_means > 0:
+        return 1.0
+    return float(np.clip(np.sum(values**2) / square_of_means, 1, max(1.0, counts.mean())))
 
 
 def mean_distance(head, forecasts):

@@ -343,8 +343,21 @@ def test_series_that_err_together_are_told(stopped, monkeypatch):
     monkeypatch.setattr(f"{fit}.finish", lambda windows, *_: (windows, None, 1.3))
     frames = [noisy(20, seed).assign(unique_id=str(seed)) for seed in range(9)]
     (message,) = spread_warnings(Forecaster("nlinear", 5, 6), pd.concat(frames))
-    told = "the errors of 9 held-out series are as alike as if there were 1 forecast(s), and 4 are"
-    assert message.startswith(told)
+    assert message.startswith("the 9 series move together: their held-out forecasts are worth 1.3")
+
+
+@pytest.mark.parametrize(("common", "is_told"), [(0.0, False), (0.9, True)])
+def test_many_short_series_with_the_same_shocks_are_told(common, is_told, stopped):
+    """Series are held out, and the others have trained on the shocks of the same dates."""
+    rng = np.random.default_rng(0)
+    shocks = common * rng.normal(size=20)
+    frames = [noisy(20).assign(unique_id=str(i)) for i in range(60)]
+    for frame in frames:
+        frame["y"] = 50 + np.cumsum(shocks + (1 - common) * rng.normal(size=20))
+    messages = spread_warnings(Forecaster("nlinear", 5, 6), pd.concat(frames))
+    assert [message.startswith("the 60 series move together") for message in messages] == (
+        [True] * is_told
+    )
 
 
 def test_a_long_series_whose_end_is_missing_is_told(stopped):
