@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.accuracy.coverage import OUTPUT, PROCESSES, ZERO
+from benchmarks.accuracy.fallback import OUTPUT as FALLBACK
 from benchmarks.common import HERE, RESULTS
 
 BEFORE = RESULTS / "coverage-before.csv"
@@ -82,6 +83,22 @@ def missed():
             ],
         }
     )
+
+
+def few_rows():
+    """Return how a trained model compares with kerastrans_zero, by the number of rows."""
+    rows = pd.read_csv(FALLBACK)
+    lines = []
+    for count, group in rows.groupby("rows"):
+        line = {"rows": count, "series": len(group)}
+        for measure in ("mae", "wql"):
+            ratio = group[f"{measure} tide"] / group[f"{measure} zero"]
+            line[f"{measure.upper()}, TiDE over kerastrans-zero"] = np.exp(np.log(ratio).mean())
+            line[f"of which below 1, {measure.upper()}"] = int((ratio < 1).sum())
+        for name in ("tide", "zero"):
+            line[f"80 % cover, {name}"] = f"{100 * group[f'coverage-80 {name}'].mean():.0f}"
+        lines.append(line)
+    return pd.DataFrame(lines)
 
 
 def _span(values, factor=100, decimals=0):

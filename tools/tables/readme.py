@@ -6,7 +6,7 @@ python -m tools.tables.readme
 import re
 from pathlib import Path
 
-from benchmarks.accuracy import fair_report
+from benchmarks.accuracy import coverage_report, fair_report
 from benchmarks.common import markdown
 from tools.tables import accuracy, measured, speed
 
@@ -25,6 +25,11 @@ def tables():
         "README.md": {"measured": measured.measured},
         "docs/guide/choose-a-model.md": {"tasks": accuracy.tasks},
         "docs/comparison.md": {"fair": fair_report.comparison},
+        "docs/how/intervals.md": {
+            "coverage": coverage_report.summary,
+            "coverage_missed": coverage_report.missed,
+            "fallback": coverage_report.few_rows,
+        },
         "docs/benchmarks.md": {
             "demo": accuracy.demo,
             "long_horizon": accuracy.long_horizon,
