@@ -7,8 +7,9 @@ import pandas as pd
 
 from kerastrans.evaluation.columns import read_columns
 from kerastrans.forecasting.forecaster import Forecaster
-from kerastrans.forecasting.presets.pretrained import SHIPPED, from_pretrained
+from kerastrans.forecasting.presets.pretrained import from_pretrained
 from kerastrans.forecasting.selection.search import select
+from kerastrans.models.pretrained.shipped import SHIPPED
 from kerastrans.utils.validation import check_choice
 
 MODELS = (*SHIPPED, "auto", "select")

@@ -2,7 +2,8 @@
 
 python -m tools.site.assignments FOLDER [notebooks/02_attention.py ...]
 
-`nbgrader generate_assignment` removes the solutions from them; `nbgrader autograde` runs the checks.
+`nbgrader generate_assignment` removes the solutions from them; `nbgrader autograde` runs the
+checks.
 """
 
 import inspect

@@ -7,8 +7,9 @@ from pathlib import Path
 ABOUT = """# {name}
 
 > {description}: architectures from forecasting papers, built by functions and trained with
-> model.fit on TensorFlow, JAX and PyTorch; a Forecaster that takes data frames and returns forecasts
-> with prediction intervals; published weights; export as SavedModel, ONNX and LiteRT; an HTTP service.
+> model.fit on TensorFlow, JAX and PyTorch; a Forecaster that takes data frames and returns
+> forecasts with prediction intervals; published weights; export as SavedModel, ONNX and LiteRT; an
+> HTTP service.
 
 The paths are relative to the address of this file.
 """

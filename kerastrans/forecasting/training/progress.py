@@ -38,7 +38,8 @@ class Progress(keras.callbacks.Callback):
             f"{_NAMES[name]} {value:.4g}" for name, value in (logs or {}).items() if name in _NAMES
         )
         best = self.early_stopping.best_epoch + 1
-        end = "the end" if self.model.stop_training else f"at most {_duration(left)} left"
+        is_last = self.model.stop_training or epoch + 1 == self.epochs
+        end = "the end" if is_last else f"at most {_duration(left)} left"
         line = f"epoch {epoch + 1}: {losses}; best epoch {best}; {_duration(seconds)}, {end}"
         print(line, flush=True)
 
