@@ -54,6 +54,7 @@ def test_the_horizon_may_be_longer_than_the_context(name):
     assert model.output_shape == (None, prediction_length, num_channels)
 
 
+@pytest.mark.slow
 def test_a_distribution_is_decoded_and_causal():
     report = check_model("deepar", 8, 4, 1, head="student_t", units=8)
     report.raise_for_failures()

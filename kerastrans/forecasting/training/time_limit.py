@@ -1,9 +1,12 @@
 """Time limit of a training: what its parts take, and when training has to end for the others."""
 
+from collections import deque
 from time import monotonic
 
 import keras
+import numpy as np
 
+NUM_TIMED = 200  # latest training steps whose median duration counts
 FORWARD_SHARE = 0.5  # of the time of a training step, or its compilation, for the forward pass
 
 
@@ -11,8 +14,9 @@ class TimeLimit:
     """Time limit of a fit, and the measured seconds of its parts.
 
     Attributes:
-        step: float, mean seconds of a training step; 0 before the second one.
-        compilation: float, seconds by which the first step was longer than the second.
+        step: float, median seconds of a training step; 0 before the second one. A batch of another
+            size, for which the model is compiled again, is thus left out.
+        compilation: float, seconds by which the first step was longer.
         validation: float, seconds of the latest validation; None before the first one ended.
 
     Args:
@@ -57,7 +61,7 @@ class StopInTime(keras.callbacks.Callback):
         super().__init__()
         self.limit, self.reserve = limit, reserve
         self.steps = 0  # since this training began
-        self.seconds, self.timed = 0.0, 0  # of the steps after the first one
+        self.durations = deque(maxlen=NUM_TIMED)  # of the steps after the first one
 
     def on_train_begin(self, logs=None):
         """Start to measure."""
@@ -75,9 +79,8 @@ class StopInTime(keras.callbacks.Callback):
         if self.steps == 1:
             self.first = duration
         else:
-            self.seconds += duration
-            self.timed += 1
-            self.limit.step = self.seconds / self.timed
+            self.durations.append(duration)
+            self.limit.step = float(np.median(self.durations))
             self.limit.compilation = max(0.0, self.first - self.limit.step)
         if self.limit.left < self.limit.step + self.reserve(self.steps):
             self.model.stop_training = True
@@ -93,10 +96,7 @@ class StopInTime(keras.callbacks.Callback):
             self.model.stop_evaluating = True
 
     def on_test_end(self, logs=None):
-        """Measure a validation, without the first batch, for which the model may be compiled."""
-        begin, *ends = self.validation
-        count = len(ends)
-        if count > 1:
-            self.limit.validation = (ends[-1] - ends[0]) * count / (count - 1)
-        else:
-            self.limit.validation = ends[-1] - begin
+        """Measure a validation by its median batch: the model is compiled for some of them."""
+        durations = np.diff(self.validation)
+        if len(durations):
+            self.limit.validation = float(np.median(durations)) * len(durations)

@@ -74,6 +74,7 @@ def test_the_card_of_a_preset_names_its_origin(name):
     assert {"kerastrans", "keras", "numpy", "backend"} <= set(card["versions"])
 
 
+@pytest.mark.slow
 def test_a_preset_can_be_fine_tuned(preset):
     frame = datasets.load("air_passengers")
     forecaster = zoo.from_preset(preset)

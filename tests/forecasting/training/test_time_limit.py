@@ -71,7 +71,9 @@ def noisy(length=2000):
     return pd.DataFrame({"unique_id": "s", "ds": times, "y": y})
 
 
-@pytest.mark.parametrize(("seconds", "least"), [(60, 0.7), (300, 0.85)])
+@pytest.mark.parametrize(
+    ("seconds", "least"), [(60, 0.7), pytest.param(300, 0.85, marks=pytest.mark.slow)]
+)
 def test_a_fit_ends_in_time_with_all_of_its_parts(clock, capsys, seconds, least):
     forecaster = Forecaster("nlinear", 24, 6).fit(noisy(), time_limit=seconds)
     taken = clock.now - 100
@@ -84,6 +86,24 @@ def test_a_fit_ends_in_time_with_all_of_its_parts(clock, capsys, seconds, least)
     assert 0.5 * (seconds - COMPILATION) <= steps * STEP <= seconds - COMPILATION
     assert heads.of(forecaster.model).spread != 1
     assert forecaster.fitted.trained == forecaster.fitted.chosen_by
+
+
+def test_batches_for_which_the_model_is_compiled_again_are_no_measure():
+    limit = TimeLimit(1000)
+    stop, clock = limit.callback(lambda steps: 0.0), Clock()
+    stop.on_train_begin()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time_limit, "monotonic", clock)
+        stop.on_epoch_begin(0)
+        for seconds in (60.0, 1.0, 1.0, 1.0, 60.0):  # the last batch is smaller
+            clock.now += seconds
+            stop.on_train_batch_end(0)
+        stop.on_test_begin()
+        for seconds in (30.0, 2.0, 2.0, 2.0, 30.0):
+            clock.now += seconds
+            stop.on_test_batch_end(0)
+        stop.on_test_end()
+    assert (limit.step, limit.compilation, limit.validation) == (1.0, 59.0, 10.0)
 
 
 def test_an_epoch_that_is_cut_is_compared_and_recorded(clock):
