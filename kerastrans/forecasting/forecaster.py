@@ -16,9 +16,8 @@ from kerastrans.evaluation.contamination import CONTAMINATION
 from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.artefact import export_options
-from kerastrans.forecasting.inference.config import Config
+from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
-from kerastrans.forecasting.inference.explanation import check_explains, explanation_frame
 from kerastrans.forecasting.inference.forecast import (
     forecast_outputs,
     forecast_windows,
@@ -776,6 +775,8 @@ class Forecaster:
             >>> [round(float(january[x].sum()), 2) for x in ("share", "contribution")]
             [1.0, 449.82]
         """
+        from kerastrans.forecasting.inference.explanation import check_explains, explanation_frame
+
         state = self._trained()
         check_explains(state, self.alias)
         windows = read_windows(state, frame, None, None, self._report)
@@ -807,7 +808,7 @@ class Forecaster:
                 again as one model.
         """
         arguments = self.config.arguments()
-        if self.card is not None and self.config.is_built:
+        if self.card is not None and self.config.model != AUTO:
             state = fine_tuning.copy_published_state(self.fitted)
             clone = type(self)(**{**arguments, "model": state.model})
             clone.fitted = replace(state, config=clone.config)

@@ -123,7 +123,7 @@ def test_a_failed_fit_chooses_no_context():
 @pytest.mark.slow
 def test_training_ends_where_the_held_out_steps_stop_improving(monkeypatch):
     monkeypatch.setattr(
-        "kerastrans.forecasting.training.fit.finish", lambda windows, *_: (windows, None)
+        "kerastrans.forecasting.training.fit.finish", lambda windows, *_: (windows, None, 9.0)
     )
     frame = wave(400)
     forecaster = Forecaster("nlinear", 14, 7).fit(frame[:300], verbose=0)
