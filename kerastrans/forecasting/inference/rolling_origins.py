@@ -7,6 +7,7 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.panel import Panel
+from kerastrans.forecasting.inference.config import AUTO
 from kerastrans.forecasting.inference.forecast import forecast_windows, forecasts_of
 from kerastrans.forecasting.inference.forecast_frame import Forecasts
 from kerastrans.forecasting.inference.reader import Reader
@@ -196,11 +197,13 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     panel = long_enough(forecaster.config, panel, windows, step)
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)
-    parts = []
+    parts, stays = [], False
     for number, cuts in enumerate(origins(panel, steps, windows, step)):
-        if number % every == 0:
+        if number % every == 0 and not stays:
             known = rows_until(frame, panel, cuts, train_size)
             fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
+            # Published weights that `auto` has chosen for the first origin forecast all of them.
+            stays = forecaster.config.model == AUTO and fresh.card is not None
         state = fresh.fitted
         read = fresh.reader.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])

@@ -109,3 +109,11 @@ def test_a_series_of_one_value_is_forecast():
     frame = hourly(rows=1)
     rows = Forecaster(prediction_length=6, alias="f").fit(frame, freq="h", verbose=0).predict(frame)
     assert np.isfinite(rows["f"]).all()
+
+
+@pytest.mark.slow
+def test_a_backtest_keeps_what_the_first_origin_has_chosen():
+    options = {"windows": 3, "refit": True, "time_limit": 1e-6, "verbose": 0}
+    rows = Forecaster(prediction_length=6, alias="f").backtest(hourly(rows=612), **options)
+    zero = from_pretrained("kerastrans_zero", 6, verbose=False, alias="f")
+    pd.testing.assert_frame_equal(rows, zero.backtest(hourly(rows=612), windows=3))
