@@ -5,6 +5,7 @@ python -m benchmarks.accuracy.coverage_report    # draws docs/images/coverage.pn
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from benchmarks.accuracy.coverage import OUTPUT, PROCESSES, ZERO
 from benchmarks.accuracy.fallback import OUTPUT as FALLBACK
@@ -14,30 +15,32 @@ BEFORE = RESULTS / "coverage-before.csv"
 PICTURE = HERE.parent / "docs/images/coverage.png"
 CELL = ["process", "series", "rows", "model"]
 GOALS = {80: (0.74, 0.88), 95: (0.90, 0.99)}
-Z = 1.96  # of an interval of 95 %
+MIN_REPLICATES = 3  # to judge a cell
 
 
 def cells(path=OUTPUT):
     """Return one row per cell: means over replicates, and whether they meet the goals.
 
-    A cell fails if the 95 % interval of its mean lies outside of the goal. `fit` warned in a cell
-    if it did in most replicates.
+    A cell fails if the 95 % interval of its mean, by Student's t, lies outside of the goal; one of
+    fewer than 3 replicates is not judged. `fit` warned in a cell if it did in most replicates.
     """
     rows = pd.read_csv(path)
     groups = rows.groupby(CELL, sort=False)
     table = groups[["covers-80", "covers-95", "first-80", "last-80", "width", "warned"]].mean()
     table["count"] = groups.size()
     for level, (low, high) in GOALS.items():
-        error = Z * groups[f"covers-{level}"].std() / np.sqrt(table["count"])
+        error = groups[f"covers-{level}"].std() / np.sqrt(table["count"])
+        error *= stats.t.ppf(0.975, np.maximum(table["count"] - 1, 1))
         mean = table[f"covers-{level}"]
         table[f"error-{level}"] = error
         table[f"fails-{level}"] = (mean + error < low) | (mean - error > high)
     table["warned"] = table["warned"] > 0.5
+    table["judged"] = ~table["warned"] & (table["count"] >= MIN_REPLICATES)
     return table.reset_index()
 
 
 def summary():
-    """Return one row per model: how many cells meet the goals, without those with a warning."""
+    """Return one row per model: how many of the judged cells, without a warning, meet the goals."""
     lines = []
     for path, label in ((BEFORE, "before"), (OUTPUT, "now")):
         if not path.is_file():
@@ -47,13 +50,14 @@ def summary():
             chosen = table[table.model == model]
             if not len(chosen):
                 continue
-            counted = chosen[~chosen.warned]
+            counted = chosen[chosen.judged]
             passed = counted[~counted["fails-80"]], counted[~counted["fails-95"]]
             lines.append(
                 {
                     "model": f"{model} {label}" if model != ZERO else ZERO,
                     "cells": len(chosen),
                     "with a warning": int(chosen.warned.sum()),
+                    "of too few replicates": int((~chosen.warned & ~chosen.judged).sum()),
                     "80 % within 74 to 88": f"{len(passed[0])} of {len(counted)}",
                     "95 % within 90 to 99": f"{len(passed[1])} of {len(counted)}",
                     "80 % cover": _span(counted["covers-80"]),
@@ -66,7 +70,7 @@ def summary():
 def missed():
     """Return one row per cell without a warning that fails a goal."""
     table = cells()
-    table = table[~table.warned & (table["fails-80"] | table["fails-95"])]
+    table = table[table.judged & (table["fails-80"] | table["fails-95"])]
     return pd.DataFrame(
         {
             "process": table["process"],
@@ -102,6 +106,8 @@ def few_rows():
 
 
 def _span(values, factor=100, decimals=0):
+    if values.empty:
+        return ""
     low, middle, high = (factor * values.quantile(q) for q in (0, 0.5, 1))
     return f"{middle:.{decimals}f} ({low:.{decimals}f} to {high:.{decimals}f})"
 
