@@ -68,10 +68,10 @@ class Forecaster:
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
             an architecture and the calendar, see `training.defaults.resolve_config`, or uses
-            "kerastrans_zero" without training where series are too short to train on, see
-            `training.fallback.is_needed`. Or a
-            functional Keras model with the same inputs and outputs, or a function
-            `(context_length, prediction_length, num_channels, **hyperparameters)` that builds one.
+            "kerastrans_zero" without training if series are too short to train on, see
+            `training.fallback.is_needed`. Or a functional Keras model with the same inputs and
+            outputs, or a function `(context_length, prediction_length, num_channels,
+            **hyperparameters)` that builds one.
         context_length: int, number of steps of history. By default `fit` chooses it from the
             frequency and the lengths of the series, see `training.defaults.resolve_config`; taken
             from the model if a Keras model is given.
@@ -260,8 +260,7 @@ class Forecaster:
             RuntimeError: If the backend cannot distribute.
         """
         sampling = Sampling(stride, sampling, window_sampling_limit)
-        options = {"validation_size": validation_size, "epochs": epochs}
-        options |= {"batch_size": batch_size}
+        options = {"validation_size": validation_size, "epochs": epochs, "batch_size": batch_size}
         training.check_options(self.config, **options, time_limit=time_limit, kwargs=kwargs)
         limit = None if time_limit is None else TimeLimit(time_limit)
         before = self.fitted

@@ -113,7 +113,7 @@ def of(model):
 
 
 def copy_spread(source, target):
-    """Give the head of a model the spread of another's, which `fit` measured: it is no weight."""
+    """Copy the spread that `fit` measured, which is not a weight, to the head of another model."""
     head, copied = of(source), of(target)
     copied.spread, copied.spread_growth = head.spread, head.spread_growth
 

@@ -98,27 +98,7 @@ NEWEST = (
 # One of each family, for what takes long: the others are in the slow tier.
 FAMILIES = ("seasonal_naive", "rlinear", "nhits", "cyclenet", "itransformer", "tcn", "segrnn")
 # Their building blocks are those of others: most of their tests are in the slow tier.
-SLOW = (
-    "crossformer",
-    "duet",
-    "fits",
-    "frets",
-    "mamba",
-    "micn",
-    "moderntcn",
-    "multipatchformer",
-    "nonstationary_transformer",
-    "pattn",
-    "softs",
-    "timebase",
-    "timebridge",
-    "timefilter",
-    "timekan",
-    "tqnet",
-    "wpmixer",
-    "xlstm_mixer",
-    "xpatch",
-)
+SLOW = NEWEST
 # Whose way through a Forecaster is that of others: `make contract` has their longest tests.
 EXHAUSTIVE = (
     *(name for name in SLOW if name not in ("mamba", "timebase", "tqnet")),

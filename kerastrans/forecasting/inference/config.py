@@ -261,7 +261,7 @@ class Config:
             model=model,
             context_length=history_input(model).shape[1],
             scaler=WindowScaler(None),
-            optimizer=keras.optimizers.Adam(1e-4, clipnorm=1.0),
+            optimizer=fine_tuning_optimizer(),
             calendar=None,
             alias=self.alias or name,
         )
@@ -270,6 +270,11 @@ class Config:
         """Return the constructor arguments as a dict, including the hyperparameters."""
         named = {f.name: getattr(self, f.name) for f in fields(self)}
         return named | named.pop("hyperparameters")
+
+
+def fine_tuning_optimizer():
+    """Return a new optimizer that trains published weights by default."""
+    return keras.optimizers.Adam(1e-4, clipnorm=1.0)
 
 
 def _frozen(value):

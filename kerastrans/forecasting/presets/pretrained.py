@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-import keras
 import numpy as np
 
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.time.frequency import offset_of
 from kerastrans.forecasting.forecaster import Forecaster
+from kerastrans.forecasting.inference.config import fine_tuning_optimizer
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.fine_tuning import TRAINABLE, count_trainable
 from kerastrans.models.pretrained import load
@@ -106,7 +106,7 @@ def from_pretrained(
         raise ValueError(f"{pretrained.network.name} forecasts each series separately: no joint.")
     longest = pretrained.max_context
     if context_length is None:
-        context_length = min(pretrained.usual_context, longest)
+        context_length = pretrained.default_context
     elif context_length == "max":
         context_length = longest
     check_positive_integers(context_length=context_length)
@@ -120,7 +120,7 @@ def from_pretrained(
         # NumPy's numbers as Python's, which JSON has.
         card["options"] = {name: np.asarray(x).item() for name, x in model_options.items()}
     card["trainable_parameters"] = count_trainable(model, trainable, lora_rank)
-    options = {"optimizer": keras.optimizers.Adam(1e-4, clipnorm=1.0), **options}
+    options = {"optimizer": fine_tuning_optimizer(), **options}
     options |= {"past": past, "future": future}
     options.setdefault("alias", card["name"].rpartition("/")[2])
     forecaster = Forecaster(model, context_length, prediction_length, scaler=None, **options)

@@ -35,6 +35,10 @@ class HeldOut:
     steps: int = 0
     share: float = 1.0
 
+    def num_forecasts(self, num_series, prediction_length):
+        """Return the number of non-overlapping forecasts that are held out of these series."""
+        return round(self.share * num_series) * (self.steps // prediction_length)
+
     @property
     def of_all(self):
         """Number of last steps that are held out of every series."""
@@ -66,8 +70,7 @@ def held_out_steps(lengths, prediction_length):
 def can_measure_spread(lengths, prediction_length):
     """Return whether enough forecasts are held out to measure the spread of intervals of 80 %."""
     held_out = choose_hold_out(lengths, prediction_length)
-    num_series = held_out.share * len(lengths)
-    return num_series * (held_out.steps // prediction_length) >= MIN_HELD_OUT_FORECASTS
+    return held_out.num_forecasts(len(lengths), prediction_length) >= MIN_HELD_OUT_FORECASTS
 
 
 def rows_needed(num_series, prediction_length):

@@ -112,7 +112,7 @@ def finish(windows, steps, batch_size, is_verbose=False, limit=None):
 def _forecast_held_out(state, windows, limit):
     """Return `Forecasts` of the hold-out set and the seconds of another forecast of it.
 
-    The former is None if there is no window, or no time.
+    The former is None without windows, or without time.
     """
 
     def forecast(most):

@@ -1,4 +1,4 @@
-"""What `auto` forecasts with where series are too short to train on: published weights."""
+"""Published weights that `auto` uses if series are too short to train on."""
 
 import numpy as np
 
@@ -44,8 +44,7 @@ def published_state(config, data):
 
     folder, card = resolve_checkpoint(NAME)
     weights = pretrained.load(folder)
-    context_length = min(weights.usual_context, weights.max_context)
-    model = weights.build(context_length, config.prediction_length, 1, {})
+    model = weights.build(weights.default_context, config.prediction_length, 1, {})
     card["parameters"] = card["trainable_parameters"] = model.count_params()
     config = config.with_published(model, NAME)
     return FittedState(config, model, data.reader.clock, Covariates.named(), card=card)

@@ -14,7 +14,7 @@ from kerastrans.utils.user_warnings import warn_user
 LEVELS = (50, 80, 95)  # percents of the intervals that the factors are solved for
 TAILS = np.array([(1 - level / 100) / 2 for level in LEVELS])
 MAX_FACTOR = 5.0  # and 1 / MAX_FACTOR is the smallest factor
-# Numbers of dates at which a factor below 1, and of forecasts at which a growth, is halved.
+# A factor below 1 is halved at so many dates, a growth at so many forecasts.
 DATES_TO_NARROW, FORECASTS_TO_GROW = 10, 2
 
 
@@ -38,10 +38,10 @@ def report_unmeasured_spread(windows, epochs, num_forecasts):
         )
         return
     config, panel = windows.config, windows.data.panels[0]
-    held_out, steps = windows.is_held_out(0, len(panel)), config.prediction_length
+    held_out, steps = windows.data.held_out, config.prediction_length
     advice = f'kerastrans.from_pretrained("kerastrans_zero", {steps}) needs no training.'
-    if held_out.sum() * (windows.data.held_out.steps // steps) >= MIN_HELD_OUT_FORECASTS:
-        if windows.data.held_out.share < 1:  # the other series have trained on the same dates
+    if held_out.num_forecasts(len(panel), steps) >= MIN_HELD_OUT_FORECASTS:
+        if held_out.share < 1:  # the other series have trained on the same dates
             num_forecasts = min(num_forecasts, count_independent_series(panel))
         if 0 < num_forecasts < MIN_HELD_OUT_FORECASTS - 0.5:
             warn_user(
@@ -100,7 +100,9 @@ class SpreadCorrection:
             try:
                 set_spread(state, self.factor * head.spread, head.spread_growth)
                 again = solve_spread(state.head, forecast_windows(state, windows), numbers)
-                self.factor *= again[0] / inflation(self.num_forecasts)  # which is in both
+                factor, _, num_forecasts = again
+                if num_forecasts:  # the inflation is in the first factor already
+                    self.factor *= factor / inflation(num_forecasts)
             finally:
                 set_spread(state, *spread)
 
@@ -176,7 +178,7 @@ def error_ratios(head, parameters, targets):
 
     Returns:
         `(levels, windows, prediction_length, num_channels)` for `LEVELS`, with the sign of the
-        error: -1 and 1 are the ends of the interval. NaN where a target is missing, or both the
+        error: -1 and 1 are the ends of the interval. NaN if the target is missing, or both the
         error and the distance are 0.
     """
     median = head.median(parameters)

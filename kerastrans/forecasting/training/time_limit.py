@@ -14,9 +14,9 @@ class TimeLimit:
     """Time limit of a fit, and the measured seconds of its parts.
 
     Attributes:
-        step: float, median seconds of a training step; 0 before the second one. A batch of another
-            size, for which the model is compiled again, is thus left out.
-        compilation: float, seconds by which the first step was longer.
+        step: float, median seconds of a training step; 0 before the second one. The median leaves
+            out a batch of another size, because the model is compiled again for it.
+        compilation: float, difference of the first step from it in seconds.
         validation: float, seconds of the latest validation; None before the first one ended.
 
     Args:
@@ -72,7 +72,7 @@ class StopInTime(keras.callbacks.Callback):
         self.latest = monotonic()
 
     def on_train_batch_end(self, batch, logs=None):
-        """Measure a step, and stop if there is no time for another one."""
+        """Measure a step, and stop if another one would end too late."""
         now = monotonic()
         duration, self.latest = now - self.latest, now
         self.steps += 1
@@ -90,7 +90,7 @@ class StopInTime(keras.callbacks.Callback):
         self.validation = [monotonic()]
 
     def on_test_batch_end(self, batch, logs=None):
-        """End the first validation if there is no time at all; later ones are complete."""
+        """End the first validation if the limit has passed; later ones are complete."""
         self.validation.append(monotonic())
         if self.limit.validation is None and self.limit.left < 0:
             self.model.stop_evaluating = True

@@ -51,6 +51,11 @@ class PretrainedModel:
         self.max_context = max_context
 
     @property
+    def default_context(self):
+        """Number of steps of the history if none is given."""
+        return min(self.usual_context, self.max_context)
+
+    @property
     def point_weights(self):
         """Weights of the quantiles in the point forecast of the authors; None for the median."""
         return None

@@ -229,6 +229,36 @@ def test_an_interrupted_measurement_leaves_the_spread(monkeypatch):
     assert heads.of(model).spread == 1
 
 
+@pytest.mark.parametrize(("again", "expected"), [((1.0, 0.0, 0.0), 2.0), ((1.5, 0.3, 9.0), 2.802)])
+def test_a_second_measurement_of_samples_adds_what_it_found_alone(again, expected, monkeypatch):
+    """Not the inflation again, and nothing if no outcome is known."""
+    found = iter([(2.0, 0.1, 9.0), again])
+    monkeypatch.setattr(spread, "solve_spread", lambda *_: next(found))
+    monkeypatch.setattr(spread, "forecast_windows", lambda *_: None)
+    monkeypatch.setattr(spread, "mean_distance", lambda *_: 1.0)
+    model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
+    state = types.SimpleNamespace(model=model, head=heads.of(model), decodes=True)
+    panel = types.SimpleNamespace(numbers=lambda *_: np.arange(4))
+    windows = types.SimpleNamespace(panel=panel, series=None, cuts=None)
+    correction = spread.SpreadCorrection(state, types.SimpleNamespace(windows=windows))
+    assert correction.factor == pytest.approx(expected, rel=1e-3)
+    assert correction.growth == 0
+    assert heads.of(model).spread == 1
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+def test_a_growth_is_in_an_exported_file(trained, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    session = onnxruntime.InferenceSession(str(trained.export(tmp_path / "model.onnx")))
+    inputs = {"history": noisy()["y"].to_numpy("float32")[-12:].reshape(1, 12, 1)}
+    names = [output.name for output in session.get_outputs()]
+    found = dict(zip(names, session.run(None, inputs), strict=True))
+    expected = trained.forecast_histories(inputs)
+    assert heads.of(trained.model).spread_growth != 0
+    np.testing.assert_allclose(found["quantiles"], expected["quantiles"], rtol=1e-5)
+
+
 @pytest.mark.parametrize(("later", "expected"), [(4.0, 1.5), (2.0, 1.5), (1.0, 3.0), (0.1, 7.5)])
 def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expected, monkeypatch):
     """The spread is 1.5 by the measurement, and more by as much as the forecast has narrowed."""
