@@ -12,6 +12,10 @@ class Criterion:
         points: int, points of the answer.
         possible: int, most points of this line.
         message: str, what was measured, and what is wrong.
+
+    Example:
+        >>> Criterion("export", 0, 4, "The exported model is missing.").possible
+        4
     """
 
     name: str
