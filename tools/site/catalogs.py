@@ -118,7 +118,7 @@ def translated(language, name):
 
 
 def updated(old, texts, language):
-    """A catalogue with these texts, in which unchanged texts keep their translations.
+    """A catalogue with these texts. Unchanged texts keep their translations.
 
     A changed text keeps its translation too, with the flag "fuzzy" and the English text that was
     translated. A text that is no longer in the lesson becomes obsolete.

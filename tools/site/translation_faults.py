@@ -9,7 +9,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from tools.site import catalogs
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(dollarmath_plugin)
-# Tokens of Markdown that are the same in all languages, and the value that distinguishes two of a kind.
+# Tokens of Markdown that are the same in all languages, and the value that has to be the same.
 KINDS = {
     "code_inline": ("code span", lambda token: token.content),
     "math_inline": ("formula", lambda token: token.content),
@@ -68,13 +68,14 @@ def differences(english, translation, language, terms):
         yield "the alt text is not translated"
     numbers, given = Counter(NUMBER.findall(words)), Counter(NUMBER.findall(found))
     yield from (f"number {number} is lost" for number in numbers - given)
+    added = given - numbers  # digits for numbers that are words in the English text
     written = {number for number, word in IN_WORDS.items() if re.search(word, words, re.I)}
     for term, known in terms:
         if re.search(rf"\b{term}s?\b", words, re.IGNORECASE):
-            if not any(word in (given if word.isdigit() else found) for word in known):
+            if not any(word in (added if word.isdigit() else found) for word in known):
                 yield f"{term!r} is not translated as in the glossary: {' or '.join(known)}"
             written.update(number for word in known for number in NUMBER.findall(word))
-    for number in sorted(set(given) - set(numbers) - written):
+    for number in sorted(set(added) - set(numbers) - written):
         yield f"number {number} is not in the English text"
 
 
