@@ -146,6 +146,15 @@ def test_notebook_in_a_language_has_the_same_code(tmp_path, monkeypatch, capsys)
     assert "out.ipynb exists: give the path of a new file" in capsys.readouterr().err
 
 
+def test_damaged_catalogue_is_named(tmp_path, monkeypatch, capsys):
+    (tmp_path / "ko").mkdir()
+    (tmp_path / "ko/01_positional_encoding.po").write_text('msgid "a"\nmsg "b"\n')
+    monkeypatch.setattr(catalogs, "FOLDER", tmp_path)
+    with pytest.raises(SystemExit):
+        translate.main(["update"])
+    assert "01_positional_encoding.po (line 2)" in capsys.readouterr().err
+
+
 def test_titles_in_another_language_are_marked():
     title = '<a href="x/" class="md-tabs__link">\n  {}\n</a><span class="md-ellipsis">{}</span>'
     html = '<html lang="zh">' + title.format("Lessons", "注意力")

@@ -31,10 +31,11 @@ def main(arguments=None):
     notebook.add_argument("lesson", choices=catalogs.LESSONS)
     notebook.add_argument("path", type=Path, help="file that is written; it must not exist")
     given = parser.parse_args(arguments)
-    if given.command == "update":
-        return update()
-    if given.command == "check":
-        return check()
+    if given.command != "notebook":
+        try:
+            return update() if given.command == "update" else check()
+        except OSError as error:  # of polib: it names the file and the line
+            parser.error(str(error))
     if given.path.exists():
         parser.error(f"{given.path} exists: give the path of a new file")
     if not given.path.parent.is_dir():
