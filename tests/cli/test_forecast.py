@@ -115,6 +115,22 @@ def test_outputs_are_checked_before_anything_is_read(series, run_folder, tmp_pat
     assert not (tmp_path / "f.csv").exists()
 
 
+def test_a_read_only_folder_is_refused_before_anything_is_read(tmp_path, refuse, monkeypatch):
+    def access(path, mode):
+        return path != tmp_path
+
+    monkeypatch.setattr("os.access", access)  # which lets an administrator write anywhere
+    read_only = f"cannot be created: the folder {tmp_path} is read-only."
+    for command in ("forecast", "backtest", "train", "select"):
+        line = refuse(command, "no such data.csv", "--output", tmp_path / "x.csv")
+        assert line.endswith(read_only)
+    assert refuse("export", "no such model", tmp_path / "x.onnx").endswith(read_only)
+    monkeypatch.undo()
+    (tmp_path / "file").touch()
+    line = refuse("train", "no such data.csv", "--output", tmp_path / "file" / "run")
+    assert line.endswith("file is not a folder.")
+
+
 def test_a_picture_that_cannot_be_written_leaves_no_table(
     series, run_folder, tmp_path, refuse, monkeypatch
 ):
