@@ -147,6 +147,10 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     output = ["--output", tmp_path / "f.csv"]
     assert "does not contain a forecaster" in refuse("forecast", tmp_path, series, *output)
     assert "is a folder, expected a named dataset" in refuse("forecast", run_folder, *output)
+    line = f"{run_folder} has no static covariates: leave out --static."
+    assert refuse("forecast", run_folder, series, *output, "--static=s.csv") == line
+    line = "kerastrans_zero has no static covariates: leave out --static."
+    assert refuse("forecast", series, *output, "--static=s.csv") == line
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)
