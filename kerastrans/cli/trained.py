@@ -50,8 +50,8 @@ def read_facts(options, takes_horizon=False):
         takes_horizon: bool, whether a trained forecaster can be asked for another number of steps.
 
     Returns:
-        Dict of "covariates", a list of column names, "freq", and "read_as", how the file of the
-        training data was read.
+        Dict of "covariates", a list of column names, "known_ahead", those of them that are known in
+        advance, "freq", and "read_as", how the file of the training data was read.
 
     Raises:
         ValueError: If nothing was trained there, or a file is damaged.
@@ -66,7 +66,7 @@ def read_facts(options, takes_horizon=False):
     if is_published(trained):
         if given(options, STATIC):
             raise no_static
-        return {"covariates": [], "freq": None, "read_as": None}
+        return {"covariates": [], "known_ahead": [], "freq": None, "read_as": None}
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
@@ -154,14 +154,16 @@ def _facts_in(folder):
     content = read_json(path, {})
     stored = content.get("fitted", content)
     try:
-        columns = [stored["covariates"][kind] for kind in ("past", "future")]
-        covariates = [column["name"] for kind in columns for column in kind]
+        past, ahead = (
+            [column["name"] for column in stored["covariates"][kind]] for kind in ("past", "future")
+        )
         clock = stored["clock"]
         freq = clock and clock["freq"]
         # Conformal intervals may be those of groups, by a static column.
         takes_static = bool(stored["covariates"].get("static") or stored.get("intervals"))
         return {
-            "covariates": covariates,
+            "covariates": [*past, *ahead],
+            "known_ahead": ahead,
             "freq": freq,
             "read_as": stored.get("read_as"),
             "takes_static": takes_static,

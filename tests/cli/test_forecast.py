@@ -76,15 +76,16 @@ def test_covariates_known_ahead_enter_from_a_file(tmp_path):
     ]
     frame = pd.concat(rows, ignore_index=True)
     frame["y"] = 10.0 * frame["open"] + random.standard_normal(len(frame))
+    frame["calls"] = random.random(len(frame))  # known for the past only
     known = frame[frame["ds"] < times[length]]
     known.to_csv(tmp_path / "sales.csv", index=False)
-    ahead = frame[frame["ds"] >= times[length]].drop(columns="y")
+    ahead = frame[frame["ds"] >= times[length]].drop(columns=["y", "calls"])
     ahead.to_csv(tmp_path / "ahead.csv", index=False)
     run = tmp_path / "run"
     sizes = ["--model=nlinear", "--context-length=14", "--prediction-length=6", "--epochs=2"]
     arguments = ["train", str(tmp_path / "sales.csv"), f"--output={run}", *sizes, "--quiet"]
-    assert cli.main([*arguments, "--future-columns=open", "--calendar"]) == 0
-    arguments = ["forecast", str(run), str(tmp_path / "sales.csv")]
+    assert cli.main([*arguments, "--future-columns=open", "--past=calls", "--calendar"]) == 0
+    arguments = ["forecast", str(run), str(tmp_path / "sales.csv"), "--columns=open,calls"]
     arguments += [f"--future={tmp_path / 'ahead.csv'}", f"--output={tmp_path / 'f.csv'}"]
     assert cli.main(arguments) == 0
     found = pd.read_csv(tmp_path / "f.csv")
