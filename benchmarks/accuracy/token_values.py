@@ -7,7 +7,7 @@ A token is one value of the window, standardised and rounded to the centre of a 
 `decoder_transformer`, embeddings in place of patches, a softmax over the bins, and cross-entropy as
 its loss. It draws its forecasts with the samplers of the token Transformer. Windows, time limit and
 scores are those of `tasks.py --validation`: the windows before those of the test, whose rows are
-not read. `decoder_transformer` runs beside it, with and without the calendar that tokens lack.
+not read. `decoder_transformer` is measured too, with and without the calendar that tokens lack.
 """
 
 import argparse

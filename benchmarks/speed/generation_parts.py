@@ -1,9 +1,9 @@
-"""What binds decoding of 32 sequences: the encoder, which runs once, or the loop of 24 steps?
+"""Time to decode 32 sequences: of the encoder, which runs once, and of the loop of 24 steps.
 
 Equal widths, blocks and context as in generation.py and sampling.py, and the time-series
 Transformer of `transformers`, one thread each. "first" is the time of one step, nearly all of it
 the encoder's; "loop" is what 23 more steps add. The floor is the time that the matrix products of
-the encoder take at the rate at which NumPy multiplies matrices of these shapes on the same core.
+the encoder take in NumPy on the same core, measured just after the model.
 
     KERAS_BACKEND=jax taskset -c 0 python -m benchmarks.speed.generation_parts
 

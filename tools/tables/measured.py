@@ -28,7 +28,7 @@ def _errors():
     summary = transformer_summary().set_index("model")
     for model in ("decoder_transformer", "time_series_transformer"):
         tasks, mase = summary.loc[model, ["tasks", "MASE"]]
-        what = f"MASE of `{model}`, geometric mean of {tasks} tasks"
+        what = f"MASE of `{model}`, geometric mean of {tasks:.0f} tasks"
         yield what, f"{1 - mase:.1%} lower", "the better of two seasonal naives"
     tasks = pd.read_csv(RESULTS / "tasks.csv").pivot_table("mase", "task", "model")
     for model, what in (
