@@ -51,7 +51,7 @@ def make_run(
             contains the state of an interrupted run, if any.
         series: `kerastrans.cli.split.Series`.
         output: Path of the folder to write: the files of `Forecaster.save`, report.txt,
-            report.json, history.csv and forecast.png.
+            report.json, report.html, history.csv and forecast.png.
         prediction_length: int, number of steps to forecast.
         title: str, title of the report.
         static: DataFrame of static covariates, or None.

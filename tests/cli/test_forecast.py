@@ -55,7 +55,8 @@ def test_gaps_and_missing_values_are_read(frame, run_folder, tmp_path):
 def test_backtest_is_scored_beside_the_naives(frame, series, run_folder, tmp_path, capsys):
     output = tmp_path / "b.csv"
     arguments = ["backtest", str(run_folder), str(series), f"--output={output}", "--windows=3"]
-    assert cli.main([*arguments, "--step=8"]) == 0
+    assert cli.main([*arguments, "--step=8", f"--report={tmp_path / 'b.html'}"]) == 0
+    assert f"<h1>nlinear on {series}</h1>" in (tmp_path / "b.html").read_text()
     found = pd.read_csv(output, parse_dates=["ds", "cutoff"])
     expected = Forecaster.load(run_folder).backtest(frame, windows=3, step=8)
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
@@ -106,6 +107,8 @@ def test_outputs_are_checked_before_anything_is_read(series, run_folder, tmp_pat
     assert "a picture's name must end in" in refuse(*command, *output, "--plot", tmp_path / "pic")
     assert "pic.png exists" in refuse(*command, *output, "--plot", tmp_path / "pic.png")
     assert "pic.png exists" in refuse(*command, "--output", tmp_path / "pic.png")
+    backtest = ["backtest", *command[1:], "--report", tmp_path / "r.txt"]
+    assert refuse(*backtest) == "a report's name must end in .html, .htm, got 'r.txt'."
     assert "link.csv" in refuse(*command, "--output", tmp_path / "link.csv")
     assert "no such folder" in refuse(*command, "--output", tmp_path / "none" / "f.csv")
     assert (tmp_path / "pic.png").read_text() == "mine"
