@@ -23,7 +23,10 @@ def tables():
     """The functions that make each page's tables, by the names in its comments."""
     return {
         "README.md": {"measured": measured.measured},
-        "docs/guide/choose-a-model.md": {"tasks": accuracy.tasks},
+        "docs/guide/choose-a-model.md": {
+            "tasks": accuracy.tasks,
+            "transformer_summary": accuracy.transformer_summary,
+        },
         "docs/comparison.md": {"fair": fair_report.comparison},
         "docs/how/autoregressive.md": {
             "training_methods": accuracy.training_methods,
