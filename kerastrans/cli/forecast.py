@@ -75,8 +75,11 @@ def _read(options):
     if hasattr(options, "future"):
         from kerastrans.data.tables.reading import read_as_of
 
-        ahead = {"freq": facts["freq"], "with_values": False, "like": like or read_as_of(frame)}
-        future = read_series(options.future, options, facts["covariates"], **ahead)
+        ahead = {"with_values": False, "like": like or read_as_of(frame)}
+        ahead["columns"] = None  # --columns are those of the series
+        if facts["freq"] is not None:
+            ahead["freq"] = facts["freq"]
+        future = read_series(options.future, options, facts["known_ahead"], **ahead)
     known = {"future": future, "static": static, **horizon(options)}
     return load_forecaster(options, frame), frame, known
 

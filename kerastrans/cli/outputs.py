@@ -1,7 +1,7 @@
 """Output files of commands, checked before the work and written completely or not at all."""
 
 from kerastrans.utils.files import new_files
-from kerastrans.utils.validation import check_new
+from kerastrans.utils.validation import check_can_create
 
 MAX_ROWS = 60  # maximum number of rows of a printed table
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
@@ -14,6 +14,7 @@ def check_outputs(table, picture=None, report=None):
     Raises:
         FileExistsError: If an output exists.
         FileNotFoundError: If its folder does not exist.
+        PermissionError: If its folder is read-only.
         ValueError: If two outputs are the same file, or the suffix of a picture or report is not
             that of one.
     """
@@ -25,7 +26,7 @@ def check_outputs(table, picture=None, report=None):
     if len(set(places)) < len(places):
         raise ValueError(f"two outputs have the same name: {paths[0]}.")
     for path in paths:
-        check_new(path)
+        check_can_create(path)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"no such folder: {path.parent}.")
 

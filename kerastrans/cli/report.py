@@ -89,7 +89,7 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
     figure.savefig(folder / "forecast.png", dpi=100)
     backtests = {alias: backtest, **(others or {})}
     settings = {"history": frame, "train": train, "freq": fitted.freq, "title": title}
-    write_report(folder / "report.html", backtests, **settings)
+    write_report(folder / "report.html", backtests, statistical=(), **settings)
     return text
 
 

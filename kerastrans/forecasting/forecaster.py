@@ -229,7 +229,8 @@ class Forecaster:
                 for no limit. An epoch ends early if the measured time of a step leaves no more
                 than the validation, the spread and the final steps need. A limit that is shorter
                 than compiling and one step is exceeded by these, and little time is left for the
-                spread, which is then measured on fewer forecasts.
+                spread, which is then measured on fewer forecasts. A warning says if the limit was
+                exceeded by more than a tenth, and how long the compilation took.
             sampling: "windows" to train on each window once per epoch; "series" to draw windows so
                 that all series are equally likely; "scale" to draw them with probability
                 proportional to the mean absolute value of their series, see

@@ -76,15 +76,16 @@ def test_covariates_known_ahead_enter_from_a_file(tmp_path):
     ]
     frame = pd.concat(rows, ignore_index=True)
     frame["y"] = 10.0 * frame["open"] + random.standard_normal(len(frame))
+    frame["calls"] = random.random(len(frame))  # known for the past only
     known = frame[frame["ds"] < times[length]]
     known.to_csv(tmp_path / "sales.csv", index=False)
-    ahead = frame[frame["ds"] >= times[length]].drop(columns="y")
+    ahead = frame[frame["ds"] >= times[length]].drop(columns=["y", "calls"])
     ahead.to_csv(tmp_path / "ahead.csv", index=False)
     run = tmp_path / "run"
     sizes = ["--model=nlinear", "--context-length=14", "--prediction-length=6", "--epochs=2"]
     arguments = ["train", str(tmp_path / "sales.csv"), f"--output={run}", *sizes, "--quiet"]
-    assert cli.main([*arguments, "--future-columns=open", "--calendar"]) == 0
-    arguments = ["forecast", str(run), str(tmp_path / "sales.csv")]
+    assert cli.main([*arguments, "--future-columns=open", "--past=calls", "--calendar"]) == 0
+    arguments = ["forecast", str(run), str(tmp_path / "sales.csv"), "--columns=open,calls"]
     arguments += [f"--future={tmp_path / 'ahead.csv'}", f"--output={tmp_path / 'f.csv'}"]
     assert cli.main(arguments) == 0
     found = pd.read_csv(tmp_path / "f.csv")
@@ -115,6 +116,22 @@ def test_outputs_are_checked_before_anything_is_read(series, run_folder, tmp_pat
     assert not (tmp_path / "f.csv").exists()
 
 
+def test_a_read_only_folder_is_refused_before_anything_is_read(tmp_path, refuse, monkeypatch):
+    def access(path, mode):
+        return path != tmp_path
+
+    monkeypatch.setattr("os.access", access)  # which lets an administrator write anywhere
+    read_only = f"cannot be created: the folder {tmp_path} is read-only."
+    for command in ("forecast", "backtest", "train", "select"):
+        line = refuse(command, "no such data.csv", "--output", tmp_path / "x.csv")
+        assert line.endswith(read_only)
+    assert refuse("export", "no such model", tmp_path / "x.onnx").endswith(read_only)
+    monkeypatch.undo()
+    (tmp_path / "file").touch()
+    line = refuse("train", "no such data.csv", "--output", tmp_path / "file" / "run")
+    assert line.endswith("file is not a folder.")
+
+
 def test_a_picture_that_cannot_be_written_leaves_no_table(
     series, run_folder, tmp_path, refuse, monkeypatch
 ):
@@ -131,6 +148,10 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     output = ["--output", tmp_path / "f.csv"]
     assert "does not contain a forecaster" in refuse("forecast", tmp_path, series, *output)
     assert "is a folder, expected a named dataset" in refuse("forecast", run_folder, *output)
+    line = f"{run_folder} has no static covariates: leave out --static."
+    assert refuse("forecast", run_folder, series, *output, "--static=s.csv") == line
+    line = "kerastrans_zero has no static covariates: leave out --static."
+    assert refuse("forecast", series, *output, "--static=s.csv") == line
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)

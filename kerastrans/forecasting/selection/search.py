@@ -137,7 +137,9 @@ def select(
     weights, loss = greedy_weights([result.forecasts for result in results], scorer.loss)
     leaderboard = _leaderboard(results, weights, loss, listed)
     chosen = [(x.forecaster, w) for x, w in zip(results, weights, strict=True) if w]
-    return build_selected(chosen, frame, static, held_out, leaderboard, seed, limit, report)
+    selected = build_selected(chosen, frame, static, held_out, leaderboard, seed, limit, report)
+    limit.warn_if_exceeded()
+    return selected
 
 
 @dataclass(frozen=True)
