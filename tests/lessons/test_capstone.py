@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+import kerastrans
 from kerastrans.lessons import load_capstone, score_capstone
-from kerastrans.lessons.capstone import rubric
+from kerastrans.lessons.capstone import exported, rubric
 from kerastrans.lessons.capstone.sales import HISTORY, HORIZON, PROMOTION_EFFECT, make_sales
 
 HISTORY_FRAME, FUTURE = load_capstone()
@@ -175,3 +176,20 @@ def test_other_kinds_of_answers_are_refused(right, tmp_path):
         score_capstone(export=tmp_path / "model")
     with pytest.raises(ValueError, match=r"SavedModel folder or an \.onnx file"):
         score_capstone(export=tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("name", ["model", "model.onnx"])
+def test_exported_models_are_run(name, tmp_path):
+    if name.endswith("onnx"):
+        pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    forecaster = kerastrans.Forecaster("nlinear", 28, 14, future=["promotion"], calendar=True)
+    forecaster.fit(HISTORY_FRAME, epochs=1, validation_size=28, verbose=0)
+    path = forecaster.export(tmp_path / name)
+    forecast = forecaster.predict(HISTORY_FRAME, future=FUTURE)
+    card = score_capstone(forecast, path)
+    assert card["format"].points == 2
+    assert "differs" not in card["export"].message, card
+    metadata, _ = exported.open_export(path)
+    assert metadata["columns"]["future_covariates"] == ["promotion"]
