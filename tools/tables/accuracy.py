@@ -279,6 +279,24 @@ def transformer_summary():
     return pd.DataFrame(found).sort_values("MASE", ignore_index=True)
 
 
+def training_methods():
+    """Errors by the way a model is trained, divided by those of the week before."""
+    rows = pd.read_csv(RESULTS / "training_methods.csv")
+    means = rows.pivot_table("mae_over_naive", "method", "data")
+    return means.sort_values(list(means.columns)).rename_axis(columns=None).reset_index()
+
+
+def token_values():
+    """Scores of tokens of values and of patches on the same windows."""
+    rows = pd.read_csv(RESULTS / "token_values.csv")
+    columns = {"mase": "MASE", "sql": "SQL", "coverage-80": "80 % covers"}
+    table = rows[["task", "model", *columns]].rename(columns=columns)
+    table["80 % covers"] = [f"{x:.0%}" for x in rows["coverage-80"]]
+    table["fit"] = [f"{x:.0f} s" for x in rows.fit_seconds]
+    table["forecast"] = [f"{x:.1f} s" for x in rows.forecast_seconds]
+    return table
+
+
 def _transformer_rows():
     """The runs, and of both naive forecasts for each task the one with the smaller MASE."""
     rows = pd.read_csv(RESULTS / "transformers.csv").drop(columns="smape")
