@@ -13,6 +13,7 @@ from kerastrans.cli.trained import (
     load_forecaster,
     read_facts,
 )
+from kerastrans.utils.validation import check_percents
 
 FUTURE = {
     "--future": {
@@ -53,6 +54,7 @@ def add_commands(add):
 def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
     check_outputs(options.output, options.plot)
+    check_percents(given(options, LEVELS).get("levels", ()))
     forecaster, frame, known = _read(options)
     rows = forecaster.predict(frame, **known, **given(options, LEVELS, EXCEEDS))
 
@@ -87,6 +89,7 @@ def _read(options):
 def run_backtest(options):
     """Forecast from origins in the past, print the scores, and write the backtest."""
     check_outputs(options.output, options.plot, options.report)
+    check_percents(given(options, LEVELS).get("levels", ()))
     facts = read_facts(options, takes_horizon=True)
     frame = read_series(options.data, options, facts["covariates"], like=facts["read_as"])
     static = read_static(options, facts["read_as"])

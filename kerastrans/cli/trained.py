@@ -3,7 +3,7 @@
 import contextlib
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORECASTER, STATIC, given, hyperparameter
+from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -56,22 +56,19 @@ def read_facts(options, takes_horizon=False):
     Raises:
         ValueError: If nothing was trained there, or a file is damaged.
         ValueError: If an option for published weights, or another frequency, is given for a
-            trained forecaster, or static covariates for one that has none.
+            trained forecaster, or a file of covariates for one that has none.
     """
     from kerastrans.forecasting.presets.sources import open_preset
 
     trained = options.trained
     check_positive_integers(**given(options, HORIZON))
-    no_static = ValueError(f"{trained} has no static covariates: leave out --static.")
     if is_published(trained):
-        if given(options, STATIC):
-            raise no_static
+        _check_covariates(options, {"takes_static": False, "takes_future": False})
         return {"covariates": [], "known_ahead": [], "freq": None, "read_as": None}
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
-    if given(options, STATIC) and not facts["takes_static"]:
-        raise no_static
+    _check_covariates(options, facts)
     freq = given(options, DOOR).get("freq")
     if None not in (freq, facts["freq"]):
         from kerastrans.data.time.frequency import offset_of
@@ -86,6 +83,16 @@ def read_facts(options, takes_horizon=False):
                 f"{trained} is trained: leave out {flag}, an option of published weights."
             )
     return facts
+
+
+def _check_covariates(options, facts):
+    """Raise ValueError for files of covariates that the forecaster does not have."""
+    for option, kind in (
+        ("static", "static covariates"),
+        ("future", "covariates known in advance"),
+    ):
+        if hasattr(options, option) and not facts[f"takes_{option}"]:
+            raise ValueError(f"{options.trained} has no {kind}: leave out --{option}.")
 
 
 def load_forecaster(options, frame=None):
@@ -167,6 +174,7 @@ def _facts_in(folder):
             "freq": freq,
             "read_as": stored.get("read_as"),
             "takes_static": takes_static,
+            "takes_future": bool(ahead or (content.get("config") or {}).get("bounds")),
         }
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}.") from None
