@@ -52,7 +52,7 @@ def add_commands(add):
 def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
     check_picture(options.plot, options.output)
-    forecaster, frame, known = _read(options)
+    forecaster, frame, known = _read(options, once=True)
     rows = forecaster.predict(frame, **known, **given(options, LEVELS, EXCEEDS))
 
     def draw():
@@ -70,7 +70,7 @@ def run_simulate(options):
     write_table(forecaster.simulate(frame, **known, **given(options, PATHS)), options.output)
 
 
-def _read(options):
+def _read(options, once=False):
     """Return the forecaster, the frame, and what `predict` and `simulate` take in addition."""
     facts = read_facts(options, takes_horizon=True)
     like = facts["read_as"]
@@ -82,7 +82,7 @@ def _read(options):
         ahead = {"freq": facts["freq"], "with_values": False, "like": like or read_as_of(frame)}
         future = read_series(options.future, options, facts["covariates"], **ahead)
     known = {"future": future, "static": static, **horizon(options)}
-    return load_forecaster(options, frame), frame, known
+    return load_forecaster(options, frame, once), frame, known
 
 
 def run_backtest(options):
