@@ -96,6 +96,8 @@ encoding = ops.convert_to_numpy(PositionalEncoding(None, 32)(np.zeros((1, 60, 32
 print(encoding.shape, f"largest difference: {np.abs(encoding - by_hand(60, 32)).max():.1e}")
 
 # %%
+# Alt text: Left, four columns of the encoding as waves over 60 positions, two fast and two slower;
+# right, all 32 columns as a heat map, with stripes that become wider to the right.
 plotting.positional_encoding(encoding, columns=(6, 7, 8, 9))
 
 # %% [markdown]
@@ -119,6 +121,8 @@ assert np.allclose(two_apart, 0.5837, atol=1e-4)  # claim: distance
 
 long = by_hand(200, 32)
 products = long @ long.T
+# Alt text: Three curves of products of two encodings over their distance, which coincide: a peak of
+# 16 at distance 0, and the same slopes on both sides.
 figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for start in (40, 80, 120):
     panel.plot(np.arange(-30, 31), products[start, start - 30 : start + 31], lw=4 - start / 40)
@@ -147,6 +151,36 @@ angles = np.arange(3000)[:, None] / 100 ** (np.arange(0, 32, 2) / 32)
 products = np.cos(angles).sum(axis=1)  # with position 0: cos a cos 0 + sin a sin 0
 print(f"largest product at distances from 471 to 3,000: {products[471:].max():.2f} of 16")
 assert products[471:].max() < 8  # claim: not alike
+
+# %% [markdown]
+# ## Other ways to say where a step stands
+#
+# - A **learnt table** has one vector per position (`LearntPositionalEncoding`). It has a maximum
+#   length, since a position that was never trained has no vector (exercise 1.2).
+# - A **rotary encoding** (`keras_hub` and `kerastrans.layers` call it `RotaryEmbedding`) adds
+#   nothing to the steps. It rotates queries and keys by an angle that grows with the position, so
+#   that distance is a rotation here as well. <!-- claim: rotary --> The score of a query and a key
+#   stays the same if both move by ten steps, and changes if only one of them moves.
+# - A **relative bias** (`kerastrans.layers.RelativePositionBias`) adds a learnt number to each
+#   score, one for each distance, or for a range of long ones.
+
+# %%
+rotary = kerastrans.layers.RotaryEmbedding()
+query, key = random.standard_normal((2, 32)).astype("float32")
+
+
+def score(query_position, key_position):
+    """Product of the query and the key, each rotated to its position."""
+    turned = [
+        ops.convert_to_numpy(rotary(x.reshape(1, 1, 1, 32), start_index=position)).ravel()
+        for x, position in ((query, query_position), (key, key_position))
+    ]
+    return float(turned[0] @ turned[1])
+
+
+print([round(score(*positions), 4) for positions in ((5, 2), (15, 12), (15, 2))])
+assert abs(score(15, 12) - score(5, 2)) < 1e-4  # claim: rotary
+assert abs(score(15, 2) - score(5, 2)) > 0.1  # claim: rotary
 
 # %% [markdown]
 # ## What goes wrong in practice

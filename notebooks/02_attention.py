@@ -191,6 +191,9 @@ for d in widths:
         entropies = -(w * np.log(w + 1e-300)).sum(axis=1)
         effective[name].append(np.exp(entropies).mean())
         gradients[name].append((w * (1 - w)).sum(axis=1).mean())  # of each weight by its own score
+# Alt text: Left, the number of keys looked at stays near 30 to 45 for scaled scores and falls to 1
+# as the width grows for unscaled ones; right, the gradient of the softmax stays for scaled scores
+# and vanishes for unscaled ones.
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.2), layout="constrained")
 for panel, curves, label in (
     (panels[0], effective, "keys looked at, of 50"),
@@ -269,6 +272,8 @@ assert counts == [2400, 3056]  # claim: counts
 # %%
 layer = CachedMultiHeadAttention(num_heads=HEADS, key_dim=KEY_DIM)
 layer(x)
+# Alt text: Four heat maps of six by six weights, one per untrained head, each with another
+# irregular pattern.
 plotting.attention_heatmaps(
     ops.convert_to_numpy(layer.attention_scores(x)),
     title="Four untrained heads",

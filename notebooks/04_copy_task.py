@@ -57,6 +57,14 @@ LENGTH, CHANNELS = 6, 12
 # network; the decoder does the same with the steps so far and attends to the memory of the encoder
 # between the two.](../docs/images/lessons/architecture.svg)
 #
+# Attention occurs three times. The encoder attends to the whole history, in both directions, since
+# all of it is known. The decoder first attends to its own steps, with a mask that hides the later
+# ones. Then it attends to the memory, the outputs of the encoder: the queries come from the steps
+# that were generated so far, the keys and values from the memory, so that each output step can ask
+# for a step of the history. The memory does not depend on what the decoder generates; it is
+# computed once per sequence. Each attention adds its result to its input, and a feed-forward
+# network ends the block ([lesson 2b](02b_inside_a_block.ipynb)).
+#
 # Note `d_model`: each step of 12 values is projected to 64 numbers before its position is added.
 # Without the projection the position would be added to the values themselves and destroy them;
 # [the answers](answers.ipynb) measure this. `model.summary()` lists the layers in the order of the
@@ -94,10 +102,54 @@ print(
 EPOCHS = 14
 rate = keras.optimizers.schedules.CosineDecay(2e-3, EPOCHS * 79)
 model.compile(keras.optimizers.Adam(rate), "mse")
+test = random_sequences(1000, LENGTH, CHANNELS, seed=1)
+test_inputs, _ = teacher_forcing_pairs(test, start_token=0.0)
 history = model.fit(
-    [train, decoder_inputs], targets, epochs=EPOCHS, batch_size=64, verbose=0
+    [train, decoder_inputs],
+    targets,
+    validation_data=([test, test_inputs], test),
+    epochs=EPOCHS,
+    batch_size=64,
+    verbose=0,
 ).history
 print(f"training error {history['loss'][0]:.3f} -> {history['loss'][-1]:.5f}")
+
+# %% [markdown]
+# The learning curves show the error of the training sequences and, as validation, that of a
+# thousand others, both with teacher forcing. If a model memorises its training sequences, the first
+# error goes on falling and the second one does not: it overfits. <!-- claim: curves --> Here both
+# fall together, and at the end the validation error is less than twice the training error. The
+# model has learnt to copy, not to recite.
+
+# %%
+# Alt text: Learning curves on a logarithmic scale: the training and the validation error fall
+# together over fourteen epochs.
+figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
+for (part, errors), style in zip(history.items(), ("o-", "s--"), strict=True):
+    label = {"loss": "training", "val_loss": "validation"}[part]
+    panel.plot(np.arange(1, EPOCHS + 1), errors, style, label=label)
+panel.set_yscale("log")
+panel.set_xlabel("epoch")
+panel.set_ylabel("mean squared error")
+panel.legend(frameon=False)
+plt.show()
+if EPOCHS > 2:  # trained in full
+    assert history["val_loss"][-1] < history["val_loss"][0] / 100  # claim: curves
+    assert history["val_loss"][-1] < 2 * history["loss"][-1]  # claim: curves
+
+# %% [markdown]
+# How does a decoder know when to stop? Ours generates six steps, because all sequences have six. If
+# lengths differ, the targets get one more step, the *end token*, and the model learns to generate
+# it after the last step; the sentences of [lesson 6](06_translation.ipynb) end in this way.
+# <!-- claim: end --> With an end token of zeros, inputs and targets have seven steps each: the
+# start token and the sequence, and the sequence and the end token.
+
+# %%
+both = teacher_forcing_pairs(train[:1], start_token=0.0, end_token=0.0)
+print("inputs and targets with an end token:", [x.shape for x in both])
+assert [x.shape[1] for x in both] == [LENGTH + 1, LENGTH + 1]  # claim: end
+assert not both[0][:, 0].any()  # claim: end
+assert not both[1][:, -1].any()  # claim: end
 
 # %% [markdown]
 # ## Autoregression
@@ -112,7 +164,6 @@ print(f"training error {history['loss'][0]:.3f} -> {history['loss'][-1]:.5f}")
 # variance.
 
 # %%
-test = random_sequences(1000, LENGTH, CHANNELS, seed=1)
 generated = np.zeros((len(test), 1, CHANNELS), "float32")  # the start token
 for _ in range(LENGTH):
     outputs = model.predict([test, generated], verbose=0)
@@ -126,6 +177,7 @@ assert difference < 1e-3  # claim: loop
 if EPOCHS > 2:  # trained in full
     assert error < 0.01  # claim: copies
 
+# Alt text: Two test sequences of 72 values and the generated ones, which lie on each other.
 figure, panels = plt.subplots(2, 1, figsize=(8, 4.2), sharex=True, layout="constrained")
 for row, panel in enumerate(panels):
     panel.plot(test[row].ravel(), color="#444444", lw=3, alpha=0.4, label="sequence")
@@ -140,6 +192,10 @@ plt.show()
 # %% [markdown]
 # ## How it does it
 #
+# `attention_scores` returns the weights of all attention layers, and `attention_heatmaps` draws one
+# map for each head of each block. A row is a query, and its weights sum to 1; an empty cell has a
+# weight of exactly 0. Heads may divide the work among them.
+#
 # To generate step $t$, the decoder has to look at step $t$ of the encoder. <!-- claim: diagonal -->
 # Its cross-attention does: in one of the heads, each output step gives its largest weight to the
 # input step that it repeats. <!-- claim: future --> Decoder self-attention has no weight above its
@@ -152,6 +208,8 @@ scores = kerastrans.attention_scores(model, [example, seen])
 largest = np.asarray(scores["cross"]).argmax(axis=-1).reshape(-1, LENGTH)  # (heads, output steps)
 if EPOCHS > 2:
     assert (largest == np.arange(LENGTH)).all(axis=1).any()  # claim: diagonal
+# Alt text: Eight heat maps of cross-attention, two blocks of four heads, output steps by steps of
+# the sequence; the weights lie on the diagonal.
 plotting.attention_heatmaps(
     scores["cross"],
     title="Cross-attention while copying",
@@ -161,6 +219,8 @@ plotting.attention_heatmaps(
 
 # %%
 assert np.triu(np.asarray(scores["decoder_self"]), 1).max() == 0  # claim: future
+# Alt text: Eight heat maps of decoder self-attention, two blocks of four heads; all cells above the
+# diagonal are empty.
 plotting.attention_heatmaps(
     scores["decoder_self"],
     title="Decoder self-attention: the future is empty",
@@ -169,6 +229,8 @@ plotting.attention_heatmaps(
 )
 
 # %%
+# Alt text: Eight heat maps of encoder self-attention, two blocks of four heads, with weights on
+# both sides of the diagonal.
 plotting.attention_heatmaps(
     scores["encoder_self"],
     title="Encoder self-attention",

@@ -21,7 +21,7 @@ from benchmarks.common import RESULTS, append_row, keys_of, names
 from kerastrans.data.time.frequency import infer_frequency
 from kerastrans.forecasting.training.defaults import choose_hold_out
 
-CONTEXTS = {"hospital": 12}  # that our defaults choose; 336 for hours
+CONTEXTS = {"hospital": 12}  # months: 24 leave no training windows before the held-out end
 PEERS = ("neuralforecast", "darts", "transformers")
 
 

@@ -58,10 +58,11 @@ def run_datasets(options):
     if options.output is None:
         print(frame)
         return
+    from kerastrans.data.frames import is_wide
     from kerastrans.utils.files import new_file
 
     with new_file(options.output) as unfinished:
-        frame.to_csv(unfinished)
+        frame.to_csv(unfinished, index=is_wide(frame))
     print(f"{len(frame)} rows: {options.output}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from kerastrans.cli.options import add_options, given, names, port, positive
 from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster, read_facts
 from kerastrans.serving.settings import Settings
-from kerastrans.utils.validation import check_new
+from kerastrans.utils.validation import check_can_create
 
 _KINDS = {
     tuple: {"type": names, "metavar": "A,B"},
@@ -43,7 +43,7 @@ def add_commands(add):
 
 def run_export(options):
     """Load the forecaster and export it."""
-    check_new(options.output)
+    check_can_create(options.output)
     read_facts(options)
     load_forecaster(options).export(options.output)
     print(f"written: {options.output}")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, EXCEEDS, LEVELS, STATIC, add_options, given
-from kerastrans.cli.outputs import check_outputs, check_picture, write_table
+from kerastrans.cli.outputs import check_outputs, write_table
 from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.trained import (
     DEFAULT,
@@ -44,6 +44,7 @@ def add_commands(add):
         command.add_argument("--output", type=Path, help="CSV file to write")
         if command is not simulate:
             command.add_argument("--plot", type=Path, help="picture to write, such as forecast.png")
+    backtest.add_argument("--report", type=Path, help="report to write, such as report.html")
     add_options(forecast, PUBLISHED, FUTURE, LEVELS, EXCEEDS, DOOR, STATIC)
     add_options(simulate, PUBLISHED, FUTURE, PATHS, DOOR, STATIC)
     add_options(backtest, PUBLISHED, ORIGINS, LEVELS, DOOR, STATIC)
@@ -51,16 +52,11 @@ def add_commands(add):
 
 def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
-    check_picture(options.plot, options.output)
+    check_outputs(options.output, options.plot)
     forecaster, frame, known = _read(options, once=True)
     rows = forecaster.predict(frame, **known, **given(options, LEVELS, EXCEEDS))
 
-    def draw():
-        from kerastrans.evaluation import plotting
-
-        return plotting.plot_fan(rows, frame)
-
-    write_table(rows, options.output, options.plot, draw)
+    write_table(rows, options.output, (options.plot, _picture(rows, frame)))
 
 
 def run_simulate(options):
@@ -79,15 +75,18 @@ def _read(options, once=False):
     if hasattr(options, "future"):
         from kerastrans.data.tables.reading import read_as_of
 
-        ahead = {"freq": facts["freq"], "with_values": False, "like": like or read_as_of(frame)}
-        future = read_series(options.future, options, facts["covariates"], **ahead)
+        ahead = {"with_values": False, "like": like or read_as_of(frame)}
+        ahead["columns"] = None  # --columns are those of the series
+        if facts["freq"] is not None:
+            ahead["freq"] = facts["freq"]
+        future = read_series(options.future, options, facts["known_ahead"], **ahead)
     known = {"future": future, "static": static, **horizon(options)}
     return load_forecaster(options, frame, once), frame, known
 
 
 def run_backtest(options):
     """Forecast from origins in the past, print the scores, and write the backtest."""
-    check_picture(options.plot, options.output)
+    check_outputs(options.output, options.plot, options.report)
     facts = read_facts(options, takes_horizon=True)
     frame = read_series(options.data, options, facts["covariates"], like=facts["read_as"])
     static = read_static(options, facts["read_as"])
@@ -96,9 +95,27 @@ def run_backtest(options):
     rows = forecaster.backtest(frame, static=static, **given_options)
 
     from kerastrans.cli.report import compare_with_naives, format_scores
-    from kerastrans.evaluation import plotting
     from kerastrans.evaluation.contamination import contamination_lines
+    from kerastrans.evaluation.report import write_report
 
     table, verdict = compare_with_naives(rows, forecaster.alias, frame, forecaster.fitted.freq)
     print("\n".join([format_scores(table), "", verdict, *contamination_lines(rows)]))
-    write_table(rows, options.output, options.plot, lambda: plotting.plot_fan(rows, frame))
+
+    def report(path):
+        title = f"{forecaster.alias} on {options.data}"
+        write_report(path, rows, history=frame, freq=forecaster.fitted.freq, title=title)
+
+    write_table(
+        rows, options.output, (options.plot, _picture(rows, frame)), (options.report, report)
+    )
+
+
+def _picture(rows, frame):
+    """Return the function that draws forecasts and writes the picture to a path."""
+
+    def write(path):
+        from kerastrans.evaluation import plotting
+
+        plotting.plot_fan(rows, frame).savefig(path, dpi=100)
+
+    return write

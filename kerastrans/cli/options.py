@@ -12,15 +12,21 @@ from pathlib import Path
 # Types of options. argparse shows their names to the user: "invalid numbers value: 'x'".
 def names(text):
     """Parse names separated by commas, at least one."""
-    found = [name.strip() for name in text.split(",") if name.strip()]
-    if not found:
+    found = [name.strip() for name in text.split(",")]
+    if not all(found):
         raise argparse.ArgumentTypeError(f"expected names separated by commas, got {text!r}")
     return found
 
 
 def numbers(text):
-    """Parse numbers separated by commas."""
-    return [float(number) if "." in number else int(number) for number in names(text)]
+    """Parse finite numbers separated by commas, at least one."""
+    try:
+        found = [float(number) for number in text.split(",")]
+    except ValueError:
+        found = [math.nan]
+    if not all(map(math.isfinite, found)):
+        raise argparse.ArgumentTypeError(f"expected numbers separated by commas, got {text!r}")
+    return [int(number) if number.is_integer() else number for number in found]
 
 
 def finite(text):
@@ -146,6 +152,13 @@ FIT = {
         "type": int,
         "metavar": "STEPS",
         "help": "train on forecasts that begin in the last STEPS of each series (default: all)",
+    },
+}
+TIME_LIMIT = {
+    "--time-limit": {
+        "type": positive,
+        "metavar": "SECONDS",
+        "help": "seconds that the training takes at most, without --epochs (default: 900)",
     },
 }
 EXCEEDS = {

@@ -19,7 +19,7 @@ def read_series(data, options, covariates=(), **kwargs):
         data: str, name of the dataset or path of the file.
         options: Parsed options, some of them from `DOOR`.
         covariates: Names of the columns that may contain text.
-        **kwargs: Arguments of `read_table`.
+        **kwargs: Arguments of `read_table`, which replace the options.
 
     Raises:
         FileNotFoundError: If the file does not exist.
@@ -41,7 +41,7 @@ def read_series(data, options, covariates=(), **kwargs):
             raise ValueError(f"{data} is a named dataset: --{flag} is for files only.")
         return _select_columns(frame, file_options.get("columns"), data)
     with _naming_options():
-        frame = read_table(data, covariates=covariates, **file_options, **kwargs)
+        frame = read_table(data, covariates=covariates, **(file_options | kwargs))
     print(f"{data} {reading_of(frame)}", file=sys.stderr)
     return frame
 

@@ -8,6 +8,7 @@ from kerastrans.data.frames import ID
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_of, naive_backtests, verdicts
 from kerastrans.evaluation.contamination import contamination_lines
+from kerastrans.evaluation.report import write_report
 from kerastrans.utils.environment import environment
 
 COLUMNS = ("skill", "p", "mae", "rmse", "mase", "crps", "wql")
@@ -43,7 +44,7 @@ def format_scores(table):
 
 
 def write_training_report(folder, forecaster, frame, train, backtest, title, seconds, others=None):
-    """Write report.txt, report.json, history.csv and forecast.png into a folder.
+    """Write report.txt, report.json, report.html, history.csv and forecast.png into a folder.
 
     Args:
         folder: Path of an existing folder.
@@ -86,6 +87,9 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
         last, frame, title=f"{title}: the last {forecaster.prediction_length} steps"
     )
     figure.savefig(folder / "forecast.png", dpi=100)
+    backtests = {alias: backtest, **(others or {})}
+    settings = {"history": frame, "train": train, "freq": fitted.freq, "title": title}
+    write_report(folder / "report.html", backtests, statistical=(), **settings)
     return text
 
 

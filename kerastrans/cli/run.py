@@ -5,7 +5,7 @@ import shutil
 import sys
 import time
 
-from kerastrans.utils.validation import check_new
+from kerastrans.utils.validation import check_can_create, check_new
 
 
 def training_folder(output):
@@ -19,8 +19,9 @@ def check_folders(output, resume=False):
     Raises:
         FileExistsError: If `output` or an unfinished training exists.
         FileNotFoundError: If there is nothing to resume.
+        OSError: If `output` cannot be created.
     """
-    check_new(output)
+    check_can_create(output)
     training = training_folder(output)
     if resume and not training.is_dir():
         raise FileNotFoundError(f"nothing to resume: {training} does not exist.")
@@ -51,7 +52,7 @@ def make_run(
             contains the state of an interrupted run, if any.
         series: `kerastrans.cli.split.Series`.
         output: Path of the folder to write: the files of `Forecaster.save`, report.txt,
-            report.json, history.csv and forecast.png.
+            report.json, report.html, history.csv and forecast.png.
         prediction_length: int, number of steps to forecast.
         title: str, title of the report.
         static: DataFrame of static covariates, or None.

@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORECASTER, LEVELS, STATIC, add_options, given, positive
+from kerastrans.cli.options import (
+    DOOR,
+    FORECASTER,
+    LEVELS,
+    STATIC,
+    TIME_LIMIT,
+    add_options,
+    given,
+)
 from kerastrans.cli.reading import read_series, read_static
 from kerastrans.cli.startup import start_keras
 from kerastrans.cli.train import DATA, QUIET, TRAINING
@@ -10,9 +18,8 @@ from kerastrans.utils.validation import check_percents
 
 SELECTION = {
     "--time-limit": {
-        "type": positive,
-        "metavar": "SECONDS",
-        "help": "time that the selection takes at most (default: 600)",
+        **TIME_LIMIT["--time-limit"],
+        "help": "seconds that the selection takes at most (default: 600)",
     },
     **{flag: FORECASTER[flag] for flag in ("--past", "--future-columns", "--seed")},
 }

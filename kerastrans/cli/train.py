@@ -8,6 +8,7 @@ from kerastrans.cli.options import (
     FORECASTER,
     LEVELS,
     STATIC,
+    TIME_LIMIT,
     add_options,
     given,
     positive,
@@ -47,7 +48,7 @@ def add_commands(add):
     train.add_argument("data", help=DATA)
     train.add_argument("--output", type=Path, required=True, help="folder to write")
     train.add_argument("--resume", action="store_true", help="continue an interrupted training")
-    add_options(train, TRAINING, FORECASTER, FIT, LEVELS, DOOR, STATIC, QUIET)
+    add_options(train, TRAINING, FORECASTER, FIT, TIME_LIMIT, LEVELS, DOOR, STATIC, QUIET)
 
     demo = add("demo", run_demo, "train, forecast, plot and export on a real series")
     demo.add_argument("--output", type=Path, help="folder to write (default: saved_models/demo-N)")
@@ -63,6 +64,8 @@ def run_train(options):
     check_folders(options.output, options.resume)
     check_percents(given(options, LEVELS).get("levels", ()))
     check_positive_integers(**given(options, FIT))
+    if hasattr(options, "epochs") and hasattr(options, "time_limit"):
+        raise ValueError("--epochs and --time-limit cannot be combined: leave one of them out.")
     arguments = given(options, FORECASTER)
     hyperparameters = dict(arguments.pop("hyperparameters", ()))
     model = getattr(options, "model", MODEL)
@@ -84,9 +87,9 @@ def run_train(options):
         precision.use(settings["precision"])
     rate = settings.get("learning_rate")
     forecaster = make_forecaster(model, rate, **series.sizes | arguments | hyperparameters)
-    levels = given(options, LEVELS)
+    levels, fit = given(options, LEVELS), given(options, FIT, TIME_LIMIT, QUIET)
     make_run(
-        fitting(forecaster, series, static=static, **levels, **given(options, FIT, QUIET)),
+        fitting(forecaster, series, static=static, **levels, **fit),
         series,
         options.output,
         prediction_length=forecaster.prediction_length,

@@ -4,7 +4,7 @@ import contextlib
 import importlib.util
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter
+from kerastrans.cli.options import DOOR, FORECASTER, STATIC, given, hyperparameter
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -53,23 +53,28 @@ def read_facts(options, takes_horizon=False):
         takes_horizon: bool, whether a trained forecaster can be asked for another number of steps.
 
     Returns:
-        Dict of "covariates", a list of column names, "freq", and "read_as", how the file of the
-        training data was read.
+        Dict of "covariates", a list of column names, "known_ahead", those of them that are known in
+        advance, "freq", and "read_as", how the file of the training data was read.
 
     Raises:
         ValueError: If nothing was trained there, or a file is damaged.
         ValueError: If an option for published weights, or another frequency, is given for a
-            trained forecaster.
+            trained forecaster, or static covariates for one that has none.
     """
     from kerastrans.forecasting.presets.sources import open_preset
 
     trained = options.trained
     check_positive_integers(**given(options, HORIZON))
+    no_static = ValueError(f"{trained} has no static covariates: leave out --static.")
     if is_published(trained):
-        return {"covariates": [], "freq": None, "read_as": None}
+        if given(options, STATIC):
+            raise no_static
+        return {"covariates": [], "known_ahead": [], "freq": None, "read_as": None}
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
+    if given(options, STATIC) and not facts["takes_static"]:
+        raise no_static
     freq = given(options, DOOR).get("freq")
     if None not in (freq, facts["freq"]):
         from kerastrans.data.time.frequency import offset_of
@@ -163,10 +168,19 @@ def _facts_in(folder):
     content = read_json(path, {})
     stored = content.get("fitted", content)
     try:
-        columns = [stored["covariates"][kind] for kind in ("past", "future")]
-        covariates = [column["name"] for kind in columns for column in kind]
+        past, ahead = (
+            [column["name"] for column in stored["covariates"][kind]] for kind in ("past", "future")
+        )
         clock = stored["clock"]
         freq = clock and clock["freq"]
-        return {"covariates": covariates, "freq": freq, "read_as": stored.get("read_as")}
+        # Conformal intervals may be those of groups, by a static column.
+        takes_static = bool(stored["covariates"].get("static") or stored.get("intervals"))
+        return {
+            "covariates": [*past, *ahead],
+            "known_ahead": ahead,
+            "freq": freq,
+            "read_as": stored.get("read_as"),
+            "takes_static": takes_static,
+        }
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}.") from None

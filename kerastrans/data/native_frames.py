@@ -9,7 +9,8 @@ import narwhals as nw
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
-from kerastrans.data.time.date_formats import read_times
+from kerastrans.data.tables.reading import READ_AS, Reading
+from kerastrans.data.time.date_formats import is_text, read_text, read_times
 from kerastrans.utils.peer_words import answer
 
 P = ParamSpec("P")
@@ -23,7 +24,9 @@ def takes_any_frame(function: Callable[P, R]) -> Callable[P, R]:
     kind of the first such argument, unless they have an index that names their rows, as tables of
     scores do. An unknown argument is answered with the known one, see
     `kerastrans.utils.peer_words`. A frame with "ds" and without "unique_id" is wide: "ds" becomes
-    its index.
+    its index. Text in "ds" is read as time stamps; if it can be read in two ways, the attribute
+    `read_as` of the method's object decides, if there is one. The attrs of the frame have the
+    format, as those of `kerastrans.data.read_table` do.
 
     Example:
         >>> import pyarrow
@@ -41,22 +44,30 @@ def takes_any_frame(function: Callable[P, R]) -> Callable[P, R]:
             raise TypeError(
                 f"{function.__name__} has no argument {unknown[0]!r}: {answer(unknown[0], names)}"
             )
-        kinds = []
-        args = [_to_pandas(x, kinds) for x in args]
-        kwargs = {name: _to_pandas(x, kinds) for name, x in kwargs.items()}
+        kinds, like = [], (getattr(args[0], READ_AS, None) if "self" in known and args else None)
+        args = [_to_pandas(x, kinds, like) for x in args]
+        kwargs = {name: _to_pandas(x, kinds, like) for name, x in kwargs.items()}
         result = function(*args, **kwargs)
         return _from_pandas(result, kinds[0]) if kinds else result
 
     return wrapper
 
 
-def _to_pandas(value, kinds):
-    """Return a value with its frames as pandas frames, and append the kinds of others to a list."""
+def _to_pandas(value, kinds, like):
+    """Return a value with its frames as pandas frames, and append the kinds of others to a list.
+
+    Args:
+        value: Any argument.
+        kinds: List.
+        like: Dict of how related frames were read, or None.
+    """
     if isinstance(value, dict):
-        return {name: _to_pandas(x, kinds) for name, x in value.items()}
+        return {name: _to_pandas(x, kinds, like) for name, x in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_to_pandas(x, kinds) for x in value)
-    if isinstance(value, pd.DataFrame) or not hasattr(value, "columns"):
+        return type(value)(_to_pandas(x, kinds, like) for x in value)
+    if isinstance(value, pd.DataFrame):
+        return _with_times(value, like)
+    if not hasattr(value, "columns"):
         return value
     frame = nw.from_native(value, eager_only=True, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
@@ -68,8 +79,20 @@ def _to_pandas(value, kinds):
         raise ImportError(
             'polars frames require pyarrow: pip install "kerastrans[polars]".'
         ) from None
+    frame = _with_times(frame, like)
     if TIME in frame.columns and ID not in frame.columns:
         return frame.set_index(read_times(frame.pop(TIME)))
+    return frame
+
+
+def _with_times(frame, like):
+    """Return a frame with time stamps in the place of text in "ds"."""
+    if list(frame.columns).count(TIME) != 1 or not is_text(frame[TIME]):
+        return frame
+    date_format, times = read_text(frame[TIME], (like or {}).get("date_format"))
+    frame = frame.assign(**{TIME: times})
+    found = Reading(date_column=TIME, date_format=date_format).to_dict()
+    frame.attrs = {READ_AS: found} | frame.attrs
     return frame
 
 

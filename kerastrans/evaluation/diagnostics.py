@@ -1,4 +1,4 @@
-"""Diagnostic plots of backtests: errors by step, calibration and residuals."""
+"""Diagnostic plots of backtests: errors by step, calibration, residuals and ranks."""
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from kerastrans.evaluation.panels import (
     draw_legend,
     draw_panels,
     label_times,
+    tint,
 )
 
 _LINES = ("-", "--", ":", "-.")
@@ -127,4 +128,41 @@ def plot_residuals(backtest, title=None, unit=None, *, alias=None):
     histogram.hist(error[np.isfinite(error)], bins=40, color=COLOURS[1], alpha=0.6)
     histogram.set_xlabel(axis_label("y - forecast", unit))
     histogram.set_ylabel("number of values")
+    return figure
+
+
+def plot_ranks(ranks, title=None):
+    """Plot the mean ranks of several models with their intervals, the best model at the top.
+
+    Models whose intervals overlap the band of the best one do not differ from it significantly:
+    multiple comparisons with the best (MCB).
+
+    Args:
+        ranks: DataFrame returned by `kerastrans.evaluation.model_sets.mean_ranks`.
+        title: str, title of the figure.
+
+    Returns:
+        `matplotlib.figure.Figure`.
+
+    Source: Koning, Franses, Hibon, Stekler (2005).
+
+    Example:
+        >>> import pandas as pd
+        >>> ranks = {"rank": [1.2, 1.8], "low": [1.0, 1.6], "high": [1.4, 2.0]}
+        >>> figure = plot_ranks(pd.DataFrame(ranks, ["nhits", "last value"]))
+    """
+    ranks = ranks.sort_values("rank")
+    figure, panels = draw_panels(1, 1, title, height=1.0 + 0.32 * len(ranks))
+    panel, best = panels[0, 0], ranks.iloc[0]
+    panel.axvspan(best["low"], best["high"], color=tint(COLOURS[1], 0.2), lw=0)
+    overlaps = ranks["low"] <= best["high"]
+    for place, (name, row) in enumerate(ranks.iterrows()):
+        colour = COLOURS[1] if overlaps[name] else OBSERVED
+        panel.plot([row["low"], row["high"]], [place, place], color=colour)
+        panel.plot(row["rank"], place, "o", ms=5, color=colour)
+    panel.set_yticks(
+        range(len(ranks)), [f"{name}  {rank:.2f}" for name, rank in ranks["rank"].items()]
+    )
+    panel.invert_yaxis()
+    panel.set_xlabel("mean rank")
     return figure

@@ -1,6 +1,11 @@
 """Plots of forecasts, backtests and models. Every function returns a matplotlib Figure."""
 
-from kerastrans.evaluation.diagnostics import plot_calibration, plot_error_by_step, plot_residuals
+from kerastrans.evaluation.diagnostics import (
+    plot_calibration,
+    plot_error_by_step,
+    plot_ranks,
+    plot_residuals,
+)
 from kerastrans.evaluation.explanations import plot_explanation
 from kerastrans.evaluation.fans import plot_fan, plot_forecast
 from kerastrans.evaluation.heatmaps import (
@@ -19,6 +24,7 @@ __all__ = [
     "plot_explanation",
     "plot_fan",
     "plot_forecast",
+    "plot_ranks",
     "plot_residuals",
     "plot_variable_importances",
     "positional_encoding",

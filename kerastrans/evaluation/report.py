@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,9 @@ from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME, check_columns, split_models
 from kerastrans.evaluation.contamination import contamination_lines
+from kerastrans.evaluation.model_sets import mean_ranks
 from kerastrans.evaluation.observations import observed_values
+from kerastrans.evaluation.statistical import statistical_backtests
 from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import check_choice, check_new
 
@@ -26,6 +29,8 @@ img { max-width: 100%; }
 """
 __all__ = ["contamination_lines", "write_report"]
 MAX_ROWS = 50  # number of rows shown in a table
+MAX_FITS = 50  # of a statistical model that is added by default, one per series and origin
+MIN_MODELS, MIN_SERIES = 3, 8  # whose mean ranks are shown
 
 
 @takes_any_frame
@@ -41,13 +46,15 @@ def write_report(
     freq=None,
     unit=None,
     title="Backtest",
+    statistical=None,
 ):
     """Write a report on backtests as one HTML file that can be opened without a network.
 
     The report contains the scores and the skill over a baseline, the best model first, the error at
-    each step ahead, and whether the weights of the models were trained on these series. For the
-    best backtest it also contains forecasts of some series, the calibration, the residuals, the
-    scores by series (largest error first) and the scores by origin.
+    each step ahead, the mean ranks of three or more models over eight or more series, and whether
+    the weights of the models were trained on these series. For the best backtest it also contains
+    forecasts of some series, the calibration, the residuals, the scores by series (largest error
+    first) and the scores by origin.
     Backtests are ranked by skill if there is a baseline, otherwise by MASE if there are training
     rows, otherwise by the mean absolute error, which large series dominate.
 
@@ -66,13 +73,19 @@ def write_report(
             `train` and `history`.
         unit: str, unit of the values.
         title: str, title of the page.
+        statistical: Names of statistical models to add, see
+            `kerastrans.evaluation.statistical.statistical_backtests`; they require `history`. By
+            default "ets" and "theta" if the extra `baselines` is installed, `history` is given, and
+            at most 50 fits are needed, one per series and origin.
 
     Returns:
         The path.
 
     Raises:
         FileExistsError: If `path` exists.
-        ValueError: If no backtest is given, if the baseline is unknown, or for any reason listed in
+        ImportError: If statistical models are given and `statsforecast` is not installed.
+        ValueError: If no backtest is given, if the baseline is unknown, if statistical models are
+            given without `history`, or for any reason listed in
             `score` or `skill`, such as a season without `train`. Nothing is written then.
 
     Example:
@@ -92,6 +105,7 @@ def write_report(
     if not backtests:
         raise ValueError("a report needs at least one backtest, got an empty dict.")
     names, seen = list(backtests), contamination_lines(backtests)
+    backtests |= _statistical(statistical, backtests[names[0]], history, freq)
     if baseline is None and history is not None:
         baseline, naive = best_naive(backtests[names[0]], history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
@@ -110,6 +124,20 @@ def write_report(
     with new_file(path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
     return path
+
+
+def _statistical(models, backtest, history, freq):
+    """Return the backtests of statistical models by name."""
+    if models is None:
+        is_quick = len(backtest[[ID, CUTOFF]].drop_duplicates()) <= MAX_FITS
+        is_possible = history is not None and find_spec("statsforecast") is not None
+        models = ("ets", "theta") if is_quick and is_possible else ()
+    if models and history is None:
+        raise ValueError(f"statistical={models!r} requires history=, the rows to fit them to.")
+    levels = backtesting.interval_levels(backtest)
+    return (
+        statistical_backtests(backtest, history, models, levels=levels, freq=freq) if models else {}
+    )
 
 
 def _summary(title, backtest, unit):
@@ -153,9 +181,23 @@ def _scores(backtests, table, baseline, unit, options):
         "<h2>Scores</h2>",
         *(f"<p>{html.escape(line)}</p>" for line in lines),
         _table(table),
+        *_ranks({name: backtests[name] for name in table.index}),
         "<h2>Error at each step ahead</h2>",
         _picture(plotting.plot_error_by_step(by_step, unit=unit)),
     ]
+
+
+def _ranks(backtests):
+    """Return the section on the mean ranks of the models over series, if there are enough."""
+    errors = {name: backtesting.score(rows, by=ID)["mae"] for name, rows in backtests.items()}
+    errors = pd.DataFrame(errors).dropna()
+    if len(errors) < MIN_SERIES or errors.shape[1] < MIN_MODELS:
+        return []
+    line = (
+        f"Mean ranks of the absolute errors of {len(errors):,} series, with intervals of 95 % for "
+        "independent series: a model differs from the best one if its interval is outside the band."
+    )
+    return ["<h2>Ranks</h2>", f"<p>{line}</p>", _picture(plotting.plot_ranks(mean_ranks(errors)))]
 
 
 def _describe_backtest(name, backtest, history, unit, options):

@@ -30,7 +30,8 @@ def statistical_backtests(
             origins.
         history: Long or wide DataFrame of the series before and between the origins.
         models: Names of the models: "ets", "theta" and "arima", whose orders are chosen by their
-            information criteria.
+            information criteria. With 2,000 values and a season of 24, a fit takes 0.5, 0.5 and 6
+            seconds of one core.
         levels: Percents of the intervals.
         season: int, number of steps in the season; None for the season that
             `kerastrans.evaluation.scales.scale_season` returns for the frequency.
@@ -44,23 +45,24 @@ def statistical_backtests(
         ValueError: If a model is unknown, a level is not a percent, the season is below 1, a column
             is missing, or a series has no history.
 
-    Source: Hyndman, Khandakar (2008) for ETS and ARIMA; Fiorucci et al. (2016) for Theta.
+    Source: Hyndman, Khandakar (2008) for ETS and ARIMA, whose likelihood is approximated during the
+    search as in their R package, for more than 150 values or a season above 12; Fiorucci et al.
+    (2016) for Theta.
     """
-    for name in models:
-        check_choice("models", name, tuple(MODELS))
+    library = check_models(models, "models")
     levels = list(check_percents(levels))
     if season is not None:
         check_positive_integers(season=season)
-    library = import_extra("statsforecast.models", "statistical_backtests", "baselines")
     panel, series, known, ahead = locate(backtest, history, freq)
     season = scale_season(panel.clock.freq) if season is None else season
-    fitted = {name: getattr(library, MODELS[name])(season_length=season) for name in models}
     suffixes = ["", *(x for level in levels for x in interval_columns("", level))]
     values = {name: np.full((len(suffixes), len(series)), np.nan) for name in models}
     for rows, origin, past in origins_of(panel, series, known):
         steps = ahead[rows] - origin - 1
         past = _interpolate(past)
-        for name, model in fitted.items():
+        for name in models:
+            options = {"approximation": len(past) > 150 or season > 12} if name == "arima" else {}
+            model = getattr(library, MODELS[name])(season_length=season, **options)
             values[name][:, rows] = _forecast(model, past, int(steps.max()) + 1, levels)[:, steps]
     return {
         name: on_rows(backtest, name, found[0]).assign(
@@ -68,6 +70,22 @@ def statistical_backtests(
         )
         for name, found in values.items()
     }
+
+
+def check_models(models, argument="statistical"):
+    """Return the library of statistical models.
+
+    Args:
+        models: Names of the models.
+        argument: str, name of the argument that gave them.
+
+    Raises:
+        ImportError: If `statsforecast` is not installed.
+        ValueError: If a model is unknown.
+    """
+    for name in models:
+        check_choice(argument, name, tuple(MODELS))
+    return import_extra("statsforecast.models", f"{argument}={models!r}", "baselines")
 
 
 def _interpolate(values):

@@ -229,7 +229,8 @@ class Forecaster:
                 for no limit. An epoch ends early if the measured time of a step leaves no more
                 than the validation, the spread and the final steps need. A limit that is shorter
                 than compiling and one step is exceeded by these, and little time is left for the
-                spread, which is then measured on fewer forecasts.
+                spread, which is then measured on fewer forecasts. A warning says if the limit was
+                exceeded by more than a tenth, and how long the compilation took.
             sampling: "windows" to train on each window once per epoch; "series" to draw windows so
                 that all series are equally likely; "scale" to draw them with probability
                 proportional to the mean absolute value of their series, see
@@ -275,7 +276,8 @@ class Forecaster:
             validation_size=validation_size,
             epochs=None if is_guarded else epochs,
         )
-        reader, read_as = data.reader, read_as_of(frame) or getattr(before, "read_as", None)
+        reader, zone = data.reader, data.reader.clock and data.reader.clock.tz
+        read_as = read_as_of(frame) or self.read_as or (zone and {"timezone": zone})
         how = (validation, validation_size, epochs, distribute, checkpoint)
         is_told_how = any(x is not None for x in how) or kwargs.keys() - {"verbose"}
         if before is None and not is_told_how and fallback.is_needed(self.config, data):
@@ -363,6 +365,15 @@ class Forecaster:
         "standard_error" its error. None for other models and before `fit`.
         """
         return self.fitted and self.fitted.fine_tuning
+
+    @property
+    def read_as(self) -> dict[str, str] | None:
+        """Dict of how the training data were read, the `like` of `kerastrans.data.read_table`.
+
+        Files that the command line and the service read, and text in the column "ds" of frames,
+        are read in the same way if they can be read in two ways. None if it is not known.
+        """
+        return self.fitted and self.fitted.read_as
 
     @property
     def reader(self) -> Any:

@@ -101,8 +101,9 @@ async def _start():
     """Start a process that answers calls."""
     command = [sys.executable, "-W", "ignore", "-c", _START.format(json.dumps(sys.path))]
     pipe = asyncio.subprocess.PIPE
-    # A new session, so that the terminal does not interrupt it together with the service.
-    options = {"stdin": pipe, "stdout": pipe, "limit": 2**22, "start_new_session": True}
+    # A new group, so that the terminal does not interrupt it together with the service. In a new
+    # session Linux would ignore its niceness (sched_autogroup).
+    options = {"stdin": pipe, "stdout": pipe, "limit": 2**22, "process_group": 0}
     return await asyncio.create_subprocess_exec(*command, **options)
 
 

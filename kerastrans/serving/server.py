@@ -1,5 +1,6 @@
 """Server process of the service: a socket on this machine, and uvicorn."""
 
+import errno
 import functools
 import socket
 
@@ -103,9 +104,10 @@ def _listen(host, port):
     try:
         listening.bind((host, port))
         listening.listen(2048)
-    except OSError as error:
+    except (OSError, TypeError) as error:  # the latter for a text that is not a name
         listening.close()
-        raise OSError(
-            f"cannot listen on {host}:{port}: {error.strerror}; choose another port."
-        ) from None
+        code = getattr(error, "errno", None)
+        other = "port" if code in (errno.EADDRINUSE, errno.EACCES) else "host"
+        why = getattr(error, "strerror", "not a name of a machine")
+        raise OSError(f"cannot listen on {host}:{port}: {why}; choose another {other}.") from None
     return listening

@@ -6,8 +6,10 @@ import itertools
 import os
 from collections.abc import Iterable
 from numbers import Integral, Real
+from pathlib import Path
 
 MAX_NAMES = 5  # number of names that a message lists
+MAX_LENGTH = 60  # of a name in a list, in characters
 
 
 class NoSeriesError(ValueError):
@@ -178,7 +180,7 @@ def list_names(names):
         >>> list_names("abcdefg")
         "'a', 'b', 'c', 'd', 'e' and 2 more"
     """
-    names = list(map(repr, names))
+    names = [f"{x[:MAX_LENGTH]}...'" if len(x) > MAX_LENGTH + 4 else x for x in map(repr, names)]
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
     return ", ".join(names[:MAX_NAMES]) + more
 
@@ -202,3 +204,19 @@ def check_new(path):
     """Raise FileExistsError if `path` exists, even as a broken link."""
     if os.path.lexists(path):
         raise FileExistsError(f"{path} exists: choose another name, or remove it first.")
+
+
+def check_can_create(path):
+    """Check that a file or folder, and its missing parents, can be created.
+
+    Raises:
+        FileExistsError: If `path` exists, even as a broken link.
+        NotADirectoryError: If one of its parents is a file.
+        PermissionError: If the folder is read-only.
+    """
+    check_new(path)
+    parent = next(x for x in Path(path).absolute().parents if os.path.lexists(x))
+    if not parent.is_dir():
+        raise NotADirectoryError(f"{path} cannot be created: {parent} is not a folder.")
+    if not os.access(parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be created: the folder {parent} is read-only.")

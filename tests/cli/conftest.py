@@ -25,6 +25,12 @@ def series(frame, tmp_path_factory):
     return path
 
 
+@pytest.fixture(autouse=True)
+def reports_without_pictures(monkeypatch):
+    """Reports have no pictures, which take most of their time."""
+    monkeypatch.setattr("kerastrans.evaluation.report._picture", lambda figure: "")
+
+
 @pytest.fixture(scope="session")
 def run_folder(series, tmp_path_factory):
     """What `train` left."""

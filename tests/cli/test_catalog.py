@@ -45,6 +45,17 @@ def test_absurd_sizes_are_refused(option, size, refuse):
     assert f"{option.replace('-', '_')}={size}" in line
 
 
+def test_a_long_dataset_is_saved_without_numbers_of_rows(tmp_path, monkeypatch):
+    times = pd.date_range("2024-01-01", periods=2)
+    frame = pd.DataFrame({"unique_id": "a", "ds": times, "y": [1.0, 2.0]})
+    monkeypatch.setattr(datasets, "load", lambda name: frame)
+    assert cli.main(["datasets", "hospital", f"--output={tmp_path / 'a.csv'}"]) == 0
+    assert (tmp_path / "a.csv").read_text().splitlines()[:2] == [
+        "unique_id,ds,y",
+        "a,2024-01-01,1.0",
+    ]
+
+
 def test_datasets_and_presets_are_listed_and_saved(capsys, tmp_path, refuse):
     assert cli.main(["datasets"]) == 0
     listed = capsys.readouterr().out

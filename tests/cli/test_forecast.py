@@ -55,7 +55,8 @@ def test_gaps_and_missing_values_are_read(frame, run_folder, tmp_path):
 def test_backtest_is_scored_beside_the_naives(frame, series, run_folder, tmp_path, capsys):
     output = tmp_path / "b.csv"
     arguments = ["backtest", str(run_folder), str(series), f"--output={output}", "--windows=3"]
-    assert cli.main([*arguments, "--step=8"]) == 0
+    assert cli.main([*arguments, "--step=8", f"--report={tmp_path / 'b.html'}"]) == 0
+    assert f"<h1>nlinear on {series}</h1>" in (tmp_path / "b.html").read_text()
     found = pd.read_csv(output, parse_dates=["ds", "cutoff"])
     expected = Forecaster.load(run_folder).backtest(frame, windows=3, step=8)
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
@@ -75,15 +76,16 @@ def test_covariates_known_ahead_enter_from_a_file(tmp_path):
     ]
     frame = pd.concat(rows, ignore_index=True)
     frame["y"] = 10.0 * frame["open"] + random.standard_normal(len(frame))
+    frame["calls"] = random.random(len(frame))  # known for the past only
     known = frame[frame["ds"] < times[length]]
     known.to_csv(tmp_path / "sales.csv", index=False)
-    ahead = frame[frame["ds"] >= times[length]].drop(columns="y")
+    ahead = frame[frame["ds"] >= times[length]].drop(columns=["y", "calls"])
     ahead.to_csv(tmp_path / "ahead.csv", index=False)
     run = tmp_path / "run"
     sizes = ["--model=nlinear", "--context-length=14", "--prediction-length=6", "--epochs=2"]
     arguments = ["train", str(tmp_path / "sales.csv"), f"--output={run}", *sizes, "--quiet"]
-    assert cli.main([*arguments, "--future-columns=open", "--calendar"]) == 0
-    arguments = ["forecast", str(run), str(tmp_path / "sales.csv")]
+    assert cli.main([*arguments, "--future-columns=open", "--past=calls", "--calendar"]) == 0
+    arguments = ["forecast", str(run), str(tmp_path / "sales.csv"), "--columns=open,calls"]
     arguments += [f"--future={tmp_path / 'ahead.csv'}", f"--output={tmp_path / 'f.csv'}"]
     assert cli.main(arguments) == 0
     found = pd.read_csv(tmp_path / "f.csv")
@@ -106,10 +108,28 @@ def test_outputs_are_checked_before_anything_is_read(series, run_folder, tmp_pat
     assert "a picture's name must end in" in refuse(*command, *output, "--plot", tmp_path / "pic")
     assert "pic.png exists" in refuse(*command, *output, "--plot", tmp_path / "pic.png")
     assert "pic.png exists" in refuse(*command, "--output", tmp_path / "pic.png")
+    backtest = ["backtest", *command[1:], "--report", tmp_path / "r.txt"]
+    assert refuse(*backtest) == "a report's name must end in .html, .htm, got 'r.txt'."
     assert "link.csv" in refuse(*command, "--output", tmp_path / "link.csv")
     assert "no such folder" in refuse(*command, "--output", tmp_path / "none" / "f.csv")
     assert (tmp_path / "pic.png").read_text() == "mine"
     assert not (tmp_path / "f.csv").exists()
+
+
+def test_a_read_only_folder_is_refused_before_anything_is_read(tmp_path, refuse, monkeypatch):
+    def access(path, mode):
+        return path != tmp_path
+
+    monkeypatch.setattr("os.access", access)  # which lets an administrator write anywhere
+    read_only = f"cannot be created: the folder {tmp_path} is read-only."
+    for command in ("forecast", "backtest", "train", "select"):
+        line = refuse(command, "no such data.csv", "--output", tmp_path / "x.csv")
+        assert line.endswith(read_only)
+    assert refuse("export", "no such model", tmp_path / "x.onnx").endswith(read_only)
+    monkeypatch.undo()
+    (tmp_path / "file").touch()
+    line = refuse("train", "no such data.csv", "--output", tmp_path / "file" / "run")
+    assert line.endswith("file is not a folder.")
 
 
 def test_a_picture_that_cannot_be_written_leaves_no_table(
@@ -128,6 +148,10 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     output = ["--output", tmp_path / "f.csv"]
     assert "does not contain a forecaster" in refuse("forecast", tmp_path, series, *output)
     assert "is a folder, expected a named dataset" in refuse("forecast", run_folder, *output)
+    line = f"{run_folder} has no static covariates: leave out --static."
+    assert refuse("forecast", run_folder, series, *output, "--static=s.csv") == line
+    line = "kerastrans_zero has no static covariates: leave out --static."
+    assert refuse("forecast", series, *output, "--static=s.csv") == line
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)

@@ -158,7 +158,9 @@ def test_a_report_and_tables_are_whole_or_absent(
     actions = {
         "report.html": lambda number: write_report(tmp_path / "report.html", rows),
         "picture.png": lambda number: write_table(
-            rows, tmp_path / "rows.csv", tmp_path / "picture.png", small_picture
+            rows,
+            tmp_path / "rows.csv",
+            (tmp_path / "picture.png", lambda path: small_picture().savefig(path)),
         ),
     }
     for name, action in actions.items():

@@ -10,7 +10,7 @@ import pytest
 
 from kerastrans import Forecaster, backtesting
 from kerastrans.cli import main as cli
-from kerastrans.cli.options import FIT, FORECASTER, LEVELS
+from kerastrans.cli.options import FIT, FORECASTER, LEVELS, TIME_LIMIT, numbers
 from kerastrans.cli.split import Series
 from kerastrans.cli.train import LESSON, next_folder
 from tests.conftest import assert_same_numbers
@@ -23,7 +23,8 @@ pytestmark = pytest.mark.tensorflow
 def test_the_folder_is_a_forecaster_with_a_report_beside_it(run_folder, frame):
     names = {path.name for path in run_folder.iterdir()}
     files = {"model.keras", "forecaster.json", "report.json", "report.txt", "history.csv"}
-    assert names == files | {"forecast.png"}
+    assert names == files | {"forecast.png", "report.html"}
+    assert "<h2>nlinear: calibration</h2>" in (run_folder / "report.html").read_text()
     assert (run_folder / "forecast.png").read_bytes().startswith(b"\x89PNG")
     assert pd.read_csv(run_folder / "history.csv")["epoch"].tolist() == [1, 2, 3]
     report = json.loads((run_folder / "report.json").read_text())
@@ -86,8 +87,18 @@ def test_no_option_is_written_that_python_does_not_take():
     known = {*inspect.signature(Forecaster).parameters, "hyperparameters"}
     known |= {*inspect.signature(Forecaster.fit).parameters}
     known |= {*inspect.signature(Forecaster.backtest).parameters}
-    for flag, option in {**FORECASTER, **FIT, **LEVELS}.items():
+    for flag, option in {**FORECASTER, **FIT, **TIME_LIMIT, **LEVELS}.items():
         assert option.get("dest", flag[2:].replace("-", "_")) in known
+
+
+def test_a_time_limit_ends_a_training(series, tmp_path):
+    arguments = ["train", str(series), f"--output={tmp_path / 'run'}", *SMALL, "--quiet"]
+    assert cli.main([*arguments, "--time-limit=1e-6"]) == 0
+    assert json.loads((tmp_path / "run" / "report.json").read_text())["epochs"] == 1
+
+
+def test_numbers_are_as_python_writes_them():
+    assert numbers("80, 95.5,1e-3,-2") == [80, 95.5, 0.001, -2]
 
 
 class Interrupted(keras.callbacks.Callback):
@@ -167,6 +178,13 @@ def test_a_training_that_fails_leaves_nothing(series, tmp_path, refuse):
         (["--scaler=minmax"], "minmax"),
         (["--precision=float8"], "precision must be one of"),
         (["--levels=0.9"], "levels are percents: for 0.9 use 90"),
+        *(
+            ([f"--levels={text}"], f"expected numbers separated by commas, got {text!r}")
+            for text in (",", "80,,95", "80;95", "nan", "1e999")
+        ),
+        (["--past=a,,b"], "argument --past: expected names separated by commas, got 'a,,b'"),
+        (["--time-limit=60"], "--epochs and --time-limit cannot be combined"),
+        (["--time-limit=0"], "expected a number above 0, got '0'"),
         (["--future-columns=holiday"], "has no column 'holiday'"),
         (["--no-such-option"], "unrecognized arguments: --no-such-option"),
         (["--static=nowhere.csv"], "no such file: nowhere.csv"),

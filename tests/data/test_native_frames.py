@@ -1,3 +1,4 @@
+import io
 import sys
 
 import numpy as np
@@ -5,6 +6,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, backtesting
+from kerastrans.data import read_table
 from kerastrans.data.native_frames import takes_any_frame
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -58,6 +60,42 @@ def test_dates_of_wide_frames_may_be_text_or_dates(forecaster):
     for frame in (text, days):
         rows = forecaster.predict(pyarrow.Table.from_pandas(frame))
         pd.testing.assert_frame_equal(to_pandas(rows), expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_long"), [("pandas", True), ("polars", True), ("polars", False), ("pyarrow", False)]
+)
+def test_text_of_a_small_frame_is_read_as_that_of_the_training_frame(kind, is_long, tmp_path):
+    def frame(begin, rows):
+        times = pd.date_range(begin, periods=rows)
+        text = pd.DataFrame({"ds": times.strftime("%d/%m/%Y"), "y": np.arange(float(rows))})
+        text = text.assign(unique_id="a") if is_long else text
+        return text if kind == "pandas" else to_kind(kind, text)
+
+    small = frame("2024-03-01", 12)  # or the first of twelve months
+    fitted = Forecaster("last_value", 4, 2)
+    fitted.fit(frame("2023-01-01", 400))
+    assert fitted.read_as == {"date_column": "ds", "date_format": "%d/%m/%Y"}
+    fitted.save(tmp_path / "run")
+    for forecaster in (fitted, Forecaster.load(tmp_path / "run")):
+        rows = forecaster.predict(small)
+        assert str(rows["ds"][0])[:10] == "2024-03-13"
+    file = io.StringIO("day,y\n" + "".join(f"{x:02}/03/2024,{x}\n" for x in range(1, 13)))
+    assert str(read_table(file, like=fitted.read_as).index[-1].date()) == "2024-03-12"
+    with pytest.raises(ValueError, match=r"two ways.*give pd.to_datetime\(frame\['ds'\], format="):
+        Forecaster("last_value", 4, 2).fit(small)
+
+
+def test_the_zone_of_a_polars_frame_is_stored(tmp_path):
+    polars = pytest.importorskip("polars")
+    hours = pd.date_range("2024-10-25", periods=72, freq="h", tz="Europe/Berlin")
+    frame = polars.from_pandas(pd.DataFrame({"ds": hours, "load": np.arange(72.0)}))
+    fitted = Forecaster("last_value", 4, 2).fit(frame)
+    assert fitted.read_as == {"timezone": "Europe/Berlin"}
+    frame.write_csv(tmp_path / "load.csv")  # with offsets that change
+    read = read_table(tmp_path / "load.csv", like=fitted.read_as)
+    assert read.index.equals(pd.DatetimeIndex(hours, name="date"))
+    assert fitted.predict(read)["ds"][0] == fitted.predict(frame)["ds"][0]
 
 
 def test_frames_in_dicts_are_converted_and_tables_of_scores_stay_pandas(forecaster):

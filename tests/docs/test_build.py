@@ -62,6 +62,25 @@ def test_formulas_and_reference_anchors_are_rendered(site):
     assert (site / "lessons/05_forecasting").is_dir()
 
 
+@pytest.mark.parametrize(("folder", "tag"), [("ko", "ko"), ("zh", "zh-Hans")])
+def test_translated_lesson_has_the_parts_of_the_english_one(site, folder, tag):
+    english, translated = (
+        (site / part / "lessons/02_attention/index.html").read_text("utf-8")
+        for part in ("", folder)
+    )
+    assert f'<html lang="{tag}"' in translated
+    assert f'<a href="../../{folder}/lessons/02_attention/" hreflang="{tag}"' in english
+    assert '<a href="../../../lessons/02_attention/" hreflang="en" lang="en"' in translated
+    assert 'class="md-tabs__link" lang="en"' in translated
+    assert '<a href="../02b_inside_a_block/">' in translated  # the same language
+    assert '<a href="../../../lessons/answers/">' in translated  # not translated
+    for tag in ("<math", "<pre", "<img", "<h2", "<table", "<em"):
+        counts = [page.partition("<article")[2].count(tag) for page in (english, translated)]
+        assert counts[0] == counts[1] > 0, tag
+    for picture in re.findall(r'<img [^>]*src="([^"]+)"', translated):
+        assert (site / folder / "lessons/02_attention" / picture).resolve().is_file()
+
+
 def test_llms_txt_names_every_page(site):
     text = (site / "llms.txt").read_text("utf-8")
     found = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", text, re.MULTILINE)

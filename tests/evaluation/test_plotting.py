@@ -10,6 +10,7 @@ from kerastrans.evaluation.plotting import (
     plot_explanation,
     plot_fan,
     plot_forecast,
+    plot_ranks,
     plot_residuals,
     plot_variable_importances,
     positional_encoding,
@@ -187,3 +188,18 @@ def test_an_explanation_is_drawn_as_shares_and_as_contributions():
     np.testing.assert_allclose(right.lines[0].get_ydata(), [0.5, 3.25])
     with pytest.raises(ValueError, match="no series to draw"):
         plot_explanation(pd.DataFrame(rows), series=["b"])
+
+
+def test_ranks_have_their_intervals_the_best_at_the_top():
+    ranks = {"rank": [2.0, 1.0, 3.0], "low": [1.5, 0.5, 2.5], "high": [2.5, 1.5, 3.5]}
+    panel = plot_ranks(pd.DataFrame(ranks, ["b", "a", "c"])).axes[0]
+    assert [label.get_text() for label in panel.get_yticklabels()] == [
+        "a  1.00",
+        "b  2.00",
+        "c  3.00",
+    ]
+    assert panel.get_ylim()[0] > panel.get_ylim()[1]
+    intervals = [line for line in panel.lines if len(line.get_xdata()) == 2]
+    assert [list(line.get_xdata()) for line in intervals] == [[0.5, 1.5], [1.5, 2.5], [2.5, 3.5]]
+    first, second, third = (line.get_color() for line in intervals)
+    assert first == second != third  # b touches the band of a, and c does not

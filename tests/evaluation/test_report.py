@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -52,7 +53,8 @@ def test_report_with_history_includes_the_best_naive_forecast(tmp_path):
     backtest = example(origins=24, bias=30.0)
     times = pd.date_range("2023-11-01", "2024-01-01", freq="D")
     history = pd.DataFrame({"a": 10.0, "b": 1000.0}, times)
-    path = write_report(tmp_path / "a.html", {"mine": backtest}, history=history, seasons=[3, 7])
+    options = {"history": history, "seasons": [3, 7], "statistical": ()}
+    path = write_report(tmp_path / "a.html", {"mine": backtest}, **options)
     page = path.read_text()
     name, naive = best_naive(backtest, history, [3, 7])
     line = verdicts(backtesting.skill({"mine": backtest, name: naive}, name), name)[0]
@@ -85,3 +87,20 @@ def test_backtest_with_several_models_reports_all_of_them(tmp_path):
     both = example(origins=24).merge(example(origins=24, bias=2.0, alias="tide"))
     page = write_report(tmp_path / "a.html", both, baseline="tide").read_text()
     assert "<p>nhits beats tide: its MAE is " in page
+
+
+def test_ranks_are_shown_for_enough_series_and_models(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.concat(
+        [example().query("unique_id == 'a'").assign(unique_id=f"s{i}") for i in range(8)]
+    )
+    models = {
+        name: rows.assign(nhits=rows["y"] + bias + rng.normal(size=len(rows)))
+        for name, bias in (("middle", 2.0), ("best", 0.0), ("worst", 9.0))
+    }
+    page = write_report(tmp_path / "a.html", models).read_text()
+    assert "Mean ranks of the absolute errors of 8 series" in page
+    fewer = {name: models[name] for name in ("best", "worst")}
+    assert "<h2>Ranks</h2>" not in write_report(tmp_path / "b.html", fewer).read_text()
+    seven = {name: part.query("unique_id != 's0'") for name, part in models.items()}
+    assert "<h2>Ranks</h2>" not in write_report(tmp_path / "c.html", seven).read_text()

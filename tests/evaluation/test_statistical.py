@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans.evaluation import statistical
+import kerastrans
+from kerastrans.evaluation import report, statistical
+from kerastrans.forecasting.selection import search
 
 
 class Drift:
     """Stand-in for a model of statsforecast: the last value plus the steps."""
 
-    def __init__(self, season_length):
+    def __init__(self, season_length, approximation=None):
         self.season_length = season_length
 
     def forecast(self, y, h, level):
@@ -66,6 +68,51 @@ def test_without_the_library_the_error_names_the_extra(monkeypatch):
     backtest, history = example()
     with pytest.raises(ImportError, match=r'pip install "kerastrans\[baselines\]"'):
         statistical.statistical_backtests(backtest, history)
+    times = pd.date_range("2024-01-01", periods=9, freq="D")
+    frame = pd.DataFrame({"a": np.arange(9.0)}, times)
+    with pytest.raises(ImportError, match=r"statistical=\('ets',\) requires an optional package"):
+        kerastrans.select(frame, 2, statistical=["ets"])
+    with pytest.raises(ValueError, match="statistical must be one of 'ets', 'theta', 'arima'"):
+        kerastrans.select(frame, 2, statistical=["x"])
+
+
+@pytest.mark.usefixtures("library")
+def test_a_report_adds_statistical_models(tmp_path, monkeypatch):
+    backtest, history = example()
+    backtest = backtest.assign(**{"m-lo-80": -1.0, "m-hi-80": 1.0})
+    options = {"history": history, "seasons": [2]}
+    monkeypatch.setattr(report, "find_spec", lambda name: name)
+    page = report.write_report(tmp_path / "a.html", {"m": backtest}, **options).read_text()
+    assert [f"<th>{name}</th>" in page for name in statistical.MODELS] == [True, True, False]
+    page = report.write_report(
+        tmp_path / "b.html", {"m": backtest}, statistical=["arima"], **options
+    )
+    assert [f"<th>{name}</th>" in page.read_text() for name in statistical.MODELS] == [0, 0, 1]
+    monkeypatch.setattr(report, "MAX_FITS", 1)
+    page = report.write_report(tmp_path / "c.html", {"m": backtest}, **options).read_text()
+    assert "<th>ets</th>" not in page
+    with pytest.raises(ValueError, match=r"statistical=\['ets'\] requires history="):
+        report.write_report(tmp_path / "d.html", {"m": backtest}, statistical=["ets"])
+    assert not (tmp_path / "d.html").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("library")
+def test_a_leaderboard_lists_statistical_models_outside_of_the_ensemble(monkeypatch):
+    monkeypatch.setattr(search, "CANDIDATES", ())
+    times = pd.date_range("2024-01-01", periods=40, freq="D")
+    frame = pd.DataFrame({"a": np.arange(40.0), "b": -np.arange(40.0)}, times)
+    table = kerastrans.select(frame, 2, statistical=["ets"], verbose=False).leaderboard
+    table = table.set_index("model")
+    assert np.isnan(table.loc["ets", "weight"])
+    assert table["weight"].sum() == 1
+    # "a" is forecast exactly, with intervals of 95, 80 and 50; "b" has its last value everywhere.
+    bounds = np.array([-95, -80, -50, 0, 50, 80, 95])
+    levels = np.array([0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975])
+    exact = 2 * np.mean(np.maximum(levels * -bounds, (levels - 1) * -bounds))
+    last = 2 * np.mean(1.5 * (1 - levels))  # one and two steps below, at every level
+    # A step, the unit of both for days, is 1.
+    assert table.loc["ets", "loss"] == pytest.approx((exact + last) / 2)
 
 
 def test_the_library_gives_forecasts_with_intervals():

@@ -41,6 +41,12 @@ def test_a_port_in_use_is_said_in_one_line():
             server.serve(presets.load(PRESET), PRESET, port=port)
 
 
+@pytest.mark.parametrize("host", ["192.0.2.1", "ä" * 70])  # of no machine, and not a name
+def test_an_address_of_another_machine_is_said_in_one_line(host):
+    with pytest.raises(OSError, match=f"cannot listen on {host}:0: .*; choose another host"):
+        server._listen(host, 0)
+
+
 def test_names_of_this_machine_are_accepted_in_addition_to_its_address(monkeypatch):
     class StopError(Exception):
         pass

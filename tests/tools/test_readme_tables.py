@@ -12,7 +12,13 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/benchmarks.md", "docs/comparison.md", "docs/guide/choose-a-model.md"],
+    [
+        "README.md",
+        "docs/benchmarks.md",
+        "docs/comparison.md",
+        "docs/guide/choose-a-model.md",
+        "docs/how/autoregressive.md",
+    ],
 )
 def test_the_tables_are_those_of_the_results(page):
     text = (ROOT / page).read_text()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 
+from tools.site import catalogs
+
 ROOT = Path(__file__).parents[2]
 PAGES = {
     "CHANGELOG.md": "changelog.md",
@@ -29,9 +31,12 @@ def pages():
 def relinked(uri, markdown, files, config):
     """A page's text with its links into the repository leading to the site's pages and files.
 
-    A file that is no page is put into the site, below files/.
+    A file that is no page is put into the site, below files/. A page in another language leads to
+    pages in the same one, if they exist.
     """
-    folder = posixpath.dirname(SOURCES.get(uri, f"docs/{uri}"))
+    language = uri.partition("/")[0]
+    language = f"{language}/" if language in catalogs.LANGUAGES else ""
+    folder = posixpath.dirname(SOURCES.get(uri, f"docs/{uri.removeprefix(language)}"))
     folder = {"docs/lessons": "notebooks", "docs/examples": "examples"}.get(folder, folder)
 
     def lead(link):
@@ -41,6 +46,8 @@ def relinked(uri, markdown, files, config):
             target = f"files/{path}"
         if target is None:
             return link[0]
+        if files.get_file_from_path(language + target):
+            target = language + target
         if target.startswith("files/") and files.get_file_from_path(target) is None:
             files.append(File.generated(config, target, abs_src_path=str(ROOT / path)))
         return f"]({posixpath.relpath(target, posixpath.dirname(uri) or '.')}{link[2] or ''})"

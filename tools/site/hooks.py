@@ -7,14 +7,14 @@ of each architecture's page are made at every build from what they describe; llm
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
-from tools.site import api, architectures, elsewhere, lessons, llms, maths, scripts
+from tools.site import api, architectures, elsewhere, languages, lessons, llms, maths, scripts
 
 
 def on_config(config):
     """Name the pages that are made in the navigation."""
     sections = {title: pages for entry in config.nav for title, pages in entry.items()}
     sections["Architectures"] += architectures.navigation()
-    sections["Lessons"] += lessons.navigation()
+    sections["Lessons"] += lessons.navigation() + languages.navigation()
     sections["Examples"] += scripts.navigation()
     sections["Reference"] += api.navigation()
     return config
@@ -23,8 +23,8 @@ def on_config(config):
 @event_priority(100)  # before the plugins, which read these pages too
 def on_files(files, config):
     """Add the pages that have no file in docs/."""
-    for made in (elsewhere.pages(), lessons.pages(), scripts.pages(), api.pages()):
-        for uri, content in made.items():
+    for source in (elsewhere, lessons, languages, scripts, api):
+        for uri, content in source.pages().items():
             files.append(File.generated(config, uri, content=content))
     return files
 
@@ -32,12 +32,24 @@ def on_files(files, config):
 def on_page_markdown(markdown, page, config, files):
     """Complete an architecture's page, and have every link lead to a page or file of the site."""
     markdown = architectures.completed(page.file.src_uri, markdown)
+    markdown = languages.with_switch(page.file.src_uri, markdown)
     return elsewhere.relinked(page.file.src_uri, markdown, files, config)
 
 
 def on_page_content(html, **_):
     """Formulas as MathML, which a browser draws without a script."""
     return maths.drawn(html)
+
+
+def on_page_context(context, page, config, **_):
+    """Words of the theme in the language of the page."""
+    config.theme["language"] = languages.of(page.file.src_uri) or "en"
+    return context
+
+
+def on_post_page(output, page, **_):
+    """Mark the language of the page, and of what is in another one."""
+    return languages.marked(output, languages.of(page.file.src_uri))
 
 
 def on_post_build(config):

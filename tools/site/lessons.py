@@ -9,6 +9,7 @@ from nbconvert import MarkdownExporter
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 IMAGE = re.compile(r"!\[[^]]*\]\(([^)/]+\.(?:png|svg))\)")
+ALT_TEXT = re.compile(r"^# Alt text: (.+(?:\n# .+)*)", re.MULTILINE)
 
 
 def navigation():
@@ -25,18 +26,25 @@ def pages():
     """Dict of each page's and each picture's place in the site -> its content."""
     made = {}
     for path in NOTEBOOKS:
-        text, resources = MarkdownExporter().from_filename(path)
-        made[f"lessons/{path.stem}.md"] = described(text, path.stem)
+        notebook = nbformat.read(path, 4)
+        text, resources = MarkdownExporter().from_notebook_node(notebook)
+        made[f"lessons/{path.stem}.md"] = described(text, path.stem, alt_texts(notebook))
         for name, content in resources["outputs"].items():
             made[f"lessons/{path.stem}/{name}"] = content
     return made
 
 
-def described(text, folder):
-    """The text with each picture in the notebook's folder, and told by the heading above it."""
-    heading, lines = "", []
-    for line in text.splitlines():
-        if line.startswith("#"):
-            heading = line.lstrip("# ")
-        lines.append(IMAGE.sub(rf"![Drawn by the code above: {heading}]({folder}/\1)", line))
-    return "\n".join(lines)
+def alt_texts(notebook):
+    """Alt texts of all pictures of a notebook: a comment in the cell that draws them."""
+    found = []
+    for cell in notebook.cells:
+        pictures = ["image/png" in output.get("data", {}) for output in cell.get("outputs", [])]
+        alt = ALT_TEXT.search(cell.source)
+        found += [alt and alt[1].replace("\n# ", " ")] * sum(pictures)
+    return found
+
+
+def described(text, folder, alts):
+    """The text with each picture in the notebook's folder, and its alt text."""
+    remaining = iter(alts)
+    return IMAGE.sub(lambda image: f"![{next(remaining)}]({folder}/{image[1]})", text)

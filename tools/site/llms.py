@@ -42,7 +42,7 @@ def line(config, uri):
     article = html[html.index("<article") :]
     title, rest = re.search(r"<h1[^>]*>(.*?)</h1>(.*)", article, re.DOTALL).groups()
     sentence = re.search(r"<p>(.*?)</p>", rest, re.DOTALL)
-    about = plain(sentence[1]).split(". ")[0].rstrip(".:") if sentence else ""
+    about = re.split(r"\. |。", plain(sentence[1]))[0].rstrip(".:") if sentence else ""
     return f"- [{plain(title)}]({address})" + (f": {about}" if about else "")
 
 

@@ -9,6 +9,7 @@ from benchmarks.accuracy import long_horizon_report, tasks_report
 from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS
 from benchmarks.common import HERE, RESULTS
 from kerastrans import presets, zoo
+from kerastrans.evaluation.model_sets import bootstrap_interval
 from kerastrans.models.architecture import HORIZONS
 
 NEAR = 0.02  # relative distance from a published mean
@@ -210,17 +211,34 @@ def tasks():
     rows = rows[rows.task.map(lambda name: TASKS[name].benchmark == "fev-bench")]
     rows = rows.groupby(["metric", "model", "task"]).value.first().unstack("task")
 
-    skills = (tasks_report.skill_over(rows.loc[x], "seasonal_naive") for x in ("mase", "sql"))
-    mase, sql = (skill[list(TRAINED)] for skill in skills)
+    mase, sql = (rows.loc[metric].loc[list(TRAINED)] for metric in ("mase", "sql"))
+    naive = {metric: rows.loc[metric].loc["seasonal_naive"] for metric in ("mase", "sql")}
     table = pd.DataFrame(
         {
             "forecast": TRAINED.keys(),
             "trained": TRAINED.values(),
-            "MASE": [f"{x:.1%}" for x in mase],
-            "SQL": [f"{x:.1%}" for x in sql],
+            "MASE": [_below(mase.loc[name] / naive["mase"]) for name in TRAINED],
+            "SQL": [_below(sql.loc[name] / naive["sql"]) for name in TRAINED],
+            "MASE beside that of auto": [
+                "" if name == "auto" else _beside(mase.loc[name] / mase.loc["auto"])
+                for name in TRAINED
+            ],
         }
     )
-    return table.iloc[(-mase.to_numpy()).argsort(kind="stable")]
+    order = np.log(mase).mean(axis=1).to_numpy().argsort(kind="stable")
+    return table.iloc[order]
+
+
+def _below(ratios):
+    """By how much the geometric mean is below 1, with its bootstrap interval over the tasks."""
+    mean, low, high = bootstrap_interval(ratios)
+    return f"{1 - mean:.1%} ({1 - high:.0%} to {1 - low:.0%})"
+
+
+def _beside(ratios):
+    """By how much the geometric mean is above 1, with its bootstrap interval over the tasks."""
+    mean, low, high = bootstrap_interval(ratios)
+    return f"{mean - 1:+.1%} ({low - 1:+.0%} to {high - 1:+.0%})"
 
 
 def transformers():
@@ -259,6 +277,24 @@ def transformer_summary():
             }
         )
     return pd.DataFrame(found).sort_values("MASE", ignore_index=True)
+
+
+def training_methods():
+    """Errors by the way a model is trained, divided by those of the week before."""
+    rows = pd.read_csv(RESULTS / "training_methods.csv")
+    means = rows.pivot_table("mae_over_naive", "method", "data")
+    return means.sort_values(list(means.columns)).rename_axis(columns=None).reset_index()
+
+
+def token_values():
+    """Scores of tokens of values and of patches on the same windows."""
+    rows = pd.read_csv(RESULTS / "token_values.csv")
+    columns = {"mase": "MASE", "sql": "SQL", "coverage-80": "80 % covers"}
+    table = rows[["task", "model", *columns]].rename(columns=columns)
+    table["80 % covers"] = [f"{x:.0%}" for x in rows["coverage-80"]]
+    table["fit"] = [f"{x:.0f} s" for x in rows.fit_seconds]
+    table["forecast"] = [f"{x:.1f} s" for x in rows.forecast_seconds]
+    return table
 
 
 def _transformer_rows():

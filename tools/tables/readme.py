@@ -23,8 +23,15 @@ def tables():
     """The functions that make each page's tables, by the names in its comments."""
     return {
         "README.md": {"measured": measured.measured},
-        "docs/guide/choose-a-model.md": {"tasks": accuracy.tasks},
+        "docs/guide/choose-a-model.md": {
+            "tasks": accuracy.tasks,
+            "transformer_summary": accuracy.transformer_summary,
+        },
         "docs/comparison.md": {"fair": fair_report.comparison},
+        "docs/how/autoregressive.md": {
+            "training_methods": accuracy.training_methods,
+            "token_values": accuracy.token_values,
+        },
         "docs/how/intervals.md": {
             "coverage": coverage_report.summary,
             "coverage_missed": coverage_report.missed,
@@ -47,6 +54,7 @@ def tables():
             "paper_sizes": speed.paper_sizes,
             "decoding": speed.decoding,
             "sampling": speed.sampling,
+            "generation_parts": speed.generation_parts,
             "runtimes": speed.runtimes,
             "imports": speed.imports,
             "cold_start": speed.cold_start,

@@ -177,6 +177,22 @@ def decoding():
     return table.reset_index()
 
 
+def generation_parts():
+    """Milliseconds of the encoder and of the loop that follows, and of the encoder's products."""
+    rows = pd.read_csv(RESULTS / "generation_parts.csv")
+    peer = rows.set_index("model").whole_ms["transformers"]
+    return pd.DataFrame(
+        {
+            "model": rows.model,
+            "backend": rows.backend,
+            "first step": [f"{x:.1f} ms" for x in rows.first_ms],
+            "23 more": [f"{x:.1f} ms" for x in rows.loop_ms],
+            "the encoder's products": [f"{x:.1f} ms" for x in rows.floor_ms],
+            "times faster": ["" if x == peer else f"{peer / x:.0f} x" for x in rows.whole_ms],
+        }
+    )
+
+
 def sampling():
     """Milliseconds to draw paths, and how many times as long the peer takes."""
     rows = pd.read_csv(RESULTS / "sampling-cpu-jax.csv")

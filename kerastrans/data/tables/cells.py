@@ -146,7 +146,9 @@ def _read_sheet(file, sheet, faults):
             if sheet is not None and sheet not in sheets:
                 faults.stop(f"has no sheet {sheet!r}, only {list_names(sheets)}.")
             missing = {"na_values": [""], "keep_default_na": False}
-            return book.parse(sheet or sheets[0], **missing)
+            # By default pandas reads text as numbers: "007", and "1.234", which may be 1234.
+            cells = pd.read_excel(book, sheet or sheets[0], dtype=object, **missing)
+            return cells.infer_objects()
     except ValueError as error:
         if str(error).startswith(str(faults.name)):
             raise

@@ -90,8 +90,9 @@ def read_table(
     """
     if freq is not None:
         offset_of(freq)
-    check_timezone(timezone)
     like = Reading() if like is None else Reading(**like)
+    zone = timezone or like.timezone
+    check_timezone(zone)
     options = Options(sep, decimal, encoding, sheet, date_column)
     table = Table.open(path, options, like, covariates)
     faults, is_long = table.faults, table.is_long
@@ -101,7 +102,6 @@ def read_table(
     texts = [c for c in kept if c != TARGET] if is_long else covariates
     frame, decimal = table.values(kept, texts)
     ids, codes = table.ids() if is_long else (None, 0)
-    zone = timezone or like.timezone
     cells = table.cells[table.date_column]
     formats = date_format, dayfirst, like.date_format
     date_format, times = read_dates(cells, *formats, zone, faults)
@@ -209,6 +209,6 @@ def _select_columns(cells, keys, columns, required, faults):
     for name in chosen:
         if name not in known:
             faults.add(f"has no column {name!r}: {suggest(name, names)}")
-    if not names:
+    if not names or (given is not None and not len(given)):
         faults.add("must have rows and columns, has no column of values.")
     return [c for c in chosen if c in known]

@@ -86,6 +86,8 @@ class Table:
         """
         suffix = suffix_of(path)
         if not hasattr(path, "read") and not Path(path).is_file():
+            if Path(path).is_dir():
+                raise IsADirectoryError(f"{path} is a folder, expected a file.")
             raise FileNotFoundError(f"no such file: {path}.")
         name = getattr(path, "name", "the CSV") if hasattr(path, "read") else path
         if suffix in (*EXCEL, ".parquet"):
@@ -142,6 +144,7 @@ class Table:
     def ids(self):
         """Return the ids as text without blanks around them, and their codes `(rows,)`."""
         codes, unique = unique_texts(self.cells[ID])
+        codes = np.where((unique == "").to_numpy()[codes], -1, codes)
         lines = self.cells.index
         self.faults.add_lines(lines[codes < 0], lambda _: f"column {ID!r} is empty.")
         if unique.duplicated().any():  # "a" and "a "

@@ -14,12 +14,24 @@ from pathlib import Path
 
 SEPARATORS = (",", ";", "\t", "|")
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_DECOMPRESSION_ERRORS = (
+    *(OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile),
+    RuntimeError,  # of zipfile, for an encrypted file, and for a compression that it does not know
+)
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
+}
+# First bytes of files that are not text, and the suffix that their names must have.
+_FORMATS = {
+    b"\x1f\x8b": ".gz",
+    b"BZh": ".bz2",
+    b"\xfd7zXZ": ".xz",
+    b"PK\3\4": ".zip or .xlsx",
+    b"PAR1": ".parquet",
 }
 SAMPLE = 2**16  # number of bytes that the layout is inferred from
 MIN_LINES = 3
@@ -56,18 +68,30 @@ def read_bytes(file, faults):
     try:
         if suffix == ".zip":
             with zipfile.ZipFile(file) as archive:
-                names = archive.namelist()
+                names = [x for x in archive.namelist() if not x.endswith("/")]
+                names = [x for x in names if not x.startswith("__MACOSX/")]
                 if len(names) != 1:
                     faults.stop(f"expected a .zip of one file, it holds {len(names)}.")
                 return archive.read(names[0])
         with _OPENERS.get(suffix, open)(file, "rb") as stream:
             return stream.read()
-    except (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile) as error:
+    # zipfile raises RuntimeError for an encrypted file, NotImplementedError for other compressions.
+    except (
+        OSError,
+        EOFError,
+        RuntimeError,
+        zlib.error,
+        lzma.LZMAError,
+        zipfile.BadZipFile,
+    ) as error:
         raise ValueError(f"{faults.name} is not a table: {str(error).splitlines()[0]}") from None
 
 
 def to_utf8(data, encoding, faults):
     """Return bytes as UTF-8 without byte-order mark, and their encoding, which may be given."""
+    for start, suffix in _FORMATS.items():
+        if data.startswith(start):
+            faults.stop(f"is not text: the name of such a file must end in {suffix}.")
     encoding = encoding or _encoding_of(data)
     try:
         text = data.decode(encoding)
@@ -107,16 +131,19 @@ def layout_of(data, encoding, sep, expected, faults):
         faults: `Faults`.
     """
     sample = _first_lines(data).decode(errors="ignore")
-    given = re.match(r"sep=(.)\r?\n", sample)  # the first line of files that Excel writes
+    begin = re.match(r"(?:[ \t]*(?:\r\n|\r|\n))*", sample).end()  # blank lines
+    given = re.compile(r"sep=(.)\r?\n").match(sample, begin)  # the first line that Excel writes
     if given:
-        sample, sep = sample[given.end() :], sep or given[1]
+        begin, sep = given.end(), sep or given[1]
+    skipped = len(sample[:begin].splitlines())
+    sample = sample[begin:]
     tables = {x: _rows(sample, x) for x in ([sep] if sep else SEPARATORS)}
     if not any(tables.values()):
         raise ValueError(f"{faults.name} is not a table: it has no line.")
     if sep is None:
         sep = _infer_separator(tables, expected, faults)
     header, *rows = tables[sep]
-    return Layout(encoding, sep, header, rows, 1 if given else 0)
+    return Layout(encoding, sep, header, rows, skipped)
 
 
 def _first_lines(data):

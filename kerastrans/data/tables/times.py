@@ -20,12 +20,17 @@ DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
 def check_timezone(timezone):
     """Raise ValueError unless a time zone is known, or None."""
     try:
-        if timezone is not None:
+        if timezone is not None and not _is_offset(timezone):
             zoneinfo.ZoneInfo(timezone)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, TypeError, OSError):
         raise ValueError(
             f"timezone must be a name such as 'Europe/Berlin' or 'UTC', got {timezone!r}."
         ) from None
+
+
+def _is_offset(timezone):
+    """Return whether a time zone is a fixed offset from UTC, as pandas writes it."""
+    return isinstance(timezone, str) and re.fullmatch(r"UTC[+-]\d\d:\d\d", timezone) is not None
 
 
 def find_date_column(names, examples, given, expected, is_long, faults):

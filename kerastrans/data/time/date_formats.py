@@ -51,6 +51,7 @@ class AmbiguousDatesError(ValueError):
 
     Attributes:
         formats: The two formats.
+        fault: The message without the argument that decides.
     """
 
     def __init__(self, column, readings):
@@ -59,10 +60,10 @@ class AmbiguousDatesError(ValueError):
             for x, times in readings.items()
         ]
         self.formats = tuple(readings)
-        super().__init__(
-            f"column {column.name!r} can be read in two ways, {described[0]}, or "
-            f"{described[1]}: give {_deciding(*self.formats)}."
+        self.fault = (
+            f"column {column.name!r} can be read in two ways, {described[0]}, or {described[1]}"
         )
+        super().__init__(f"{self.fault}: give {_deciding(*self.formats)}.")
 
 
 def infer_dates(column, dayfirst=None, expected=None):
@@ -222,13 +223,45 @@ def _deciding(*formats):
     return " or ".join(f"date_format={x!r}" for x in formats)
 
 
+def is_text(column):
+    """Return whether all cells of a column that are not missing are text."""
+    return pd.api.types.infer_dtype(column, skipna=True) == "string"
+
+
+def read_text(column, expected=None):
+    """Return the format of time stamps in text, and a Series of them.
+
+    Args:
+        column: Series of str, of a frame.
+        expected: Format of related frames, see `infer_dates`.
+
+    Raises:
+        ValueError: If text can be read with the day or the month first, is not a time stamp, or
+            only some of it has an offset from UTC.
+    """
+    name = column.name
+    try:
+        date_format, times = infer_dates(column, expected=expected)
+    except AmbiguousDatesError as error:
+        formats = " or ".join(f"format={x!r}" for x in error.formats)
+        raise ValueError(
+            f"{error.fault}: give pd.to_datetime(frame[{name!r}], {formats})."
+        ) from None
+    _check_offsets(column, times)
+    wrong = (times.isna() & column.notna()).to_numpy()
+    if wrong.any():
+        raise ValueError(
+            f"column {name!r} is not all time stamps, got {column[wrong].iloc[0]!r} in row "
+            f"{int(wrong.argmax())}: give pd.to_datetime(frame[{name!r}], format=...)."
+        )
+    return date_format, times
+
+
 def read_times(column):
     """Return a column of a frame as a DatetimeIndex `(rows,)`, NaT for missing time stamps.
 
     Raises:
-        ValueError: If the column has numbers, or text that is not a time stamp.
-        ValueError: If text can be read with the day or the month first, or only some of it has an
-            offset from UTC.
+        ValueError: If the column has numbers, or text that `read_text` refuses.
     """
     name = column.name
     if not pd.api.types.is_datetime64_any_dtype(column):
@@ -240,15 +273,7 @@ def read_times(column):
                 "years, unit='s' for seconds since 1970."
             )
         if kind == "string":
-            times = infer_dates(column)[1]
-            _check_offsets(column, times)
-            wrong = (times.isna() & column.notna()).to_numpy()
-            if wrong.any():
-                raise ValueError(
-                    f"column {name!r} is not all time stamps, got {column[wrong].iloc[0]!r} in row "
-                    f"{int(wrong.argmax())}: give pd.to_datetime(frame[{name!r}], format=...)."
-                )
-            column = times
+            column = read_text(column)[1]
     try:
         return pd.DatetimeIndex(column)
     except (ValueError, TypeError) as error:

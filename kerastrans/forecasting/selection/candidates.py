@@ -11,6 +11,7 @@ from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.forecasting.presets.pretrained import from_pretrained
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
+from kerastrans.forecasting.training.time_limit import TimeLimitWarning
 from kerastrans.models import registry
 from kerastrans.models.parts.ensemble import at_levels, with_residuals
 
@@ -59,6 +60,7 @@ def train_candidate(
     forecaster = Forecaster(name, prediction_length=prediction_length, **options)
     with warnings.catch_warnings():  # candidates are scored on rows that select holds out
         warnings.simplefilter("ignore", UnmeasuredSpreadWarning)
+        warnings.simplefilter("ignore", TimeLimitWarning)  # the limit is that of select
         return forecaster.fit(frame, static=static, freq=freq, time_limit=time_limit, verbose=0)
 
 

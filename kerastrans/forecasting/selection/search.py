@@ -1,6 +1,7 @@
 """Selection of an ensemble of several models within a time limit."""
 
 import functools
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
 from kerastrans.evaluation.scales import scale_season, seasonal_differences
+from kerastrans.evaluation.statistical import check_models, statistical_backtests
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.rolling_origins import rows_until
 from kerastrans.forecasting.selection.candidates import (
@@ -48,6 +50,7 @@ def select(
     freq: str | None = None,
     seed: int = 0,
     folder: PathLike | None = None,
+    statistical: Columns = (),
     verbose: bool = True,
 ) -> Forecaster:
     """Backtest several models on the end of each series, and return the best ensemble of them.
@@ -75,6 +78,10 @@ def select(
         seed: int, seed of all candidates.
         folder: Path of a folder to store trained candidates in, so that the same call can be
             resumed after an interruption. None to store nothing.
+        statistical: Names of statistical models that the leaderboard lists for comparison, "ets",
+            "theta" and "arima", see `kerastrans.evaluation.statistical.statistical_backtests`. They
+            are fitted when the time limit is over, take as long as they need, and are not part of
+            the ensemble, which is one Keras model.
         verbose: bool, whether to print what begins, and the loss of each candidate.
 
     Returns:
@@ -82,8 +89,9 @@ def select(
         `leaderboard`.
 
     Raises:
-        ValueError: If the frame is invalid, no series is longer than one forecast, or `folder`
-            belongs to another selection.
+        ImportError: If statistical models are given and `statsforecast` is not installed.
+        ValueError: If the frame is invalid, a statistical model is unknown, no series is longer
+            than one forecast, or `folder` belongs to another selection.
 
     Source: Caruana et al. (2004), for the greedy mean; Vincent (1912), for means of quantiles.
     """
@@ -91,6 +99,9 @@ def select(
     if not time_limit > 0:
         raise ValueError(f"time_limit must be seconds above 0, got {time_limit!r}.")
     limit = TimeLimit(time_limit)
+    statistical = tuple(statistical)
+    if statistical:
+        check_models(statistical)
     columns = {"past": tuple(past), "future": tuple(future)}
     if ID not in frame.columns:
         frame = to_long(frame, [*past, *future])
@@ -119,19 +130,27 @@ def select(
 
     report = functools.partial(print, flush=True) if verbose else lambda line: None
     results = _run_candidates(candidates, train, store, scorer, limit, report)
+    results += _run_statistical(statistical, results[0].forecaster, scorer, freq, report)
     results = scorer.on_common_rows(results)
+    listed = [result for result in results if result.forecaster is None]
+    results = [result for result in results if result.forecaster is not None]
     weights, loss = greedy_weights([result.forecasts for result in results], scorer.loss)
-    leaderboard = _leaderboard(results, weights, loss)
+    leaderboard = _leaderboard(results, weights, loss, listed)
     chosen = [(x.forecaster, w) for x, w in zip(results, weights, strict=True) if w]
-    return build_selected(chosen, frame, static, held_out, leaderboard, seed, limit, report)
+    selected = build_selected(chosen, frame, static, held_out, leaderboard, seed, limit, report)
+    limit.warn_if_exceeded()
+    return selected
 
 
 @dataclass(frozen=True)
 class Result:
-    """Trained candidate, its forecasts `(rows, quantiles)` of the held-out end, and their loss."""
+    """Trained candidate, its forecasts `(rows, quantiles)` of the held-out end, and their loss.
+
+    The forecaster of a statistical model is None.
+    """
 
     name: str
-    forecaster: Forecaster
+    forecaster: Forecaster | None
     forecasts: np.ndarray
     loss: float
     training: float  # seconds
@@ -169,7 +188,7 @@ def _run_candidates(candidates, train, store, scorer, limit, report):
             report(left_out[-1])
             continue
         training, start = start - limit.left, limit.left
-        forecasts, loss = scorer(forecaster)
+        forecasts, loss = scorer(scorer.backtest(forecaster), forecaster.alias)
         result = Result(name, forecaster, forecasts, loss, training, start - limit.left)
         results.append(result)
         skill = _skill(loss, results[0].loss)
@@ -180,6 +199,19 @@ def _run_candidates(candidates, train, store, scorer, limit, report):
         report(
             f"{limit.seconds} s is too short to train a model: the seasonal naive forecast is used."
         )
+    return results
+
+
+def _run_statistical(names, forecaster, scorer, freq, report):
+    """Return the `Result` of each statistical model on the rows that a forecaster forecasts."""
+    results = []
+    for name in names:
+        report(f"{name}: fitting")
+        start = time.perf_counter()
+        rows = scorer.backtest(forecaster)
+        rows = statistical_backtests(rows, scorer.frame, [name], levels=LEVELS, freq=freq)[name]
+        forecasts, loss = scorer(rows, name)
+        results.append(Result(name, None, forecasts, loss, 0.0, time.perf_counter() - start))
     return results
 
 
@@ -207,12 +239,18 @@ class HoldoutScorer:
         size = pd.Series(size, change.index)
         self.scales = change.where(change > 0, size.where(size > 0, 1.0))
 
-    def __call__(self, forecaster):
-        """Return the quantiles `(rows, quantiles)` of a forecaster, and their loss."""
-        rows = forecaster.backtest(
-            self.frame, windows=self.windows, static=self.static, levels=list(LEVELS)
-        )
-        bounds = [interval_columns(forecaster.alias, level) for level in LEVELS]
+    def backtest(self, forecaster):
+        """Return the backtest of a forecaster on the held-out end."""
+        options = {"static": self.static, "levels": list(LEVELS)}
+        return forecaster.backtest(self.frame, windows=self.windows, **options)
+
+    def __call__(self, rows, alias):
+        """Return the quantiles `(rows, quantiles)` of a backtest, and their loss.
+
+        A forecast without intervals, of a series that a statistical model cannot be fitted to, is
+        its own quantiles.
+        """
+        bounds = [interval_columns(alias, level) for level in LEVELS]
         names = [low for low, _ in bounds], [high for _, high in reversed(bounds)]
         rows = rows.set_index([ID, CUTOFF, TIME])
         if self.index is None:
@@ -228,7 +266,8 @@ class HoldoutScorer:
                     "a frame that ends with known values."
                 )
         rows = rows.reindex(self.index)
-        quantiles = rows[[*names[0], forecaster.alias, *names[1]]].to_numpy()
+        quantiles = rows[[*names[0], alias, *names[1]]].to_numpy()
+        quantiles = np.where(np.isnan(quantiles), rows[[alias]].to_numpy(), quantiles)
         return quantiles, self.loss(quantiles)
 
     def loss(self, quantiles):
@@ -271,11 +310,13 @@ def _skill(loss, naive_loss):
     return 0.0 if loss == 0 else -np.inf
 
 
-def _leaderboard(results, weights, loss):
+def _leaderboard(results, weights, loss, listed):
+    """Return the table of candidates, their ensemble, and statistical models without a weight."""
     rows = [
         {"model": x.name, "loss": x.loss, "weight": weight, "seconds": x.seconds}
         for x, weight in zip(results, weights, strict=True)
     ]
+    rows += [{"model": x.name, "loss": x.loss, "seconds": x.seconds} for x in listed]
     rows.append({"model": "ensemble", "loss": loss, "seconds": sum(x.seconds for x in results)})
     table = pd.DataFrame(rows).sort_values("loss", ignore_index=True, kind="stable")
     table.insert(1, "skill", [_skill(loss, results[0].loss) for loss in table["loss"]])

@@ -117,7 +117,11 @@ def _forecast_held_out(state, windows, limit):
 
     def forecast(most):
         validation = windows.windows(0, most=most)[1]  # the first file's
-        return forecast_windows(state, validation) if len(validation) else None
+        left = limit and limit.left
+        forecasts = forecast_windows(state, validation) if len(validation) else None
+        if limit is not None and not limit.first_forecast:
+            limit.first_forecast = left - limit.left
+        return forecasts
 
     if limit is None:
         return forecast(MAX_VALIDATION_WINDOWS), 0.0

@@ -144,6 +144,8 @@ def train(
         all_rows, dependence, num_forecasts = finished
         if not is_given and heads.of(model).num_spreads > 0:
             report_unmeasured_spread(windows, None if published else epochs, num_forecasts)
+        if limit is not None:
+            limit.warn_if_exceeded()
         return windows, all_rows.trained, history, dependence, verdict
 
 

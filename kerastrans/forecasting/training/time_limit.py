@@ -6,8 +6,15 @@ from time import monotonic
 import keras
 import numpy as np
 
+from kerastrans.utils.user_warnings import warn_user
+
 NUM_TIMED = 200  # latest training steps whose median duration counts
 FORWARD_SHARE = 0.5  # of the time of a training step, or its compilation, for the forward pass
+MAX_OVERRUN = 0.1  # of the limit, without a warning
+
+
+class TimeLimitWarning(UserWarning):
+    """A time limit was exceeded, because a compilation cannot be interrupted."""
 
 
 class TimeLimit:
@@ -18,6 +25,8 @@ class TimeLimit:
             out a batch of another size, because the model is compiled again for it.
         compilation: float, difference of the first step from it in seconds.
         validation: float, seconds of the latest validation; None before the first one ended.
+        first_step: float, seconds of the first training step, with its compilation.
+        first_forecast: float, seconds of the first forecast of held-out rows, with its compilation.
 
     Args:
         seconds: float, above 0. The clock starts here.
@@ -25,13 +34,25 @@ class TimeLimit:
 
     def __init__(self, seconds):
         self.seconds, self.began = seconds, monotonic()
-        self.step = self.compilation = 0.0
+        self.step = self.compilation = self.first_step = self.first_forecast = 0.0
         self.validation = None
 
     @property
     def left(self):
         """Seconds that are left; negative after the end."""
         return self.began + self.seconds - monotonic()
+
+    def warn_if_exceeded(self):
+        """Warn if more than a tenth of the limit was needed in addition, and what took so long."""
+        if self.left >= -MAX_OVERRUN * self.seconds:
+            return
+        parts = {"training step": self.first_step, "forecast": self.first_forecast}
+        took = " and ".join(f"the first {name} took {x:.0f} s" for name, x in parts.items() if x)
+        warn_user(
+            f"time_limit={self.seconds:g} was exceeded by {-self.left:.0f} s: a compilation cannot "
+            f"be interrupted{took and f'; {took}'}.",
+            TimeLimitWarning,
+        )
 
     def estimate_forecast(self, windows_per_step):
         """Return the estimated seconds of a compiled forecast of the validation windows.
@@ -78,6 +99,7 @@ class StopInTime(keras.callbacks.Callback):
         self.steps += 1
         if self.steps == 1:
             self.first = duration
+            self.limit.first_step = self.limit.first_step or duration
         else:
             self.durations.append(duration)
             self.limit.step = float(np.median(self.durations))

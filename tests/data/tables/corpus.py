@@ -123,7 +123,13 @@ def _encodings():
     yield Case("zip", text.encode(), DAYS, values, suffix=".zip")
     yield Case("no gzip", b"x", refusal="is not a table: Not a gzipped", suffix=".csv.gz")
     yield Case("no zip", b"x", refusal="is not a table: File is not a zip", suffix=".csv.zip")
+    refusal = "is not text: the name of such a file must end in .gz"
+    yield Case("gzip without suffix", gzip.compress(text.encode()), refusal=refusal)
+    refusal = "is not text: the name of such a file must end in .zip or .xlsx"
+    yield Case("zip without suffix", b"PK\3\4" + bytes(30), refusal=refusal)
     yield Case("zstandard", b"x", refusal="decompress it first", suffix=".csv.zst")
+    yield Case("blank lines first", b"\r\n \t\r\n" + text.encode(), DAYS, values)
+    yield Case("blank lines and sep", b"\nsep=,\n" + text.encode(), DAYS, values)
     yield Case("sep of Excel", b"sep=;\r\n" + text.replace(",", ";").encode(), DAYS, values)
     text = text.replace("\n", ",,\n")
     yield Case("empty columns", text.encode(), DAYS, values)

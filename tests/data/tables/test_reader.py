@@ -2,6 +2,7 @@ import io
 import re
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -304,6 +305,48 @@ def test_excel_is_read_as_csv_is(tmp_path):
     with pytest.raises(ValueError, match="has the sheets 'a', 'b': give sheet='a'"):
         read_table(tmp_path / "two.xlsx")
     assert read_table(tmp_path / "two.xlsx", sheet="b")["load"].tolist() == [7] * 5
+    text = {"unique_id": "007", "ds": dates, "y": ["1.234", "5", "6.000", "7", "8"]}
+    pd.DataFrame(text).to_excel(tmp_path / "text.xlsx", index=False)
+    with pytest.raises(ValueError, match=r"row 2: column 'y' can be read in two ways, '1\.234'"):
+        read_table(tmp_path / "text.xlsx")
+    read = read_table(tmp_path / "text.xlsx", decimal=",")
+    assert read["unique_id"].tolist() == ["007"] * 5
+    assert read["y"].tolist() == [1234, 5, 6000, 7, 8]
+
+
+def test_folders_and_archives_that_are_not_tables_are_refused(tmp_path):
+    (tmp_path / "x.csv").mkdir()
+    with pytest.raises(IsADirectoryError, match=r"x\.csv is a folder, expected a file"):
+        read_table(tmp_path / "x.csv")
+    text = "\n".join(table(1, 2, 3))
+    with zipfile.ZipFile(tmp_path / "mac.zip", "w") as archive:
+        archive.writestr("a/", "")
+        archive.writestr("a/x.csv", text)
+        archive.writestr("__MACOSX/a/._x.csv", "")
+    assert read_table(tmp_path / "mac.zip")["load"].tolist() == [1, 2, 3]
+    content = bytearray((tmp_path / "mac.zip").read_bytes())
+    for i in range(len(content) - 4):
+        if content[i : i + 4] in (b"PK\1\2", b"PK\3\4"):
+            content[i + (8 if content[i + 2] == 1 else 6)] |= 1  # is encrypted
+    (tmp_path / "secret.zip").write_bytes(content)
+    with pytest.raises(
+        ValueError, match=r"secret\.zip is not a table: File 'a/x\.csv' is encrypted"
+    ):
+        read_table(tmp_path / "secret.zip")
+
+
+def test_a_related_file_is_checked():
+    with pytest.raises(ValueError, match="timezone must be a name such as"):
+        read(*table(1, 2, 3), like={"timezone": "Mars"})
+    frame = read(*table(1, 2, 3), like={"timezone": "UTC+05:30"})
+    assert str(frame.index.tz) == "UTC+05:30"
+
+
+def test_no_column_and_ids_of_blanks_are_refused():
+    with pytest.raises(ValueError, match="has no column of values"):
+        read(*table(1, 2, 3), columns=[])
+    with pytest.raises(ValueError, match="line 2: column 'unique_id' is empty"):
+        read("unique_id,ds,y", *(f"  ,{day},1" for day in DAYS))
 
 
 def test_static_covariates_keep_their_ids():

@@ -256,6 +256,19 @@ def test_a_missing_input_is_named(frame):
         forecaster.forecast_histories({"history": np.zeros((1, CONTEXT, 1))})
 
 
+def test_a_very_wide_frame_warns_with_the_line_that_makes_it_long():
+    times = pd.date_range("2024-01-01", periods=9)
+    frame = pd.DataFrame(np.ones((9, 1000)), times, [f"x{i}" for i in range(1000)])
+    with pytest.warns(UserWarning, match="the 1000 columns are read as one series") as warned:
+        Forecaster("last_value", 4, 2).fit(frame)
+    line = str(warned[0].message).partition("give ")[2].rstrip(".")
+    long = eval(line, {"frame": frame})
+    assert list(long.columns) == ["ds", "unique_id", "y"]
+    with warnings.catch_warnings(record=True) as others:
+        Forecaster("last_value", 4, 2).fit(long)
+    assert not [x for x in others if "are read as one series" in str(x.message)]
+
+
 @pytest.mark.slow
 def test_refitting_is_fitting_by_hand_on_the_rows_before_each_origin(frame):
     forecaster = Forecaster("nlinear", *SIZE, past=["weather"], future=["price"], calendar=True)

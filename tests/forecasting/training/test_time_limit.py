@@ -7,7 +7,7 @@ import pytest
 
 from kerastrans import Forecaster, heads
 from kerastrans.forecasting.training import extra_steps, loop, progress, time_limit
-from kerastrans.forecasting.training.time_limit import StopInTime, TimeLimit
+from kerastrans.forecasting.training.time_limit import StopInTime, TimeLimit, TimeLimitWarning
 
 # Seconds of a training step, a validation batch and a forecast of the hold-out set, and what the
 # first step and batch take in addition.
@@ -112,11 +112,26 @@ def test_an_epoch_that_is_cut_is_compared_and_recorded(clock):
 
 
 def test_a_limit_shorter_than_a_step_is_exceeded_by_one_compilation_and_one_step(clock):
-    with pytest.warns(UserWarning, match="time_limit=1 is too short to measure the errors"):
+    with (
+        pytest.warns(UserWarning, match="time_limit=1 is too short to measure the errors"),
+        pytest.warns(UserWarning, match=r"by 14 s: .*; the first training step took 9 s\.$"),
+    ):
         forecaster = Forecaster("nlinear", 24, 6).fit(noisy(), time_limit=1, verbose=0)
     assert clock.now - 100 == COMPILATION + STEP + TEST_COMPILATION + TEST_BATCH
     assert int(forecaster.model.optimizer.iterations) == 1
     assert heads.of(forecaster.model).spread == 1
+
+
+def test_a_compilation_that_takes_long_is_named(clock, monkeypatch):
+    forecast, seconds = extra_steps.forecast_windows, iter([70.0])
+
+    def slow_forecast(*args):
+        clock.now += next(seconds, 0.0)
+        return forecast(*args)
+
+    monkeypatch.setattr(extra_steps, "forecast_windows", slow_forecast)
+    with pytest.warns(TimeLimitWarning, match="time_limit=60 was exceeded by .*forecast took 72 s"):
+        Forecaster("nlinear", 24, 6).fit(noisy(), time_limit=60, verbose=0)
 
 
 def test_a_limit_that_is_not_reached_changes_no_bit(clock, monkeypatch):
