@@ -55,7 +55,7 @@ def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
     check_outputs(options.output, options.plot)
     check_percents(given(options, LEVELS).get("levels", ()))
-    forecaster, frame, known = _read(options)
+    forecaster, frame, known = _read(options, once=True)
     rows = forecaster.predict(frame, **known, **given(options, LEVELS, EXCEEDS))
 
     write_table(rows, options.output, (options.plot, _picture(rows, frame)))
@@ -68,7 +68,7 @@ def run_simulate(options):
     write_table(forecaster.simulate(frame, **known, **given(options, PATHS)), options.output)
 
 
-def _read(options):
+def _read(options, once=False):
     """Return the forecaster, the frame, and what `predict` and `simulate` take in addition."""
     facts = read_facts(options, takes_horizon=True)
     like = facts["read_as"]
@@ -83,7 +83,7 @@ def _read(options):
             ahead["freq"] = facts["freq"]
         future = read_series(options.future, options, facts["known_ahead"], **ahead)
     known = {"future": future, "static": static, **horizon(options)}
-    return load_forecaster(options, frame), frame, known
+    return load_forecaster(options, frame, once), frame, known
 
 
 def run_backtest(options):

@@ -1,6 +1,7 @@
 """Loading of the forecaster that a command uses: a trained one, or published weights."""
 
 import contextlib
+import importlib.util
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter
@@ -9,6 +10,8 @@ from kerastrans.utils.validation import check_positive_integers
 
 TEXT = "folder that train or Forecaster.save wrote; a preset; published weights such as fracast_0"
 DEFAULT = "kerastrans_zero"
+# Number of forecast values up to which NumPy takes less time than a compiler: about 0.4 s.
+MAX_FOR_NUMPY = 256 * 24
 HORIZON = {
     "--prediction-length": {
         **FORECASTER["--prediction-length"],
@@ -95,26 +98,28 @@ def _check_covariates(options, facts):
             raise ValueError(f"{options.trained} has no {kind}: leave out --{option}.")
 
 
-def load_forecaster(options, frame=None):
+def load_forecaster(options, frame=None, once=False):
     """Load the forecaster.
 
     Args:
         options: Parsed options, see `read_facts`.
         frame: DataFrame to forecast, or None. If no number of steps is given, published weights
             forecast one season of it.
+        once: bool, whether each series is forecast once. Few forecasts by kerastrans-zero are then
+            computed with NumPy, without a compiler.
 
     Raises:
         ValueError: If published weights are given neither a number of steps nor a frame.
     """
     if is_published(options.trained):
-        return _load_published(options, frame)
+        return _load_published(options, frame, once)
     start_keras()
     from kerastrans.forecasting.presets.catalog import load_trained
 
     return load_trained(options.trained)
 
 
-def _load_published(options, frame):
+def _load_published(options, frame, once):
     """Load published weights for the given number of steps, or for a season of the frame."""
     freq, arguments = given(options, DOOR).get("freq"), given(options, PUBLISHED)
     steps = arguments.pop("prediction_length", None)
@@ -126,11 +131,20 @@ def _load_published(options, frame):
         from kerastrans.cli.split import Series
 
         steps = Series.of(frame, freq=freq).sizes["prediction_length"]
-    start_keras()
+    is_small = once and options.trained == DEFAULT and steps * _num_series(frame) <= MAX_FOR_NUMPY
+    # Keras on NumPy imports JAX.
+    start_keras("numpy" if is_small and importlib.util.find_spec("jax") else None)
     from kerastrans.forecasting.presets.pretrained import from_pretrained
 
     arguments["model_options"] = dict(arguments.get("model_options", ()))
     return from_pretrained(options.trained, steps, freq=freq, **arguments)
+
+
+def _num_series(frame):
+    """Return the number of series of a long or wide frame."""
+    from kerastrans.data.frames import ID
+
+    return frame[ID].nunique() if ID in frame else frame.shape[1]
 
 
 def horizon(options):
