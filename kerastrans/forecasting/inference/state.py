@@ -193,6 +193,10 @@ class FittedState:
 
         return pretrained_of(self.model)
 
+    @functools.cached_property
+    def _graphs(self):
+        return {}
+
     @property
     def graph_lengths(self):
         """Numbers of last steps that the compiled graphs read, in increasing order."""
@@ -211,13 +215,16 @@ class FittedState:
 
     def _graph(self, num_steps):
         """Return the compiled forecast graph of `num_steps`, and the names of its inputs."""
-        graphs = self.__dict__.setdefault("_graphs", {})
-        if num_steps not in graphs:
+        if num_steps not in self._graphs:
             is_whole = self._pretrained is None or num_steps == self.config.context_length
             model = self.model if is_whole else self._pretrained.shorten(self.model, num_steps)
             graph = build_forecast_graph(model, self.config.scaler, self.config.fill)
-            graphs[num_steps] = compile_inference(graph), [x.name for x in graph.inputs]
-        return graphs[num_steps]
+            self._graphs[num_steps] = compile_inference(graph), [x.name for x in graph.inputs]
+        return self._graphs[num_steps]
+
+    def forget_graphs(self):
+        """Forget the compiled forecast graphs, after the model has changed."""
+        self._graphs.clear()
 
     def run(self, inputs, at_least=1):
         """Return the parameters of the forecasts of some histories, and the scales of the windows.

@@ -129,7 +129,7 @@ def set_spread(state, spread, growth):
     head.spread, head.spread_growth = float(spread), float(growth)
     forget_functions(state.model)
     forget_decoder(state.model)
-    state.__dict__.pop("_graph", None)
+    state.forget_graphs()
 
 
 def solve_spread(head, forecasts, numbers):
