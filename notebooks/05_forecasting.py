@@ -53,8 +53,10 @@ series.tail(3)
 # %% [markdown]
 # ## Baselines first
 #
-# A window is a week of history and the day after it. The last fifth of the year is the test set.
-# Nothing is chosen on it. Two forecasts need no training: the day before and the week before.
+# A window is a week of history and the day after it. The year is split in the order of time: seven
+# tenths to train, one tenth to validate, two tenths to test. Each part begins with the last week of
+# the part before, because its first window needs a history; no target belongs to two parts. Nothing
+# is chosen on the test part. Two forecasts need no training: the day before and the week before.
 # <!-- claim: week --> Fridays resemble Fridays, so the week before has the smaller error. The
 # column MASE divides the mean absolute error by that of the week before on the training rows: a
 # value below 1 is better than this baseline was there (exercise 5.2).
@@ -75,7 +77,9 @@ baselines.round(2)
 # ## Masks: True means "may be attended to"
 #
 # The decoder must not see what it has to forecast. Row t of the look-ahead mask says which
-# positions token t may attend to.
+# positions token t may attend to. The encoder needs no mask: its tokens are the history, and all of
+# it is known. If the forecast depended on a later token of the decoder, the training error would be
+# small and the forecast useless; in [lesson 3](03_masks.ipynb) this is measured.
 #
 # ![Decoding at step t: the encoder reads the history once and its keys and values are kept; the
 # output of step t - 1 becomes a query over the cache of earlier steps and over the history, and the
@@ -89,8 +93,10 @@ keras.ops.convert_to_numpy(kerastrans.create_look_ahead_mask(5)).astype(int)
 #
 # In the earlier lessons a token was one step. Here it is a patch: 24 hours of one airport. A week
 # is then seven tokens and not 168, and the decoder returns a whole day at once, so that it reads
-# its own output less often. `patch_length` also normalises each window by its mean and standard
-# deviation, and lets the three airports share the weights. The rest is the model of lesson 4.
+# its own output less often. Attention compares all pairs of tokens, 49 for seven tokens and 28,224
+# for 168. `patch_length` also normalises each window by its mean and standard deviation, so that a
+# busy week and a quiet one look alike to the model, and lets the three airports share the weights:
+# each airport is a sequence of its own days. The rest is the model of lesson 4.
 
 
 # %%
@@ -114,8 +120,9 @@ print(f"{model.count_params():,} weights; {WEEK // DAY} tokens in a week")
 # ## Training
 #
 # Under teacher forcing the decoder is given the true values a patch before its targets. For a
-# horizon of one day these are the last day of the history. The model is trained with three seeds,
-# because one run can be lucky.
+# horizon of one day these are the last day of the history. The loss is the mean absolute error, the
+# measure that we report. The learning rate falls to zero along a cosine, so that the last steps are
+# small. The model is trained with three seeds, because one run can be lucky.
 
 # %%
 EPOCHS = 6
@@ -144,6 +151,8 @@ for seed in range(SEEDS):
 # with each seed.
 
 # %%
+# Alt text: Learning curves of three seeds over six epochs: training and validation error fall
+# together.
 figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for seed, curve in enumerate(curves):
     for (part, errors), style in zip(curve.items(), ("o-", "s--"), strict=True):
@@ -161,7 +170,9 @@ if EPOCHS > 2:
 # %% [markdown]
 # ## Is it better than the week before?
 #
-# These are all windows of the test set, in flights per hour.
+# These are all windows of the test set, in flights per hour. The windows overlap, so that their
+# errors are not independent of each other; [lesson 5d](05d_honest_evaluation.ipynb) compares
+# forecasts on separate days, with an interval.
 
 # %%
 scores = evaluation.compare(forecasts_of_seeds | forecasts, targets, train, WEEK)
@@ -185,6 +196,8 @@ week, days = test[start : start + WEEK], test[start + WEEK : start + WEEK + 3 * 
 forecast = model.generate(week[None], 3 * DAY)[0]
 times = series.index[-len(test) :][start : start + WEEK + 3 * DAY]
 airports = series.columns
+# Alt text: Departures of three airports: a week of history, three days of forecast and the observed
+# values, with a daily rhythm that the forecast follows.
 plotting.plot_forecast(
     pd.DataFrame(week, times[:WEEK], airports),
     {"Transformer": pd.DataFrame(forecast, times[WEEK:], airports)},
@@ -206,6 +219,9 @@ if EPOCHS > 2:
 # over all windows, the band holds the middle 80 % of the errors.
 
 # %%
+# Alt text: Mean absolute error of each hour of the forecast, with bands of the middle 80 % of the
+# errors: three nearly level lines, the Transformer lowest at every hour, then the week before, then
+# the day before.
 figure, panel = plt.subplots(figsize=(8, 3.6), layout="constrained")
 shown = {"Transformer": forecasts_of_seeds["Transformer, seed 0"]} | forecasts
 for (name, values), colour in zip(shown.items(), plotting.COLOURS, strict=False):
@@ -224,7 +240,8 @@ plt.show()
 # %% [markdown]
 # ## Save it, load it
 #
-# After `import kerastrans` a saved model reloads in Keras's safe mode. <!-- claim: reloads --> It
+# A `.keras` file holds the graph, its settings and the weights, but no code. After
+# `import kerastrans` a saved model reloads in Keras's safe mode. <!-- claim: reloads --> It
 # generates the same forecasts.
 
 # %%

@@ -110,7 +110,7 @@ for name, errors in curves.items():
 #
 # <!-- claim: direct --> At once is better here: its error is smaller even than that of the model
 # that is given the true values, by more than three standard deviations of the seeds. The reason is
-# not only the bias. After the same number of epochs, the model with short patches has learnt less;
+# not only the bias: after the same number of epochs, the model with short patches has learnt less.
 # A model that goes step by step is worth its price if the horizon is not fixed, or if sample paths
 # are required.
 
@@ -122,6 +122,8 @@ if EPOCHS > 2:  # trained in full
     spread = max(x.mean(axis=1).std(ddof=1) for x in (forced, direct))
     assert forced.mean() - direct.mean() > 3 * spread  # claim: direct
 
+# Alt text: Mean absolute error of eight steps for three ways of forecasting, with the range of
+# three seeds: at once is lowest, own outputs fed back highest.
 figure, panel = plt.subplots(figsize=(8, 3.6), layout="constrained")
 steps = np.arange(1, DAY + 1)
 for (name, errors), colour in zip(curves.items(), plotting.COLOURS, strict=False):
@@ -193,6 +195,8 @@ if EPOCHS > 2:
 figure = forecaster.predict(frame[: len(frame) - DAY])
 airport = figure[figure["unique_id"] == "JFK"]
 history = frame["JFK"][-4 * DAY :]
+# Alt text: Departures from JFK over four days, and the forecast of the next day as a median in
+# intervals of 80 % and 95 %.
 _, panel = plt.subplots(figsize=(8, 3.4), layout="constrained")
 panel.plot(history.index, history, color="#444444", label="observed")
 panel.plot(airport["ds"], airport["nlinear"], color=plotting.COLOURS[0], label="median")

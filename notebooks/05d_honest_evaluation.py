@@ -116,6 +116,8 @@ assert in_test[0] < 1e-6  # claim: off by one
 assert in_test.mean() < honest.mean()  # claim: off by one
 assert in_use[0] > 1.5 * honest[0]  # claim: off by one
 
+# Alt text: Error of each hour of the day for three curves: with the leak it begins at zero, with
+# the leak in use it begins far above that of correct windows.
 figure, panel = plt.subplots(figsize=(8, 3.4), layout="constrained")
 hours = np.arange(1, DAY + 1)
 named = {"correct windows": honest, "with the leak": in_test, "with the leak, in use": in_use}

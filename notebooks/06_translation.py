@@ -204,6 +204,8 @@ seen = np.concatenate([[[text.START]], generated[:, :-1]], axis=1)
 scores = kerastrans.attention_scores(model, [tokens, length, seen])
 words = [french.id_to_token(int(t)) for t in generated[0] if t != text.PAD]
 assert scores["cross"][..., int(length[0]) :].max() == 0  # claim: padding
+# Alt text: Eight heat maps of cross-attention, two blocks of four heads, French words by English
+# words; the columns of padding are empty.
 plotting.attention_heatmaps(
     scores["cross"][:, :, : len(words)],
     words,

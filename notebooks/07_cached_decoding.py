@@ -118,6 +118,8 @@ assert table.loc[48, "times faster"] > 100  # claim: faster
 table.round(1)
 
 # %%
+# Alt text: Time of one forecast over the horizon, both axes logarithmic: the plain loop rises
+# steeply, the cached loop stays far below it.
 figure, panel = plt.subplots(figsize=(7, 3.6), layout="constrained")
 for column, colour in (("plain loop [ms]", "#d1495b"), ("cached [ms]", "#2e86ab")):
     panel.plot(table.index, table[column], "o-", color=colour, label=column.removesuffix(" [ms]"))

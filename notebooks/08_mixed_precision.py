@@ -82,6 +82,8 @@ assert (rounding["float16"][numbers < 1e-8] == 1).all()  # claim: rounding
 assert np.isinf(rounding["float16"][numbers > 65_520]).all()  # claim: rounding
 assert rounding["bfloat16"].max() < 2**-8  # claim: rounding
 
+# Alt text: Relative error of rounding over the size of the number: float16 is lower between 1e-4
+# and 65,504, rises to 1 below and is infinite above; bfloat16 stays the same everywhere.
 figure, panel = plt.subplots(figsize=(7.5, 3.4), layout="constrained")
 for name, errors in rounding.items():
     # Largest error among neighbours; infinite errors are drawn at 10.

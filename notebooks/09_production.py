@@ -150,6 +150,8 @@ assert served.min() < 0  # claim: negative
 
 # %%
 actual = series.iloc[-HORIZON:]
+# Alt text: Departures of three airports: six days of history, and the last day as served and as
+# observed.
 plotting.plot_forecast(
     series.iloc[-CONTEXT:-HORIZON],
     {"served forecast": pd.DataFrame(served[0], actual.index, series.columns)},

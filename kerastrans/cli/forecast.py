@@ -13,6 +13,7 @@ from kerastrans.cli.trained import (
     load_forecaster,
     read_facts,
 )
+from kerastrans.utils.validation import check_percents
 
 FUTURE = {
     "--future": {
@@ -53,7 +54,8 @@ def add_commands(add):
 def run_forecast(options):
     """Read the data, load the forecaster, and write its forecasts."""
     check_outputs(options.output, options.plot)
-    forecaster, frame, known = _read(options)
+    check_percents(given(options, LEVELS).get("levels", ()))
+    forecaster, frame, known = _read(options, once=True)
     rows = forecaster.predict(frame, **known, **given(options, LEVELS, EXCEEDS))
 
     write_table(rows, options.output, (options.plot, _picture(rows, frame)))
@@ -66,7 +68,7 @@ def run_simulate(options):
     write_table(forecaster.simulate(frame, **known, **given(options, PATHS)), options.output)
 
 
-def _read(options):
+def _read(options, once=False):
     """Return the forecaster, the frame, and what `predict` and `simulate` take in addition."""
     facts = read_facts(options, takes_horizon=True)
     like = facts["read_as"]
@@ -81,12 +83,13 @@ def _read(options):
             ahead["freq"] = facts["freq"]
         future = read_series(options.future, options, facts["known_ahead"], **ahead)
     known = {"future": future, "static": static, **horizon(options)}
-    return load_forecaster(options, frame), frame, known
+    return load_forecaster(options, frame, once), frame, known
 
 
 def run_backtest(options):
     """Forecast from origins in the past, print the scores, and write the backtest."""
     check_outputs(options.output, options.plot, options.report)
+    check_percents(given(options, LEVELS).get("levels", ()))
     facts = read_facts(options, takes_horizon=True)
     frame = read_series(options.data, options, facts["covariates"], like=facts["read_as"])
     static = read_static(options, facts["read_as"])

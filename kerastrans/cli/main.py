@@ -1,6 +1,7 @@
 """Entry point of the command line. Heavy imports happen in commands, so that `--help` is fast."""
 
 import argparse
+import functools
 import os
 import sys
 import warnings
@@ -23,7 +24,7 @@ def main(arguments=None):
     show_traceback = "--traceback" in (sys.argv[1:] if arguments is None else arguments)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # hides TensorFlow's start-up messages
     with warnings.catch_warnings():
-        warnings.showwarning = _print_warning
+        warnings.showwarning = functools.partial(_print_warning, set())
         try:
             options = _parser().parse_args(arguments)
             options.run(options)
@@ -73,9 +74,10 @@ def _message(error):
     return f"{type(error).__name__}: {text}"
 
 
-def _print_warning(message, category, filename, lineno, file=None, line=None):
-    """Print warnings for users in one line, and hide warnings for developers."""
-    if issubclass(category, UserWarning):
+def _print_warning(printed, message, category, filename, lineno, file=None, line=None):
+    """Print a warning for users in one line, once, and hide warnings for developers."""
+    if issubclass(category, UserWarning) and str(message) not in printed:
+        printed.add(str(message))
         print(f"kerastrans: warning: {message}", file=sys.stderr)
 
 

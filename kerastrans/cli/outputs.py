@@ -6,6 +6,7 @@ from kerastrans.utils.validation import check_can_create
 MAX_ROWS = 60  # maximum number of rows of a printed table
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 REPORTS = (".html", ".htm")
+OTHER_TABLES = (".parquet", ".xlsx", ".xls", ".ods")  # which are not CSV
 
 
 def check_outputs(table, picture=None, report=None):
@@ -15,9 +16,13 @@ def check_outputs(table, picture=None, report=None):
         FileExistsError: If an output exists.
         FileNotFoundError: If its folder does not exist.
         PermissionError: If its folder is read-only.
-        ValueError: If two outputs are the same file, or the suffix of a picture or report is not
-            that of one.
+        ValueError: If two outputs are the same file, or the suffix of a table, picture or report
+            is that of another kind of file.
     """
+    if table is not None and table.suffix.lower() in OTHER_TABLES:
+        raise ValueError(
+            f"tables are written as CSV: give a name such as a.csv, got {table.name!r}."
+        )
     for path, suffixes, kind in ((picture, PICTURES, "a picture"), (report, REPORTS, "a report")):
         if path is not None and path.suffix.lower() not in suffixes:
             raise ValueError(f"{kind}'s name must end in {', '.join(suffixes)}, got {path.name!r}.")

@@ -32,7 +32,7 @@ def read_series(data, options, covariates=(), **kwargs):
 
     file_options = given(options, DOOR)
     if Path(data).is_dir():
-        raise ValueError(f"{data} is a folder, expected a named dataset or a file.")
+        raise ValueError(f"{Path(data)} is a folder, expected a named dataset or a file.")
     if Path(data).suffix.lower() not in SUFFIXES and not Path(data).is_file():
         frame = datasets.load(data)
         unused = sorted(set(file_options) - {"columns", "freq"})

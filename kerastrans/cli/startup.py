@@ -12,11 +12,17 @@ from kerastrans.utils.lazy import naming_backends
 UNUSED = ("sklearn", "matplotlib")
 
 
-def start_keras():
+def start_keras(backend=None):
     """Import Keras and start its backend silently.
 
     The libraries write directly to the file descriptor before they respect any logging level.
+
+    Args:
+        backend: Name of the backend unless Keras is imported already; None for the one that Keras
+            is set to.
     """
+    if backend is not None and "keras" not in sys.modules:
+        os.environ["KERAS_BACKEND"] = backend  # of this process, which runs one command
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with naming_backends(), _silent_stderr(), _absent(UNUSED):
         import keras

@@ -1,14 +1,17 @@
 """Loading of the forecaster that a command uses: a trained one, or published weights."""
 
 import contextlib
+import importlib.util
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORECASTER, STATIC, given, hyperparameter
+from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
 TEXT = "folder that train or Forecaster.save wrote; a preset; published weights such as fracast_0"
 DEFAULT = "kerastrans_zero"
+# Number of forecast values up to which NumPy takes less time than a compiler: about 0.4 s.
+MAX_FOR_NUMPY = 256 * 24
 HORIZON = {
     "--prediction-length": {
         **FORECASTER["--prediction-length"],
@@ -56,22 +59,19 @@ def read_facts(options, takes_horizon=False):
     Raises:
         ValueError: If nothing was trained there, or a file is damaged.
         ValueError: If an option for published weights, or another frequency, is given for a
-            trained forecaster, or static covariates for one that has none.
+            trained forecaster, or a file of covariates for one that has none.
     """
     from kerastrans.forecasting.presets.sources import open_preset
 
     trained = options.trained
     check_positive_integers(**given(options, HORIZON))
-    no_static = ValueError(f"{trained} has no static covariates: leave out --static.")
     if is_published(trained):
-        if given(options, STATIC):
-            raise no_static
+        _check_covariates(options, {"takes_static": False, "takes_future": False})
         return {"covariates": [], "known_ahead": [], "freq": None, "read_as": None}
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
-    if given(options, STATIC) and not facts["takes_static"]:
-        raise no_static
+    _check_covariates(options, facts)
     freq = given(options, DOOR).get("freq")
     if None not in (freq, facts["freq"]):
         from kerastrans.data.time.frequency import offset_of
@@ -88,26 +88,38 @@ def read_facts(options, takes_horizon=False):
     return facts
 
 
-def load_forecaster(options, frame=None):
+def _check_covariates(options, facts):
+    """Raise ValueError for files of covariates that the forecaster does not have."""
+    for option, kind in (
+        ("static", "static covariates"),
+        ("future", "covariates known in advance"),
+    ):
+        if hasattr(options, option) and not facts[f"takes_{option}"]:
+            raise ValueError(f"{options.trained} has no {kind}: leave out --{option}.")
+
+
+def load_forecaster(options, frame=None, once=False):
     """Load the forecaster.
 
     Args:
         options: Parsed options, see `read_facts`.
         frame: DataFrame to forecast, or None. If no number of steps is given, published weights
             forecast one season of it.
+        once: bool, whether each series is forecast once. Few forecasts by kerastrans-zero are then
+            computed with NumPy, without a compiler.
 
     Raises:
         ValueError: If published weights are given neither a number of steps nor a frame.
     """
     if is_published(options.trained):
-        return _load_published(options, frame)
+        return _load_published(options, frame, once)
     start_keras()
     from kerastrans.forecasting.presets.catalog import load_trained
 
     return load_trained(options.trained)
 
 
-def _load_published(options, frame):
+def _load_published(options, frame, once):
     """Load published weights for the given number of steps, or for a season of the frame."""
     freq, arguments = given(options, DOOR).get("freq"), given(options, PUBLISHED)
     steps = arguments.pop("prediction_length", None)
@@ -119,11 +131,20 @@ def _load_published(options, frame):
         from kerastrans.cli.split import Series
 
         steps = Series.of(frame, freq=freq).sizes["prediction_length"]
-    start_keras()
+    is_small = once and options.trained == DEFAULT and steps * _num_series(frame) <= MAX_FOR_NUMPY
+    # Keras on NumPy imports JAX.
+    start_keras("numpy" if is_small and importlib.util.find_spec("jax") else None)
     from kerastrans.forecasting.presets.pretrained import from_pretrained
 
     arguments["model_options"] = dict(arguments.get("model_options", ()))
     return from_pretrained(options.trained, steps, freq=freq, **arguments)
+
+
+def _num_series(frame):
+    """Return the number of series of a long or wide frame."""
+    from kerastrans.data.frames import ID
+
+    return frame[ID].nunique() if ID in frame else frame.shape[1]
 
 
 def horizon(options):
@@ -167,6 +188,7 @@ def _facts_in(folder):
             "freq": freq,
             "read_as": stored.get("read_as"),
             "takes_static": takes_static,
+            "takes_future": bool(ahead or (content.get("config") or {}).get("bounds")),
         }
     except (KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error!r}.") from None

@@ -48,7 +48,7 @@ def check(number: str, answer: Any) -> Verdict:
         >>> check("3.3", window_mask)
         3.3: not yet. The window lets a step see the steps after it.
     """
-    return _find(number).judge(answer)
+    return find_exercise(number).judge(answer)
 
 
 def hint(number: str, step: int = 1) -> str:
@@ -68,7 +68,7 @@ def hint(number: str, step: int = 1) -> str:
         >>> hint("2.1")
         'Write the scores first: one number per pair of a query and a key.'
     """
-    hints = _find(number).hints
+    hints = find_exercise(number).hints
     if step not in range(1, len(hints) + 1):
         raise ValueError(f"step: expected 1 to {len(hints)}, got {step!r}.")
     return hints[step - 1]
@@ -87,7 +87,7 @@ def solution(number: str) -> Any:
         >>> solution("1.1")(length=6, dim=4, base=10000).shape
         (6, 4)
     """
-    return _find(number).solution
+    return find_exercise(number).solution
 
 
 def numbers(lesson: str | None = None) -> list[str]:
@@ -113,7 +113,8 @@ def numbers(lesson: str | None = None) -> list[str]:
     return list(_exercises(lesson))
 
 
-def _find(number):
+def find_exercise(number):
+    """Return the `Exercise` of a number; raise ValueError if there is none."""
     lesson, separator, _ = str(number).rpartition(".")
     if lesson not in MODULES or not separator:
         raise ValueError(

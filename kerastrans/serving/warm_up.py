@@ -1,7 +1,8 @@
-"""Compilation of a model for all sizes of batches before the first request."""
+"""Compilation of all graphs of a forecaster before the first request."""
 
 import asyncio
 import contextlib
+import itertools
 import logging
 
 import numpy as np
@@ -16,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 async def warm_up(forecaster, inputs, run):
-    """Compile the graphs of a forecaster, one call in a thread for each size of batches.
+    """Compile the graphs of a forecaster, one call in a thread for each length and batch size.
 
     Args:
         forecaster: Trained `kerastrans.Forecaster`.
@@ -28,9 +29,10 @@ async def warm_up(forecaster, inputs, run):
         with contextlib.suppress(ValueError):  # the model mixes its channels
             states.append(await asyncio.to_thread(run, to_univariate, forecaster.fitted))
     for state in states:
-        for size in BATCHES:
+        for steps, size in itertools.product(state.graph_lengths, BATCHES):
             try:
                 arrays = _arrays(state, inputs, size)
+                arrays["history"][:, :-steps] = np.nan
                 await asyncio.to_thread(run, forecast_outputs, state, arrays)
             except Exception as error:  # inputs that this model does not take
                 logger.warning("not compiled for batches of %d: %s", size, first_line(error))

@@ -7,7 +7,7 @@ import pytest
 
 from kerastrans.cli import compilation_cache as cache
 
-FORECAST = """
+BACKTEST = """
 import sys
 from kerastrans.cli.main import main
 count = [0]
@@ -17,7 +17,7 @@ def listen():
         lambda name, **_: count.__setitem__(0, count[0] + (name.endswith("cache_hits")))
     )
 listen()
-assert main(["forecast", sys.argv[1], "--output", sys.argv[2]]) == 0
+assert main(["backtest", sys.argv[1], "--output", sys.argv[2]]) == 0
 print("hits", count[0])
 """
 
@@ -68,11 +68,11 @@ def test_a_second_command_reads_the_programs_and_a_damaged_one_is_a_note(tmp_pat
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
     monkeypatch.setenv("KERAS_BACKEND", "jax")
 
-    def forecast(number):
+    def backtest(number):
         command = [
             sys.executable,
             "-c",
-            FORECAST,
+            BACKTEST,
             "air_passengers",
             str(tmp_path / f"{number}.csv"),
         ]
@@ -80,11 +80,11 @@ def test_a_second_command_reads_the_programs_and_a_damaged_one_is_a_note(tmp_pat
         hits = int(done.stdout.rpartition("hits ")[2])
         return hits, done.stderr, (tmp_path / f"{number}.csv").read_text()
 
-    first, second = forecast(1), forecast(2)
+    first, second = backtest(1), backtest(2)
     assert first[0] == 0 < second[0]
     for path in tmp_path.glob("kerastrans/jax-*/*-cache"):
         path.write_bytes(b"damaged")
-    third = forecast(3)
+    third = backtest(3)
     assert third[0] == 0
     assert "kerastrans: warning: " in third[1]
     assert first[2] == second[2] == third[2]

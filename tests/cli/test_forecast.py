@@ -110,6 +110,9 @@ def test_outputs_are_checked_before_anything_is_read(series, run_folder, tmp_pat
     assert "pic.png exists" in refuse(*command, "--output", tmp_path / "pic.png")
     backtest = ["backtest", *command[1:], "--report", tmp_path / "r.txt"]
     assert refuse(*backtest) == "a report's name must end in .html, .htm, got 'r.txt'."
+    assert refuse(*command, "--levels=0") == "levels are percents above 0 and below 100, got 0."
+    line = "tables are written as CSV: give a name such as a.csv, got 'f.xlsx'."
+    assert refuse(*command, "--output", tmp_path / "f.xlsx") == line
     assert "link.csv" in refuse(*command, "--output", tmp_path / "link.csv")
     assert "no such folder" in refuse(*command, "--output", tmp_path / "none" / "f.csv")
     assert (tmp_path / "pic.png").read_text() == "mine"
@@ -150,6 +153,8 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     assert "is a folder, expected a named dataset" in refuse("forecast", run_folder, *output)
     line = f"{run_folder} has no static covariates: leave out --static."
     assert refuse("forecast", run_folder, series, *output, "--static=s.csv") == line
+    line = f"{run_folder} has no covariates known in advance: leave out --future."
+    assert refuse("forecast", run_folder, series, *output, "--future=s.csv") == line
     line = "kerastrans_zero has no static covariates: leave out --static."
     assert refuse("forecast", series, *output, "--static=s.csv") == line
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)

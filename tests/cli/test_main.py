@@ -1,9 +1,12 @@
 """What every command has in common."""
 
+import warnings
+
 import pytest
 
 from kerastrans import datasets
 from kerastrans.cli import main as cli
+from kerastrans.version import __version__
 
 pytestmark = pytest.mark.tensorflow
 
@@ -15,3 +18,22 @@ def test_interruption_is_told_from_an_error(monkeypatch, capsys):
     monkeypatch.setattr(datasets, "load", interrupt)
     assert cli.main(["datasets", "etth1"]) == 130
     assert capsys.readouterr().err == "kerastrans: interrupted\n"
+
+
+def test_a_warning_is_printed_once(monkeypatch, capsys):
+    def warn(name):
+        for line in range(2):  # two places in the code, or one that is called twice
+            warnings.warn_explicit("few origins", UserWarning, "a.py", line)
+        warnings.warn("for developers", DeprecationWarning, stacklevel=1)
+        raise ValueError("the end")
+
+    monkeypatch.setattr(datasets, "load", warn)
+    assert cli.main(["datasets", "etth1"]) == 2
+    expected = ["kerastrans: warning: few origins", "kerastrans: error: the end"]
+    assert capsys.readouterr().err.splitlines() == expected
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit, match="0"):
+        cli.main(["--version"])
+    assert capsys.readouterr().out == f"kerastrans {__version__}\n"

@@ -1,12 +1,16 @@
 """What is imported, and what is printed, before and while a command runs."""
 
+import argparse
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import kerastrans
 from kerastrans.cli import main as cli
+from kerastrans.cli import trained
 
 pytestmark = pytest.mark.tensorflow  # what the command line calls is tested on every backend
 
@@ -67,6 +71,39 @@ arguments = ["nhits_air_passengers_12", "air_passengers", "--output", {str(tmp_p
 assert main(["forecast", *arguments]) == 0
 """
     assert run(code) == f"12 rows: {tmp_path / 'f.csv'}\n"
+
+
+@pytest.mark.slow
+def test_few_forecasts_are_computed_without_a_compiler(tmp_path):
+    path = tmp_path / "forecast.csv"
+    code = f"""
+import sys
+from kerastrans.cli.main import main
+assert main(["forecast", "air_passengers", "--output", {str(path)!r}]) == 0
+import keras
+print(keras.backend.backend(), "tensorflow" in sys.modules)
+"""
+    assert run(code).splitlines()[-1] == "numpy False"
+    forecaster = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+    expected = forecaster.predict(kerastrans.datasets.load("air_passengers"))
+    numbers = expected.columns[2:]
+    np.testing.assert_allclose(pd.read_csv(path)[numbers], expected[numbers], rtol=1e-5)
+
+
+@pytest.mark.parametrize(("series", "steps", "once"), [(1, 12, False), (512, 24, True)])
+def test_many_forecasts_are_compiled(series, steps, once, monkeypatch):
+    frame = pd.DataFrame({"unique_id": [f"s{i}" for i in range(series)], "y": 1.0})
+    started = []
+
+    def start(backend):
+        started.append(backend)
+        raise RuntimeError("started")
+
+    monkeypatch.setattr(trained, "start_keras", start)
+    options = argparse.Namespace(trained="kerastrans_zero", prediction_length=steps)
+    with pytest.raises(RuntimeError, match="started"):
+        trained.load_forecaster(options, frame, once)
+    assert started == [None]
 
 
 def test_messages_name_the_options_of_the_command_line(tmp_path, capsys):

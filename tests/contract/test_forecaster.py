@@ -5,21 +5,11 @@ import pytest
 from kerastrans import Forecaster
 from kerastrans.testing import check_forecaster
 from tests.helpers.architectures import AUTOREGRESSIVE, NAMES, SMALL, all_in_slow_tier
-from tests.helpers.contract_frames import HORIZON, make_data
+from tests.helpers.contract_frames import HORIZON, TRAINING, make_data
 
 CONTEXT = 24
 
 # What does not depend on the architecture is checked in test_option_pairs.py.
-TRAINING = (
-    "later rows, refit",
-    "refit",
-    "training on zeros",
-    "training after load",
-    "refit after load",
-    "checkpoint",
-    "failed fit",
-    "failed first fit",
-)
 QUICK = ("seasonal_naive",)
 
 
@@ -35,8 +25,9 @@ def test_every_architecture(name):
     report.raise_for_failures()
 
 
+# On these data "auto" takes kerastrans_zero, see test_fallback.py, and runs every check with it.
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["auto", "nlinear"])
+@pytest.mark.parametrize("name", ["nlinear", pytest.param("auto", marks=pytest.mark.exhaustive)])
 def test_what_fit_chooses_stays_chosen_by_fit(name):
     forecaster = Forecaster(name, prediction_length=HORIZON)
     check_forecaster(forecaster, **make_data("long")).raise_for_failures()

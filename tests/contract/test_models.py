@@ -8,7 +8,6 @@ from kerastrans.testing import check_model
 from tests.helpers.architectures import (
     CHANNELS,
     CONTEXT,
-    FAMILIES,
     HORIZON,
     NAMES,
     SMALL,
@@ -27,12 +26,13 @@ ALWAYS |= {
     "mixed float16",
     "mixed bfloat16",
 }
+QUICK = ("seasonal_naive", "rlinear", "nhits", "segrnn")
 QUICK_ON_JAX = ("nhits", "segrnn")
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(x, marks=() if x in FAMILIES else pytest.mark.slow) for x in NAMES],
+    [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in NAMES],
 )
 def test_the_contract_of_a_model(name):
     if keras.backend.backend() == "jax" and name not in QUICK_ON_JAX:

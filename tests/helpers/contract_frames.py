@@ -4,6 +4,17 @@ import numpy as np
 import pandas as pd
 
 HORIZON = 12
+# Checks of `check_forecaster` that train again, perhaps several times.
+TRAINING = (
+    "later rows, refit",
+    "refit",
+    "training on zeros",
+    "training after load",
+    "refit after load",
+    "checkpoint",
+    "failed fit",
+    "failed first fit",
+)
 
 
 def one_series(length, seed, level):

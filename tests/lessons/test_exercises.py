@@ -8,7 +8,7 @@ import pytest
 
 from kerastrans import lessons, text
 from kerastrans.evaluation import metrics
-from kerastrans.lessons.course import _find
+from kerastrans.lessons.course import find_exercise
 
 NUMBERS = lessons.numbers()
 
@@ -27,7 +27,7 @@ def stub_of(solution):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_solution_passes_and_stub_and_mistakes_do_not(number):
-    exercise = _find(number)
+    exercise = find_exercise(number)
     verdict = lessons.check(number, lessons.solution(number))
     assert verdict, verdict
     assert verdict.message == exercise.why != ""
@@ -53,7 +53,7 @@ def test_numbers_are_those_of_their_lessons():
         count = len(lessons.numbers(lesson))
         assert lessons.numbers(lesson) == [f"{lesson}.{i}" for i in range(1, count + 1)]
     assert len(NUMBERS) == len(set(NUMBERS)) > 30
-    assert all(_find(number).task.endswith((".", "?")) for number in NUMBERS)
+    assert all(find_exercise(number).task.endswith((".", "?")) for number in NUMBERS)
 
 
 @pytest.mark.parametrize(

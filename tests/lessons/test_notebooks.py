@@ -10,7 +10,7 @@ import pytest
 
 import kerastrans
 from kerastrans import lessons
-from kerastrans.lessons.course import MODULES, _find
+from kerastrans.lessons.course import MODULES, find_exercise
 
 pytest.importorskip("jupytext", reason="the extra dev is not installed")
 from tools.checks import claims
@@ -30,7 +30,7 @@ def test_each_exercise_is_in_its_lesson(lesson):
     assert [number for number, _ in checked] == lessons.numbers(lesson)
     defined = {getattr(node, "name", None) for node in ast.walk(ast.parse(text))}
     for number, name in checked:
-        exercise = _find(number)
+        exercise = find_exercise(number)
         assert f"**{number}** {' '.join(exercise.task.split())}" in claims.flat(text)
         if not isinstance(exercise.solution, str):
             assert name == exercise.solution.__name__
@@ -43,6 +43,23 @@ def test_each_claim_has_an_assert(lesson):
     assert [name for name, asserts in found.items() if not asserts] == []
     assert claims.unmarked_asserts(lesson) == []
     assert set(claims.candidates(lesson)) <= set(claims.reviewed())
+
+
+def test_list_of_claims_and_exercises_is_current():
+    text = claims.LIST.read_text("utf-8")
+    assert text == claims.claims_and_exercises(), "run python -m tools.checks.claims --write"
+    for number in lessons.numbers():
+        assert f"\n| {number} | " in text
+
+
+@pytest.mark.parametrize("lesson", claims.LESSONS, ids=lambda path: path.stem)
+def test_each_picture_has_an_alternative_text(lesson):
+    pytest.importorskip("nbconvert", reason="the extra docs is not installed")
+    from tools.site.lessons import alt_texts
+
+    alts = alt_texts(claims.jupytext.read(lesson.with_suffix(".ipynb")))
+    assert alts
+    assert all(alts)
 
 
 def test_claims_and_asserts_are_found(tmp_path):
@@ -69,6 +86,21 @@ def test_assignments_have_one_point_per_exercise_and_their_solutions_pass(lesson
     names = {"np": np, "keras": keras, "ops": keras.ops, "kerastrans": kerastrans}
     exec("\n".join(cell.source for cell in cells), names)
     assert names["verdict"]
+
+
+def test_assignment_of_the_capstone_has_twenty_points():
+    notebook = assignments.assignment(claims.jupytext.read(NOTEBOOKS / "10_capstone.py"))
+    cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    marks = [cell.metadata["nbgrader"] for cell in cells]
+    assert [mark["grade_id"] for mark in marks] == [
+        "capstone-work",
+        "capstone-explanation",
+        "capstone",
+    ]
+    assert [mark.get("points", 0) for mark in marks] == [0, 2, 18]
+    names = {"kerastrans": kerastrans}
+    exec(cells[0].source, names)
+    assert eval(cells[2].source, names) == 0
 
 
 @pytest.mark.parametrize("lesson", MODULES)

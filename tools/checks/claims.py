@@ -3,7 +3,8 @@
 A claim is marked in the text, `<!-- claim: name -->`, and measured in a cell of the same lesson by
 lines that end in `# claim: name`.
 
-python -m tools.checks.claims
+python -m tools.checks.claims          # what is open
+python -m tools.checks.claims --write  # notebooks/CLAIMS.md, the list of claims and exercises
 """
 
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 import jupytext
 
 ROOT = Path(__file__).parents[2]
+LIST = ROOT / "notebooks/CLAIMS.md"
 LESSONS = sorted((ROOT / "notebooks").glob("*.py"))
 REVIEWED = Path(__file__).with_name("claims_reviewed.txt")
 MARK = re.compile(r"<!--\s*claim:\s*(.+?)\s*-->")
@@ -35,6 +37,18 @@ def claims(lesson):
     found = {name: [] for name in marked}
     for match in ASSERTED.finditer(code):
         found.setdefault(match[1], []).append(match[0].partition("#")[0].strip())
+    return found
+
+
+def sentences(lesson):
+    """Dict of each marked claim of a lesson -> its text, to the next mark or paragraph."""
+    found = {}
+    for cell in jupytext.read(lesson).cells:
+        if cell.cell_type == "markdown":
+            for paragraph in re.split(r"\n\s*\n|\n(?=- )", cell.source):
+                _, *parts = MARK.split(flat(paragraph))
+                for name, text in zip(parts[::2], parts[1::2], strict=True):
+                    found[name] = f"{found.get(name, '')} {text.strip()}".strip()
     return found
 
 
@@ -67,6 +81,42 @@ def reviewed():
     return REVIEWED.read_text("utf-8").splitlines()
 
 
+def claims_and_exercises():
+    """Text of the list of all claims with their asserts, and all exercises with their checks."""
+    from kerastrans import lessons
+    from kerastrans.lessons.course import find_exercise
+
+    lines = [
+        "# Claims and exercises",
+        "",
+        "Comparisons in a lesson are measured in the same lesson: an `assert` fails if the "
+        "sentence is not true.",
+        "`python -m tools.checks.claims --write` writes this list.",
+        "",
+        "## Claims",
+        "",
+        "| lesson | claim | measured by |",
+        "|---|---|---|",
+    ]
+    for path in LESSONS:
+        texts = sentences(path)
+        for name, asserts in claims(path).items():
+            code = "<br>".join(f"`{line}`" for line in asserts).replace("|", "\\|")
+            lines.append(f"| [{path.stem}]({path.stem}.ipynb) | {in_table(texts[name])} | {code} |")
+    lines += ["", "## Exercises", "", "| exercise | task | mistakes that the check names |"]
+    lines.append("|---|---|---|")
+    for number in lessons.numbers():
+        exercise = find_exercise(number)
+        mistakes = "<br>".join(map(in_table, exercise.mistakes))
+        lines.append(f"| {number} | {in_table(flat(exercise.task))} | {mistakes} |")
+    return "\n".join(lines) + "\n"
+
+
+def in_table(text):
+    """The text as a cell of a table: without signs that a table reads."""
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
 def main():
     """Print all claims with their asserts, then all that is open; return the number of those."""
     problems = []
@@ -83,4 +133,6 @@ def main():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        LIST.write_text(claims_and_exercises(), "utf-8")
     sys.exit(min(main(), 1))

@@ -22,7 +22,7 @@ CHECK = re.compile(r'^kerastrans\.lessons\.check\("([^"]+)", (\w+)\)\s*$', re.MU
 
 def main(folder, texts):
     """Write one source notebook per lesson into the folder."""
-    for text in map(Path, texts or sorted(FOLDER.glob("0*.py"))):
+    for text in map(Path, texts or sorted(FOLDER.glob("[01]*.py"))):
         path = Path(folder) / f"{text.stem}.ipynb"
         path.parent.mkdir(parents=True, exist_ok=True)
         jupytext.write(assignment(jupytext.read(text)), path)
@@ -34,9 +34,26 @@ def assignment(notebook):
     cells = []
     for cell in notebook.cells:
         check = CHECK.search(cell.source) if cell.cell_type == "code" else None
-        cells += graded(*check.groups()) if check else [cell]
+        cells += graded(*check.groups()) if check else [marked(cell)]
     notebook.cells = cells
     return notebook
+
+
+def marked(cell):
+    """The cell, with the marks of nbgrader if it is a part of the capstone.
+
+    The cell of the score returns its points, of which nbgrader gives as many; the explanation is
+    graded by hand.
+    """
+    if cell.source.startswith("forecast = ..."):
+        cell.metadata |= nbgrader("capstone-work", solution=True)
+    elif cell.source.startswith("**Explanation**"):
+        cell.metadata |= nbgrader("capstone-explanation", grade=True, solution=True, points=2)
+    elif cell.source.startswith("kerastrans.lessons.score_capstone("):
+        cell.source += ".points"
+        points = lessons.score_capstone().possible
+        cell.metadata |= nbgrader("capstone", grade=True, locked=True, points=points)
+    return cell
 
 
 def graded(number, name):

@@ -16,6 +16,7 @@ PAGES = {
     "benchmarks/results/long_horizon.md": "benchmarks/long-horizon.md",
     "benchmarks/results/tasks.md": "benchmarks/tasks.md",
     "examples/README.md": "examples/index.md",
+    "notebooks/CLAIMS.md": "lessons/claims.md",
     "notebooks/INSTRUCTOR.md": "lessons/instructor.md",
     "notebooks/README.md": "lessons/index.md",
 }

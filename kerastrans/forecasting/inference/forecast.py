@@ -118,14 +118,14 @@ def forecast_windows(state, windows, static=None):
     """
     steps = windows.prediction_length
     if state.decodes or steps == state.native_length:
-        return _forecast_inputs(state, windows, _batches(state, windows))
+        return forecasts_of(state, windows, *_run_windows(state, windows))
     native, own = state.native, native_windows(windows, state.native_length)
     if steps < own.prediction_length:
-        parameters, scale = _run_batches(native, _batches(native, own))
+        parameters, scale = _run_windows(native, own)
         return forecasts_of(state, windows, parameters[:, :steps], scale)
     if isinstance(native.head, heads.PointHead) and own_intervals(native) is None:
         parameters = continue_points(native, own, steps, forecast_rows)
-        scale = _run_batches(native, _batches(native, own))[1]
+        scale = _run_windows(native, own)[1]
         return forecasts_of(state, windows, parameters, scale)
     paths = continued_paths(state, windows, state.config.num_samples, state.config.seed, static)
     return continued_forecasts(state, windows, paths, static)
@@ -148,7 +148,7 @@ def continued_forecasts(state, windows, paths, static=None):
     Quantiles of the first steps, which the model forecasts itself, are exact.
     """
     native, own = state.native, native_windows(windows, state.native_length)
-    made = _forecast_inputs(native, own, _batches(native, own))
+    made = forecasts_of(native, own, *_run_windows(native, own))
     head, parameters = quantiles_of(state, paths)
     if isinstance(head, heads.GivenQuantiles):
         levels = np.reshape(head.levels, (-1, 1, 1, 1))
@@ -160,19 +160,25 @@ def continued_forecasts(state, windows, paths, static=None):
     return Forecasts(windows, output, parameters, made.scale)
 
 
-def _batches(state, windows):
+def _run_windows(state, windows):
+    """Return the parameters of the forecasts of windows and their scales, computed in batches.
+
+    Windows of few steps are together, because a batch of them may be computed with fewer steps.
+    """
+    num_steps = windows.cuts - windows.panel.begins[windows.series]
+    order = np.argsort(np.minimum(num_steps, windows.context_length), kind="stable")
+    place = np.argsort(order)
+    return [x[place] for x in _run_batches(state, _batches(state, windows, order))]
+
+
+def _batches(state, windows, order):
     """Yield the inputs of some windows at a time; fewer if each has many samples."""
     size = BATCH
     if state.decodes:
         most = max(1, BATCH * SAMPLES_PER_BATCH // state.config.num_samples)
         size = max(x for x in BATCHES if x <= most)
     for start in range(0, len(windows), size):
-        yield windows.histories(slice(start, start + size), state.typical)
-
-
-def _forecast_inputs(state, windows, batches):
-    """Return the `Forecasts` of windows from batches of their inputs."""
-    return forecasts_of(state, windows, *_run_batches(state, batches))
+        yield windows.histories(order[start : start + size], state.typical)
 
 
 def _run_batches(state, batches):
@@ -195,7 +201,7 @@ def forecast_rows(state, windows, inputs):
         {name: x[start : start + BATCH] for name, x in inputs.items()}
         for start in range(0, len(windows), BATCH)
     )
-    return _forecast_inputs(state, windows, batches)
+    return forecasts_of(state, windows, *_run_batches(state, batches))
 
 
 def forecast_outputs(state, inputs):

@@ -185,12 +185,39 @@ class FittedState:
         return {} if scaler.is_identity else {typical_name(scaler): scaler}
 
     @functools.cached_property
-    def _graph(self):
-        """Compiled forecast graph, and the names of its inputs."""
-        if self.decodes:
+    def _pretrained(self):
+        """`KerastransZero` of the model, which can read fewer steps; None for other models."""
+        if self.card is None:
             return None
-        graph = build_forecast_graph(self.model, self.config.scaler, self.config.fill)
-        return compile_inference(graph), [tensor.name for tensor in graph.inputs]
+        from kerastrans.models.pretrained.zero.port import pretrained_of
+
+        return pretrained_of(self.model)
+
+    @property
+    def graph_lengths(self):
+        """Numbers of last steps that the compiled graphs read, in increasing order."""
+        length = self.config.context_length
+        if self._pretrained is None:
+            return [length]
+        return sorted({min(self._pretrained.padded_length(n + 1), length) for n in range(length)})
+
+    def _num_steps(self, history):
+        """Return how many last steps the graph reads: fewer if kerastrans_zero knows no earlier."""
+        if self._pretrained is None:
+            return history.shape[1]
+        is_known = ~np.isnan(history).all(axis=(0, 2))
+        length = self._pretrained.padded_length(len(is_known) - int(is_known.argmax()))
+        return min(length, history.shape[1])
+
+    def _graph(self, num_steps):
+        """Return the compiled forecast graph of `num_steps`, and the names of its inputs."""
+        graphs = self.__dict__.setdefault("_graphs", {})
+        if num_steps not in graphs:
+            is_whole = self._pretrained is None or num_steps == self.config.context_length
+            model = self.model if is_whole else self._pretrained.shorten(self.model, num_steps)
+            graph = build_forecast_graph(model, self.config.scaler, self.config.fill)
+            graphs[num_steps] = compile_inference(graph), [x.name for x in graph.inputs]
+        return graphs[num_steps]
 
     def run(self, inputs, at_least=1):
         """Return the parameters of the forecasts of some histories, and the scales of the windows.
@@ -206,10 +233,13 @@ class FittedState:
         """
         if self.decodes:
             return self._decode(inputs, at_least)
-        function, names = self._graph
+        history = inputs["history"]
+        num_steps = self._num_steps(history)
+        function, names = self._graph(num_steps)
         missing = [name for name in names if name not in inputs]
         if missing:
             raise ValueError(f"the model takes the inputs {names}; {missing} are missing.")
+        inputs = {**inputs, "history": history[:, history.shape[1] - num_steps :]}
         return run_padded(function, [inputs[name] for name in names], at_least)
 
     def _decode(self, inputs, at_least):

@@ -17,6 +17,9 @@ class OctaveLags(keras.layers.Layer):
 
     Args:
         octaves: int, number of octaves.
+        trend_length: int, number of steps in which the time of the trend increases from -1 to 1;
+            by default all steps of the series. The last steps of a series that begins with missing
+            values then have the same lags as the whole series.
         **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -29,7 +32,7 @@ class OctaveLags(keras.layers.Layer):
         lag), 0 otherwise.
 
     Raises:
-        ValueError: If `octaves` is below 1.
+        ValueError: If a size is below 1.
 
     Example:
         >>> import numpy as np
@@ -41,16 +44,19 @@ class OctaveLags(keras.layers.Layer):
     Source: Wiener (1930) and Khinchin (1934), for computing the autocorrelation from the spectrum.
     """
 
-    def __init__(self, octaves, **kwargs):
-        check_positive_integers(octaves=octaves)
+    def __init__(self, octaves, trend_length=None, **kwargs):
+        sizes = {} if trend_length is None else {"trend_length": trend_length}
+        check_positive_integers(octaves=octaves, **sizes)
         super().__init__(**{"dtype": full_precision(), **kwargs})
         self.octaves = octaves
+        self.trend_length = trend_length
 
     def call(self, values, observed):
         max_lag = 2**self.octaves
         # Autocorrelation: mean product of all pairs of observed values at each lag.
         # Both sums are computed together, because each copy of the waves makes exports larger.
-        both = ops.stack([observed, _remove_trend(values, observed)], axis=1)
+        trend_length = self.trend_length or values.shape[1]
+        both = ops.stack([observed, _remove_trend(values, observed, trend_length)], axis=1)
         sums = _sum_lagged_products(ops.reshape(both, (-1, values.shape[1])), max_lag)
         sums = ops.reshape(sums, (-1, 2, max_lag + 1))
         pairs, products = sums[:, 0], sums[:, 1]
@@ -59,7 +65,8 @@ class OctaveLags(keras.layers.Layer):
         inner = correlation[:, 1:-1]
         is_peak = (inner >= correlation[:, :-2]) & (inner > correlation[:, 2:])
         lags = np.arange(1, max_lag)
-        min_pairs = ops.convert_to_tensor(np.maximum(1, lags / 2)[None] - 0.5, inner.dtype)
+        # Less a quarter: sums of whole numbers have rounding errors, and half a lag may be a half.
+        min_pairs = ops.convert_to_tensor(np.maximum(1, lags / 2)[None] - 0.25, inner.dtype)
         has_pairs = pairs[:, 1:-1] >= min_pairs
         # Rank peaks above other lags, and lags with enough pairs above those without.
         rank = ops.where(is_peak, inner, inner - 4)
@@ -77,13 +84,14 @@ class OctaveLags(keras.layers.Layer):
         return ((values_shape[0], self.octaves),) * 3
 
     def get_config(self):
-        return {**super().get_config(), "octaves": self.octaves}
+        own = {"octaves": self.octaves, "trend_length": self.trend_length}
+        return {**super().get_config(), **own}
 
 
-def _remove_trend(values, observed):
+def _remove_trend(values, observed, length):
     """Subtract the least-squares line from the series; missing values become 0."""
-    length = values.shape[1]
-    time = ops.convert_to_tensor(np.linspace(-1, 1, length)[None], values.dtype) * observed
+    time = np.linspace(-1, 1, length)[None, -values.shape[1] :]
+    time = ops.convert_to_tensor(time, values.dtype) * observed
     number = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
     middle = ops.sum(time, axis=1, keepdims=True) / number
     mean = ops.sum(values * observed, axis=1, keepdims=True) / number

@@ -49,6 +49,11 @@ def _softmax_over_queries(queries, keys, values, mask):
     return masked_softmax(scores.T, mask.T).T @ values
 
 
+def _hidden_after_softmax(queries, keys, values, mask):
+    scores = queries @ keys.T / np.sqrt(queries.shape[-1])
+    return masked_softmax(scores, np.ones_like(mask)) * mask @ values
+
+
 def _without_biases(d_model, num_heads, key_dim, value_dim, output_dim):
     width = num_heads * value_dim
     return 2 * d_model * num_heads * key_dim + d_model * width + width * output_dim
@@ -75,6 +80,9 @@ EXERCISES = (
             ),
             "The softmax runs over the queries: the weights of one query sum to 1.": (
                 _softmax_over_queries
+            ),
+            "Weights were hidden after the softmax: the visible ones no longer sum to 1.": (
+                _hidden_after_softmax
             ),
         },
         (

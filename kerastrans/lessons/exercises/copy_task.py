@@ -51,6 +51,11 @@ def _with_start(model, history, num_steps):
     return np.concatenate([np.zeros_like(generated[:, :1]), generated[:, :-1]], axis=1)
 
 
+def _keeps_the_start(model, history, num_steps):
+    generated = generate(model, history, num_steps)
+    return np.concatenate([np.zeros_like(generated[:, :1]), generated], axis=1)
+
+
 def _feeds_first_output(model, history, num_steps):
     said = np.zeros((len(history), 1, history.shape[2]))
     for _ in range(num_steps):
@@ -90,6 +95,7 @@ EXERCISES = (
         generate,
         {
             "The start token is part of the result: leave it out.": _with_start,
+            "The result has one step too many, the start token: leave it out.": _keeps_the_start,
             "The first output is fed back; the new one is the last: outputs[:, -1:].": (
                 _feeds_first_output
             ),

@@ -138,7 +138,7 @@ def _attended(layer_class, x, *arrays):
     if len(layer.weights) != len(arrays):
         raise TypeError(
             f"build makes {len(layer.weights)} weights, expected 8: kernel and bias of the query, "
-            "key, value and output projections"
+            "key, value and output projections, by dense.build(shape)"
         )
     layer.set_weights(arrays)
     return _numpy(layer(x))
@@ -167,7 +167,7 @@ EXERCISES = (
             "{**super().get_config(), 'max_len': self.max_len, 'dim': self.dim}",
         ),
         cases=((X,), (np.zeros((1, 8, 4), "float32"),)),
-        why="get_config is what lets Keras reload the layer.",
+        why="Keras reloads the layer from what get_config returns.",
         run=_positions,
     ),
     Exercise(
@@ -181,7 +181,8 @@ EXERCISES = (
             ),
         },
         (
-            "build makes Dense layers for query, key, value and output, in this order.",
+            "build makes Dense layers for query, key, value and output, in this order, and builds "
+            "each of them: dense.build(shape).",
             "Split: reshape to (batch, time, heads, key_dim) and swap axes 1 and 2; merge: the "
             "other way round.",
             "softmax(queries @ keys^T / key_dim ** 0.5) @ values, merged to "

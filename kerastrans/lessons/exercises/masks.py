@@ -53,6 +53,12 @@ def _first_half_only(model, inputs):
     return bool(np.abs(model(changed) - model(inputs))[:, :half].max() > 1e-6)
 
 
+def _last_only(model, inputs):
+    changed = inputs.copy()
+    changed[:, -1] += 1
+    return bool(np.abs(model(changed) - model(inputs))[:, :-1].max() > 1e-6)
+
+
 def _causal(x):
     return x.cumsum(axis=1)
 
@@ -64,6 +70,12 @@ def _sees_all(x):
 def _sees_the_next_step_at_the_end(x):
     y = x.cumsum(axis=1)
     y[:, -2] += x[:, -1]
+    return y
+
+
+def _first_sees_the_second(x):
+    y = x.cumsum(axis=1)
+    y[:, 0] += x[:, 1]
     return y
 
 
@@ -107,7 +119,7 @@ EXERCISES = (
             "not_later & valid[:, None]",
         ),
         cases=((np.array([3, 2]), 4), (np.array([5]), 5)),
-        why="combine_masks does the same.",
+        why="combine_masks does the same with padding[:, None], which has an axis for queries.",
     ),
     Exercise(
         "3.3",
@@ -142,6 +154,7 @@ EXERCISES = (
                 _compares_the_step_itself
             ),
             "Only one place was tried; the leak can be at another step.": _first_half_only,
+            "Only the last input was changed; a step can also see another later one.": _last_only,
             "The answer is the other way round: True if there is a leak.": lambda model, inputs: (
                 not sees_future(model, inputs)
             ),
@@ -151,7 +164,15 @@ EXERCISES = (
             "Do it for every step: changed[:, step:] += 1.",
             "np.abs(model(changed) - model(inputs))[:, :step].max() > 1e-6, for any step.",
         ),
-        cases=((_causal, INPUTS), (_sees_all, INPUTS), (_sees_the_next_step_at_the_end, INPUTS)),
+        cases=tuple(
+            (model, INPUTS)
+            for model in (
+                _causal,
+                _sees_all,
+                _sees_the_next_step_at_the_end,
+                _first_sees_the_second,
+            )
+        ),
         why="The test needs no training, and finds every inverted mask.",
     ),
 )

@@ -45,9 +45,18 @@ def _one_deviation(first, second):
     return bool(abs(np.mean(first) - np.mean(second)) > spread)
 
 
+def _larger_deviation(first, second):
+    spread = max(np.std(first, ddof=1), np.std(second, ddof=1))
+    return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
+
+
 def _starts_at_itself(series, horizon):
     time = series.shape[1] - horizon
     return series[:, np.arange(time)[:, None] + np.arange(horizon)]
+
+
+def _all_windows(series, horizon):
+    return np.lib.stride_tricks.sliding_window_view(series, horizon, axis=1)
 
 
 def _same_for_all(series, horizon):
@@ -64,6 +73,9 @@ EXERCISES = (
             "Only the first can be larger here: take the absolute difference.": _one_sided,
             "The sample variance of three seeds divides by n - 1: ddof=1.": _population,
             "One deviation is not enough: the margin is three.": _one_deviation,
+            "This is the larger deviation: average the two variances, then take the root.": (
+                _larger_deviation
+            ),
         },
         (
             "Two numbers: the difference of the means, and the margin.",
@@ -75,6 +87,7 @@ EXERCISES = (
             ([2.0, 2.0, 2.0], [1.0, 1.1, 1.2]),
             ([1.0, 1.1, 1.2], [1.3, 1.3, 1.3]),
             ([1.0, 1.1, 1.2], [1.22, 1.22, 1.22]),
+            ([1.0, 1.1, 1.2], [1.33, 1.33, 1.33]),
         ),
         why="A difference within the spread may change its sign with the next seed.",
     ),
@@ -107,6 +120,7 @@ EXERCISES = (
             "The target begins with the step itself: the answer is in the input.": (
                 _starts_at_itself
             ),
+            "The first window is no target: it begins with the first step itself.": _all_windows,
             "Each step has its own target, not all the last one.": _same_for_all,
         },
         (

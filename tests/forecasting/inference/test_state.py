@@ -256,6 +256,12 @@ def test_a_missing_input_is_named(frame):
         forecaster.forecast_histories({"history": np.zeros((1, CONTEXT, 1))})
 
 
+def test_a_context_much_longer_than_the_series_warns():
+    frame = pd.DataFrame({"x": np.arange(20.0)}, pd.date_range("2024-01-01", periods=20))
+    with pytest.warns(UserWarning, match="context_length=100 is more than 4 times as long as the"):
+        Forecaster("last_value", 100, 2).fit(frame)
+
+
 def test_a_very_wide_frame_warns_with_the_line_that_makes_it_long():
     times = pd.date_range("2024-01-01", periods=9)
     frame = pd.DataFrame(np.ones((9, 1000)), times, [f"x{i}" for i in range(1000)])

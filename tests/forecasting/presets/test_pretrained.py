@@ -395,3 +395,21 @@ def test_the_card_of_fracast_lists_its_training_data_sets():
     card = kerastrans.from_pretrained("fracast_0", STEPS, verbose=False).card
     assert {"m4_hourly", "epf_np", "hospital"} < set(card["seen"])
     assert "README.md" in card["seen_source"]
+
+
+@pytest.mark.slow
+def test_short_series_are_computed_on_short_windows():
+    lengths = np.tile([20, 300], 300)
+    names = [f"s{number:03}" for number in range(len(lengths))]
+    values = np.random.default_rng(0).normal(10, 1, lengths.sum())
+    dates = pd.date_range("2024-01-01", periods=300)
+    frame = pd.DataFrame({"unique_id": np.repeat(names, lengths), "y": values})
+    frame["ds"] = np.concatenate([dates[-length:] for length in lengths])
+    forecaster = kerastrans.from_pretrained("kerastrans_zero", 3, verbose=False)
+    rows = forecaster.predict(frame)
+    assert rows["unique_id"].tolist() == list(np.repeat(names, 3))
+    assert set(forecaster.fitted._graphs) == {256, 512}
+    for number in (0, 1, 598, 599):  # of each length, the first and the last
+        alone = forecaster.predict(frame[frame["unique_id"] == names[number]])
+        together = rows[rows["unique_id"] == names[number]]
+        np.testing.assert_allclose(together.iloc[:, 2:], alone.iloc[:, 2:], rtol=1e-5)

@@ -67,6 +67,25 @@ def test_each_octave_has_one_lag_and_too_long_lags_are_unusable():
     assert correlations[4] == 0
 
 
+@pytest.mark.parametrize("length", [2, 4, 10, 40, 64])
+def test_the_end_of_a_series_has_its_lags_if_all_before_is_missing(length):
+    values = RNG.normal(size=(20, length)).astype("float32").cumsum(axis=1)
+    padding = [(0, 0), (200 - length, 0)]
+    long = OctaveLags(6)(np.pad(values, padding), np.pad(np.ones_like(values), padding))
+    short = OctaveLags(6, trend_length=200)(values, np.ones_like(values))
+    usable = to_numpy(long[2])
+    np.testing.assert_array_equal(to_numpy(short[2]), usable)
+    np.testing.assert_array_equal(to_numpy(short[0]) * usable, to_numpy(long[0]) * usable)
+    np.testing.assert_allclose(to_numpy(short[1]), to_numpy(long[1]), atol=1e-4)
+
+
+@pytest.mark.parametrize(("length", "longest"), [(4, 2), (5, 3), (10, 6), (11, 7)])
+def test_a_lag_has_at_least_half_as_many_pairs(length, longest):
+    values = RNG.normal(size=(200, length)).astype("float32")  # also lags with one pair too few
+    lags, _, usable = (to_numpy(x) for x in OctaveLags(3)(values, np.ones_like(values)))
+    assert (lags * usable).max() == longest
+
+
 def test_change_requires_both_values():
     values = np.array([[5.0, 0.0, 7.0, 4.0]], "float32")
     observed = np.array([[1.0, 0.0, 1.0, 1.0]], "float32")
@@ -88,7 +107,7 @@ def test_same_phase_returns_the_values_at_multiples_of_the_lag():
         np.testing.assert_array_equal(seen[row], np.arange(5) < len(expected))
 
 
-@pytest.mark.parametrize("layer", [OctaveLags(4), LagChanges(5), SamePhase(2)])
+@pytest.mark.parametrize("layer", [OctaveLags(4), OctaveLags(4, 9), LagChanges(5), SamePhase(2)])
 def test_layers_reload_from_their_configs(layer):
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()

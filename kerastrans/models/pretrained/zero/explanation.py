@@ -13,16 +13,11 @@ from kerastrans.models.pretrained.zero.network import (
     mean_error,
     naive_errors,
 )
-from kerastrans.models.pretrained.zero.port import NAME, normalized
+from kerastrans.models.pretrained.zero.port import network_of, normalized
 from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.keras_internals import calls
 
 __all__ = ["WINDOWS", "explain_windows", "network_of"]
-
-
-def network_of(model):
-    """Return the network of kerastrans-zero in a model that was built from it, or None."""
-    inner = [x for x in model.layers if isinstance(x, keras.Model) and x.name == NAME]
-    return inner[0] if model.name == NAME and len(inner) == 1 else None
 
 
 def explain_windows(network, context_length, prediction_length):
@@ -58,21 +53,22 @@ def explain_windows(network, context_length, prediction_length):
 def _build_parts(network):
     """Return a model of the same inputs as the network that returns the parts of its forecast."""
     values, observed, steps = network.inputs
+    # The outputs in this network: its dense layers may be those of longer networks too.
+    found = {x.operation.name: x.outputs for x in calls(network)}
     lag_layer, change_layer, phase_layer = (
         next(layer for layer in network.layers if isinstance(layer, kind))
         for kind in (OctaveLags, LagChanges, SamePhase)
     )
-    lags, _, usable = lag_layer.output
-    changes, paired = change_layer.output
-    _, seen = phase_layer.output
-    dense = {name: network.get_layer(name).output for name in ("choice", "corrections", "gates")}
+    lags, _, usable = found[lag_layer.name]
+    changes, paired = found[change_layer.name]
+    _, seen = found[phase_layer.name]
+    dense = {name: found[name][0] for name in ("choice", "corrections", "gates", "quantiles")}
     shares = choose(dense["choice"], seen * usable[:, None, :, None])
     of_lag = ops.sum(shares, axis=3)  # (batch, future, octaves)
     recent, _ = average_recent(changes, paired, lags)
     changed = ops.sum(ops.tanh(dense["corrections"]) * recent[:, None], axis=3) * of_lag
     slopes = ops.tanh(dense["gates"]) * continue_slopes(fit_slopes(values, observed), steps)
-    quantiles = network.get_layer("quantiles").output
-    middle = quantiles[..., quantiles.shape[-1] // 2]
+    middle = dense["quantiles"][..., dense["quantiles"].shape[-1] // 2]
     offset = middle * mean_error(of_lag, naive_errors(changes, paired))
     outputs = [lags, phase_layer.places(lags, steps), shares, changed, slopes, offset]
     return keras.Model(network.inputs, outputs)

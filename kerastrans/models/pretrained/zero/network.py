@@ -17,52 +17,83 @@ LONGEST = max(*WINDOWS, BLOCK_COUNT * max(BLOCKS))  # smallest context, in steps
 SMALLEST_SPREAD = 1e-3  # smallest naive error, in units of the window's deviation
 
 
-def build_network(config):
+def build_network(config, like=None):
     """Build the network, from a window to quantiles of any future steps, in units of the window.
 
     Args:
         config: Dict of sizes, see `kerastrans.models.pretrained.zero.port`.
+        like: Network of the same widths whose dense layers are used; None creates them.
 
     Returns:
         Functional Keras model that maps "values" and "observed", both `(batch, context_length)`,
         and "steps" `(batch, future)`, counted from 1, to `(batch, future, quantiles)`.
     """
+
+    def dense(units, name, **kwargs):
+        return like.get_layer(name) if like else layers.Dense(units, name=name, **kwargs)
+
     length, width, hidden = config["context_length"], config["width"], config["hidden"]
     exact = {"dtype": full_precision()}
     values = keras.Input((length,), name="values")
     observed = keras.Input((length,), name="observed")
     steps = keras.Input((None,), name="steps")
 
-    lags, correlations, usable = OctaveLags(config["octaves"])(values, observed)
+    find_lags = OctaveLags(config["octaves"], config.get("trend_length"))
+    lags, correlations, usable = find_lags(values, observed)
     changes, paired = LagChanges(2 ** config["octaves"])(values, observed, lags)
     past, seen = SamePhase(config["cycles"])(values, observed, lags, steps)
     spread = naive_errors(changes, paired)  # (batch, octaves)
-    summary = _summarize(values, observed, width, hidden)
+    summary = _summarize(values, observed, width, hidden, dense)
 
     # Features of each lag, plus features of the past values that it offers to each future step.
     recent, recent_sizes = average_recent(changes, paired, lags)
     features = _describe_lags(
         lags, correlations, usable, changes, paired, spread, recent, recent_sizes
     )
-    x = layers.Dense(width, name="lag")(features)[:, None]
-    x = x + layers.Dense(width, name="offer")(_describe_offers(past, seen, lags, steps, spread))
-    x = x + layers.Dense(width, name="of_summary")(summary)[:, None, None]
+    x = dense(width, name="lag")(features)[:, None]
+    x = x + dense(width, name="offer")(_describe_offers(past, seen, lags, steps, spread))
+    x = x + dense(width, name="of_summary")(summary)[:, None, None]
     x = ops.relu(x)
-    x = ops.relu(layers.Dense(width, name="mixed")(x))  # (batch, future, octaves, width)
+    x = ops.relu(dense(width, name="mixed")(x))  # (batch, future, octaves, width)
 
     # The base forecast is a weighted mean of the past values of the phase.
-    logits = layers.Dense(config["cycles"], name="choice", **exact)(x)
+    logits = dense(config["cycles"], name="choice", **exact)(x)
     choice = choose(logits, seen * usable[:, None, :, None])
     base = ops.sum(choice * past, axis=(2, 3))  # (batch, future)
     share = ops.sum(choice, axis=3)  # (batch, future, octaves)
     # Add a share of the recent changes, the differences of new values from those a lag earlier.
-    gates = ops.tanh(layers.Dense(recent.shape[-1], name="corrections", **exact)(x))
+    gates = ops.tanh(dense(recent.shape[-1], name="corrections", **exact)(x))
     base = base + ops.sum(gates * recent[:, None] * share[..., None], axis=(2, 3))
     unit = mean_error(share, spread)
 
     x = ops.sum(x * share[..., None], axis=2)
-    outputs = _finish(x, base, unit, steps, fit_slopes(values, observed), summary, config)
+    outputs = _finish(x, base, unit, steps, fit_slopes(values, observed), summary, config, dense)
     return keras.Model([values, observed, steps], outputs, name="kerastrans_zero")
+
+
+def shorten(network, context_length):
+    """Return the network of a shorter window, with the same dense layers and forecasts.
+
+    A history that the shorter window holds has the same forecast, because the longer one is padded
+    with missing values. Octaves of lags that are all as long as the window are left out: their
+    values are not used.
+
+    Args:
+        network: Network of `build_network`, also one that was read from a file.
+        context_length: int, number of steps of the window, a power of two.
+    """
+    found = {type(layer): layer for layer in network.layers}
+    units = {x.name: x.units for x in network.layers if isinstance(x, layers.Dense)}
+    config = {
+        "context_length": context_length,
+        "octaves": min(found[OctaveLags].octaves, int(np.log2(context_length))),
+        "trend_length": found[OctaveLags].trend_length or network.inputs[0].shape[1],
+        "cycles": found[SamePhase].cycles,
+        "width": units["lag"],
+        "hidden": units["window"],
+        "quantiles": range(units["quantiles"]),
+    }
+    return build_network(config, like=network)
 
 
 def choose(logits, seen):
@@ -86,32 +117,33 @@ def mean_error(share, spread):
     return ops.exp(ops.sum(share * ops.log(spread)[:, None], axis=2))
 
 
-def _finish(x, base, unit, steps, slopes, summary, config):
+def _finish(x, base, unit, steps, slopes, summary, config, dense):
     """Return quantiles `(batch, future, quantiles)`: base, a part of the slopes, and a spread."""
     hidden, exact = config["hidden"], {"dtype": full_precision()}
     trends = continue_slopes(slopes, steps)
     ahead = ops.stack([ops.log(steps) / 5, ops.log(unit), base], axis=-1)
     x = ops.concatenate([x, ahead, arcsinh(trends / unit[..., None])], axis=-1)
-    x = layers.Dense(hidden, name="step")(x)
-    x = ops.relu(x + layers.Dense(hidden, name="step_summary")(summary)[:, None])
-    x = x + ops.relu(layers.Dense(hidden, name="step_2")(x))
-    gates = ops.tanh(layers.Dense(len(WINDOWS), name="gates", **exact)(x))
+    x = dense(hidden, name="step")(x)
+    x = ops.relu(x + dense(hidden, name="step_summary")(summary)[:, None])
+    x = x + ops.relu(dense(hidden, name="step_2")(x))
+    gates = ops.tanh(dense(len(WINDOWS), name="gates", **exact)(x))
     base = base + ops.sum(gates * trends, axis=-1)
-    outputs = _spread_out(layers.Dense(len(config["quantiles"]), name="quantiles", **exact)(x))
+    outputs = _spread_out(dense(len(config["quantiles"]), name="quantiles", **exact)(x))
     return base[..., None] + outputs * unit[..., None]
 
 
-def _summarize(values, observed, width, hidden):
+def _summarize(values, observed, width, hidden, dense):
     """Return features `(batch, width)` of the window, in more detail near its end."""
-    parts = []
+    parts, padding = [], [[0, 0], [max(0, LONGEST - values.shape[1]), 0]]
+    values, observed = ops.pad(values, padding), ops.pad(observed, padding)
     for size in BLOCKS:
         x, mask = (
             ops.reshape(part[:, -size * BLOCK_COUNT :], (-1, BLOCK_COUNT, size))
             for part in (values, observed)
         )
         parts += [_mean(x, mask), ops.mean(mask, axis=-1)]
-    x = layers.Dense(hidden, activation="relu", name="window")(ops.concatenate(parts, axis=-1))
-    return layers.Dense(width, activation="relu", name="summary")(x)
+    x = dense(hidden, activation="relu", name="window")(ops.concatenate(parts, axis=-1))
+    return dense(width, activation="relu", name="summary")(x)
 
 
 def average_recent(changes, paired, lags):

@@ -1,16 +1,19 @@
 """kerastrans-zero: the small zero-shot forecaster of this package, trained on synthetic series."""
 
+import keras
 import numpy as np
 from keras import layers, ops
 
+from kerastrans import heads
 from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes
 from kerastrans.models.pretrained.scaling import rescaled
-from kerastrans.models.pretrained.zero.network import LONGEST, build_network
+from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.utils.validation import check_at_most
 
 ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
+SHORTEST = 256  # smallest window, in steps
 SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
 
 
@@ -44,12 +47,47 @@ class KerastransZero(PretrainedModel):
     usual_context = 1024
     equivariance = "affine"
 
+    def __init__(self, network, levels, max_context):
+        super().__init__(network, levels, max_context)
+        self.networks = {max_context: network}  # by the length of the window
+
     def padded_length(self, length):
-        return self.max_context
+        window = SHORTEST
+        while window < length:
+            window *= 2
+        return min(window, self.max_context)
 
     def quantiles(self, history, prediction_length):
-        inputs, location, scale = normalized(history, self.max_context, prediction_length)
-        return rescaled(self.network(inputs), location, scale)
+        length = self.padded_length(history.shape[1])
+        if length not in self.networks:
+            self.networks[length] = shorten(self.network, length)
+        inputs, location, scale = normalized(history, length, prediction_length)
+        return rescaled(self.networks[length](inputs), location, scale)
+
+    def shorten(self, model, context_length):
+        """Return a model of `build` like another one, with another context and the same spread."""
+        prediction_length, num_channels = model.output_shape[1:3]
+        shorter = self.build(context_length, prediction_length, num_channels)
+        heads.copy_spread(model, shorter)
+        return shorter
+
+
+def network_of(model):
+    """Return the network of kerastrans-zero in a model that was built from it, or None."""
+    inner = [x for x in model.layers if isinstance(x, keras.Model) and x.name == NAME]
+    return inner[0] if model.name == NAME and len(inner) == 1 else None
+
+
+def pretrained_of(model):
+    """Return the `KerastransZero` that a model was built from, with its weights, or None.
+
+    Args:
+        model: Keras model, also one that was trained or read from a file.
+    """
+    network = network_of(model)
+    if network is None:
+        return None
+    return KerastransZero(network, heads.of(model).levels, network.inputs[0].shape[1])
 
 
 def normalized(history, length, prediction_length):

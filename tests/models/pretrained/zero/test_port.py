@@ -61,6 +61,27 @@ def test_a_step_is_the_same_in_a_longer_forecast(model):
     np.testing.assert_allclose(long[:, :3], short, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("length", [1, 2, 4, 10, 90, 256])
+def test_a_short_window_has_the_forecast_of_the_longest(model, length):
+    row = RNG.normal(size=length).cumsum() + np.sin(np.arange(length) * 2 * np.pi / 7)
+    row[3:5] = np.nan
+    padded = np.concatenate([np.full(1024 - length, np.nan), row])
+    short, long = (model.forecast([x], STEPS)[0]["quantiles"] for x in (row, padded))
+    np.testing.assert_allclose(short, long, rtol=1e-5, atol=1e-5 * np.abs(long).max())
+    assert model.padded_length(length) == 256
+
+
+def test_windows_have_few_lengths_and_share_the_dense_layers(model):
+    assert [model.padded_length(x) for x in (1, 256, 257, 512, 513, 5000)] == [
+        *(256, 256, 512, 512, 1024, 1024)
+    ]
+    built = model.build(300, 2)
+    network = zero.network_of(built)
+    assert network.inputs[0].shape[1] == 512
+    assert network.get_layer("mixed") is model.network.get_layer("mixed")
+    assert len(built.weights) == len(model.network.weights)
+
+
 def test_any_series_has_a_finite_forecast(model):
     rows = [[5.0], [np.nan, np.nan], [1.0, np.nan, 3.0], np.full(30, -2.0), RNG.normal(size=3000)]
     for forecast in model.forecast(rows, STEPS):
