@@ -22,6 +22,7 @@ example generates a series whose price rises with load and falls with wind.
 """
 
 import os
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -74,7 +75,7 @@ context; each token, a day of prices, has the columns of the day that it forecas
 hour and weekday, which are always known.
 """
 
-MODELS = {
+MODELS: dict[str, tuple[str, list[str], dict[str, Any]]] = {
     "prices only": ("nhits", [], {"hidden_dim": 64}),
     "with load and wind": ("nhits", COVARIATES, {"hidden_dim": 64}),
     "Transformer, load and wind": ("decoder_transformer", COVARIATES, {}),

@@ -247,7 +247,9 @@ def transformers():
     means = rows.groupby(["model", "task"]).mase.mean().unstack("task")
     spread = rows.groupby(["model", "task"]).mase.std().unstack("task")
     order = (means / means.loc["best naive"]).mean(axis=1).sort_values().index
-    table = pd.DataFrame({"model": order, "seeds": _seeds(rows).loc[order].to_numpy()})
+    seeds = rows.groupby(["model", "task"]).seed.nunique().groupby("model").unique()
+    seeds = [" to ".join(map(str, sorted(seeds[model]))) for model in order]
+    table = pd.DataFrame({"model": order, "seeds": seeds})
     for task in TRANSFORMER_TASKS:
         cells = zip(means.loc[order, task], spread.loc[order, task], strict=True)
         table[task] = [_mean_and_spread(*cell) for cell in cells]
@@ -303,11 +305,6 @@ def _transformer_rows():
     is_naive = rows.model.str.contains("naive")
     best = rows[is_naive].sort_values("mase").drop_duplicates("task").assign(model="best naive")
     return pd.concat([rows[~is_naive], best], ignore_index=True)
-
-
-def _seeds(rows):
-    """Number of seeds of each model."""
-    return rows.groupby("model").seed.nunique()
 
 
 def _mean_and_spread(mean, spread):
