@@ -27,6 +27,12 @@ def forecasts_of(parameters, targets):
     return types.SimpleNamespace(parameters=parameters, targets=targets)
 
 
+def state_of(model, **facts):
+    """Stand-in for a `FittedState` that has compiled nothing."""
+    head = heads.of(model)
+    return types.SimpleNamespace(model=model, head=head, forget_graphs=lambda: None, **facts)
+
+
 @pytest.mark.parametrize("name", ["normal", "quantiles"])
 @pytest.mark.parametrize("factor", [0.5, 1.0, 3.0])
 def test_the_factor_makes_the_spread_that_of_the_outcomes(name, factor):
@@ -221,7 +227,7 @@ def test_an_interrupted_measurement_leaves_the_spread(monkeypatch):
     monkeypatch.setattr(spread, "mean_distance", lambda *_: 1.0)
     monkeypatch.setattr(spread, "solve_spread", lambda *_: (2.0, 0.0, 9.0))
     model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
-    state = types.SimpleNamespace(model=model, head=heads.of(model), decodes=True)
+    state = state_of(model, decodes=True)
     panel = types.SimpleNamespace(numbers=lambda *_: np.arange(4))
     windows = types.SimpleNamespace(panel=panel, series=None, cuts=None)
     with pytest.raises(KeyboardInterrupt):
@@ -237,7 +243,7 @@ def test_a_second_measurement_of_samples_adds_what_it_found_alone(again, expecte
     monkeypatch.setattr(spread, "forecast_windows", lambda *_: None)
     monkeypatch.setattr(spread, "mean_distance", lambda *_: 1.0)
     model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
-    state = types.SimpleNamespace(model=model, head=heads.of(model), decodes=True)
+    state = state_of(model, decodes=True)
     panel = types.SimpleNamespace(numbers=lambda *_: np.arange(4))
     windows = types.SimpleNamespace(panel=panel, series=None, cuts=None)
     correction = spread.SpreadCorrection(state, types.SimpleNamespace(windows=windows))
@@ -267,7 +273,7 @@ def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expe
     monkeypatch.setattr(spread, "forecast_windows", lambda *_: None)
     monkeypatch.setattr(spread, "mean_distance", lambda *_: later)
     model = zoo.build("nlinear", 8, 2, 1, head="quantiles")
-    state = types.SimpleNamespace(model=model, head=heads.of(model))
+    state = state_of(model)
     width.apply(state, is_trained_on=True)
     assert heads.of(model).spread == pytest.approx(expected)
     assert heads.of(model).spread_growth == 0.25
@@ -411,3 +417,17 @@ def test_the_rows_needed_are_the_fewest_that_hold_out_four_forecasts(num_series,
 
     needed = rows_needed(num_series, steps)
     assert forecasts(needed) >= 4 > forecasts(needed - 1)
+
+
+def test_a_new_spread_is_that_of_the_next_forecast():
+    times = pd.date_range("2024-01-01", periods=60, freq="D")
+    frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60)}, times)
+    forecaster = Forecaster("nlinear", 8, 2).fit(frame, epochs=1, validation_size=12, verbose=0)
+
+    def widths():
+        rows = forecaster.predict(frame, levels=[80])
+        return (rows["nlinear-hi-80"] - rows["nlinear-lo-80"]).to_numpy()
+
+    before, state = widths(), forecaster.fitted
+    spread.set_spread(state, 2 * state.head.spread, state.head.spread_growth)
+    np.testing.assert_allclose(widths(), 2 * before, rtol=1e-5)
