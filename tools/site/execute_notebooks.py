@@ -18,7 +18,7 @@ def main(texts):
         notebook = jupytext.read(text)
         before = _seconds()
         NotebookClient(
-            notebook, timeout=180, resources={"metadata": {"path": str(FOLDER)}}
+            notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}
         ).execute()
         for cell in notebook.cells:
             cell.metadata.pop("execution", None)  # times, which differ from run to run
