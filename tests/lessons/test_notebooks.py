@@ -87,6 +87,7 @@ def test_assignments_have_one_point_per_exercise_and_their_solutions_pass(lesson
     assert [mark["grade_id"] for mark in marks if mark["grade"]] == expected
     assert sum(mark.get("points", 0) for mark in marks) == len(expected)
     assert [mark["solution"] for mark in marks] == [True, False] * len(expected)
+    assert "Solutions:" not in "".join(cell.source for cell in notebook.cells)
     names = {"np": np, "keras": keras, "ops": keras.ops, "kerastrans": kerastrans}
     exec("\n".join(cell.source for cell in cells), names)
     assert names["verdict"]

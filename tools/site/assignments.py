@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
 CHECK = re.compile(r'^kerastrans\.lessons\.check\("([^"]+)", (\w+)\)\s*$', re.MULTILINE)
 PICTURE = re.compile(r"\]\(\.\./(docs/images/\S+\.svg)\)")
+SOLUTIONS = re.compile(r"\s+Solutions:\s+\[answers\.ipynb\]\(answers\.ipynb\)\.")
 
 
 def main(folder, texts):
@@ -38,6 +39,7 @@ def assignment(notebook):
     cells = []
     for cell in notebook.cells:
         attach_pictures(cell)
+        cell.source = SOLUTIONS.sub("", cell.source)
         check = CHECK.search(cell.source) if cell.cell_type == "code" else None
         cells += graded(*check.groups(), cell.source) if check else marked(cell)
     notebook.cells = cells
