@@ -18,7 +18,8 @@ def is_long(queries, keys, dropout=0.0):
     """Return whether to call `map_chunks`, or on PyTorch `fuse`.
 
     Args:
-        queries, keys: int, their numbers; None where unknown.
+        queries: int, number of queries; None where unknown.
+        keys: int, number of keys; None where unknown.
         dropout: float, dropout rate of the weights, which PyTorch does not fuse on a CPU.
     """
     backend = keras.backend.backend()
