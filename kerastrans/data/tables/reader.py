@@ -100,9 +100,9 @@ def read_table(
     required = [TARGET] if is_long and with_values else []
     kept = _select_columns(table.cells, keys, columns, [*required, *covariates], faults)
     texts = [c for c in kept if c != TARGET] if is_long else covariates
+    cells = table.cells[table.date_column]
     frame, decimal = table.values(kept, texts)
     ids, codes = table.ids() if is_long else (None, 0)
-    cells = table.cells[table.date_column]
     formats = date_format, dayfirst, like.date_format
     date_format, times = read_dates(cells, *formats, zone, faults)
     times = to_timezone(times, codes, zone, faults)
@@ -112,9 +112,7 @@ def read_table(
     faults.check()
     if is_long:
         freq = frequency_of(times, codes, freq)
-        frame.insert(0, ID, ids)
-        frame.insert(1, TIME, times)
-        frame = frame.reset_index(drop=True)
+        frame = pd.concat([ids, times.rename(TIME), frame], axis=1).reset_index(drop=True)
     else:
         frame = frame.set_axis(pd.DatetimeIndex(times, name="date"))
         if not frame.index.is_monotonic_increasing:
@@ -157,7 +155,7 @@ def read_static(path, *, sep=None, decimal=None, encoding=None, sheet=None, like
     if not table.is_long:
         names = list_names(table.cells.columns)
         table.faults.stop(f"has no column {ID!r}; its columns are {names}.")
-    names = [c for c in table.cells.columns if c != ID]
+    names = [c for c in table.cells.columns.tolist() if c != ID]
     frame, _ = table.values(names, names)
     ids, _ = table.ids()
     table.faults.add_lines(
@@ -201,7 +199,7 @@ def read_numbers(path, *, sep=None, decimal=None, encoding=None, sheet=None):
 
 def _select_columns(cells, keys, columns, required, faults):
     """Return the names of the columns of values and covariates to keep."""
-    names = [c for c in cells.columns if c not in keys]
+    names = [c for c in cells.columns.tolist() if c not in keys]
     given = [columns] if isinstance(columns, str) else columns
     first = names if given is None else [*required[: TARGET in required], *given]
     chosen = list(dict.fromkeys([*first, *required]))

@@ -76,7 +76,7 @@ def _has_dates(column):
     if pd.api.types.is_datetime64_any_dtype(column):
         return True
     cells = column.dropna().astype(str)
-    if cells.empty:
+    if cells.empty or not re.search(r"\d", cells.iloc[0]):
         return False
     if re.fullmatch(r"[-+\d.,\s]+", cells.iloc[0]) and not _has_signs(cells.iloc[0]):
         return False
@@ -189,8 +189,12 @@ def _descends(times):
 
 def _duplicated(times, codes, keep="first"):
     """Return which rows repeat the time stamp and the series of another one, bool `(rows,)`."""
+    codes, places = np.broadcast_to(codes, len(times)), pd.DatetimeIndex(times).asi8
+    is_later = (codes[1:] == codes[:-1]) & (places[1:] > places[:-1])
+    if (is_later | (codes[1:] > codes[:-1])).all():  # sorted
+        return np.zeros(len(times), bool)
     places, unique = pd.factorize(times)
-    return pd.Series(np.asarray(codes, "int64") * len(unique) + places).duplicated(keep).to_numpy()
+    return pd.Series(codes.astype("int64") * len(unique) + places).duplicated(keep).to_numpy()
 
 
 def check_stamps(times, ids, codes, faults):
