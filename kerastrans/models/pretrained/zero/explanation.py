@@ -41,7 +41,7 @@ def explain_windows(network, context_length, prediction_length):
         prediction_length: int, number of steps to forecast.
     """
     length = network.inputs[0].shape[1]
-    parts = _build_parts(network)
+    parts = build_parts(network)
     history = keras.Input((context_length,), name="history")
     inputs, location, scale = normalized(history, length, prediction_length)
     lags, places, shares, changes, slopes, offset = parts(inputs)
@@ -50,8 +50,12 @@ def explain_windows(network, context_length, prediction_length):
     return compile_inference(keras.Model(history, outputs))
 
 
-def _build_parts(network):
-    """Return a model of the same inputs as the network that returns the parts of its forecast."""
+def build_parts(network):
+    """Return a model of the same inputs as the network that returns the parts of its forecast.
+
+    Its outputs are lags, places, shares, changes, slopes and offset, see `explain_windows`; the
+    last three are in units of the window.
+    """
     values, observed, steps = network.inputs
     # The outputs in this network: its dense layers may be those of longer networks too.
     found = {x.operation.name: x.outputs for x in calls(network)}
