@@ -144,11 +144,9 @@ format: $(INSTALLED)
 clean:
 	rm -rf .venv build dist site *.egg-info
 
-# The versions in requirements.txt are those that were tested. Type checkers and editors do not see
-# the default kind of an editable install.
+# The versions in requirements.txt are those that were tested.
 $(INSTALLED): pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -qq --upgrade pip
-	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev,docs]" \
-		--config-settings editable_mode=compat
+	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev,docs]"
 	touch $(INSTALLED)
