@@ -45,26 +45,37 @@ export function tableOf(text) {
   const header = hasHeader ? rows.shift() : rows[0].map((_, i) => `column ${i + 1}`);
   if (!rows.length) throw new Error("The file has a header only: rows of numbers are expected.");
   const column = i => rows.map(cells => cells[i] ?? "");
-  const timeOf = cell => /[-/:T]/.test(cell) ? Date.parse(utc(cell.trim())) : NaN;
   let times = null, ids = null;
   const columns = new Map();
   header.forEach((name, i) => {
     const cells = column(i);
-    if (name.trim() === "unique_id") ids = cells;
+    const areYears = i === 0 && header.length > 1 && cells.every(cell => /^[12]\d{3}$/.test(cell.trim()));
+    if (areYears) times = cells.map(cell => timeOf(`${cell.trim()}-01`));
+    else if (name.trim() === "unique_id") ids = cells;
     else if (!times && cells.every(cell => Number.isFinite(timeOf(cell)))) times = cells.map(timeOf);
     else if (cells.some(isNumber) && cells.every(cell => isNumber(cell) || isMissing(cell))) {
       columns.set(name.trim(), cells.map(cell => numberOf(cell, comma)));
     }
   });
   if (!columns.size) throw new Error(
-    `No column of numbers was found in ${header.slice(0, 5).join(", ")}: one is expected.`);
+    `No column of numbers was found in ${header.slice(0, 5).map(x => x.slice(0, 20)).join(", ")}: one is expected.`);
   return {times, columns, ids};
 }
 
-/** A date without a time zone in UTC, so that no hour is missing or double. */
-function utc(cell) {
-  const isIso = /^\d{4}-\d\d(-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)?$/.test(cell);
-  return isIso ? `${cell.replace(" ", "T")}${cell.includes(":") ? "Z" : ""}` : `${cell} UTC`;
+const DATE = /^(\d{4})[-/](\d\d?)(?:[-/](\d\d?))?(?:[ T](\d\d?):(\d\d)(?::(\d\d)(?:\.0*)?)?)?$/;
+
+/**
+ * Milliseconds of a date with the year first, NaN for another text: 01/02/2024 has two meanings.
+ *
+ * Times are read as UTC, so that no hour is missing or double.
+ */
+function timeOf(cell) {
+  const found = DATE.exec(cell.trim().replace(/Z$/, ""));
+  if (!found) return NaN;
+  const [year, month, day = 1, hour = 0, minute = 0, second = 0] = found.slice(1).map(
+    x => x === undefined ? x : Number(x));
+  const time = new Date(Date.UTC(year, month - 1, day, hour, minute, second));
+  return time.getUTCMonth() === month - 1 && time.getUTCDate() === day ? time.getTime() : NaN;
 }
 
 /**
@@ -83,9 +94,11 @@ export function regular(times, values) {
   const isMonthly = dates.every(date => date.getUTCDate() === dates[0].getUTCDate() &&
     date.getTime() % 86_400_000 === dates[0].getTime() % 86_400_000) && months[1] > months[0];
   const units = isMonthly ? months : sorted;
-  const step = mostFrequent(units.slice(1).map((x, i) => x - units[i]));
-  if (step <= 0) throw new Error(`The time ${textOf(sorted[units.findIndex((x, i) => x === units[i + 1])])} ` +
-    "occurs more than once: one row per time is expected.");
+  const distances = units.slice(1).map((x, i) => x - units[i]);
+  const repeated = distances.indexOf(0);
+  if (repeated >= 0) throw new Error(`The time ${textOf(sorted[repeated])} occurs more than once: ` +
+    "one row per time is expected.");
+  const step = mostFrequent(distances);
   const places = units.map(x => (x - units[0]) / step);
   if (!places.every(Number.isInteger) || places.at(-1) > 100 * values.length) return numbered;
   const filled = Array(places.at(-1) + 1).fill(NaN);

@@ -89,7 +89,7 @@ export async function start(place) {
   const flights = field("Flights", {type: "range", min: 0, max: Math.floor(highest), value: 0}, change);
   const choice = h("select", {onchange: () => { airport = choice.value; restore(); }},
     Object.keys(series).map(name => h("option", {selected: name === airport}, name)));
-  const change2 = name => value => { switches[name] = value; update(); };
+  const toggle = name => value => { switches[name] = value; update(); };
 
   let isDragged = false;
   chart.element.addEventListener("pointerdown", event => {
@@ -111,10 +111,10 @@ export async function start(place) {
     h("div", {class: "x-toolbar"}, h("label", {class: "x-field"}, "Airport", choice),
       hours.label, flights.label, button("Restore the week", restore)),
     h("div", {class: "x-toolbar", role: "group", "aria-label": "Parts of attention"},
-      checkbox("look-ahead mask", true, change2("lookAhead")),
-      checkbox("scores divided by √d", true, change2("scaled"))),
+      checkbox("look-ahead mask", true, toggle("lookAhead")),
+      checkbox("scores divided by √d", true, toggle("scaled"))),
     state, chart.element,
-    h("p", {class: "x-label"}, "Dark: history. Blue: forecast. Grey: what was counted."),
+    h("p", {class: "x-label"}, "Thin line: history. Thick blue line: forecast. Dashed: what was counted."),
     h("div", {}, h("h3", {}, "Attention"), maps.element));
   await restore();
   return {get forecast() { return forecast; }, get history() { return history; }, settled: () => running};

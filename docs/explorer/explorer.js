@@ -3,7 +3,7 @@
 const PARTS = {"copy-model": "./copy.js", "numbers-model": "./numbers.js",
   "departures-model": "./departures.js", "zero-model": "./own.js"};
 
-for (const [id, module] of Object.entries(PARTS)) {
+await Promise.all(Object.entries(PARTS).map(async ([id, module]) => {
   const place = document.getElementById(id);
   try {
     place.model = await (await import(module)).start(place); // for scripts and tests
@@ -13,4 +13,4 @@ for (const [id, module] of Object.entries(PARTS)) {
       "modules, WebAssembly, and the runtime that `make browser docs` puts into the site.";
     console.error(error);
   }
-}
+}));

@@ -15,7 +15,9 @@ export class Maps {
     this.chosen = chosen;
     this.overview = h("div", {class: "x-maps"});
     this.table = scrolled("Attention weights");
-    this.element = h("div", {}, this.overview, this.table);
+    this.element = h("div", {}, this.overview, this.table,
+      h("p", {class: "x-label"}, "A row is a query, and its weights sum to 1. An empty cell has a " +
+        "weight of exactly 0."));
     this.buttons = new Map();
   }
 
@@ -58,8 +60,7 @@ export class Maps {
     }
     const rows = mapOf(this.outputs[kind], block, head);
     this.table.replaceChildren(numberTable({
-      caption: `${title}, block ${block + 1}, head ${head + 1}: a row is a query, and its weights ` +
-        "sum to 1. An empty cell has a weight of exactly 0.",
+      caption: `${title}, block ${block + 1}, head ${head + 1}`,
       corner: "query \\ key",
       columns: this.labels[keys],
       names: this.labels[queries].slice(0, rows.length),

@@ -57,7 +57,7 @@ export async function start(place) {
         player.queue(() => player.restart());
       }
     });
-  const heat = field("Temperature", {type: "range", min: 0, max: 3, step: 0.1, value: 0},
+  const heat = field("Temperature", {type: "range", min: 0, max: 5, step: 0.1, value: 0},
     value => { temperature = value; player.queue(() => player.repeat()); });
   player.toolbar.append(button("Other random numbers", () => { seed += 1; player.queue(() => player.repeat()); }));
   place.replaceChildren(h("div", {class: "x-toolbar"}, chosen.label, heat.label), fault,

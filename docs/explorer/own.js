@@ -102,13 +102,14 @@ export async function start(place) {
     const all = h("details", {}, h("summary", {}, "All steps as a table"),
       scrolled("Forecast", forecastTable(found, place => nameOf(values.length + place))));
     results.replaceChildren(chart.element,
-      h("p", {class: "x-label"}, "Dark: history. Blue: median, and the interval of 80 %. " +
-        "Red: past values that the chosen step consists of, by their shares."),
+      h("p", {class: "x-label"}, "Thin line: history. Thick blue line: median, in the interval of " +
+        "80 %. Red: past values that the chosen step consists of, by their shares."),
       h("h3", {}, "What a step consists of"), h("div", {class: "x-toolbar"}, slider.label), explained, all);
     const gaps = shown.filter(Number.isNaN).length;
     state.textContent = `${name}: ${values.length} values, ${steps} steps forecast in ` +
       `${seconds.toFixed(2)} s.` + (gaps ? ` ${gaps} values are missing.` : "") +
-      (isRegular ? "" : " No regular times were found: the rows are taken one after the other.");
+      (isRegular ? "" : " No regular times such as 2024-01-31 were found: the rows are " +
+        "taken one after the other.");
   };
 
   place.addEventListener("dragover", event => event.preventDefault());
