@@ -1,5 +1,8 @@
 """The reader of tables for Python, the command line and the service."""
 
+from collections.abc import Mapping
+from typing import IO, Any
+
 import pandas as pd
 
 from kerastrans.data.frames import ID, TARGET, TIME
@@ -14,28 +17,29 @@ from kerastrans.data.tables.times import (
     to_timezone,
 )
 from kerastrans.data.time.frequency import offset_of
+from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.validation import list_names, suggest
 
 __all__ = ["read_csv", "read_numbers", "read_static", "read_table", "reading_of"]
 
 
 def read_table(
-    path,
+    path: PathLike | IO[Any],
     *,
-    date_column=None,
-    date_format=None,
-    dayfirst=None,
-    timezone=None,
-    columns=None,
-    covariates=(),
-    freq=None,
-    sep=None,
-    decimal=None,
-    encoding=None,
-    sheet=None,
-    with_values=True,
-    like=None,
-):
+    date_column: str | None = None,
+    date_format: str | None = None,
+    dayfirst: bool | None = None,
+    timezone: str | None = None,
+    columns: Columns | None = None,
+    covariates: Columns = (),
+    freq: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    with_values: bool = True,
+    like: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
     r"""Read a CSV, Parquet or Excel file into a long or wide frame, as `Forecaster` takes it.
 
     A file with a column "unique_id" is long: it has the columns "unique_id", "ds" and "y", in any

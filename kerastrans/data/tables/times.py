@@ -56,6 +56,8 @@ def find_date_column(names, examples, given, expected, is_long, faults):
     found = named
     if len(named) != 1:
         found = [name for name in named or names if _has_dates(examples(name))] or named[:1]
+    if len(found) > len(set(found)):
+        faults.stop(f"has several columns named {found[0]!r}: give each its own name.")
     if len(found) > 1:
         faults.stop(
             f"has dates in the columns {list_names(found)}: give date_column={found[0]!r} or "
