@@ -48,9 +48,9 @@ from kerastrans import (
     combine_masks,
     create_look_ahead_mask,
     create_padding_mask,
+    position_wise_ffn,
 )
 from kerastrans.data import random_sequences, teacher_forcing_pairs
-from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn
 
 keras.utils.set_random_seed(0)
 
@@ -120,6 +120,11 @@ assert wrong.shape == (5, 5)  # claim: axis
 
 # %%
 LENGTH, CHANNELS, D_MODEL = 6, 12, 64
+
+
+def add_norm(x, sublayer):
+    """The residual connection of lesson 2b, with the normalisation before the sublayer."""
+    return x + sublayer(layers.LayerNormalization()(x))
 
 
 def build(mask):

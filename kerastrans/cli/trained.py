@@ -42,6 +42,12 @@ PUBLISHED = {
         "help": "an option of the authors' package, only for published weights; may be repeated",
     },
     "--revision": {"metavar": "COMMIT", "help": "commit, branch or tag of a name on the hub"},
+    "--past": {**FORECASTER["--past"], "help": "covariates of published weights, for the past"},
+    "--future-columns": {
+        **FORECASTER["--future-columns"],
+        "dest": "known_ahead",
+        "help": "covariates of published weights that are known in advance, see --future",
+    },
 }
 
 
@@ -66,8 +72,9 @@ def read_facts(options, takes_horizon=False):
     trained = options.trained
     check_positive_integers(**given(options, HORIZON))
     if is_published(trained):
-        _check_covariates(options, {"takes_static": False, "takes_future": False})
-        return {"covariates": [], "known_ahead": [], "freq": None, "read_as": None}
+        past, ahead = (list(getattr(options, name, ())) for name in ("past", "known_ahead"))
+        _check_covariates(options, {"takes_static": False, "takes_future": bool(ahead)})
+        return {"covariates": [*past, *ahead], "known_ahead": ahead, "freq": None, "read_as": None}
     folder = Path(trained)
     with contextlib.nullcontext(folder) if folder.is_dir() else open_preset(trained) as folder:
         facts = _facts_in(folder)
@@ -95,7 +102,9 @@ def _check_covariates(options, facts):
         ("future", "covariates known in advance"),
     ):
         if hasattr(options, option) and not facts[f"takes_{option}"]:
-            raise ValueError(f"{options.trained} has no {kind}: leave out --{option}.")
+            names = ", or name them with --future-columns" if is_published(options.trained) else ""
+            names = names if option == "future" else ""
+            raise ValueError(f"{options.trained} has no {kind}: leave out --{option}{names}.")
 
 
 def load_forecaster(options, frame=None, once=False):
@@ -130,13 +139,19 @@ def _load_published(options, frame, once):
             )
         from kerastrans.cli.split import Series
 
-        steps = Series.of(frame, freq=freq).sizes["prediction_length"]
+        names = [*arguments.get("past", ()), *arguments.get("known_ahead", ())]
+        steps = Series.of(frame, freq=freq, covariates=names).sizes["prediction_length"]
     is_small = once and options.trained == DEFAULT and steps * _num_series(frame) <= MAX_FOR_NUMPY
     # Keras on NumPy imports JAX.
     start_keras("numpy" if is_small and importlib.util.find_spec("jax") else None)
+    from kerastrans.data.frames import is_real
     from kerastrans.forecasting.presets.pretrained import from_pretrained
 
     arguments["model_options"] = dict(arguments.get("model_options", ()))
+    arguments["future"] = arguments.pop("known_ahead", ())
+    names = [] if frame is None else [*arguments.get("past", ()), *arguments["future"]]
+    texts = {name: frame[name].dropna() for name in names if not is_real(frame[name])}
+    arguments["categories"] = {name: sorted(x.astype(str).unique()) for name, x in texts.items()}
     return from_pretrained(options.trained, steps, freq=freq, **arguments)
 
 

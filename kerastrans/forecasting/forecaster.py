@@ -748,7 +748,9 @@ class Forecaster:
         return importances_frame(state, panel)
 
     @takes_any_frame
-    def explain(self, frame: IntoDataFrameT) -> IntoDataFrameT:
+    def explain(
+        self, frame: IntoDataFrameT, *, future: IntoDataFrame | None = None
+    ) -> IntoDataFrameT:
         """Return the past values and corrections that each forecast of kerastrans-zero sums.
 
         The forecast, a median, is a weighted mean of past values and of the mean of the window,
@@ -758,6 +760,7 @@ class Forecaster:
 
         Args:
             frame: As in `predict`.
+            future: As in `predict`.
 
         Returns:
             DataFrame with one row per series, step and part, and the columns "unique_id"; "ds", the
@@ -772,6 +775,8 @@ class Forecaster:
               steps earlier.
             - "slope": a multiple of the trend of the last `lag` steps, continued to this step.
             - "offset": what the network adds by itself.
+            - "covariate wind", one part for each covariate by its name: its effect. Past values and
+              their mean are then those of the series without the effects of all covariates.
 
         Raises:
             RuntimeError: If the forecaster is not trained.
@@ -790,7 +795,7 @@ class Forecaster:
 
         state = self._trained()
         check_explains(state, self.alias)
-        windows = read_windows(state, frame, None, None, self._report)
+        windows = read_windows(state, frame, future, None, self._report)
         return explanation_frame(state, windows)
 
     def get_config(self) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from kerastrans.layers.causal_convolution import (
 )
 from kerastrans.layers.chebyshev_dense import ChebyshevDense
 from kerastrans.layers.covariates.centered_covariates import CenteredCovariates
+from kerastrans.layers.covariates.covariate_effects import CovariateEffects
 from kerastrans.layers.covariates.known_features import KnownFeatures
 from kerastrans.layers.covariates.missing_history import MissingHistory
 from kerastrans.layers.covariates.recency import Recency
@@ -92,6 +93,7 @@ __all__ = [
     "ChebyshevDense",
     "ComplexDense",
     "ContinuedAttention",
+    "CovariateEffects",
     "DestationaryAttention",
     "Detrending",
     "DilationCondition",

@@ -101,7 +101,7 @@ def graded(number, name, stub):
 
 
 def with_hidden_body(source):
-    """The code of a function or class, of which a student sees the first lines and the task."""
+    """The code of a function or class whose first lines and task a student sees."""
     (definition,) = ast.parse(source).body
     end = definition.body[0].end_lineno  # of the docstring
     lines = source.splitlines()

@@ -5,11 +5,13 @@ import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.pivot import pivot_windows
+from kerastrans.decoding.graph import inputs_of
 from kerastrans.models.pretrained.zero.explanation import WINDOWS, explain_windows, network_of
 from kerastrans.utils.batch_sizes import BATCH
 
 PAST_VALUE, MEAN = "past value", "mean"  # the parts that have shares
 CHANGES, SLOPE, OFFSET = "recent changes", "slope", "offset"
+COVARIATE = "covariate"  # followed by its name
 
 
 def check_explains(state, alias):
@@ -24,35 +26,51 @@ def check_explains(state, alias):
 
 def explanation_frame(state, windows):
     """Return the parts of the forecasts of windows as a frame, see `Forecaster.explain`."""
-    sizes = windows.context_length, windows.prediction_length
-    explain = explain_windows(network_of(state.model), *sizes)
+    explain, names = explain_windows(state.model), [x.name for x in inputs_of(state.model)[1:]]
+    columns = [x.name for x in (*state.covariates.past, *state.covariates.future)]
     panel, parts = windows.panel, []
     for start in range(0, len(windows), BATCH):
-        history = windows.histories(slice(start, start + BATCH))["history"]
+        inputs = windows.histories(slice(start, start + BATCH))
+        history, known = inputs["history"], [inputs[name] for name in names]
         series, cuts = (x[start : start + BATCH] for x in (windows.series, windows.cuts))
         for channel in range(panel.num_channels):
-            found = _explain(explain, history[..., channel])
-            rows = _rows(panel.clock, panel.numbers(series, cuts), *found)
-            names = panel.names[series, channel]
+            found = _explain(explain, history[..., channel], known)
+            rows = _rows(panel.clock, panel.numbers(series, cuts), columns, *found)
+            ids = panel.names[series, channel]
             is_known = ~np.isnan(history[..., channel]).all(axis=1)
-            rows.insert(0, ID, names[rows["window"]])
+            rows.insert(0, ID, ids[rows["window"]])
             parts.append(rows[is_known[rows.pop("window")]])
     return pd.concat(parts, ignore_index=True)
 
 
-def _explain(explain, history):
-    """Return the history `(batch, time)` and its parts, float64 in the units of the series."""
+def _explain(explain, history, known):
+    """Return the parts of the forecasts of histories `(batch, time)`, in units of the series.
+
+    The first two are the history without the effects of covariates, and these effects.
+
+    Args:
+        explain: Function that `explain_windows` returned.
+        history: NumPy array, NaN where missing.
+        known: List of arrays of covariates.
+    """
     with np.errstate(over="ignore"):
         relative, pivot, unit = pivot_windows(history[..., None], "affine")
-    found = explain(relative[..., 0].astype("float32"))
+    found = explain(relative[..., 0].astype("float32"), *known)
+    effects = np.zeros((*found[-1].shape, 0))
+    if known:
+        rest, effects, *found = found
+        history = pivot[:, 0] + unit[:, 0] * np.asarray(rest, "float64")
+        effects = np.asarray(effects, "float64") * unit
     mean, lags, places, *others = (np.asarray(x) for x in found)
     shares, changes, slopes, offset = (x.astype("float64") for x in others)
     pivot, unit = pivot[:, 0], unit[:, 0]
     corrections = changes * unit[..., None], slopes * unit[..., None], offset * unit
-    return history, pivot + unit * mean, lags, places, shares, *corrections
+    return history, effects, pivot + unit * mean, lags, places, shares, *corrections
 
 
-def _rows(clock, cuts, history, mean, lags, places, shares, changes, slopes, offset):
+def _rows(
+    clock, cuts, columns, history, effects, mean, lags, places, shares, changes, slopes, offset
+):
     """Return the rows of some windows, ordered by window, step and part."""
     window, step = (x.ravel() for x in np.indices(offset.shape))
 
@@ -76,6 +94,10 @@ def _rows(clock, cuts, history, mean, lags, places, shares, changes, slopes, off
         table(CHANGES, *changed[:2], changes[changed], lag_of_change),
         table(SLOPE, *slope[:2], slopes[slope], np.take(WINDOWS, slope[2])),
         table(OFFSET, window, step, offset.ravel()),
+        *(
+            table(f"{COVARIATE} {name}", window, step, effects[..., i].ravel())
+            for i, name in enumerate(columns)
+        ),
     ]
     rows = pd.concat(rows).sort_values(["window", "step"], kind="stable", ignore_index=True)
     cut, place = cuts[rows["window"]], rows.pop("place")

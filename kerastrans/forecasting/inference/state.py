@@ -246,7 +246,10 @@ class FittedState:
         missing = [name for name in names if name not in inputs]
         if missing:
             raise ValueError(f"the model takes the inputs {names}; {missing} are missing.")
-        inputs = {**inputs, "history": history[:, history.shape[1] - num_steps :]}
+        left_out = history.shape[1] - num_steps
+        if left_out:
+            timed = ("history", "past_covariates", "future_covariates")
+            inputs |= {name: inputs[name][:, left_out:] for name in timed if name in inputs}
         return run_padded(function, [inputs[name] for name in names], at_least)
 
     def _decode(self, inputs, at_least):

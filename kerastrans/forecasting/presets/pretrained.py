@@ -1,6 +1,7 @@
 """Published weights as a forecaster that predicts without training, and can be fine-tuned."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def from_pretrained(
     lora_rank: int = 8,
     past: Sequence[str] = (),
     future: Sequence[str] = (),
+    categories: Mapping[str, Sequence[str]] | None = None,
     freq: str | None = None,
     revision: str | None = None,
     verbose: bool = True,
@@ -70,10 +72,13 @@ def from_pretrained(
             dense layer, which are finally added to the weights; or "head", the layers after the
             last attention.
         lora_rank: int, rank of the adapters.
-        past: Names of numeric columns that are known for the past, for a model with covariates,
-            such as Chronos-2 and Toto. They are normalised by the model; encode a category as
-            columns of 0 and 1. They are also used in `fit`.
+        past: Names of columns that are known for the past, for a model with covariates:
+            "kerastrans_zero", Chronos-2 and Toto. They are normalised by the model. They are also
+            used in `fit`.
         future: Names of columns that are also known for the steps to forecast.
+        categories: Dict of the columns in `past` and `future` that hold texts -> their texts, for
+            "kerastrans_zero"; other texts count as unknown. For another model, encode a category
+            as columns of 0 and 1.
         freq: str, pandas frequency of the frames, if it cannot be inferred from the time stamps.
         revision: str, commit, branch or tag on the hub; by default the newest. The `card` of the
             forecaster has the commit, the licence, the source and the checksum.
@@ -90,12 +95,18 @@ def from_pretrained(
         ValueError: If the checkpoint is damaged, or the model is unknown, see
             `kerastrans.models.pretrained.load`.
         ValueError: If a size is below 1, or the context is longer than the model reads.
-        ValueError: If covariates, `joint` or options are given for a model without them.
+        ValueError: If covariates, `joint` or options are given for a model without them, or
+            categories for a column that is not a covariate.
         ValueError: If `freq` is not a frequency, or an option is set by the published model.
     """
     check_choice("trainable", trainable, TRAINABLE)
     check_column_names(past=past, future=future, joint=joint)
     check_positive_integers(lora_rank=lora_rank, prediction_length=prediction_length)
+    if "static" in options:
+        raise ValueError(
+            "from_pretrained takes no static covariates: published weights learn the effect of a "
+            "covariate from its changes within a series, and these never change."
+        )
     for name in sorted(set(FIXED) & set(options)):
         raise ValueError(f"from_pretrained takes no {name!r}: the published model sets it.")
     if not isinstance(model_options, dict | None):
@@ -111,7 +122,7 @@ def from_pretrained(
         context_length = longest
     check_positive_integers(context_length=context_length)
     check_at_most(context_length=context_length, **{"the longest that it reads": longest})
-    covariates, num_channels = Covariates.named(past=past, future=future), len(joint) or 1
+    covariates, num_channels = _covariates(past, future, categories or {}), len(joint) or 1
     model = pretrained.build(context_length, prediction_length, num_channels, covariates.sizes())
     if freq is not None:
         offset_of(freq)  # raises
@@ -130,3 +141,20 @@ def from_pretrained(
     if verbose:
         print(summary(card))
     return forecaster
+
+
+def _covariates(past, future, categories):
+    """Return the `Covariates` with these names and the encodings of the given categories."""
+    unknown = sorted(set(categories) - {*past, *future})
+    if unknown:
+        raise ValueError(f"categories of {unknown}, which are neither past nor future covariates.")
+    for name, texts in categories.items():
+        if isinstance(texts, str) or not texts or not all(isinstance(x, str) for x in texts):
+            raise ValueError(f"categories of {name!r} must be a list of texts, got {texts!r}.")
+    covariates = Covariates.named(past=past, future=future)
+    texts = {name: tuple(sorted(set(x))) for name, x in categories.items()}
+    parts = {
+        kind: tuple(replace(x, categories=texts.get(x.name)) for x in getattr(covariates, kind))
+        for kind in ("past", "future")
+    }
+    return replace(covariates, **parts)

@@ -146,11 +146,15 @@ class CachedMultiHeadAttention(ProjectedAttention):
         keys, _ = self.project(query if value is None else value, key)
         masks = padding_mask, attention_mask, query_mask, value_mask, key_mask
         mask = self._mask(query, value, use_causal_mask, *masks)
-        return self._weights(self._queries(query), keys, mask)
+        return self.weigh(query, keys, mask)
+
+    def weigh(self, query, keys, mask=None, copies=NO_COPIES):
+        """Return the weights `(B, H, Q, K)` of projected keys for `query` `(B, Q, d_model)`."""
+        return self._weights(self._queries(query), keys, mask, copies)
 
     def attend(self, query, keys, values, mask=None, copies=NO_COPIES):
         """Return the attention of `query` `(B, Q, d_model)` to projected keys and values."""
-        weights = self._weights(self._queries(query), keys, mask, copies)  # (B, H, Q, K)
+        weights = self.weigh(query, keys, mask, copies)  # (B, H, Q, K)
         weights = copies.fold(self.weights_dropout(weights))
         attended = copies.unfold(ops.matmul(weights, values))  # (B, H, Q, D)
         return self._merge_heads(attended)

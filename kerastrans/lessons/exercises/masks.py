@@ -147,7 +147,7 @@ EXERCISES = (
             "(distance >= 0) & (distance < width)",
         ),
         cases=((6, 3), (4, 1)),
-        why="The copy task is learnt with a window of three too: cross-attention finds the step.",
+        why="Each step attends to at most `width` keys, however long the sequence is.",
     ),
     Exercise(
         "3.4",

@@ -1,7 +1,6 @@
 """The graph around a model, from raw histories to a forecast in the units of the series."""
 
 import keras
-import numpy as np
 from keras import ops
 
 from kerastrans import heads
@@ -9,6 +8,7 @@ from kerastrans.data.missing import FILLS
 from kerastrans.data.pivot import common_equivariance
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
+from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.utils.keras_internals import all_layers
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice
@@ -64,15 +64,7 @@ class WindowScaling(keras.layers.Layer):
             return ops.where(ops.isnan(values), ops.zeros_like(values), values)
         if self.gaps is None:
             return values
-        # Each pass looks back twice as far: one step, two, four ... so log2(length) passes suffice.
-        length, distance = values.shape[1], 1
-        while distance < length:
-            before = ops.pad(
-                values[:, :-distance], [[0, 0], [distance, 0], [0, 0]], constant_values=np.nan
-            )
-            values = ops.where(ops.isnan(values), before, values)
-            distance *= 2
-        return values
+        return forward_fill(values)
 
     def compute_output_shape(self, inputs_shape, typical_shape=None):
         batch, _, num_channels = inputs_shape

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.decoding.graph import inputs_of
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
 from kerastrans.models.pretrained.zero.network import (
     WINDOWS,
@@ -13,19 +14,21 @@ from kerastrans.models.pretrained.zero.network import (
     mean_error,
     naive_errors,
 )
-from kerastrans.models.pretrained.zero.port import network_of, normalized
+from kerastrans.models.pretrained.zero.port import effects_of, network_of, normalized
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.keras_internals import calls
 
-__all__ = ["WINDOWS", "explain_windows", "network_of"]
+__all__ = ["WINDOWS", "effects_of", "explain_windows", "network_of"]
 
 
-def explain_windows(network, context_length, prediction_length):
+def explain_windows(model):
     """Return a compiled function of histories `(batch, context_length)`, NaN where missing.
 
-    The function returns the parts of the median forecast, in the units of the histories, as NumPy
-    arrays:
+    With covariates, it takes the other inputs of the model, too. The function returns the parts of
+    the median forecast, in the units of the histories, as NumPy arrays:
 
+    - only with covariates: the history without their effects `(batch, context_length)`, and the
+      effects ahead `(batch, prediction_length, covariates)`, past covariates first;
     - mean of each window `(batch, 1)`,
     - lags `(batch, octaves)`, in steps,
     - places `(batch, prediction_length, octaves, cycles)` of past values, 0 for the last step and
@@ -36,22 +39,30 @@ def explain_windows(network, context_length, prediction_length):
     - and by a learnt offset `(batch, prediction_length)`.
 
     Args:
-        network: Network of `build_network`, also after it was trained or read from a file.
-        context_length: int, number of steps of a history.
-        prediction_length: int, number of steps to forecast.
+        model: Model of `KerastransZero.build`, also after it was trained or read from a file.
     """
-    length = network.inputs[0].shape[1]
-    parts = _build_parts(network)
-    history = keras.Input((context_length,), name="history")
-    inputs, location, scale = normalized(history, length, prediction_length)
+    network, prediction_length = network_of(model), model.output_shape[1]
+    parts = build_parts(network)
+    first, *others = inputs_of(model)
+    history = keras.Input(first.shape[1:2], name="history")
+    known = {x.name: keras.Input(x.shape[1:], name=x.name) for x in others}
+    without = [history]
+    if known:
+        without = effects_of(model)(history, **known)[:2]
+    inputs, location, scale = normalized(without[0], network.inputs[0].shape[1], prediction_length)
     lags, places, shares, changes, slopes, offset = parts(inputs)
     corrections = [changes * scale[:, None], slopes * scale[:, None], offset * scale]
     outputs = [location, lags, places, shares, *corrections]
-    return compile_inference(keras.Model(history, outputs))
+    outputs = [*without, *outputs] if known else outputs
+    return compile_inference(keras.Model([history, *known.values()], outputs))
 
 
-def _build_parts(network):
-    """Return a model of the same inputs as the network that returns the parts of its forecast."""
+def build_parts(network):
+    """Return a model of the same inputs as the network that returns the parts of its forecast.
+
+    Its outputs are lags, places, shares, changes, slopes and offset, see `explain_windows`; the
+    last three are in units of the window.
+    """
     values, observed, steps = network.inputs
     # The outputs in this network: its dense layers may be those of longer networks too.
     found = {x.operation.name: x.outputs for x in calls(network)}

@@ -1,16 +1,19 @@
 """kerastrans-zero: the small zero-shot forecaster of this package, trained on synthetic series."""
 
+from statistics import NormalDist
+
 import keras
 import numpy as np
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.layers import ObservedNormalization
+from kerastrans.layers import CovariateEffects, ObservedNormalization
+from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes
 from kerastrans.models.pretrained.scaling import rescaled
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
 SHORTEST = 256  # smallest window, in steps
@@ -42,6 +45,12 @@ class KerastransZero(PretrainedModel):
     highest autocorrelation of the window. For each future step a small network then computes a
     weighted mean of the last values of the same phase at all of these lags, and adds slopes and
     quantiles in units of the naive errors at these lags.
+
+    With covariates, the network forecasts the history without their effects, which
+    `kerastrans.layers.CovariateEffects` estimates in the same window, and the effects ahead are
+    added to its forecast. Distances from the median are multiplied by the square root of `1 + v`,
+    where `v` is the variance of the effects over that of the forecast, plus the relative excess of
+    the error of left-out parts of the window over that of the fit.
     """
 
     usual_context = 1024
@@ -64,10 +73,50 @@ class KerastransZero(PretrainedModel):
         inputs, location, scale = normalized(history, length, prediction_length)
         return rescaled(self.networks[length](inputs), location, scale)
 
+    def build(self, context_length, prediction_length, num_channels=1, covariates=None):
+        """Build a functional Keras model, see `PretrainedModel.build`.
+
+        Args:
+            context_length: int, number of steps of the history.
+            prediction_length: int, number of steps to forecast.
+            num_channels: int, number of channels; each is forecast separately.
+            covariates: Dict of "past" and "future": sizes of the columns, as in
+                `kerastrans.models.parts.regression.covariate_inputs`. The model then takes a dict
+                of "history", "past_covariates" and "future_covariates".
+
+        Raises:
+            ValueError: If a size is below 1, or covariates are static.
+        """
+        covariates = {kind: tuple(sizes) for kind, sizes in (covariates or {}).items() if sizes}
+        if not covariates:
+            return super().build(context_length, prediction_length, num_channels)
+        if "static" in covariates:
+            raise ValueError(
+                f"{self.network.name} takes no static covariates: it learns from each series "
+                "separately, in which they never change."
+            )
+        sizes = {"context_length": context_length, "prediction_length": prediction_length}
+        check_positive_integers(**sizes, num_channels=num_channels)
+        history = keras.Input((context_length, num_channels), name="history")
+        inputs = {"history": history, **covariate_inputs(*sizes.values(), covariates)}
+        effects = CovariateEffects(prediction_length, **covariates, trend_length=self.max_context)
+        known = {name: x for name, x in inputs.items() if name != "history"}
+        channels = []
+        for i in range(num_channels):
+            rest, ahead, variance, ratio = effects(history[..., i], **known)
+            x = self.quantiles(rest, prediction_length)
+            middle = int(np.argmin(np.abs(np.subtract(self.levels, 0.5))))
+            x = _widened(x, middle, self.levels, variance, ratio)
+            channels.append(x + ops.sum(ahead, axis=2)[..., None])
+        forecast = self.head()(ops.stack(channels, axis=2))
+        return keras.Model(inputs, forecast, name=self.network.name)
+
     def shorten(self, model, context_length):
         """Return a model of `build` like another one, with another context and the same spread."""
         prediction_length, num_channels = model.output_shape[1:3]
-        shorter = self.build(context_length, prediction_length, num_channels)
+        layer = effects_of(model)
+        covariates = {"past": layer.past, "future": layer.future} if layer else None
+        shorter = self.build(context_length, prediction_length, num_channels, covariates)
         heads.copy_spread(model, shorter)
         return shorter
 
@@ -76,6 +125,11 @@ def network_of(model):
     """Return the network of kerastrans-zero in a model that was built from it, or None."""
     inner = [x for x in model.layers if isinstance(x, keras.Model) and x.name == NAME]
     return inner[0] if model.name == NAME and len(inner) == 1 else None
+
+
+def effects_of(model):
+    """Return the `CovariateEffects` of a model that was built with covariates, or None."""
+    return next((x for x in model.layers if isinstance(x, CovariateEffects)), None)
 
 
 def pretrained_of(model):
@@ -108,3 +162,23 @@ def normalized(history, length, prediction_length):
     steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
     steps = ops.zeros_like(values[:, :1]) + steps
     return [values, observed, steps], location, scale
+
+
+def _widened(quantiles, middle, levels, variance, ratio):
+    """Return quantiles as far from the median as the uncertainty of the effects requires.
+
+    Args:
+        quantiles: Tensor `(batch, prediction_length, levels)` of the history without the effects.
+        middle: int, place of the median.
+        levels: Probabilities of the quantiles.
+        variance: `(batch, prediction_length)`, variance of the effects.
+        ratio: `(batch, 1)`, squared error of left-out parts over that of the fit.
+    """
+    median = quantiles[..., middle : middle + 1]
+    low, high = (int(np.argmin(np.abs(np.subtract(levels, x)))) for x in (0.16, 0.84))
+    distance = NormalDist().inv_cdf(levels[high]) - NormalDist().inv_cdf(levels[low])
+    deviation = (quantiles[..., high] - quantiles[..., low]) / distance
+    # The fit is too good, and left-out parts are too hard, by about the same factor.
+    excess = ops.sqrt(ops.maximum(ratio, 1)) - 1
+    excess = excess + variance / (ops.square(deviation) + 1e-12)
+    return median + (quantiles - median) * ops.sqrt(1 + excess)[..., None]
