@@ -19,7 +19,8 @@ SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.
 MODELS = tests/contract tests/models
 SLOW = "slow and not exhaustive"
 
-.PHONY: browser contract demo test test-all test-tensorflow test-jax test-torch parity parity-table presets runtimes lattice \
+.PHONY: browser explorer explorer-check contract demo test test-all test-tensorflow test-jax \
+	test-torch parity parity-table presets runtimes lattice \
 	mutations notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
@@ -92,6 +93,15 @@ mutations: $(INSTALLED)
 browser:
 	npm ci --prefix tools/browser --ignore-scripts --no-fund --no-audit
 
+# The models of docs/explorer, trained from their seeds: minutes. PART=numbers makes this one.
+explorer: $(INSTALLED)
+	KERAS_BACKEND=tensorflow $(BIN)/python -m tools.site.explorer.make $(PART)
+
+# The built page in a Chromium: its numbers beside those of Keras, its controls, and axe-core.
+explorer-check: browser docs
+	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest -q tests/docs/test_explorer.py
+	$(BIN)/python -m tools.checks.site explorer
+
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)
 	$(BIN)/python -m tools.site.execute_notebooks
@@ -134,11 +144,9 @@ format: $(INSTALLED)
 clean:
 	rm -rf .venv build dist site *.egg-info
 
-# The versions in requirements.txt are those that were tested. Type checkers and editors do not see
-# the default kind of an editable install.
+# The versions in requirements.txt are those that were tested.
 $(INSTALLED): pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -qq --upgrade pip
-	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev,docs]" \
-		--config-settings editable_mode=compat
+	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev,docs]"
 	touch $(INSTALLED)

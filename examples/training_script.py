@@ -45,9 +45,16 @@ train_windows = window_dataset(train, WEEK, DAY, shuffle=True, seed=0, **options
 validation_windows = window_dataset(validation, WEEK, DAY, **options)
 
 keras.utils.set_random_seed(0)
-sizes = {"num_heads": 4, "key_dim": 16, "ff_dim": 128, "patch_length": DAY, "dropout": 0.0}
-blocks = {"num_encoder_blocks": 1, "num_decoder_blocks": 1}
-model = kerastrans.build_transformer_model((WEEK, 3), **sizes, **blocks)
+model = kerastrans.build_transformer_model(
+    (WEEK, 3),
+    num_heads=4,
+    key_dim=16,
+    ff_dim=128,
+    num_encoder_blocks=1,
+    num_decoder_blocks=1,
+    dropout=0.0,
+    patch_length=DAY,
+)
 model.compile(keras.optimizers.Adam(1e-3), "mae")
 
 """

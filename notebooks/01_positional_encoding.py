@@ -11,7 +11,7 @@
 # ---
 
 # %% [markdown]
-# # 1. Where a value stands: positional encoding
+# # 1. Positional encoding: an order for attention
 #
 # Attention looks at a sequence as a bag: it compares every step with every other one and does not
 # know which came first. Before we add positions, let us see that this is so. The lesson runs in
@@ -47,7 +47,7 @@ keras.utils.set_random_seed(0)
 random = np.random.default_rng(0)
 
 # %% [markdown]
-# ## Attention alone does not know the order
+# ## Attention by itself does not know the order
 #
 # We shuffle eight steps and pass them through Keras's own attention layer, with the steps as
 # queries, keys and values ([lesson 2](02_attention.ipynb) takes it apart). <!-- claim: bag -->
@@ -153,7 +153,7 @@ print(f"largest product at distances from 471 to 3,000: {products[471:].max():.2
 assert products[471:].max() < 8  # claim: not alike
 
 # %% [markdown]
-# ## Other ways to say where a step stands
+# ## Other ways to encode positions
 #
 # - A **learnt table** has one vector per position (`LearntPositionalEncoding`). It has a maximum
 #   length, since a position that was never trained has no vector (exercise 1.2).

@@ -211,12 +211,28 @@ assert max(np.array(effective["not scaled"])[widths >= 128]) < 2  # claim: scale
 assert gradients["not scaled"][-1] < gradients["scaled"][-1] / 10  # claim: gradient
 
 # %% [markdown]
+# ## Another way to score
+#
+# The product is not the only possible score. *Additive attention* (Bahdanau et al., 2015) is older:
+# a small network with weights $W_q$, $W_k$ and $v$ compares each query $q$ with each key $k$,
+#
+# $$\mathrm{score}(q, k) = v^\top \tanh(W_q q + W_k k).$$
+#
+# Queries and keys may have different widths. The price is a vector for each pair of a query and a
+# key, where the product needs one number; [the answers](answers.ipynb) measure it. Exercise 2.3
+# asks for this score.
+
+# %% [markdown]
 # ## Many heads, and the layers
 #
 # Each head is attention over its own projections. Four heads of width 8 are one projection to 32,
 # cut in four; a last projection mixes the results of the heads. We take the weights out of a layer,
 # compute its result by hand, and let Keras's own layer do the same. <!-- claim: layers --> The
 # three results are equal up to rounding.
+#
+# ![Four heads: the inputs are projected to queries, keys and values of width 32, each head attends
+# with eight of their columns, the results are joined to width 32 again, and an output projection
+# mixes them.](../docs/images/lessons/heads.svg)
 
 # %%
 HEADS, KEY_DIM = 4, 8
@@ -311,7 +327,7 @@ weights[0, 0].round(2)
 # steps. Solutions: [answers.ipynb](answers.ipynb).
 
 # %% [markdown]
-# **2.1** Return scaled dot-product attention (queries, width); in the mask True = visible.
+# **2.1** Return scaled dot-product attention for a mask (queries, keys), True = visible.
 
 
 # %%

@@ -15,7 +15,7 @@
 #
 # A Transformer is a stack of blocks, and attention is only one of the five parts of a block. This
 # lesson takes the others apart, the residual connection, the normalisation and the feed-forward
-# network, and ends with a block of your own. It runs in seconds.
+# network, and ends with a block of your own. It runs in about a minute.
 #
 #     x ---+---> norm ---> attention -----> + ---+---> norm ---> feed-forward ---> + ---> out
 #          |                                ^    |                                 ^
@@ -191,6 +191,58 @@ if EPOCHS > 2:  # trained in full
     assert errors["attention with residual"][-1] < 0.01  # claim: identity
 
 # %% [markdown]
+# ## Before the sum, or after it?
+#
+# A normalisation can be in two places. *Post-norm*, in the paper, normalises each sum,
+# `norm(x + sublayer(x))`. *Pre-norm* normalises what the sublayer reads, `x + sublayer(norm(x))`. A
+# path of sums then leads from the first block to the last, and gradients come back along it without
+# passing a normalisation. Such a stack ends with one more normalisation, because its sums grow.
+#
+# The paper trains post-norm with a *warm-up*: the learning rate rises slowly at first. Does
+# pre-norm learn without it? We train stacks of six blocks to reverse random sequences of eight
+# steps, with the full rate from the first step. <!-- claim: pre-norm --> With pre-norm the error
+# falls below a tenth of the variance with each of three seeds. With post-norm it is still above
+# 0.7. The difference is more than three standard deviations of the seeds.
+
+# %%
+SEEDS = 3
+sequences = random_sequences(1500, 8, 8, seed=0)
+sizes = {"num_heads": 4, "key_dim": 8, "ff_dim": 64, "dropout": 0.0}
+curves = {"pre": [], "post": []}
+for norm, losses in curves.items():
+    for seed in range(SEEDS):
+        keras.utils.set_random_seed(seed)
+        inputs = keras.Input((8, 8))
+        x = kerastrans.PositionalEncoding(8, 32)(layers.Dense(32)(inputs))
+        for _ in range(6):
+            x = kerastrans.transformer_encoder(x, **sizes, norm=norm)
+        if norm == "pre":
+            x = layers.LayerNormalization()(x)
+        model = keras.Model(inputs, layers.Dense(8)(x))
+        model.compile(keras.optimizers.Adam(2e-3), "mse", jit_compile=False)
+        fit = model.fit(sequences, sequences[:, ::-1], epochs=8, batch_size=32, verbose=0)
+        losses.append(fit.history["loss"])
+    print(f"{norm}-norm: {np.array(losses)[:, -1].round(3)}")
+# Alt text: Training error of three seeds over eight epochs on a logarithmic scale: with pre-norm
+# all curves fall below 0.1, with post-norm they stay near 1.
+figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
+for (norm, losses), colour in zip(curves.items(), ("#2e86ab", "#d1495b"), strict=True):
+    for seed, values in enumerate(losses):
+        label = f"{norm}-norm" if seed == 0 else None
+        panel.plot(np.arange(1, len(values) + 1), values, "o-", color=colour, label=label)
+panel.set_yscale("log")
+panel.set_xlabel("epoch")
+panel.set_ylabel("mean squared error")
+panel.legend(frameon=False)
+plt.show()
+pre, post = (np.array(losses)[:, -1] for losses in curves.values())
+if SEEDS > 1:  # trained in full
+    assert pre.max() < 0.1  # claim: pre-norm
+    assert post.min() > 0.7  # claim: pre-norm
+    margin = 3 * max(pre.std(ddof=1), post.std(ddof=1))
+    assert post.mean() - pre.mean() > margin  # claim: pre-norm
+
+# %% [markdown]
 # ## A layer of your own
 #
 # In Keras a layer is a class with three methods: `__init__` stores the arguments, `build` makes the
@@ -219,6 +271,11 @@ class Gain(layers.Layer):
 
 print(Gain(2.0)(np.ones((1, 2, 3), "float32")))
 print(Gain.from_config(Gain(2.0).get_config()).start)
+
+# %% [markdown]
+# A layer that contains other layers makes them in its `build`, and builds each of them there, for
+# example `self.query = layers.Dense(32)` and `self.query.build(shape)`. Then all weights exist
+# before the first call, and Keras can load saved ones.
 
 # %% [markdown]
 # ## The blocks on tensors of ones

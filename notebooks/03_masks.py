@@ -48,9 +48,9 @@ from kerastrans import (
     combine_masks,
     create_look_ahead_mask,
     create_padding_mask,
+    position_wise_ffn,
 )
 from kerastrans.data import random_sequences, teacher_forcing_pairs
-from kerastrans.models.parts.sublayers import add_norm, position_wise_ffn
 
 keras.utils.set_random_seed(0)
 
@@ -73,10 +73,7 @@ keras.utils.set_random_seed(0)
 
 # %%
 look_ahead = create_look_ahead_mask(5)
-padding = create_padding_mask(np.array([3]), 5)
 print(ops.convert_to_numpy(look_ahead).astype(int))
-print("padding:", ops.convert_to_numpy(padding).astype(int))
-print(ops.convert_to_numpy(combine_masks(look_ahead, padding)).astype(int))
 
 layer = CachedMultiHeadAttention(num_heads=1, key_dim=4)
 x = np.random.default_rng(0).standard_normal((1, 5, 4)).astype("float32")
@@ -89,6 +86,32 @@ print("largest difference from the layer:", np.abs(by_hand - weights).max())
 assert np.abs(by_hand - weights).max() < 1e-6  # claim: formula
 
 # %% [markdown]
+# ## Two masks, three axes
+#
+# A look-ahead mask has the axes (query, key): it is the same for all examples. A padding mask has
+# the axes (batch, key): it is the same for all queries. To combine them, give the padding mask an
+# axis of length 1 in place of the queries, `padding[:, None]`. The result is (batch, query, key),
+# and a key is visible if both masks say so.
+#
+# What happens without that axis? Shapes are aligned from the right, so the batch meets the queries.
+# If their lengths differ, there is an error, and you are lucky. <!-- claim: axis --> If there are
+# as many examples as steps, as here, there is no error. The result has no axis for the batch, and
+# its first row hides what is padding in the first example, its second row what is padding in the
+# second one.
+
+# %%
+lengths = np.array([1, 2, 3, 4, 5])
+padding = create_padding_mask(lengths, 5)
+both = ops.convert_to_numpy(combine_masks(look_ahead, padding[:, None]))
+wrong = ops.convert_to_numpy(combine_masks(look_ahead, padding))
+print("look-ahead", look_ahead.shape, "padding", padding.shape, "both", both.shape)
+print(both[2].astype(int))
+print("without the axis:", wrong.shape)
+assert both.shape == (5, 5, 5)  # claim: axis
+assert (both.any(axis=1).sum(axis=1) == lengths).all()  # claim: axis
+assert wrong.shape == (5, 5)  # claim: axis
+
+# %% [markdown]
 # ## The mistake
 #
 # Some texts mark *hidden* pairs with 1, and pass this mask to a layer that reads 1 as *visible*.
@@ -97,6 +120,11 @@ assert np.abs(by_hand - weights).max() < 1e-6  # claim: formula
 
 # %%
 LENGTH, CHANNELS, D_MODEL = 6, 12, 64
+
+
+def add_norm(x, sublayer):
+    """The residual connection of lesson 2b, with the normalisation before the sublayer."""
+    return x + sublayer(layers.LayerNormalization()(x))
 
 
 def build(mask):
@@ -129,11 +157,11 @@ train, test = (
 )
 
 
-def generate(model, sequences):
+def generate(model, histories):
     """Step by step, each output the next input: what a forecast has to do."""
-    shifted = np.zeros_like(sequences)
+    shifted = np.zeros_like(histories)
     for step in range(LENGTH):
-        outputs = ops.convert_to_numpy(model([sequences, shifted]))
+        outputs = ops.convert_to_numpy(model([histories, shifted]))
         if step + 1 < LENGTH:
             shifted[:, step + 1] = outputs[:, step]
     return outputs
@@ -142,19 +170,21 @@ def generate(model, sequences):
 class GeneratedError(keras.callbacks.Callback):
     """After every epoch, the error of what the model generates from its own outputs."""
 
-    def __init__(self):
+    def __init__(self, histories):
         super().__init__()
+        self.histories = histories
         self.errors = []
 
     def on_epoch_end(self, epoch, logs=None):
-        self.errors.append(float(np.mean((generate(self.model, test) - test) ** 2)))
+        generated = generate(self.model, self.histories)
+        self.errors.append(float(np.mean((generated - test) ** 2)))
 
 
 EPOCHS = 8
 SEEDS = 3
 
 
-def run(mask):
+def run(mask, histories=(train, test)):
     """Errors after each epoch, teacher-forced and generated: arrays (seeds, epochs)."""
     errors = {"teacher-forced": [], "generated": []}
     inputs, targets = teacher_forcing_pairs(train, start_token=0.0)
@@ -163,11 +193,11 @@ def run(mask):
         keras.utils.set_random_seed(seed)
         model = build(mask)
         model.compile(keras.optimizers.Adam(2e-3), "mse")
-        generated = GeneratedError()
+        generated = GeneratedError(histories[1])
         history = model.fit(
-            [train, inputs],
+            [histories[0], inputs],
             targets,
-            validation_data=([test, validation[0]], validation[1]),
+            validation_data=([histories[1], validation[0]], validation[1]),
             epochs=EPOCHS,
             batch_size=64,
             verbose=0,
@@ -224,9 +254,24 @@ if SEEDS > 1:  # trained in full
 # to generate: its error is below 0.15 with each of three seeds and still falling. After four epochs
 # its mean error is more than three times that with the correct mask. The last step has no answer to
 # its right, so it has to find its value by cross-attention, and then the other steps can do the
-# same. A leak is an opportunity, not a necessity. Do not rely on this: if the history does not hold
-# the answer, as in a forecast, the leak is the only way to a small training error.
+# same. A leak is an opportunity, not a necessity.
 #
+# Do not rely on this. In a forecast the history does not hold the answer, and the leak is the only
+# way to a small training error. We can imitate that: the histories are now other random numbers,
+# which say nothing about the sequence. <!-- claim: unrelated --> Without a mask, the teacher-forced
+# error falls below a third of the variance of the data, although there is nothing to learn. When
+# the model generates, its error is above the variance with each of three seeds, so that it would be
+# better to answer 0 every time.
+
+# %%
+unrelated = random_sequences(3000, LENGTH, CHANNELS, 2), random_sequences(500, LENGTH, CHANNELS, 3)
+leaky = {kind: errors[:, -1] for kind, errors in run(None, unrelated).items()}
+print({kind: errors.round(3).tolist() for kind, errors in leaky.items()})
+if SEEDS > 1:
+    assert leaky["teacher-forced"].max() < 1 / 3  # claim: unrelated
+    assert leaky["generated"].min() > 1  # claim: unrelated
+
+# %% [markdown]
 # ## A test that would have found it
 #
 # Causality can be tested without training: change a later input, and no earlier output may change.

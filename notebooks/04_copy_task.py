@@ -177,7 +177,7 @@ assert difference < 1e-3  # claim: loop
 if EPOCHS > 2:  # trained in full
     assert error < 0.01  # claim: copies
 
-# Alt text: Two test sequences of 72 values and the generated ones, which lie on each other.
+# Alt text: Two test sequences of 72 values and the generated ones, which coincide.
 figure, panels = plt.subplots(2, 1, figsize=(8, 4.2), sharex=True, layout="constrained")
 for row, panel in enumerate(panels):
     panel.plot(test[row].ravel(), color="#444444", lw=3, alpha=0.4, label="sequence")
@@ -241,10 +241,10 @@ plotting.attention_heatmaps(
 # %% [markdown]
 # ## What it has not learnt
 #
-# The model has seen numbers with a standard deviation of 1. Numbers thirty times larger are outside
-# its training distribution. <!-- claim: scale --> It copies values of half and of the same size
-# with an error below 2 % of their variance; of values thirty times larger, it misses more than half
-# of the variance.
+# The model was trained on numbers with a standard deviation of 1. Numbers thirty times larger are
+# outside its training distribution. <!-- claim: scale --> It copies values of half and of the same
+# size with an error below 2 % of their variance; of values thirty times larger, it misses more than
+# half of the variance.
 
 # %%
 relative = {}
@@ -299,7 +299,7 @@ def best_errors(num_steps):
 kerastrans.lessons.check("4.3", best_errors)
 
 # %% [markdown]
-# **4.4** Return the cross-attention (output step, input step) of a perfect copy; backwards too.
+# **4.4** Return the cross-attention (output step, input step) of a perfect copy, or a backward one.
 
 
 # %%

@@ -16,7 +16,8 @@
 # A decoder generates one step at a time. The plain way passes it the whole sequence again at every
 # step: after $n$ steps it has computed $1 + 2 + \dots + n$ positions to keep $n$. A cache keeps the
 # keys and values of earlier steps, so that each step computes one position. We measure both on the
-# machine that runs this notebook. The lesson runs in about a minute.
+# machine that runs this notebook. The lesson runs in about a minute. It requires TensorFlow, the
+# extra `tensorflow`: `pip install "kerastrans[tensorflow]"`.
 
 # %%
 import subprocess

@@ -102,6 +102,8 @@ assert week_before < last_value  # claim: week
 
 # %% [markdown]
 # ## Your work
+#
+# [One way](answers_capstone.ipynb) to all 18 points is worked out; do your own first.
 
 # %%
 forecast = ...  # frame with unique_id, ds, your forecast, and the same name with -lo-80 and -hi-80

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 import kerastrans
-from kerastrans import datasets, zoo
+from kerastrans import backtesting, data, datasets, evaluation, heads, plotting, report, zoo
+from kerastrans.evaluation import baselines
 from tools.checks import stubs
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +16,20 @@ FUNCTIONS = {
     **{name: getattr(kerastrans, name) for name in NAMES},
     **{f"zoo.{name}": getattr(zoo, name) for name in zoo.__all__ if name != "Architecture"},
     **{f"datasets.{name}": getattr(datasets, name) for name in ("info", "load", "names")},
+    **{
+        f"{module.__name__}.{name}": getattr(module, name)
+        for module, names in {
+            backtesting: ("interval_levels", "observed_levels", "quantiles", "score", "score_all"),
+            baselines: ("best_naive", "naive_backtests"),
+            data: ("read_csv", "read_table"),
+            evaluation: ("intermittent_backtests", "statistical_backtests"),
+            heads: ("get", "of"),
+            plotting: ("plot_calibration", "plot_fan", "plot_forecast", "plot_residuals"),
+            report: ("contamination_lines", "write_report"),
+        }.items()
+        for name in names
+    },
+    "backtesting.skill": backtesting.skill,
     **{
         f"Forecaster.{name}": method
         for name, method in inspect.getmembers(kerastrans.Forecaster, callable)

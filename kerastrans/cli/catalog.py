@@ -130,6 +130,7 @@ def run_zoo(options):
 def run_presets(options):
     """Print a table of the presets, or the card of one."""
     from kerastrans.forecasting import presets
+    from kerastrans.forecasting.presets.sources import published_names
 
     if options.name is not None:
         print(json.dumps(presets.card(options.name), indent=2))
@@ -142,3 +143,5 @@ def run_presets(options):
             f"{name:28} {size:17} {card['data']['frequency']:8} "
             f"MAE {errors['mae']:.3f}, seasonal naive {naive['mae']:.3f}"
         )
+    for name in published_names():
+        print(f"{name:28} published weights, forecast any series without training")

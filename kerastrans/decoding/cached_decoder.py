@@ -17,6 +17,7 @@ from kerastrans.decoding.contract import (
 from kerastrans.decoding.graph import (
     fill_arguments,
     history_input,
+    run_calls,
     split_calls,
     store_outputs,
     takes_missing,
@@ -181,9 +182,7 @@ class CachedDecoder:
         sequence = encoder_inputs[0][:, -self.patch_length :]
         while True:
             tensors = {**encoded, id(self.decoder_input): sequence}
-            for node in self.step_nodes:
-                args, kwargs = fill_arguments(node, tensors)
-                store_outputs(node, node.operation(*args, **kwargs), tensors)
+            run_calls(self.step_nodes, tensors)
             outputs = tensors[id(self.output)]
             if outputs.shape[1] >= num_steps:
                 return outputs[:, :num_steps]
@@ -193,9 +192,7 @@ class CachedDecoder:
     def _encode(self, encoder_inputs):
         """Return all tensors that do not change between steps, by the id of their KerasTensor."""
         tensors = dict(zip(map(id, self.encoder_inputs), encoder_inputs, strict=True))
-        for node in self.encode_nodes:
-            args, kwargs = fill_arguments(node, tensors)
-            store_outputs(node, node.operation(*args, **kwargs), tensors)
+        run_calls(self.encode_nodes, tensors)
         return tensors
 
     def _read_by_steps(self, encoded):

@@ -141,6 +141,9 @@ def generate_tokens(
 class AutoregressiveModel(keras.Model):
     """Functional `keras.Model(inputs, outputs)` with a `generate` method.
 
+    `export` of Keras writes the model as it is trained, with the decoder's input as an input;
+    `kerastrans.export_savedmodel` writes the loop of `generate`.
+
     Example:
         >>> import kerastrans
         >>> sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}

@@ -29,6 +29,21 @@ def store_outputs(node, outputs, tensors):
     tensors.update(zip((id(x) for x in node.outputs), flat, strict=True))
 
 
+def run_calls(nodes, tensors, run=None):
+    """Run calls in order and add their outputs to `tensors`.
+
+    Args:
+        nodes: Calls, elements of `kerastrans.utils.keras_internals.calls(model)`, in order.
+        tensors: Dict from the id of a KerasTensor to its tensor. It has the inputs of the calls.
+        run: Function `(operation, args, kwargs) -> outputs` that is used in place of
+            `operation(*args, **kwargs)`.
+    """
+    for node in nodes:
+        operation, (args, kwargs) = node.operation, fill_arguments(node, tensors)
+        outputs = run(operation, args, kwargs) if run else operation(*args, **kwargs)
+        store_outputs(node, outputs, tensors)
+
+
 def split_calls(model):
     """Split the calls of a model into those that do not depend on its last input, and the rest.
 

@@ -6,7 +6,7 @@ from keras import ops
 
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.contract import defines_method
-from kerastrans.decoding.graph import fill_arguments, store_outputs
+from kerastrans.decoding.graph import run_calls
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
@@ -14,6 +14,8 @@ from kerastrans.layers.masks import implicit_masks
 from kerastrans.layers.transformer.encoder import TransformerBlock
 from kerastrans.utils.keras_internals import calls
 from kerastrans.utils.types import Tensor
+
+ATTENTION_KINDS = "encoder_self", "decoder_self", "cross"
 
 
 def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray]:
@@ -61,28 +63,32 @@ def attention_scores(model: keras.Model, inputs: Tensor) -> dict[str, np.ndarray
         id(symbol): ops.convert_to_tensor(array)
         for symbol, array in zip(model.inputs, arrays, strict=True)
     }
-    scores = {"encoder_self": [], "decoder_self": [], "cross": []}
-    for node in nodes:
-        args, kwargs = fill_arguments(node, tensors)
-        layer = node.operation
+    scores = {kind: [] for kind in ATTENTION_KINDS}
+
+    def run(layer, args, kwargs):
         if isinstance(layer, CachedMultiHeadAttention):
-            kwargs = kwargs | implicit_masks(layer, args, kwargs)
-            is_cross = len(args) > 1 or kwargs.get("value") is not None
-            kind = "cross" if is_cross else "decoder_self" if layer.causal else "encoder_self"
-            weights = ops.convert_to_numpy(layer.attention_scores(*args, **kwargs))
+            masks = implicit_masks(layer, args, kwargs)
+            weights = ops.convert_to_numpy(layer.attention_scores(*args, **kwargs, **masks))
             if len(weights) > 1:
                 raise ValueError(
                     f"attention_scores requires a single sequence per example, but {layer.name!r} "
                     f"of {model.name!r} splits one example into {len(weights)}."
                 )
-            scores[kind].append(weights[0])
-            args, kwargs = fill_arguments(node, tensors)
+            scores[attention_kind(layer, args, kwargs)].append(weights[0])
         # Run the layer as usual to obtain the inputs of the following layers.
-        store_outputs(node, layer(*args, **kwargs), tensors)
+        return layer(*args, **kwargs)
+
+    run_calls(nodes, tensors, run)
     scores = {kind: np.stack(weights) for kind, weights in scores.items() if weights}
     if not scores:
         raise ValueError(f"{model.name!r} has no kerastrans attention.")
     return scores
+
+
+def attention_kind(layer, args, kwargs):
+    """Return which one of `ATTENTION_KINDS` a call of a `CachedMultiHeadAttention` is."""
+    is_cross = len(args) > 1 or kwargs.get("value") is not None
+    return "cross" if is_cross else "decoder_self" if layer.causal else "encoder_self"
 
 
 def _check_shown(operations):

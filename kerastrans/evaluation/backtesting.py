@@ -8,6 +8,7 @@ rows does not matter.
 
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import calibration
@@ -16,6 +17,7 @@ from kerastrans.evaluation.comparison import at_common_levels, skill
 from kerastrans.evaluation.scales import error_scales
 from kerastrans.evaluation.score_frames import ScoreFrame
 from kerastrans.evaluation.scores import known_rows, score_table
+from kerastrans.utils.types import Backtests
 from kerastrans.utils.validation import check_choice
 
 __all__ = [
@@ -31,7 +33,7 @@ GROUPS = (None, ID, "step", CUTOFF)
 
 
 @takes_any_frame
-def interval_levels(frame, alias=None):
+def interval_levels(frame: IntoDataFrame, alias: str | None = None) -> list[float]:
     """Return the levels of the intervals in a frame of forecasts, in percent and increasing.
 
     Example:
@@ -42,7 +44,7 @@ def interval_levels(frame, alias=None):
 
 
 @takes_any_frame
-def quantiles(frame, alias=None):
+def quantiles(frame: IntoDataFrame, alias: str | None = None) -> tuple[np.ndarray, list[str]]:
     """Return the quantile levels of a frame of forecasts, increasing, and their columns.
 
     The 0.5 quantile is read from the column of medians if the frame has one, otherwise from the
@@ -58,7 +60,15 @@ def quantiles(frame, alias=None):
 
 
 @takes_any_frame
-def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
+def score(
+    backtest: IntoDataFrame,
+    train: IntoDataFrame | None = None,
+    *,
+    alias: str | None = None,
+    by: str | None = None,
+    season: int | None = None,
+    freq: str | None = None,
+) -> ScoreFrame:
     """Score a backtest with the definitions of the M4 competition, GluonTS and fev.
 
     Unless stated otherwise, a score is averaged over the rows of each series, then over series.
@@ -128,7 +138,9 @@ def score(backtest, train=None, *, alias=None, by=None, season=None, freq=None):
     return ScoreFrame(table)
 
 
-def observed_levels(backtest, alias=None):
+def observed_levels(
+    backtest: IntoDataFrame, alias: str | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the quantile levels of a backtest and the fraction of true values below each.
 
     Values that equal several quantiles, as counts do, are counted by the share of their probability
@@ -157,7 +169,13 @@ def observed_levels(backtest, alias=None):
 
 
 @takes_any_frame
-def score_all(backtests, train=None, *, season=None, freq=None):
+def score_all(
+    backtests: Backtests,
+    train: IntoDataFrame | None = None,
+    *,
+    season: int | None = None,
+    freq: str | None = None,
+) -> ScoreFrame:
     """Score each backtest over all its rows.
 
     Args:

@@ -4,8 +4,11 @@ The baselines use the same history and the same origins as the backtest and are 
 true values, so that `kerastrans.backtesting.skill` can compare them with the model.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
@@ -22,7 +25,13 @@ METRICS = ("mae", "rmse", "smape")  # "mape" may be NaN
 
 
 @takes_any_frame
-def naive_backtests(backtest, history, seasons=None, *, freq=None):
+def naive_backtests(
+    backtest: IntoDataFrameT,
+    history: IntoDataFrame,
+    seasons: Sequence[int] | None = None,
+    *,
+    freq: str | None = None,
+) -> dict[str, IntoDataFrameT]:
     """Backtest the last value and seasonal naive forecasts on the rows of a backtest.
 
     A seasonal naive forecast repeats the last season before each origin. If a value of that season
@@ -71,7 +80,14 @@ def naive_backtests(backtest, history, seasons=None, *, freq=None):
 
 
 @takes_any_frame
-def best_naive(backtest, history, seasons=None, *, metric="mae", freq=None):
+def best_naive(
+    backtest: IntoDataFrameT,
+    history: IntoDataFrame,
+    seasons: Sequence[int] | None = None,
+    *,
+    metric: str = "mae",
+    freq: str | None = None,
+) -> tuple[str, IntoDataFrameT]:
     """Return the last value or seasonal naive with the smallest error on the rows of a backtest.
 
     Args:

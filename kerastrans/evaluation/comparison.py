@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
@@ -13,13 +14,21 @@ from kerastrans.evaluation.scales import error_scales, warn_of_series
 from kerastrans.evaluation.score_frames import ScoreFrame
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.evaluation.significance import MIN_BLOCKS, diebold_mariano, holm, time_blocks
+from kerastrans.utils.types import Backtests
 from kerastrans.utils.validation import check_choice
 
 NAIVE2 = "naive2"  # the baseline of "owa"
 
 
 @takes_any_frame
-def skill(backtests, baseline, train=None, *, season=None, freq=None):
+def skill(
+    backtests: Backtests,
+    baseline: str,
+    train: IntoDataFrame | None = None,
+    *,
+    season: int | None = None,
+    freq: str | None = None,
+) -> ScoreFrame:
     """Compare forecasts with a baseline: relative errors and their significance.
 
     Args:
@@ -64,6 +73,11 @@ def skill(backtests, baseline, train=None, *, season=None, freq=None):
         last_value    0.0    NaN
     """
     backtests = split_models(backtests)
+    if not isinstance(baseline, str):
+        raise ValueError(
+            f"baseline must be the name of one of the backtests, got a {type(baseline).__name__}: "
+            "give skill({'name': backtest, ...}, 'name')."
+        )
     check_choice("baseline", baseline, tuple(backtests))
     if baseline == NAIVE2 and train is None:
         raise ValueError(f"the baseline {NAIVE2!r} is for OWA, which needs training rows: train=.")

@@ -2,12 +2,13 @@
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import split_models
+from kerastrans.utils.types import Backtests
 
 CONTAMINATION = "contamination"  # key in the `attrs` of the rows of `Forecaster.backtest`
 
 
 @takes_any_frame
-def contamination_lines(backtests):
+def contamination_lines(backtests: Backtests) -> list[str]:
     """Return one line per model: whether its weights were trained on the series of its backtest.
 
     Args:

@@ -1,6 +1,11 @@
 """Diagnostic plots of backtests: errors by step, calibration, residuals and ranks."""
 
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
+import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.backtesting import observed_levels
@@ -15,10 +20,18 @@ from kerastrans.evaluation.panels import (
     tint,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 _LINES = ("-", "--", ":", "-.")
 
 
-def plot_error_by_step(scores, metric="mae", title=None, unit=None):
+def plot_error_by_step(
+    scores: Mapping[str, pd.DataFrame],
+    metric: str = "mae",
+    title: str | None = None,
+    unit: str | None = None,
+) -> "Figure":
     """Plot the error against the forecast step.
 
     Args:
@@ -32,6 +45,7 @@ def plot_error_by_step(scores, metric="mae", title=None, unit=None):
 
     Example:
         >>> import pandas as pd
+    from narwhals.typing import IntoDataFrame
         >>> figure = plot_error_by_step({"nhits": pd.DataFrame({"mae": [1.0, 1.5]}, [1, 2])})
     """
     figure, panels = draw_panels(1, 1, title, height=3.6)
@@ -49,7 +63,9 @@ def plot_error_by_step(scores, metric="mae", title=None, unit=None):
 
 
 @takes_any_frame
-def plot_calibration(backtest, title=None, *, alias=None):
+def plot_calibration(
+    backtest: IntoDataFrame, title: str | None = None, *, alias: str | None = None
+) -> "Figure":
     """Plot the reliability of the quantiles and the histogram of the PIT.
 
     The reliability curve shows how often the true value is below each quantile, and the probability
@@ -95,7 +111,13 @@ def plot_calibration(backtest, title=None, *, alias=None):
 
 
 @takes_any_frame
-def plot_residuals(backtest, title=None, unit=None, *, alias=None):
+def plot_residuals(
+    backtest: IntoDataFrame,
+    title: str | None = None,
+    unit: str | None = None,
+    *,
+    alias: str | None = None,
+) -> "Figure":
     """Plot the errors of a backtest over time and as a histogram.
 
     Args:
@@ -131,7 +153,7 @@ def plot_residuals(backtest, title=None, unit=None, *, alias=None):
     return figure
 
 
-def plot_ranks(ranks, title=None):
+def plot_ranks(ranks: pd.DataFrame, title: str | None = None) -> "Figure":
     """Plot the mean ranks of several models with their intervals, the best model at the top.
 
     Models whose intervals overlap the band of the best one do not differ from it significantly:

@@ -1,7 +1,11 @@
 """Plot of the past values and corrections that forecasts of kerastrans-zero are the sum of."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import ID, TARGET, TIME, check_columns
@@ -15,13 +19,23 @@ from kerastrans.evaluation.panels import (
     label_times,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 MAX_SERIES = 4
 MAX_LAGS = 4  # number of lags that have a colour
 LARGEST = 260  # area of the marker of a value with a share of 1 in every step, in square points
 
 
 @takes_any_frame
-def plot_explanation(explanation, history=None, title=None, unit=None, *, series=None):
+def plot_explanation(
+    explanation: IntoDataFrame,
+    history: IntoDataFrame | None = None,
+    title: str | None = None,
+    unit: str | None = None,
+    *,
+    series: Sequence[str] | None = None,
+) -> "Figure":
     """Plot the shares of past values, and the contributions of the lags to each step.
 
     There are two panels per series. The left one has the history and the forecast; the area of the

@@ -1,7 +1,11 @@
 """Plots of forecasts together with the history that they continue."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import (
@@ -23,12 +27,24 @@ from kerastrans.evaluation.panels import (
     label_times,
     tint,
 )
+from kerastrans.utils.types import Backtests
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MAX_PANELS = 8
 
 
 @takes_any_frame
-def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, series=None):
+def plot_forecast(
+    history: IntoDataFrame,
+    forecasts: Backtests,
+    actual: IntoDataFrame | None = None,
+    title: str | None = None,
+    unit: str | None = None,
+    *,
+    series: Sequence[str] | None = None,
+) -> "Figure":
     """Plot the end of a history and the forecasts that follow it, one panel per series.
 
     Args:
@@ -83,7 +99,15 @@ def plot_forecast(history, forecasts, actual=None, title=None, unit=None, *, ser
 
 
 @takes_any_frame
-def plot_fan(forecast, history=None, series=None, title=None, unit=None, *, alias=None):
+def plot_fan(
+    forecast: IntoDataFrame,
+    history: IntoDataFrame | None = None,
+    series: Sequence[str] | None = None,
+    title: str | None = None,
+    unit: str | None = None,
+    *,
+    alias: str | None = None,
+) -> "Figure":
     """Plot forecasts with their intervals as a fan, one panel per series.
 
     Args:

@@ -11,7 +11,8 @@ def attention_heatmaps(
 ):
     """Plot attention weights as a grid of heat maps, one row per block and one column per head.
 
-    Masked keys, whose weight is exactly 0, are left blank.
+    A panel is named by its block and its head, or only by its head if there is one block. Masked
+    keys, whose weight is exactly 0, are left blank.
 
     Args:
         weights: Array `(blocks, heads, queries, keys)`, such as one of the arrays returned by
@@ -45,15 +46,18 @@ def attention_heatmaps(
                 f"{name} must have {count} entries, one per position, got {len(labels)}."
             )
     cell = 0.22 if query_labels is None and key_labels is None else 0.32
-    width, height = (max(1.6, cell * count) for count in (keys, queries))
-    figure = Figure(figsize=(1.6 + heads * (width + 0.3), 1.4 + blocks * (height + 0.5)))
+    cell = max(cell, 1.6 / keys)  # inches; cells are squares
+    names = 0.06 * max(map(len, key_labels)) if key_labels else 0.0
+    size = 1.6 + heads * (cell * keys + 0.3), 1.1 + names + blocks * (cell * queries + 0.45)
+    figure = Figure(figsize=size)
     figure.set_layout_engine("constrained")
     panels = figure.subplots(blocks, heads, sharex=True, sharey=True, squeeze=False)
     for (block, head), panel in np.ndenumerate(panels):
         image = panel.imshow(
             np.ma.masked_equal(weights[block, head], 0), cmap="viridis", vmin=0, vmax=1
         )
-        panel.set_title(f"block {block + 1}, head {head + 1}", fontsize=9)
+        title_of_block = f"block {block + 1}, " if blocks > 1 else ""
+        panel.set_title(f"{title_of_block}head {head + 1}", fontsize=9)
         if key_labels is not None:
             panel.set_xticks(range(keys), key_labels, rotation=90, fontsize=8)
         if query_labels is not None:

@@ -6,6 +6,7 @@ every step.
 """
 
 import numpy as np
+from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.baselines import locate, on_rows, origins_of
@@ -14,7 +15,13 @@ SMOOTHING = 0.1  # weight of the newest demand; Syntetos, Boylan (2005) recommen
 
 
 @takes_any_frame
-def intermittent_backtests(backtest, history, *, smoothing=SMOOTHING, freq=None):
+def intermittent_backtests(
+    backtest: IntoDataFrameT,
+    history: IntoDataFrame,
+    *,
+    smoothing: float = SMOOTHING,
+    freq: str | None = None,
+) -> dict[str, IntoDataFrameT]:
     """Backtest Croston, SBA, TSB and ADIDA on the rows of a backtest.
 
     Args:

@@ -3,10 +3,12 @@
 import base64
 import html
 import io
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 import pandas as pd
+from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import backtesting, plotting
@@ -17,6 +19,7 @@ from kerastrans.evaluation.model_sets import mean_ranks
 from kerastrans.evaluation.observations import observed_values
 from kerastrans.evaluation.statistical import statistical_backtests
 from kerastrans.utils.files import new_file
+from kerastrans.utils.types import Backtests, PathLike
 from kerastrans.utils.validation import check_choice, check_new
 
 _STYLE = """
@@ -35,19 +38,19 @@ MIN_MODELS, MIN_SERIES = 3, 8  # whose mean ranks are shown
 
 @takes_any_frame
 def write_report(
-    path,
-    backtests,
+    path: PathLike,
+    backtests: Backtests,
     *,
-    baseline=None,
-    train=None,
-    history=None,
-    season=None,
-    seasons=None,
-    freq=None,
-    unit=None,
-    title="Backtest",
-    statistical=None,
-):
+    baseline: str | None = None,
+    train: IntoDataFrame | None = None,
+    history: IntoDataFrame | None = None,
+    season: int | None = None,
+    seasons: Sequence[int] | None = None,
+    freq: str | None = None,
+    unit: str | None = None,
+    title: str = "Backtest",
+    statistical: Sequence[str] | None = None,
+) -> Path:
     """Write a report on backtests as one HTML file that can be opened without a network.
 
     The report contains the scores and the skill over a baseline, the best model first, the error at

@@ -1,6 +1,9 @@
 """Statistical baselines for the rows of a backtest: ETS, Theta and ARIMA of `statsforecast`."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.baselines import locate, on_rows, origins_of
@@ -18,8 +21,14 @@ MODELS = {"ets": "AutoETS", "theta": "AutoTheta", "arima": "AutoARIMA"}
 
 @takes_any_frame
 def statistical_backtests(
-    backtest, history, models=tuple(MODELS), *, levels=(80, 95), season=None, freq=None
-):
+    backtest: IntoDataFrameT,
+    history: IntoDataFrame,
+    models: Sequence[str] = tuple(MODELS),
+    *,
+    levels: Sequence[float] = (80, 95),
+    season: int | None = None,
+    freq: str | None = None,
+) -> dict[str, IntoDataFrameT]:
     """Backtest ETS, Theta and ARIMA on the rows of a backtest, refitted at each origin.
 
     Missing values are interpolated. A series with fewer than 3 known values, or that a model

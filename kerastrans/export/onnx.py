@@ -53,20 +53,12 @@ def export_onnx(
         ...     export_onnx(model, Path(folder, "model.onnx")).name  # doctest: +SKIP
         'model.onnx'
     """
-    tf2onnx = import_extra("tf2onnx", "an ONNX file", "onnx")
+    import_extra("tf2onnx", "an ONNX file", "onnx")
     path = Path(path)
     check_new(path)
     forecast = forecast_of(model, **options)
-    import tensorflow as tf
-
-    function = tf.function(forecast.function, input_signature=forecast.signature)
     try:
-        proto, _ = tf2onnx.convert.from_function(
-            function,
-            input_signature=forecast.signature,
-            opset=OPSET,
-            custom_op_handlers={name: (handler, []) for name, handler in _HANDLERS.items()},
-        )
+        proto = convert(forecast.function, forecast.signature)
     except Exception as error:  # of any kind, from an operator that it has no rule for
         message = f"ONNX cannot express {model.name!r}: {first_line(error)}."
         raise RuntimeError(message) from error
@@ -76,6 +68,25 @@ def export_onnx(
     with new_file(path) as unfinished:
         unfinished.write_bytes(proto.SerializeToString())
     return path
+
+
+def convert(function, signature):
+    """Return a function of tensors as the protocol buffer of an ONNX file.
+
+    Args:
+        function: Function from tensors to a dict of tensors, on TensorFlow.
+        signature: List of named `tf.TensorSpec`, one per argument.
+    """
+    import tensorflow as tf
+    import tf2onnx
+
+    proto, _ = tf2onnx.convert.from_function(
+        tf.function(function, input_signature=signature),
+        input_signature=signature,
+        opset=OPSET,
+        custom_op_handlers={name: (handler, []) for name, handler in _HANDLERS.items()},
+    )
+    return proto
 
 
 def _take_texts(proto, name, texts):

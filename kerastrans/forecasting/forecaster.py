@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import keras
 from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
@@ -341,7 +342,7 @@ class Forecaster:
         return self._resolved.name
 
     @property
-    def model(self) -> Any:
+    def model(self) -> keras.Model:
         """The Keras model; None before `fit` unless it was given."""
         if self.fitted is not None:
             return self.fitted.model
@@ -677,14 +678,14 @@ class Forecaster:
     @takes_any_frame
     def covariate_importances(
         self,
-        frame: IntoDataFrame,
+        frame: IntoDataFrameT,
         *,
         windows: int = 20,
         step: int | None = None,
         repeats: int = 5,
         static: IntoDataFrame | None = None,
         seed: int = 0,
-    ) -> Any:
+    ) -> IntoDataFrameT:
         """Return by how much the error of forecasts grows without the information of a covariate.
 
         The values of a covariate are exchanged at random between the windows of a backtest, so that

@@ -10,6 +10,8 @@ same object reads these parameters as NumPy arrays with `point`, `median`, `quan
     model.compile("adam", heads.of(model).loss())
 """
 
+from typing import Any
+
 import keras  # first: kerastrans._register must not meet half-imported modules
 
 from kerastrans.heads.base import Head, centered_log_steps
@@ -68,7 +70,7 @@ _HEADS = {
 }
 
 
-def get(head, **kwargs):
+def get(head: Head | str | None, **kwargs: Any) -> Head:
     """Return a new head for one model.
 
     Names are "point", "quantiles", "normal", "student_t", "mixture" and, for counts,
@@ -95,7 +97,7 @@ def get(head, **kwargs):
     raise ValueError(f"unknown head {head!r}: {suggest(head, _HEADS)}")
 
 
-def of(model):
+def of(model: keras.Model) -> Head:
     """Return the head that a model ends in, even if it is inside a nested model.
 
     For a model without a head the result is `PointHead()`, whose loss is the mean absolute error.

@@ -31,13 +31,26 @@ class Dropout(keras.layers.Dropout):
     """
 
     def call(self, inputs, training=False):
-        noise_shape, seed_generator = dropout_state(self)
-        hashed = keras.backend.backend() != "torch" and noise_shape is None
+        hashed = keras.backend.backend() != "torch" and dropout_state(self)[0] is None
         if not (hashed and training and self.rate):
             return super().call(inputs, training)
-        keys = keras.random.randint((2,), 0, 2**31 - 1, seed=seed_generator)
+        return self.drop(inputs, self.draw())
+
+    def draw(self):
+        """Return two random numbers, which `drop` makes a mask of."""
+        return keras.random.randint((2,), 0, 2**31 - 1, seed=dropout_state(self)[1])
+
+    def drop(self, inputs, keys, start=0):
+        """Return `inputs` after dropout by the mask of `keys`.
+
+        Args:
+            inputs: Tensor, or a part of one whose first element is the element `start` of all.
+            keys: Result of `draw`.
+            start: int or int32 scalar.
+        """
         threshold = ops.convert_to_tensor(np.uint32(self.rate * 2**32))
-        is_kept = _compiled_mask()(inputs, keys, threshold)
+        start = ops.convert_to_tensor(start, "int32")
+        is_kept = _compiled_mask()(inputs, keys, threshold, start)
         return ops.where(is_kept, inputs / (1 - self.rate), ops.zeros_like(inputs))
 
 
@@ -46,11 +59,12 @@ def _compiled_mask():
     return compile_function(_mask, variables=())
 
 
-def _mask(inputs, keys, threshold):
+def _mask(inputs, keys, threshold, start):
     """Return which elements are kept: those whose position hashes to at least `threshold`."""
     shape = ops.shape(inputs)
     # The range is int32 because XLA on TensorFlow does not support a range of uint32.
     positions = ops.cast(ops.arange(math.prod(shape), dtype="int32"), "uint32")
+    positions = positions + ops.cast(start, "uint32")
     first, second = ops.split(ops.cast(keys, "uint32"), 2)
     return _mix(_mix(ops.reshape(positions, shape) ^ first) ^ second) >= threshold
 

@@ -4,8 +4,12 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from kerastrans.utils.user_warnings import warn_user
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def warn_former_name(kind: str, former: str, name: str, *, since: str, until: str) -> None:
@@ -37,7 +41,7 @@ def warn_former_name(kind: str, former: str, name: str, *, since: str, until: st
     warnings.warn(message, FutureWarning, stacklevel=3)
 
 
-def positional_until(until: str, *names: str) -> Callable:
+def positional_until(until: str, *names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Decorate a function so that arguments which are now keyword-only may still be positional.
 
     Args:

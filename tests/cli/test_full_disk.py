@@ -1,4 +1,4 @@
-"""A disk that is full at any write of a command: what was there before survives."""
+"""A disk that is full, or a kill, at any write of a command: what was there before survives."""
 
 import copy
 import hashlib
@@ -170,3 +170,77 @@ def test_a_report_and_tables_are_whole_or_absent(
         assert (tmp_path / name).is_file()
         before = contents(tmp_path)
     assert len(pd.read_csv(tmp_path / "rows.csv")) == len(rows)
+
+
+def test_a_killed_training_can_be_resumed(
+    frame, series, forecaster, tmp_path, monkeypatch, small_picture, capsys
+):
+    data = Series.of(read_table(series))
+    resumed = []
+
+    def run(number, resume=False):
+        def train_on(_, folder):
+            if not (folder / "training.npz").exists():
+                (folder / "training.npz").write_bytes(b"epochs")
+            return forecaster
+
+        output = tmp_path / f"run{number}"
+        make_run(train_on, data, output, prediction_length=6, title="naive", resume=resume)
+
+    for number in failures(monkeypatch, run, kills=True):
+        if number is None:
+            break
+        output, training = tmp_path / f"run{number}", tmp_path / f"run{number}.training"
+        if number % 3:  # a third is enough: a run takes a fifth of a second
+            assert output.exists() or number < 3 or (training / "training.npz").is_file()
+            continue
+        if training.is_dir() and not output.exists():
+            run(number, resume=True)
+            resumed.append(number)
+        assert not training.exists() or output.is_dir()
+        assert (output / "report.html").is_file()
+    assert len(resumed) > 5
+    whole = contents(tmp_path / f"run{resumed[0]}").keys()
+    assert all(contents(tmp_path / f"run{x}").keys() == whole for x in resumed)
+
+
+def test_a_killed_write_leaves_the_former_or_the_next_file(
+    forecaster, frame, tmp_path, monkeypatch, small_picture
+):
+    rows = forecaster.backtest(frame, windows=2)
+    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(10)])
+    model.compile("adam", "mse")
+    checkpoint = Checkpoint(tmp_path / "checkpoint", {"epochs": 3})
+    checkpoint.set_model(model)
+    checkpoint.restore(model)
+    checkpoint.on_epoch_end(0, {"loss": 1.0})
+
+    def write(number):
+        checkpoint.logs = {"loss": [1.0]}
+        checkpoint.on_epoch_end(1, {"loss": 0.5})
+
+    restored = []
+    for _ in failures(monkeypatch, write, kills=True):
+        restored.append(Checkpoint(tmp_path / "checkpoint", {"epochs": 3}).restore(model))
+    assert set(restored[:-1]) <= {1, 2}
+    assert restored[-1] == 2
+
+    def select(number):
+        store = CandidateStore(tmp_path / "selection", {}, frame, None)
+        return store.get(0, lambda: forecaster)
+
+    for number in failures(monkeypatch, select, kills=True):
+        if number is not None:
+            CandidateStore(tmp_path / "selection", {}, frame, None)  # or it could not go on
+    assert len(select(0).predict(frame)) == len(forecaster.predict(frame))
+
+    def report(number):
+        write_report(tmp_path / f"report{number}.html", rows)
+
+    ends = b"</html>"
+    for number in failures(monkeypatch, report, kills=True):
+        path = tmp_path / f"report{number}.html"
+        if number is not None and not path.exists():
+            report(number)
+        if number is not None:
+            assert path.read_bytes().rstrip().endswith(ends)

@@ -157,6 +157,8 @@ def test_backtests_with_different_rows_or_values_are_refused():
     good, bad = example(), example(bias=2.0)
     with pytest.raises(ValueError, match="baseline must be one of 'good', 'bad', got 'naive'"):
         backtesting.skill({"good": good, "bad": bad}, "naive")
+    with pytest.raises(ValueError, match="baseline must be the name of one of the backtests"):
+        backtesting.skill(good, bad)
     with pytest.raises(ValueError, match="'good' and 'bad' are backtests of different rows"):
         backtesting.skill({"good": good[:-1], "bad": bad}, "bad")
     with pytest.raises(ValueError, match="'good' and 'bad' have different true values"):

@@ -57,6 +57,8 @@ def test_heatmaps_leave_masked_keys_empty_and_label_tokens():
     assert [label.get_text() for label in panels[0].get_yticklabels()] == tokens
     assert figure.get_supxlabel() == "source token"
     assert bar.get_ylabel() == "attention weight"
+    figure = attention_heatmaps(weights[:1], tokens, ["a long token", *tokens[1:]])
+    assert [p.get_title() for p in figure.axes[:-1]] == ["head 1", "head 2", "head 3"]
 
 
 def test_positional_encoding_plot_has_curves_and_a_heatmap():

@@ -15,7 +15,10 @@ TEXTS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 
 def tier(path):
     """The marks of a notebook: the longest runs in `make contract`, as in `make notebooks`."""
-    return [pytest.mark.slow, *([pytest.mark.exhaustive] if path.stem == "answers" else [])]
+    return [
+        pytest.mark.slow,
+        *([pytest.mark.exhaustive] if path.stem.startswith("answers") else []),
+    ]
 
 
 @pytest.mark.parametrize(

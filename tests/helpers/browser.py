@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tools.checks import chromium
+from tools.site.runtime import PACKAGE
 
-PACKAGE = Path(__file__).parents[2] / "tools/browser/node_modules/onnxruntime-web/dist"
 RUNTIME = "ort.wasm.min.js", "ort-wasm-simd-threaded.mjs", "ort-wasm-simd-threaded.wasm"
 _MISSING = chromium.missing() or (None if PACKAGE.exists() else "run make browser first")
 needs_browser = pytest.mark.skipif(_MISSING is not None, reason=str(_MISSING))

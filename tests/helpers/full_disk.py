@@ -1,10 +1,14 @@
-"""A disk that is full from the k-th write on."""
+"""A disk that is full from the k-th write on, and a process that is killed at the k-th write."""
 
 import builtins
 import errno
 import io
 import itertools
 import os
+
+
+class Killed(BaseException):
+    """Raised by a process that does not exist any more: what it cleans up fails, too."""
 
 
 class FullDisk:
@@ -16,10 +20,11 @@ class FullDisk:
     Args:
         monkeypatch: pytest's `MonkeyPatch`.
         number: int, number of the first write that fails, from 1.
+        kills: bool, whether the process is killed at that write: removing files fails, too.
     """
 
-    def __init__(self, monkeypatch, number):
-        self.number, self.count = number, 0
+    def __init__(self, monkeypatch, number, kills=False):
+        self.number, self.count, self.kills = number, 0, kills
         opened, check = io.open, self._check
 
         class File(io.FileIO):
@@ -40,6 +45,8 @@ class FullDisk:
             monkeypatch.setattr(module, "open", open_file)
         for name in ("mkdir", "rename", "replace"):
             monkeypatch.setattr(os, name, self._checked(getattr(os, name)))
+        for name in ("unlink", "remove", "rmdir") if kills else ():
+            monkeypatch.setattr(os, name, self._alive(getattr(os, name)))
 
     @property
     def is_full(self):
@@ -48,6 +55,8 @@ class FullDisk:
 
     def _check(self):
         self.count += 1
+        if self.is_full and self.kills:
+            raise Killed
         if self.is_full:
             raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -58,22 +67,33 @@ class FullDisk:
 
         return write
 
+    def _alive(self, function):
+        def remove(*args, **kwargs):
+            if self.is_full:
+                raise Killed
+            return function(*args, **kwargs)
 
-def failures(monkeypatch, action):
+        return remove
+
+
+def failures(monkeypatch, action, kills=False):
     """Run an action with a disk that is full from the first, second ... write on, until it works.
 
     Args:
         monkeypatch: pytest's `MonkeyPatch`.
         action: Function of the number of the first write that fails.
+        kills: See `FullDisk`.
 
     Yields:
         That number, after the action failed; finally None, after it worked.
     """
     for number in itertools.count(1):
         with monkeypatch.context() as patch:
-            disk = FullDisk(patch, number)
+            disk = FullDisk(patch, number, kills)
             try:
                 action(number)
+            except Killed:
+                pass
             except OSError as error:
                 if error.errno != errno.ENOSPC:
                     raise

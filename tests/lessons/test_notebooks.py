@@ -1,6 +1,7 @@
 """The texts of the lessons: every exercise has its check, every claim its assert."""
 
 import ast
+import base64
 import re
 from pathlib import Path
 
@@ -50,6 +51,9 @@ def test_list_of_claims_and_exercises_is_current():
     assert text == claims.claims_and_exercises(), "run python -m tools.checks.claims --write"
     for number in lessons.numbers():
         assert f"\n| {number} | " in text
+    mistakes = sum(len(find_exercise(number).mistakes) for number in lessons.numbers())
+    counted = f"name {mistakes} mistakes of {len(lessons.numbers())} exercises"
+    assert counted in (NOTEBOOKS / "INSTRUCTOR.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("lesson", claims.LESSONS, ids=lambda path: path.stem)
@@ -83,9 +87,38 @@ def test_assignments_have_one_point_per_exercise_and_their_solutions_pass(lesson
     assert [mark["grade_id"] for mark in marks if mark["grade"]] == expected
     assert sum(mark.get("points", 0) for mark in marks) == len(expected)
     assert [mark["solution"] for mark in marks] == [True, False] * len(expected)
+    assert "Solutions:" not in "".join(cell.source for cell in notebook.cells)
     names = {"np": np, "keras": keras, "ops": keras.ops, "kerastrans": kerastrans}
     exec("\n".join(cell.source for cell in cells), names)
     assert names["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("number", "seen"),
+    [
+        ("2.1", "def attention(queries, keys, values, mask):\n"),
+        ("2b.2", "class MultiHeadAttention(keras.layers.Layer):\n"),
+        ("3.1", '# "larger", "much smaller", "the same"\n'),
+    ],
+)
+def test_students_see_the_name_of_an_answer_and_not_its_code(number, seen):
+    stub = 'prediction = ...  # "larger", "much smaller", "the same"'
+    answer = assignments.graded(number, "prediction", stub)[0].source
+    before, _, hidden = answer.partition("### BEGIN SOLUTION")
+    assert before.startswith(seen)
+    assert seen.startswith("#") or find_exercise(number).task in before
+    assert hidden.rstrip().endswith("### END SOLUTION")
+    assert before.rpartition("\n")[2] == hidden.rpartition("\n")[2].partition("#")[0]  # indented
+
+
+def test_assignments_contain_their_pictures():
+    notebook = assignments.assignment(claims.jupytext.reads(text_of("2"), fmt="py:percent"))
+    cells = [cell for cell in notebook.cells if "attachments" in cell]
+    assert [list(cell.attachments) for cell in cells] == [["head.svg"], ["heads.svg"]]
+    for cell, name in zip(cells, ("head.svg", "heads.svg"), strict=True):
+        assert f"](attachment:{name})" in cell.source
+        content = cell.attachments[name]["image/svg+xml"]
+        assert base64.b64decode(content).startswith(b"<svg")
 
 
 def test_assignment_of_the_capstone_has_twenty_points():
@@ -98,6 +131,8 @@ def test_assignment_of_the_capstone_has_twenty_points():
         "capstone",
     ]
     assert [mark.get("points", 0) for mark in marks] == [0, 2, 18]
+    assert "# promotion_effect: 0.1 if a promotion adds 10 %" in cells[0].source
+    assert "Which inputs" in notebook.cells[notebook.cells.index(cells[1]) - 1].source
     names = {"kerastrans": kerastrans}
     exec(cells[0].source, names)
     assert eval(cells[2].source, names) == 0

@@ -42,6 +42,7 @@ def looked_at(browser, address, pages, width, scheme):
     tab.on("request", lambda x: x.url.startswith(ours) or elsewhere.append(x.url))
     for page in pages:
         tab.goto(f"{address}{page}/".replace("/./", "/"))
+        tab.wait_for_function("!document.querySelector('[aria-busy]')")  # models of the explorer
         tab.add_script_tag(path=AXE)
         for found in tab.evaluate("rules => axe.run(rules)", RULES)["violations"]:
             for message in dict.fromkeys(map(told, found["nodes"])):

@@ -18,7 +18,8 @@ def stubs():
     """Dict of path -> text: what a type checker or an editor cannot see in `names_of`."""
     found = {}
     for path in sorted((ROOT / "kerastrans").rglob("__init__.py")):
-        homes = _homes(ast.parse(path.read_text()))
+        tree = ast.parse(path.read_text())
+        homes = _builders(path.parent) if path.parent.name == "models" else _homes(tree)
         if homes is not None:
             package = ".".join(path.parent.relative_to(ROOT).parts)
             found[path.with_suffix(".pyi")] = _stub(package, homes)
@@ -37,6 +38,22 @@ def _homes(tree):
             homes = node.args[1]
             return ast.literal_eval(literals.get(getattr(homes, "id", None), homes))
     return None
+
+
+def _builders(folder):
+    """The dict of module -> function that builds its model, as `names_of` takes it."""
+    functions = {
+        path.stem: [
+            x.name for x in ast.parse(path.read_text()).body if isinstance(x, ast.FunctionDef)
+        ]
+        for path in sorted(folder.glob("*.py"))
+    }
+    names = {module: {f"build_{module}_model", f"build_{module}"} for module in functions}
+    return {
+        module: tuple(x for x in found if x in names[module])
+        for module, found in functions.items()
+        if names[module] & set(found)
+    }
 
 
 def _stub(package, homes):

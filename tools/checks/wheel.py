@@ -2,7 +2,8 @@
 
 python -m tools.checks.wheel dist/kerastrans-0.2.0-py3-none-any.whl
 
-The environment sees the packages of the one that runs this, but no other kerastrans.
+The environment sees the packages of the one that runs this, but no other kerastrans. A program is
+checked by its types with the wheel, and with an editable install in its place.
 """
 
 import os
@@ -15,7 +16,8 @@ import time
 import venv
 from pathlib import Path
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = ROOT / "notebooks"
 USES = {
     "installed": "import kerastrans; print(kerastrans.__version__, kerastrans.__file__)",
     "presets": """
@@ -60,6 +62,14 @@ def main():
             short = re.sub(r"(epochs=|^EPOCHS = )\d+", r"\g<1>2", text, flags=re.MULTILINE)
             (work / f"{lesson}.py").write_text(short)
             _run(f"lesson {lesson}", [python, f"{lesson}.py"], work)
+        (work / "program.py").write_text((ROOT / "tests" / "typing" / "public_api.py").read_text())
+        mypy = [sys.executable, "-m", "mypy", "--python-executable", python]
+        mypy += ["--ignore-missing-imports", "--warn-unused-ignores", "program.py"]
+        _run("types of the wheel", mypy, work)
+        pip = [sys.executable, "-m", "pip", "--python", python, "install", "-q", "--no-deps"]
+        _run("editable install", [*pip, "-e", ROOT], work)
+        _run("types of the editable install", mypy, work)
+        _run("presets of the editable install", [python, "-c", USES["presets"]], work)
 
 
 def _environment(folder, wheel):

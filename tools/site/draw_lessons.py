@@ -11,6 +11,8 @@ from tools.site.graph_svg import draw, draw_grids
 
 FOLDER = Path(__file__).parents[2] / "docs/images/lessons"
 
+HEAD_NUMBERS = (1, 2, 3, 4)
+
 ARCHITECTURE = (
     [
         ("input", "history", "6 x 12"),
@@ -45,6 +47,26 @@ HEAD = (
     ],
     [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (4, 5), (5, 7), (6, 7), (7, 8), (8, 9), (3, 9)],
 )
+HEADS = (
+    [
+        ("input", "inputs", "time x 32"),
+        ("weights", "project to queries, keys and values", "3 x time x 32"),
+        *[
+            ("sum", f"head {i}: columns {8 * i - 7} to {8 * i}", "attention, time x 8")
+            for i in HEAD_NUMBERS
+        ],
+        ("sum", "join the heads", "time x 32"),
+        ("weights", "output projection", "time x 32"),
+        ("output", "result", "time x 32"),
+    ],
+    [
+        (0, 1),
+        *[(1, 1 + i) for i in HEAD_NUMBERS],
+        *[(1 + i, 6) for i in HEAD_NUMBERS],
+        (6, 7),
+        (7, 8),
+    ],
+)
 DECODING = (
     [
         ("input", "history", "read once"),
@@ -68,6 +90,7 @@ def main():
     for name, content in {
         "architecture": draw(*ARCHITECTURE, "An encoder-decoder Transformer"),
         "head": draw(*HEAD, "One head of attention"),
+        "heads": draw(*HEADS, "Four heads of attention"),
         "decoding": draw(*DECODING, "Decoding at step t with a cache"),
         "masks": draw_grids(masks(), "Masks of six steps"),
     }.items():

@@ -1,10 +1,12 @@
 """Execute each notebook's text from a clean kernel and write it with its outputs.
 
 python -m tools.site.execute_notebooks [notebooks/05_forecasting.py ...]
+python -m tools.site.execute_notebooks --since origin/main  # those whose text has changed
 """
 
+import argparse
 import resource
-import sys
+import subprocess
 from pathlib import Path
 
 import jupytext
@@ -13,20 +15,48 @@ from nbclient import NotebookClient
 FOLDER = Path(__file__).parents[2] / "notebooks"
 
 
-def main(texts):
-    for text in texts or sorted(FOLDER.glob("*.py")):
-        notebook = jupytext.read(text)
-        before = _seconds()
-        NotebookClient(
-            notebook, timeout=180, resources={"metadata": {"path": str(FOLDER)}}
-        ).execute()
-        for cell in notebook.cells:
-            cell.metadata.pop("execution", None)  # times, which differ from run to run
-            # What libraries say of this machine on stderr is not part of the lesson.
-            outputs = cell.get("outputs", [])
-            outputs[:] = [o for o in outputs if not is_noise(o)]
-        jupytext.write(notebook, Path(text).with_suffix(".ipynb"))
-        print(f"executed {text}: {_seconds() - before:.0f} s of CPU", flush=True)
+def main(arguments=None):
+    """Execute the notebooks that are named, or those that have changed, or all."""
+    parser = argparse.ArgumentParser(prog="python -m tools.site.execute_notebooks")
+    parser.add_argument("texts", nargs="*", type=Path, help="default: all")
+    parser.add_argument("--since", metavar="COMMIT", help="only texts that differ from a commit")
+    given = parser.parse_args(arguments)
+    if given.texts and given.since:
+        parser.error("--since cannot be combined with names of texts")
+    for text in changed_since(given.since) if given.since else given.texts or texts():
+        execute(text)
+
+
+def texts(folder=FOLDER):
+    """The texts of all notebooks of a folder."""
+    return sorted(folder.glob("*.py"))
+
+
+def changed_since(commit, folder=FOLDER):
+    """The texts of a folder that differ from a commit, or are new."""
+    commands = (
+        ["diff", "--name-only", "--relative", commit, "--", "*.py"],
+        ["ls-files", "--others", "--exclude-standard", "--", "*.py"],
+    )
+    names = set()
+    for command in commands:
+        git = ["git", "-C", str(folder), *command]
+        names |= set(subprocess.run(git, capture_output=True, text=True, check=True).stdout.split())
+    return [text for text in texts(folder) if text.name in names]
+
+
+def execute(text):
+    """Execute one text, write its notebook, and print the CPU seconds."""
+    notebook = jupytext.read(text)
+    before = _seconds()
+    NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)  # times, which differ from run to run
+        # What libraries say of this machine on stderr is not part of the lesson.
+        outputs = cell.get("outputs", [])
+        outputs[:] = [o for o in outputs if not is_noise(o)]
+    jupytext.write(notebook, text.with_suffix(".ipynb"))
+    print(f"executed {text}: {_seconds() - before:.0f} s of CPU", flush=True)
 
 
 def _seconds():
@@ -42,4 +72,4 @@ def is_noise(output):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

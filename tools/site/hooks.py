@@ -7,7 +7,17 @@ of each architecture's page are made at every build from what they describe; llm
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File
 
-from tools.site import api, architectures, elsewhere, languages, lessons, llms, maths, scripts
+from tools.site import (
+    api,
+    architectures,
+    elsewhere,
+    languages,
+    lessons,
+    llms,
+    maths,
+    runtime,
+    scripts,
+)
 
 
 def on_config(config):
@@ -23,7 +33,7 @@ def on_config(config):
 @event_priority(100)  # before the plugins, which read these pages too
 def on_files(files, config):
     """Add the pages that have no file in docs/."""
-    for source in (elsewhere, lessons, languages, scripts, api):
+    for source in (elsewhere, lessons, languages, scripts, api, runtime):
         for uri, content in source.pages().items():
             files.append(File.generated(config, uri, content=content))
     return files
@@ -53,5 +63,6 @@ def on_post_page(output, page, **_):
 
 
 def on_post_build(config):
-    """Write llms.txt beside the site."""
+    """Write llms.txt beside the site, and put the runtime of the explorer into it."""
     llms.write(config)
+    runtime.copy(config)

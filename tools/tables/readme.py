@@ -58,6 +58,7 @@ def tables():
             "runtimes": speed.runtimes,
             "imports": speed.imports,
             "cold_start": speed.cold_start,
+            "reading": speed.reading,
             "sizes": speed.sizes,
             "serving": speed.served,
         },

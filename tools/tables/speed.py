@@ -159,6 +159,20 @@ def cold_start():
     return table[rows.label.unique()].reset_index().rename(columns={"series": "series x rows"})
 
 
+def reading():
+    """Seconds to read a CSV, ours and pandas's."""
+    rows = pd.read_csv(RESULTS / "tables.csv")
+    return pd.DataFrame(
+        {
+            "table": rows["table"],
+            "MB": rows["MB"].map("{:.0f}".format),
+            "pandas.read_csv": rows["pandas"].map("{:.2f} s".format),
+            "read_table": rows["kerastrans"].map("{:.2f} s".format),
+            "ratio": rows["ratio"].map("{:.2f}".format),
+        }
+    )
+
+
 def sizes():
     """Megabytes that an installation takes."""
     found = json.loads((RESULTS / "imports.json").read_text())["megabytes"]

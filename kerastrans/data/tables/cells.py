@@ -20,16 +20,15 @@ class TextColumns:
     """Names of columns of text, as written in the header.
 
     Attributes:
-        ids: Dict of those that are never numbers, ids and dates -> type. pandas reads categories of
-            digits as numbers.
+        digits: Set of those that look like numbers but are not, such as the id "007".
         others: Set of those whose words for missing values are text, such as "NA".
     """
 
-    ids: dict
+    digits: set
     others: set
 
 
-def read_cells(data, layout, texts, decimal, faults):
+def read_cells(data, layout, texts, decimal, faults, in_parts=False):
     """Return the cells of a text in UTF-8 without blank rows; rows that do not fit are faults.
 
     Args:
@@ -39,21 +38,28 @@ def read_cells(data, layout, texts, decimal, faults):
         decimal: Decimal sign of the columns that become numbers; the others stay text. None if all
             stay text.
         faults: `Faults`.
+        in_parts: bool, whether pandas converts parts of the rows one by one, which is faster for
+            many rows of few columns.
     """
     names = layout.header
     types, missing = str, [""]
     if decimal is not None:
-        types, missing = texts.ids, list(MISSING)
+        # A dict of types makes pandas slow, and text stays text without it.
+        types = dict.fromkeys(texts.digits, str) or None
+        missing = list(MISSING)
         if texts.others:
             missing = {x: [""] if x in texts.others else missing for x in dict.fromkeys(names)}
     options = {"sep": layout.sep, "decimal": decimal or ".", "skiprows": layout.skipped}
     options |= {"na_values": missing, "keep_default_na": False, "dtype": types}
-    options |= {"index_col": False, "skip_blank_lines": False, "low_memory": False}
+    options |= {"index_col": False, "skip_blank_lines": False, "low_memory": in_parts}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
+            warnings.simplefilter("error", pd.errors.DtypeWarning)
             table = pd.read_csv(io.BytesIO(data), **options)
         table.index += 2 + layout.skipped  # line numbers
+    except pd.errors.DtypeWarning:  # a column with numbers in one part and text in another
+        return read_cells(data, layout, texts, decimal, faults)
     except (pd.errors.ParserError, pd.errors.ParserWarning):
         table = _read_fitting_rows(data, layout, faults)
     except pd.errors.EmptyDataError as error:
@@ -165,8 +171,7 @@ def suffix_of(file):
 
 def unique_texts(column):
     """Return codes `(rows,)`, -1 for missing cells, and the different cells without blanks."""
-    if isinstance(column.dtype, pd.CategoricalDtype):
-        codes, unique = column.cat.codes.to_numpy(), column.cat.categories
-    else:
-        codes, unique = pd.factorize(column.astype("str").where(column.notna()))
+    if column.dtype != "str":
+        column = column.astype("str").where(column.notna())
+    codes, unique = pd.factorize(column)
     return codes, pd.Series(unique, dtype="str").str.strip()

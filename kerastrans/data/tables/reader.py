@@ -1,5 +1,8 @@
 """The reader of tables for Python, the command line and the service."""
 
+from collections.abc import Mapping
+from typing import IO, Any
+
 import pandas as pd
 
 from kerastrans.data.frames import ID, TARGET, TIME
@@ -14,28 +17,29 @@ from kerastrans.data.tables.times import (
     to_timezone,
 )
 from kerastrans.data.time.frequency import offset_of
+from kerastrans.utils.types import Columns, PathLike
 from kerastrans.utils.validation import list_names, suggest
 
 __all__ = ["read_csv", "read_numbers", "read_static", "read_table", "reading_of"]
 
 
 def read_table(
-    path,
+    path: PathLike | IO[Any],
     *,
-    date_column=None,
-    date_format=None,
-    dayfirst=None,
-    timezone=None,
-    columns=None,
-    covariates=(),
-    freq=None,
-    sep=None,
-    decimal=None,
-    encoding=None,
-    sheet=None,
-    with_values=True,
-    like=None,
-):
+    date_column: str | None = None,
+    date_format: str | None = None,
+    dayfirst: bool | None = None,
+    timezone: str | None = None,
+    columns: Columns | None = None,
+    covariates: Columns = (),
+    freq: str | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    with_values: bool = True,
+    like: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
     r"""Read a CSV, Parquet or Excel file into a long or wide frame, as `Forecaster` takes it.
 
     A file with a column "unique_id" is long: it has the columns "unique_id", "ds" and "y", in any
@@ -100,9 +104,9 @@ def read_table(
     required = [TARGET] if is_long and with_values else []
     kept = _select_columns(table.cells, keys, columns, [*required, *covariates], faults)
     texts = [c for c in kept if c != TARGET] if is_long else covariates
+    cells = table.cells[table.date_column]
     frame, decimal = table.values(kept, texts)
     ids, codes = table.ids() if is_long else (None, 0)
-    cells = table.cells[table.date_column]
     formats = date_format, dayfirst, like.date_format
     date_format, times = read_dates(cells, *formats, zone, faults)
     times = to_timezone(times, codes, zone, faults)
@@ -112,9 +116,7 @@ def read_table(
     faults.check()
     if is_long:
         freq = frequency_of(times, codes, freq)
-        frame.insert(0, ID, ids)
-        frame.insert(1, TIME, times)
-        frame = frame.reset_index(drop=True)
+        frame = pd.concat([ids, times.rename(TIME), frame], axis=1).reset_index(drop=True)
     else:
         frame = frame.set_axis(pd.DatetimeIndex(times, name="date"))
         if not frame.index.is_monotonic_increasing:
@@ -157,7 +159,7 @@ def read_static(path, *, sep=None, decimal=None, encoding=None, sheet=None, like
     if not table.is_long:
         names = list_names(table.cells.columns)
         table.faults.stop(f"has no column {ID!r}; its columns are {names}.")
-    names = [c for c in table.cells.columns if c != ID]
+    names = [c for c in table.cells.columns.tolist() if c != ID]
     frame, _ = table.values(names, names)
     ids, _ = table.ids()
     table.faults.add_lines(
@@ -201,7 +203,7 @@ def read_numbers(path, *, sep=None, decimal=None, encoding=None, sheet=None):
 
 def _select_columns(cells, keys, columns, required, faults):
     """Return the names of the columns of values and covariates to keep."""
-    names = [c for c in cells.columns if c not in keys]
+    names = [c for c in cells.columns.tolist() if c not in keys]
     given = [columns] if isinstance(columns, str) else columns
     first = names if given is None else [*required[: TARGET in required], *given]
     chosen = list(dict.fromkeys([*first, *required]))

@@ -121,20 +121,14 @@ class Table:
             dates = find_date_column(names, examples, *given, is_long, faults)
         decimal, parsed = _decimals(options.decimal, layout, names, dates)
         written = dict(zip(names, layout.header, strict=True))
-        numeric = {
-            name: _is_number(_examples(names.index(name), layout.rows))
-            for name in (*([ID] if is_long else []), *([dates] if dates is not None else []))
-        }
+        keys = [*([ID] if is_long else []), *([dates] if dates is not None else [])]
+        digits = [x for x in keys if _is_number(_examples(names.index(x), layout.rows))]
         if is_long:
             others = [name for name in names if name != TARGET]
         else:
-            numeric = {name: is_number for name, is_number in numeric.items() if is_number}
             others = [name for name in covariates or () if name in written]
-        texts = TextColumns(
-            {written[name]: str if numeric[name] else "category" for name in numeric},
-            {written[name] for name in others},
-        )
-        cells = read_cells(data, layout, texts, parsed, faults)
+        texts = TextColumns({written[x] for x in digits}, {written[x] for x in others})
+        cells = read_cells(data, layout, texts, parsed, faults, in_parts=is_long)
         if names != stripped:
             renamed = dict(zip(stripped, names, strict=True))
             cells.columns = [renamed.get(x, x) for x in cells.columns]
@@ -144,7 +138,8 @@ class Table:
     def ids(self):
         """Return the ids as text without blanks around them, and their codes `(rows,)`."""
         codes, unique = unique_texts(self.cells[ID])
-        codes = np.where((unique == "").to_numpy()[codes], -1, codes)
+        if (unique == "").any():
+            codes = np.where((unique == "").to_numpy()[codes], -1, codes)
         lines = self.cells.index
         self.faults.add_lines(lines[codes < 0], lambda _: f"column {ID!r} is empty.")
         if unique.duplicated().any():  # "a" and "a "
@@ -160,22 +155,33 @@ class Table:
             names: Names of the columns.
             texts: Names of those that may be text.
         """
-        frame = self.cells[names]
-        kinds = frame.dtypes
-        is_text = {kind: not is_real(kind) for kind in kinds.unique()}  # one look per kind
+        places = self.cells.columns.get_indexer(names)
+        kinds = self.cells.dtypes.to_numpy()[places]
+        is_text = {kind: not is_real(kind) for kind in set(kinds)}  # one look per kind
         words = [name for name, kind in zip(names, kinds, strict=True) if is_text[kind]]
+        if words or self.is_long or len(names) < 2:
+            frame = self.cells[names]
+        else:
+            kind = kinds[0] if len(is_text) == 1 else "float64"
+            frame = self._join(names, places, kind)
         if words:
             columns = [frame[name].astype("str").where(frame[name].notna()) for name in words]
             decimal = self.decimal or self._infer_decimal(columns)
             frame = frame.assign(
                 **{x.name: self._numbers(x, decimal or ".", x.name in texts) for x in columns}
             )
-        elif len(names) > 1 and not self.is_long:
-            # One array instead of one per column: all later steps are faster.
-            kind = frame.dtypes.iloc[0] if frame.dtypes.nunique() == 1 else "float64"
-            frame = pd.DataFrame(frame.to_numpy(kind), frame.index, frame.columns)
         self._check_finite(frame)
         return frame, decimal if words else self.decimal
+
+    def _join(self, names, places, kind):
+        """Return columns of numbers as a frame of one array, which makes all later steps fast."""
+        if len(names) == self.cells.shape[1] - 1 and self.date_column is not None:
+            # pandas leaves a column out slowly, and replaces it fast.
+            self.cells[self.date_column] = self.cells[names[0]]
+            array = self.cells.to_numpy(kind)[:, places]
+        else:
+            array = self.cells[names].to_numpy(kind)
+        return pd.DataFrame(array, self.cells.index, names)
 
     def _infer_decimal(self, columns):
         """Return the decimal sign of columns of text, or None if no cell has one."""

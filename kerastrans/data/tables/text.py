@@ -75,15 +75,7 @@ def read_bytes(file, faults):
                 return archive.read(names[0])
         with _OPENERS.get(suffix, open)(file, "rb") as stream:
             return stream.read()
-    # zipfile raises RuntimeError for an encrypted file, NotImplementedError for other compressions.
-    except (
-        OSError,
-        EOFError,
-        RuntimeError,
-        zlib.error,
-        lzma.LZMAError,
-        zipfile.BadZipFile,
-    ) as error:
+    except _DECOMPRESSION_ERRORS as error:
         raise ValueError(f"{faults.name} is not a table: {str(error).splitlines()[0]}") from None
 
 
@@ -92,32 +84,33 @@ def to_utf8(data, encoding, faults):
     for start, suffix in _FORMATS.items():
         if data.startswith(start):
             faults.stop(f"is not text: the name of such a file must end in {suffix}.")
-    encoding = encoding or _encoding_of(data)
-    try:
-        text = data.decode(encoding)
-    except (UnicodeError, LookupError) as error:
+    encodings = [encoding] if encoding else _encodings_of(data)
+    for encoding in encodings:
+        is_ascii = encoding == "utf-8" and data.isascii()  # needs no decoding
+        try:
+            text = (data[:SAMPLE] if is_ascii else data).decode(encoding)
+            break
+        except (UnicodeError, LookupError) as error:
+            fault = str(error)
+    else:
         faults.stop(
-            f"is not text in {encoding} ({error}): give encoding, such as encoding='utf-8'."
+            f"is not text in {encoding} ({fault}): give encoding, such as encoding='utf-8'."
         )
     if "\0" in text[:SAMPLE]:
         raise ValueError(f"{faults.name} is not a table: it is not text.")
     return (data if encoding == "utf-8" else text.encode()), encoding
 
 
-def _encoding_of(data):
-    """Return the encoding of bytes: that of their mark, UTF-16, UTF-8, or Windows-1252."""
+def _encodings_of(data):
+    """Return the encodings that bytes may have, in the order in which to try them."""
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
-            return encoding
+            return [encoding]
     head = data[:SAMPLE]
     for start, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
         if head[start::2].count(0) > len(head) / 4:
-            return encoding
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
+            return [encoding]
+    return ["utf-8", "cp1252"]
 
 
 def layout_of(data, encoding, sep, expected, faults):

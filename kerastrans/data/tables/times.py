@@ -56,6 +56,8 @@ def find_date_column(names, examples, given, expected, is_long, faults):
     found = named
     if len(named) != 1:
         found = [name for name in named or names if _has_dates(examples(name))] or named[:1]
+    if len(found) > len(set(found)):
+        faults.stop(f"has several columns named {found[0]!r}: give each its own name.")
     if len(found) > 1:
         faults.stop(
             f"has dates in the columns {list_names(found)}: give date_column={found[0]!r} or "
@@ -76,7 +78,7 @@ def _has_dates(column):
     if pd.api.types.is_datetime64_any_dtype(column):
         return True
     cells = column.dropna().astype(str)
-    if cells.empty:
+    if cells.empty or not re.search(r"\d", cells.iloc[0]):
         return False
     if re.fullmatch(r"[-+\d.,\s]+", cells.iloc[0]) and not _has_signs(cells.iloc[0]):
         return False
@@ -189,8 +191,12 @@ def _descends(times):
 
 def _duplicated(times, codes, keep="first"):
     """Return which rows repeat the time stamp and the series of another one, bool `(rows,)`."""
+    codes, places = np.broadcast_to(codes, len(times)), pd.DatetimeIndex(times).asi8
+    is_later = (codes[1:] == codes[:-1]) & (places[1:] > places[:-1])
+    if (is_later | (codes[1:] > codes[:-1])).all():  # sorted
+        return np.zeros(len(times), bool)
     places, unique = pd.factorize(times)
-    return pd.Series(np.asarray(codes, "int64") * len(unique) + places).duplicated(keep).to_numpy()
+    return pd.Series(codes.astype("int64") * len(unique) + places).duplicated(keep).to_numpy()
 
 
 def check_stamps(times, ids, codes, faults):

@@ -1,6 +1,7 @@
 """Validated, immutable constructor arguments of a Forecaster."""
 
 import copy
+import difflib
 import inspect
 import math
 from dataclasses import dataclass, field, fields
@@ -196,6 +197,13 @@ class Config:
             raise ValueError(
                 f"{moved[0]!r} is not an argument of Forecaster: use {_OTHER_PLACES[moved[0]]}."
             )
+        arguments = [x.name for x in fields(self)]
+        for name in sorted(set(self.hyperparameters) - set(known)):
+            near = difflib.get_close_matches(name, [*known, *arguments], n=1, cutoff=0.8)
+            if near and near[0] in arguments:
+                raise ValueError(
+                    f"{name!r} is not an argument of Forecaster: did you mean {near[0]!r}?"
+                )
 
     def _check_model(self):
         if self.is_built:

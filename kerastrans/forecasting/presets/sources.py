@@ -67,6 +67,8 @@ def resolve_preset(source):
     Raises:
         ValueError: If the name is unknown, or the folder is not a preset.
     """
+    if not str(source):
+        raise ValueError("give the name or the folder of a preset, got ''.")
     for folder in (FOLDER / source, Path(source)):
         if (folder / CARD).is_file():
             return folder

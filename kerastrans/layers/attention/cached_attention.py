@@ -1,11 +1,13 @@
 """Multi-head attention that can also decode step by step with a key/value cache."""
 
 import inspect
+import math
 
 import keras
 from keras import ops
 
 from kerastrans.layers.attention.copies import NO_COPIES
+from kerastrans.layers.attention.long_attention import fuse, is_long, map_chunks
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import (
     check_attention_mask,
@@ -118,11 +120,15 @@ class CachedMultiHeadAttention(ProjectedAttention):
         query_mask: Tensor | None = None,
         value_mask: Tensor | None = None,
         key_mask: Tensor | None = None,
+        training: bool | None = None,
     ) -> Tensor:
         keys, values = self.project(query if value is None else value, key)
         own = mask_of(query) if query_mask is None else query_mask
         masks = padding_mask, attention_mask, own, value_mask, key_mask
-        return self.attend(query, keys, values, self._mask(query, value, use_causal_mask, *masks))
+        mask = self._mask(query, value, use_causal_mask, *masks)
+        if training and is_long(query.shape[1], keys.shape[2], self.dropout):
+            return self._attend_long(query, keys, values, mask)
+        return self.attend(query, keys, values, mask)
 
     def attention_scores(
         self,
@@ -140,14 +146,34 @@ class CachedMultiHeadAttention(ProjectedAttention):
         keys, _ = self.project(query if value is None else value, key)
         masks = padding_mask, attention_mask, query_mask, value_mask, key_mask
         mask = self._mask(query, value, use_causal_mask, *masks)
-        return self._weights(self._queries(query), keys, mask)
+        return self.weigh(query, keys, mask)
+
+    def weigh(self, query, keys, mask=None, copies=NO_COPIES):
+        """Return the weights `(B, H, Q, K)` of projected keys for `query` `(B, Q, d_model)`."""
+        return self._weights(self._queries(query), keys, mask, copies)
 
     def attend(self, query, keys, values, mask=None, copies=NO_COPIES):
         """Return the attention of `query` `(B, Q, d_model)` to projected keys and values."""
-        weights = self._weights(self._queries(query), keys, mask, copies)  # (B, H, Q, K)
+        weights = self.weigh(query, keys, mask, copies)  # (B, H, Q, K)
         weights = copies.fold(self.weights_dropout(weights))
         attended = copies.unfold(ops.matmul(weights, values))  # (B, H, Q, D)
         return self._merge_heads(attended)
+
+    def _attend_long(self, query, keys, values, mask):
+        """Return what `attend` returns in training, but keep no weights for the gradient."""
+        queries = self._queries(query)
+        if keras.backend.backend() == "torch":
+            return self._merge_heads(fuse(queries, keys, values, mask))
+        drawn = self.weights_dropout.draw() if self.dropout else None
+
+        def attend(start, queries, keys, values, mask=None):
+            weights = self._weights(queries, keys, mask)
+            if drawn is not None:
+                size = math.prod(ops.shape(weights)) // weights.shape[2]  # of all heads of a query
+                weights = self.weights_dropout.drop(weights, drawn, start * size)
+            return ops.matmul(weights, values)
+
+        return self._merge_heads(map_chunks(attend, queries, keys, values, mask))
 
     def check_decode(self, query, value=None, key=None, *, time_axes, **masks):
         """See `kerastrans.decoding.contract`."""

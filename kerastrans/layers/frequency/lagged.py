@@ -106,8 +106,10 @@ class SamePhase(keras.layers.Layer):
         lags = ops.cast(lags, "int32")[:, None]
         steps = ops.cast(steps, "int32")[..., None]
         nearest = (steps + lags - 1) // lags  # number of cycles back to the newest past value
-        cycles = ops.convert_to_tensor(np.arange(self.cycles)[None, None, None], "int32")
-        return steps[..., None] - lags[..., None] * (nearest[..., None] + cycles)
+        # An array, not a tensor: a graph outside of the layer would capture a tensor, and could not
+        # be exported.
+        cycles = np.arange(self.cycles, dtype="int32")[None, None, None]
+        return steps[..., None] - lags[..., None] * ops.add(nearest[..., None], cycles)
 
     def compute_output_shape(self, values_shape, observed_shape, lags_shape, steps_shape):
         return ((*steps_shape, lags_shape[1], self.cycles),) * 2

@@ -13,7 +13,7 @@ def masked_softmax(scores, mask):
 
 
 def attention(queries, keys, values, mask):
-    """Return scaled dot-product attention (queries, width); in the mask True = visible."""
+    """Return scaled dot-product attention for a mask (queries, keys), True = visible."""
     scores = np.where(mask, queries @ keys.T / np.sqrt(queries.shape[-1]), -1e9)
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return exponentials / exponentials.sum(axis=-1, keepdims=True) @ values
@@ -78,6 +78,11 @@ EXERCISES = (
             "The mask is ignored.": lambda queries, keys, values, mask: attention(
                 queries, keys, values, np.ones_like(mask)
             ),
+            "You divided by the root of the number of queries; d is the width, shape[-1].": (
+                lambda queries, keys, values, mask: attention(
+                    queries * (queries.shape[1] / queries.shape[0]) ** 0.5, keys, values, mask
+                )
+            ),
             "The softmax runs over the queries: the weights of one query sum to 1.": (
                 _softmax_over_queries
             ),
@@ -101,6 +106,9 @@ EXERCISES = (
                 _empty_rows_are(1 / 3)
             ),
             "A row that sees nothing is not a number: 0 / 0.": _empty_rows_are(np.nan),
+            "Hidden scores were set to 0 before the softmax, but 0 is a score like others.": (
+                lambda scores, mask: masked_softmax(scores * mask, np.ones_like(mask))
+            ),
             "Weights were hidden after the softmax: the visible ones no longer sum to 1.": (
                 lambda scores, mask: masked_softmax(scores, np.ones_like(mask)) * mask
             ),
@@ -157,6 +165,11 @@ EXERCISES = (
             "The heads are missing: each projection is num_heads * key_dim or value_dim wide.": (
                 lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
                     d_model, 1, key_dim, value_dim, output_dim
+                )
+            ),
+            "The output has its own width, output_dim.": (
+                lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
+                    d_model, num_heads, key_dim, value_dim, d_model
                 )
             ),
             "Values have their own width, value_dim.": (

@@ -13,11 +13,11 @@ def decoder_inputs(sequences):
 
 def generate(model, history, num_steps):
     """Generate steps with model.predict, each from a start of zeros and the outputs before it."""
-    said = np.zeros((len(history), 1, history.shape[2]))  # the start token
+    generated = np.zeros((len(history), 1, history.shape[2]))  # the start token
     for _ in range(num_steps):
-        outputs = model.predict([history, said], verbose=0)
-        said = np.concatenate([said, outputs[:, -1:]], axis=1)
-    return said[:, 1:]
+        outputs = model.predict([history, generated], verbose=0)
+        generated = np.concatenate([generated, outputs[:, -1:]], axis=1)
+    return generated[:, 1:]
 
 
 def best_errors(num_steps):
@@ -30,7 +30,7 @@ def best_errors(num_steps):
 
 
 def ideal_weights(num_steps, backwards):
-    """Return the cross-attention (output step, input step) of a perfect copy; backwards too."""
+    """Return the cross-attention (output step, input step) of a perfect copy, or a backward one."""
     weights = np.eye(num_steps)
     return weights[::-1] if backwards else weights
 
@@ -39,9 +39,9 @@ class _Model:
     """A replacement for a trained decoder: its output is the mean of all inputs, plus a step."""
 
     def predict(self, inputs, verbose=0):
-        history, said = inputs
-        counts = np.arange(1, said.shape[1] + 1)[:, None]
-        return said.cumsum(axis=1) / counts + history[:, : said.shape[1]]
+        history, steps = inputs
+        counts = np.arange(1, steps.shape[1] + 1)[:, None]
+        return steps.cumsum(axis=1) / counts + history[:, : steps.shape[1]]
 
     __call__ = predict
 
@@ -57,10 +57,17 @@ def _keeps_the_start(model, history, num_steps):
 
 
 def _feeds_first_output(model, history, num_steps):
-    said = np.zeros((len(history), 1, history.shape[2]))
+    steps = np.zeros((len(history), 1, history.shape[2]))
     for _ in range(num_steps):
-        said = np.concatenate([said, model.predict([history, said])[:, :1]], axis=1)
-    return said[:, 1:]
+        steps = np.concatenate([steps, model.predict([history, steps])[:, :1]], axis=1)
+    return steps[:, 1:]
+
+
+def _starts_from_history(model, history, num_steps):
+    steps = history[:, -1:]
+    for _ in range(num_steps):
+        steps = np.concatenate([steps, model.predict([history, steps])[:, -1:]], axis=1)
+    return steps[:, 1:]
 
 
 def _never_feeds_back(model, history, num_steps):
@@ -77,6 +84,9 @@ EXERCISES = (
             "The decoder is given its target: move the sequence by one step.": lambda x: x,
             "The sequence is moved to the wrong side: each step sees the one after its target.": (
                 lambda x: np.concatenate([x[:, 1:], np.zeros_like(x[:, :1])], axis=1)
+            ),
+            "The first input is the last step of the sequence; it has to be zeros.": lambda x: (
+                np.roll(x, 1, axis=1)
             ),
             "Leave the last step out: there are as many inputs as targets.": lambda x: (
                 np.concatenate([np.zeros_like(x[:, :1]), x], axis=1)
@@ -100,11 +110,14 @@ EXERCISES = (
                 _feeds_first_output
             ),
             "Nothing is fed back: each step has to see the outputs before it.": _never_feeds_back,
+            "The loop starts from the end of the history; here it starts from zeros.": (
+                _starts_from_history
+            ),
         },
         (
-            "Begin with one step of zeros, and call model.predict([history, said]) in a loop.",
-            "Append only the last step of the outputs to `said`.",
-            "said = np.concatenate([said, outputs[:, -1:]], axis=1), then return said[:, 1:].",
+            "Begin with one step of zeros, and call model.predict([history, steps]) in a loop.",
+            "Append only the last step of the outputs to `steps`.",
+            "steps = np.concatenate([steps, outputs[:, -1:]], axis=1), then return steps[:, 1:].",
         ),
         cases=((_Model(), SEQUENCES, 6), (_Model(), SEQUENCES, 3)),
         why="model.generate compiles this loop, with a cache.",
@@ -113,8 +126,11 @@ EXERCISES = (
         "4.3",
         best_errors,
         {
-            "This is the error of the mean of all steps; the decoder knows which were said.": (
+            "This is the error of the mean of all steps; it knows which ones were generated.": (
                 lambda num_steps: np.full(num_steps, 1 - 1 / num_steps)
+            ),
+            "This is the error of the answer 0; the mean of the steps that are left is better.": (
+                np.ones
             ),
             "It gets easier, not harder: fewer steps are left to choose from.": lambda num_steps: (
                 best_errors(num_steps)[::-1]
@@ -124,12 +140,12 @@ EXERCISES = (
             ),
         },
         (
-            "The encoder's output is then a set: the decoder can leave out what was said.",
+            "The encoder's output is then a set: the decoder can leave out what it has generated.",
             "The best forecast is the mean of the n steps that are left.",
             "One of n values differs from their mean by 1 - 1 / n in mean square.",
         ),
         cases=((6,), (3,)),
-        why="The last step is known exactly, as the only one that was not said.",
+        why="The last step is known exactly, as the only one that is left.",
     ),
     Exercise(
         "4.4",

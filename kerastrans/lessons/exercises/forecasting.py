@@ -51,6 +51,12 @@ EXERCISES = (
             ),
             "The last window is missing: there are len(series) - total + 1.": _last_window_missing,
             "There is a gap: the target begins right after the context.": _skips_a_step,
+            "The targets do not overlap: a window can start at every row.": (
+                lambda series, context_length, prediction_length: tuple(
+                    x[::prediction_length]
+                    for x in windows(series, context_length, prediction_length)
+                )
+            ),
         },
         (
             "A window has context_length + prediction_length values in a row.",
@@ -130,6 +136,9 @@ EXERCISES = (
             "NLinear has 2.18, the Transformer 2.13.",
         ),
         why="Most of what can be forecast here is linear in the week.",
-        question="Predict the error of NLinear compared with that of the Transformer.",
+        question=(
+            "Predict the error of NLinear, a linear map of the differences from the last value, "
+            "compared with that of the Transformer."
+        ),
     ),
 )

@@ -88,6 +88,12 @@ class _CountsFromOne(PositionalEncoding):
         self.encoding = encoding(max_len + 1, dim, 10000)[1:].astype("float32")
 
 
+class _SinesFirst(PositionalEncoding):
+    def __init__(self, max_len, dim, **kwargs):
+        super().__init__(max_len, dim, **kwargs)
+        self.encoding = np.concatenate([self.encoding[:, ::2], self.encoding[:, 1::2]], axis=1)
+
+
 class _NotScaled(MultiHeadAttention):
     query_factor = 0.5  # an exponent of the width
 
@@ -120,6 +126,11 @@ def _post_norm(x, norm, attend, feed_forward):
 def _normalised_residual(x, norm, attend, feed_forward):
     x = norm(x) + attend(norm(x))
     return norm(x) + feed_forward(norm(x))
+
+
+def _normalised_results(x, norm, attend, feed_forward):
+    x = x + norm(attend(x))
+    return x + norm(feed_forward(x))
 
 
 def _numpy(outputs):
@@ -156,6 +167,7 @@ EXERCISES = (
         {
             "The encoding is returned without the inputs: add it to them.": _ForgetsInputs,
             "The inputs are added twice.": _DoublesInputs,
+            "All sines come first: sine and cosine of one angle are neighbours.": _SinesFirst,
             "Positions start at 1: the first is position 0, whose encoding is 0, 1, 0, 1.": (
                 _CountsFromOne
             ),
@@ -203,6 +215,9 @@ EXERCISES = (
                 layer_norm(x.ravel()).reshape(x.shape)
             ),
             "Epsilon is missing: a constant row divides by zero.": _no_epsilon,
+            "Epsilon is added to the variance, under the root.": lambda x: (
+                (x - x.mean(axis=-1, keepdims=True)) / (x.std(axis=-1, keepdims=True) + 1e-3)
+            ),
         },
         (
             "Each step of each example has its own mean and variance, over the last axis.",
@@ -225,6 +240,9 @@ EXERCISES = (
             ),
             "The residual carries the normalised input; it has to carry the input itself.": (
                 _normalised_residual
+            ),
+            "What a sublayer returns is normalised; pre-norm normalises what it reads.": (
+                _normalised_results
             ),
         },
         (

@@ -109,6 +109,9 @@ EXERCISES = (
             ),
             "Both must hold: combine the masks by &, not by |.": _either,
             "The padding is on the axis of the queries; it has to hide keys.": _hides_queries,
+            "A length of 3 means the keys 0, 1 and 2: steps < lengths, not <=.": (
+                lambda lengths, size: decoder_mask(lengths + 1, size)
+            ),
             "A step may see itself: <=, not <.": lambda lengths, size: (
                 decoder_mask(lengths, size) & ~np.eye(size, dtype=bool)
             ),
@@ -144,7 +147,7 @@ EXERCISES = (
             "(distance >= 0) & (distance < width)",
         ),
         cases=((6, 3), (4, 1)),
-        why="The copy task is learnt with a window of three too: cross-attention finds the step.",
+        why="Each step attends to at most `width` keys, however long the sequence is.",
     ),
     Exercise(
         "3.4",

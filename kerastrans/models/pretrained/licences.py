@@ -85,7 +85,8 @@ def read_licence(folder, name):
 def suggestion(source):
     """Return the hint of an error about an unknown source: the nearest name, or an example."""
     short = {name.rpartition("/")[2]: name for name in reversed(known_names())}
-    near = difflib.get_close_matches(str(source).rpartition("/")[2].lower(), short, n=1)
+    name = str(source).rpartition("/")[2].lower()
+    near = difflib.get_close_matches(name, short, n=1) or [x for x in short if name in x.lower()]
     return f"did you mean {short[near[0]]!r}?" if near else f"give one such as {EXAMPLE!r}."
 
 

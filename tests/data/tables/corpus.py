@@ -335,6 +335,8 @@ def _headers():
     options = {"date_column": "day", "columns": ["load"]}
     yield Case("two columns of dates, one given", text, DAYS, [1.0] * 25, options=options)
     text = "\n".join(["date,load,load", *(f"{a},1,2" for a in days)]).encode()
+    twice = "\n".join(["date,date,load", *(f"{a},{a},1" for a in days)]).encode()
+    yield Case("two columns of dates of one name", twice, refusal="several columns named 'date'")
     yield Case("two columns of one name", text, refusal="has several columns named 'load'")
     text = "\n".join(["date,time,load", *(f"{a},00:00,1" for a in days)]).encode()
     options = {"columns": ["load"]}

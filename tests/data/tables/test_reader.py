@@ -379,3 +379,28 @@ def test_reading_a_file_does_not_import_keras(tmp_path):
     )
     command = [sys.executable, "-c", program, tmp_path / "x.csv"]
     assert subprocess.check_output(command, text=True).split() == ["1", "[]"]
+
+
+def test_a_part_of_many_rows_with_digits_does_not_change_ids():
+    # pandas converts parts of 2,048 rows of 300 columns: all ids of the second one are digits.
+    ids = [f"b{i}" for i in range(2100)] + [f"{i:05}" for i in range(2100)]
+    header = "unique_id,ds,y," + ",".join(f"x{i}" for i in range(297))
+    frame = read(header, *(f"{x},2000-01-01{',1' * 298}" for x in ids))
+    assert frame["unique_id"].tolist() == ids
+
+
+def test_a_wide_table_of_numbers_keeps_its_columns_and_types():
+    rows = "b,date,a,text", "1,2020-01-01,,x", "2,2020-01-02,5,y", "3,2020-01-03,7,z"
+    frame = read(*(row.rsplit(",", 1)[0] for row in rows))
+    assert frame.columns.tolist() == ["b", "a"]
+    np.testing.assert_array_equal(frame, [[1, np.nan], [2, 5], [3, 7]])
+    assert frame.index[0] == pd.Timestamp("2020-01-01")
+    assert read(*rows, columns=["a", "b"]).columns.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
+def test_a_duplicate_is_found_in_any_order_of_rows(order):
+    rows = ["a,2020-01-01,1", "a,2020-01-02,1", "b,2020-01-01,1", "b,2020-01-02,1"]
+    assert len(read("unique_id,ds,y", *(rows[i] for i in order))) == 4
+    with pytest.raises(ValueError, match="duplicate time stamp 2020-01-02 00:00:00 of 'b'"):
+        read("unique_id,ds,y", *(rows[i] for i in order), "b,2020-01-02,2")

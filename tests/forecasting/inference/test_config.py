@@ -39,6 +39,12 @@ def test_names_of_other_libraries_are_answered_with_the_right_ones(model, name, 
         Forecaster(model, **{name: 30})
 
 
+def test_a_misspelt_argument_is_answered_before_a_missing_one():
+    for name in ("prediction_lenght", "prediction_length_"):
+        with pytest.raises(ValueError, match=f"'{name}' is .*: did you mean 'prediction_length'"):
+            Forecaster("nhits", **{name: 30})
+
+
 def test_a_sequential_model_is_taken_and_its_output_is_described():
     layers = keras.Input((24, 1)), keras.layers.Flatten(), keras.layers.Dense(6)
     model = keras.Sequential([*layers, keras.layers.Reshape((6, 1))], name="mine")

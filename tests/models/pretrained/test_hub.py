@@ -141,6 +141,7 @@ def test_other_licences_are_told(licence, tmp_path):
     [
         ("chronos-bolt-small", r"did you mean 'amazon/chronos-bolt-small'\?"),
         ("Chronos-bold-mini", r"did you mean 'amazon/chronos-bolt-mini'\?"),
+        ("timesfm", r"did you mean 'google/timesfm-"),
         ("/there/is/none", "none is neither a folder nor a name on the hub: give one such as"),
     ],
 )

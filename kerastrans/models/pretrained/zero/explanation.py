@@ -42,7 +42,7 @@ def explain_windows(model):
         model: Model of `KerastransZero.build`, also after it was trained or read from a file.
     """
     network, prediction_length = network_of(model), model.output_shape[1]
-    parts = _build_parts(network)
+    parts = build_parts(network)
     first, *others = inputs_of(model)
     history = keras.Input(first.shape[1:2], name="history")
     known = {x.name: keras.Input(x.shape[1:], name=x.name) for x in others}
@@ -57,8 +57,12 @@ def explain_windows(model):
     return compile_inference(keras.Model([history, *known.values()], outputs))
 
 
-def _build_parts(network):
-    """Return a model of the same inputs as the network that returns the parts of its forecast."""
+def build_parts(network):
+    """Return a model of the same inputs as the network that returns the parts of its forecast.
+
+    Its outputs are lags, places, shares, changes, slopes and offset, see `explain_windows`; the
+    last three are in units of the window.
+    """
     values, observed, steps = network.inputs
     # The outputs in this network: its dense layers may be those of longer networks too.
     found = {x.operation.name: x.outputs for x in calls(network)}

@@ -1,0 +1,9 @@
+from tools.checks.mutations import ROOT, read_mutants
+
+
+def test_each_mutant_changes_one_line_that_is_still_there():
+    mutants = read_mutants()  # raises ValueError with the file and the line otherwise
+    for mutant in mutants:
+        assert mutant["mutant"] != mutant["line"]
+        for path in mutant["tests"]:
+            assert (ROOT / path).exists(), path
