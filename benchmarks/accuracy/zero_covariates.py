@@ -33,7 +33,7 @@ BLOCKS = (1, 3, 6, 10, 15, 20, 30, 45)  # of the validation, in blocks of 480 ho
 OTHERS = ("ETT_1H", "hospital", "australian_tourism", "nyc_departures", "m4_weekly", "m3_monthly")
 USELESS = ("noise", "walks", "waves", "ten")
 # Number of steps, horizon and season of made series.
-SHAPES = {"hourly": (1000, 24, 24), "monthly": (120, 12, 12), "short": (24, 4, 1)}
+SHAPES = {"monthly": (120, 12, 12), "short": (24, 4, 1), "hourly": (1000, 24, 24)}
 NUM_MADE = 40
 MADE = ("useful", "weak", "lagged", "past", "category", "mixed", *USELESS)
 

@@ -53,9 +53,11 @@ class Column:
             codes = categories.get_indexer(self._as_text(column)) + 1
             return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
+            is_fitted = self != Column(self.name)  # published weights fit no encoding
+            hint = "" if is_fitted else " Give its texts as categories of from_pretrained."
             raise ValueError(
                 f"covariate {self.name!r} must be numeric, got {column.dtype}, such as "
-                f"{column.iloc[0]!r}."
+                f"{column.iloc[0]!r}.{hint}"
             )
         values = column.to_numpy("float64", na_value=np.nan)
         with np.errstate(over="ignore"):

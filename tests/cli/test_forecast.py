@@ -157,6 +157,9 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     assert refuse("forecast", run_folder, series, *output, "--future=s.csv") == line
     line = "kerastrans_zero has no static covariates: leave out --static."
     assert refuse("forecast", series, *output, "--static=s.csv") == line
+    line = "kerastrans_zero has no covariates known in advance: leave out --future, or name them"
+    line += " with --future-columns."
+    assert refuse("forecast", series, *output, "--future=s.csv") == line
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)

@@ -151,6 +151,10 @@ def test_what_cannot_be_read_is_refused():
 def test_missing_steps_ahead_are_named_and_a_short_series_has_honest_intervals(forecaster):
     with pytest.raises(ValueError, match=r"no future covariates for 2024-03-31.*give wind, day"):
         forecaster.predict(PAST[:LENGTH], future=AHEAD[1:STEPS])
+    with pytest.raises(
+        ValueError, match=r"'wind' must be numeric.*'calm'. Give its texts as categ"
+    ):
+        forecaster.predict(PAST[:LENGTH].assign(wind="calm"), future=AHEAD[:STEPS])
     ahead = AHEAD[:STEPS].assign(ds=DATES[6 : 6 + STEPS])
     short = forecaster.predict(PAST[:6], future=ahead)  # fewer rows than parts, no effects
     plain = kerastrans.from_pretrained(NAME, STEPS, verbose=False).predict(
