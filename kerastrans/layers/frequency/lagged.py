@@ -107,9 +107,11 @@ class SamePhase(keras.layers.Layer):
         steps = ops.cast(steps, "int32")[..., None]
         nearest = (steps + lags - 1) // lags  # number of cycles back to the newest past value
         # An array, not a tensor: a graph outside of the layer would capture a tensor, and could not
-        # be exported.
+        # be exported. It is subtracted, because Keras on TensorFlow takes an added array for a bias
+        # of the second axis if there are as many steps as cycles (Keras 3.15).
         cycles = np.arange(self.cycles, dtype="int32")[None, None, None]
-        return steps[..., None] - lags[..., None] * ops.add(nearest[..., None], cycles)
+        nearest = ops.subtract(nearest[..., None], -cycles)
+        return steps[..., None] - lags[..., None] * nearest
 
     def compute_output_shape(self, values_shape, observed_shape, lags_shape, steps_shape):
         return ((*steps_shape, lags_shape[1], self.cycles),) * 2

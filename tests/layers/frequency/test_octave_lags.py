@@ -107,6 +107,12 @@ def test_same_phase_returns_the_values_at_multiples_of_the_lag():
         np.testing.assert_array_equal(seen[row], np.arange(5) < len(expected))
 
 
+def test_as_many_steps_as_cycles_have_the_places_of_single_steps():
+    layer, lags, steps = SamePhase(3), np.array([[1.0, 2.0]]), np.array([[1.0, 2.0, 3.0]])
+    each = [to_numpy(layer.places(lags, steps[:, [i]])) for i in range(3)]
+    np.testing.assert_array_equal(to_numpy(layer.places(lags, steps)), np.concatenate(each, axis=1))
+
+
 @pytest.mark.parametrize("layer", [OctaveLags(4), OctaveLags(4, 9), LagChanges(5), SamePhase(2)])
 def test_layers_reload_from_their_configs(layer):
     again = type(layer).from_config(layer.get_config())
