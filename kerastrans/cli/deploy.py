@@ -2,9 +2,11 @@
 
 import argparse
 from dataclasses import fields
+from importlib.util import find_spec
 from pathlib import Path
 
 from kerastrans.cli.options import add_options, given, names, port, positive
+from kerastrans.cli.startup import start_keras
 from kerastrans.cli.trained import PUBLISHED, TEXT, load_forecaster, read_facts
 from kerastrans.serving.settings import Settings
 from kerastrans.utils.validation import check_can_create
@@ -42,9 +44,11 @@ def add_commands(add):
 
 
 def run_export(options):
-    """Load the forecaster and export it."""
+    """Load the forecaster and export it, on TensorFlow if it is installed."""
     check_can_create(options.output)
     read_facts(options)
+    if find_spec("tensorflow"):
+        start_keras("tensorflow")  # which writes every format, whatever backend trained the model
     load_forecaster(options).export(options.output)
     print(f"written: {options.output}")
 

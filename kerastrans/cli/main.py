@@ -67,18 +67,24 @@ def _parser():
 
 def _message(error):
     """Return the message of an error as one line, or one line per fault of a CSV file."""
-    lines = str(error).strip().splitlines() or [""]
+    lines = _as_options(str(error)).strip().splitlines() or [""]
     text = "\n".join(lines) if lines[0].endswith("faults:") else lines[0]
     if isinstance(error, ImportError | OSError | RuntimeError | TypeError | ValueError) and text:
         return text
     return f"{type(error).__name__}: {text}"
 
 
+def _as_options(text):
+    """Return a message without what only Python has."""
+    return text.replace(", see .faults", "").replace("scaler=None", "--scaler none")
+
+
 def _print_warning(printed, message, category, filename, lineno, file=None, line=None):
     """Print a warning for users in one line, once, and hide warnings for developers."""
-    if issubclass(category, UserWarning) and str(message) not in printed:
-        printed.add(str(message))
-        print(f"kerastrans: warning: {message}", file=sys.stderr)
+    text = _as_options(str(message))
+    if issubclass(category, UserWarning) and text not in printed:
+        printed.add(text)
+        print(f"kerastrans: warning: {text}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -135,6 +135,8 @@ def read_frame(frame, covariates, future=None):
         _check_long(frame)
         channels = [TARGET]
     if frame.empty or not channels:
+        if len(frame):
+            raise NoSeriesError("the frame has no column to forecast, other than covariates.")
         raise NoSeriesError(f"the frame is empty: its shape is {frame.shape}.")
     check_real(frame, channels)
     if future is not None:

@@ -1,6 +1,5 @@
 """Comparison of backtests with a baseline: relative errors by series, and significance tests."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ from kerastrans.evaluation.score_frames import ScoreFrame
 from kerastrans.evaluation.scores import known_rows, score_table
 from kerastrans.evaluation.significance import MIN_BLOCKS, diebold_mariano, holm, time_blocks
 from kerastrans.utils.types import Backtests
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_choice
 
 NAIVE2 = "naive2"  # the baseline of "owa"
@@ -161,12 +161,10 @@ def _p_values(frames, columns, baseline, competitors):
     count = blocks.max() + 1
     if count < MIN_BLOCKS:
         noun = "block" if count == 1 else "blocks"
-        warnings.warn(
+        warn_user(
             f"no p-values: the origins form {count} {noun} of time whose forecasts share no true "
             f"value, and a test that allows for persistent errors needs at least {MIN_BLOCKS}: "
-            f"pass windows={MIN_BLOCKS} or more to backtest, prediction_length apart.",
-            UserWarning,
-            stacklevel=4,
+            f"pass windows={MIN_BLOCKS} or more to backtest, prediction_length apart."
         )
     errors = {
         name: (frame[columns[name].alias] - frame[TARGET]).abs() for name, frame in frames.items()

@@ -1,7 +1,5 @@
 """Scales of series for scaled errors: seasonal differences of the training rows."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
@@ -10,6 +8,7 @@ from kerastrans.data.time.frequency import offset_of
 from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME
 from kerastrans.evaluation.observations import as_long
+from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -134,4 +133,4 @@ def warn_of_series(what, names, reasons):
     """Warn about series, naming the first five of them with the reasons."""
     shown = "; ".join(f"{name!r}: {reasons[name]}" for name in names[:5])
     more = f"; and {len(names) - 5} more" if len(names) > 5 else ""
-    warnings.warn(f"{what}: {len(names)} series ({shown}{more}).", UserWarning, stacklevel=4)
+    warn_user(f"{what}: {len(names)} series ({shown}{more}).")

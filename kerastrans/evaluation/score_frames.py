@@ -41,7 +41,9 @@ class ScoreFrame(pd.DataFrame):
         shown, others = self._shown()
         more = f", and {len(others) - 5} others" if len(others) > 5 else ""
         note = f"\nand {len(others)} more: {', '.join(map(str, others[:5]))}{more}"
-        return repr(shown) + (note if others else "")
+        # repr would leave out columns that do not fit into the width of a terminal.
+        text = shown.to_string(max_rows=pd.get_option("display.max_rows"))
+        return text + (note if others else "")
 
     def _repr_html_(self):
         shown, others = self._shown()

@@ -1,13 +1,12 @@
 """Errors of the rows of a backtest, averaged over series."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns
 from kerastrans.evaluation.scales import warn_of_series
 from kerastrans.utils.pinball import pinball_loss
+from kerastrans.utils.user_warnings import warn_user
 
 GRID = tuple(round(0.1 * i, 1) for i in range(1, 10))  # levels of "wql" and "sql"
 
@@ -37,12 +36,12 @@ def known_rows(backtest, columns):
     if (is_true & ~is_forecast).any():
         count, total = (is_true & ~is_forecast).sum(), is_true.sum()
         message = f"{count} of the {total} rows with a y have no forecast of {columns.alias!r}"
-        warnings.warn(f"{message} and are ignored.", UserWarning, stacklevel=3)
+        warn_user(f"{message} and are ignored.")
     kept = frame[is_true & is_forecast].reset_index(drop=True)
     infinite = np.isinf(kept[columns.alias]).sum()
     if infinite:
         message = f"{infinite} forecasts of {columns.alias!r} are infinite, and so is their error."
-        warnings.warn(message, UserWarning, stacklevel=3)
+        warn_user(message)
     for column in columns.quantiles.values():
         if kept[column].isna().any():
             raise ValueError(

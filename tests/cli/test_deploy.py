@@ -5,6 +5,7 @@ from dataclasses import asdict, fields
 import pytest
 
 import kerastrans
+from kerastrans.cli import deploy
 from kerastrans.cli import main as cli
 from kerastrans.serving import Settings
 
@@ -21,6 +22,22 @@ def served(monkeypatch):
 
     monkeypatch.setattr(kerastrans.serving, "serve", serve, raising=False)
     return found
+
+
+def test_export_starts_tensorflow(monkeypatch, tmp_path):
+    pytest.importorskip("tensorflow")
+    started = []
+    monkeypatch.setattr(deploy, "start_keras", started.append)
+    monkeypatch.setattr(deploy, "load_forecaster", lambda options: Exported())
+    assert cli.main(["export", PRESET, str(tmp_path / "a.onnx")]) == 0
+    assert started == ["tensorflow"]
+
+
+class Exported:
+    """A forecaster that writes nothing."""
+
+    def export(self, path):
+        """Take a path."""
 
 
 def test_every_setting_is_an_option(served):

@@ -146,7 +146,16 @@ def test_an_export_is_whole_or_absent(forecaster, tmp_path, monkeypatch):
     for number in failures(monkeypatch, lambda number: forecaster.export(tmp_path / "m.onnx")):
         if number is not None:
             assert contents(tmp_path) == before
-    assert (tmp_path / "m.onnx").stat().st_size == first.stat().st_size
+    size = first.stat().st_size
+    assert (tmp_path / "m.onnx").stat().st_size == size
+
+    def export(number):
+        return forecaster.export(tmp_path / f"killed{number}.onnx")
+
+    for number in failures(monkeypatch, export, kills=True):
+        path = tmp_path / f"killed{number}.onnx"
+        if number is not None:
+            assert (path if path.exists() else export(number)).stat().st_size == size
 
 
 def test_a_report_and_tables_are_whole_or_absent(

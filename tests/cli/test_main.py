@@ -33,6 +33,19 @@ def test_a_warning_is_printed_once(monkeypatch, capsys):
     assert capsys.readouterr().err.splitlines() == expected
 
 
+def test_messages_name_options_and_no_attributes(monkeypatch, capsys):
+    def warn(name):
+        warnings.warn("1 series left out, see .faults: 'a' is short", UserWarning, stacklevel=1)
+        raise ValueError("counts are forecast without scaling, give scaler=None.")
+
+    monkeypatch.setattr(datasets, "load", warn)
+    assert cli.main(["datasets", "etth1"]) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "kerastrans: warning: 1 series left out: 'a' is short",
+        "kerastrans: error: counts are forecast without scaling, give --scaler none.",
+    ]
+
+
 def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])

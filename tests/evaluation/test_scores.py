@@ -8,6 +8,7 @@ import pytest
 from utilsforecast import losses
 
 from kerastrans import backtesting
+from kerastrans.evaluation.score_frames import ScoreFrame
 from kerastrans.evaluation.scores import GRID
 
 from .conftest import LEVELS, NAMES
@@ -150,3 +151,14 @@ def test_smape_and_mase_equal_the_m4_code():
     table = backtesting.score(pd.DataFrame({**rows, "m": [30.0, 40.0]}), train).loc["all"]
     assert table["mase"] == pytest.approx((3 + 4) / 2 / ((2 + 2) / 2))
     assert 100 * table["smape"] == pytest.approx((200 * 3 / 63 + 200 * 4 / 84) / 2)
+
+
+def test_tables_of_long_names_print_all_main_columns():
+    names = ["mae", "rmse", "mase", "crps", "coverage-80", "bias", "smape"]
+    table = ScoreFrame(
+        0.5, index=["kerastrans_zero/MinTrace_method-mint_shrink", "b"], columns=names
+    )
+    shown = repr(table)
+    assert "..." not in shown
+    assert all(name in shown.splitlines()[0] for name in ("mae", "mase", "coverage-80"))
+    assert "and 1 more: " in shown

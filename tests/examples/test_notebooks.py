@@ -9,7 +9,7 @@ from nbclient import NotebookClient
 
 pytestmark = pytest.mark.tensorflow
 # Asserts of seconds, which hold on a machine that does nothing else: the full run has them.
-TIMED = re.compile(r"^assert .*# claim: (faster|compiled|cache|additive|batch)$", re.MULTILINE)
+TIMED = re.compile(r"^assert .*# claim: (faster|compiled|cache|batch)$", re.MULTILINE)
 TEXTS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
 
 

@@ -9,6 +9,7 @@ from kerastrans.data.frames import ID, TARGET, TIME
 from kerastrans.data.tables.reading import READ_AS, Reading, reading_of
 from kerastrans.data.tables.table import Options, Table
 from kerastrans.data.tables.times import (
+    MIN_ROWS,
     check_grid,
     check_stamps,
     check_timezone,
@@ -112,7 +113,7 @@ def read_table(
     times = to_timezone(times, codes, zone, faults)
     check_stamps(times, ids, codes, faults)
     if not is_long and not faults.messages:
-        freq = check_grid(times, freq, faults)
+        freq = check_grid(times, freq, like.freq, faults)
     faults.check()
     if is_long:
         freq = frequency_of(times, codes, freq)
@@ -121,7 +122,7 @@ def read_table(
         frame = frame.set_axis(pd.DatetimeIndex(times, name="date"))
         if not frame.index.is_monotonic_increasing:
             frame = frame.sort_index()
-        if len(frame) >= 3:
+        if len(frame) >= MIN_ROWS:
             frame.index = pd.DatetimeIndex(frame.index, freq="infer")
     found = table.date_column, date_format, zone, freq
     frame.attrs[READ_AS] = Reading(table.sep, decimal, table.encoding, *found).to_dict()

@@ -14,6 +14,7 @@ from kerastrans.data.time.dates import offsets_of, parse_dates
 from kerastrans.data.time.frequency import is_countable
 from kerastrans.utils.validation import list_names
 
+MIN_ROWS = 3  # number of rows that a frequency is inferred from
 DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
 
 
@@ -222,8 +223,17 @@ def check_stamps(times, ids, codes, faults):
     )
 
 
-def check_grid(times, freq, faults):
-    """Add faults for rows whose time stamp is not on the regular grid; return its frequency."""
+def check_grid(times, freq, expected, faults):
+    """Add faults for rows whose time stamp is not on the regular grid; return its frequency.
+
+    Args:
+        times: Series of time stamps.
+        freq: Frequency; None to infer it.
+        expected: Frequency of related files, for a file too short to infer it; or None.
+        faults: `Faults`.
+    """
+    if freq is None and len(times) < MIN_ROWS:
+        freq = expected
     try:
         clock = Clock.of(pd.DatetimeIndex(times).sort_values(), freq)
     except ValueError as error:

@@ -290,8 +290,16 @@ def _frozen(value):
     return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
 
 
+def _with_one_output(model):
+    """Return a functional model whose output is a tensor, compiled as the given model is."""
+    functional = keras.Model(model.inputs, model.outputs[0], name=model.name)
+    if model.compiled:
+        functional.compile(model.optimizer, model.loss)
+    return functional
+
+
 def _as_functional(model):
-    """Return a `keras.Sequential` model as a functional one, which shares its weights.
+    """Return a model as a functional one with one output, not a list of it; they share weights.
 
     Raises:
         ValueError: If it has no input shape, or any model has an output that is not of rank 3 or 4.
@@ -302,7 +310,9 @@ def _as_functional(model):
                 f"the Sequential model {model.name!r} has no input shape: begin it with "
                 "keras.Input((context_length, num_channels))."
             )
-        model = keras.Model(model.inputs, model.outputs, name=model.name)
+        model = _with_one_output(model)
+    elif isinstance(getattr(model, "output", None), list | tuple) and len(model.outputs) == 1:
+        model = _with_one_output(model)
     if isinstance(model, keras.Model) and len(getattr(model, "output_shape", (0,) * 3)) < 3:
         steps = model.output_shape[-1]
         raise ValueError(

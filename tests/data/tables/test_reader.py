@@ -342,6 +342,15 @@ def test_a_related_file_is_checked():
     assert str(frame.index.tz) == "UTC+05:30"
 
 
+@pytest.mark.parametrize("rows", [1, 2])
+def test_a_short_file_has_the_frequency_of_a_related_one(rows):
+    short = table(*range(rows), dates=DAYS[:rows])
+    assert reading_of(read(*short, like={"freq": "D"})).freq == "D"
+    with pytest.raises(ValueError, match=f"cannot infer the frequency of {rows}"):
+        read(*short)
+    assert reading_of(read(*table(1, 2, 3), like={"freq": "h"})).freq == "D"  # as the rows say
+
+
 def test_no_column_and_ids_of_blanks_are_refused():
     with pytest.raises(ValueError, match="has no column of values"):
         read(*table(1, 2, 3), columns=[])

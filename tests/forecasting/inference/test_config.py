@@ -1,4 +1,6 @@
 import keras
+import numpy as np
+import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, heads, zoo
@@ -52,6 +54,13 @@ def test_a_sequential_model_is_taken_and_its_output_is_described():
     assert (forecaster.context_length, forecaster.prediction_length) == (24, 6)
     assert forecaster.alias == "mine"
     assert forecaster.model.weights[0] is model.weights[0]
+    listed = keras.Model(model.inputs, [model.outputs[0]], name="listed")
+    listed.compile("sgd", "mse")
+    frame = pd.DataFrame({"y": np.arange(60.0)}, pd.date_range("2024-01-01", periods=60))
+    for trained in (forecaster, Forecaster(listed)):
+        rows = trained.fit(frame, epochs=1, verbose=0).predict(frame)
+        assert rows[trained.alias].notna().sum() == 6
+    assert isinstance(trained.model.optimizer, keras.optimizers.SGD)
     message = r"must be .*, got \(None, 6\): end it with keras.layers.Reshape\(\(6, 1\)\)"
     with pytest.raises(ValueError, match=message):
         Forecaster(keras.Sequential(layers))
