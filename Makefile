@@ -21,7 +21,7 @@ SLOW = "slow and not exhaustive"
 
 .PHONY: browser explorer explorer-check contract demo test test-all test-tensorflow test-jax \
 	test-torch parity parity-table presets runtimes lattice \
-	mutations notebooks docs \
+	mutations notebooks changed-notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
 
 demo: $(INSTALLED)
@@ -105,6 +105,10 @@ explorer-check: browser docs
 # Execute the notebooks' texts from a clean kernel and write them with their outputs.
 notebooks: $(INSTALLED)
 	$(BIN)/python -m tools.site.execute_notebooks
+
+# Those that have changed since a commit: SINCE=main
+changed-notebooks: $(INSTALLED)
+	$(BIN)/python -m tools.site.execute_notebooks --since $(SINCE)
 
 # The documentation, in site/: a dead link or a page outside of the navigation ends it.
 docs: $(INSTALLED)
