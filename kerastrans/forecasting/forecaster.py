@@ -14,7 +14,6 @@ from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
 from kerastrans.data.tables.reading import read_as_of
 from kerastrans.evaluation.contamination import CONTAMINATION
-from kerastrans.export import export
 from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
 from kerastrans.forecasting.inference.artefact import export_options
 from kerastrans.forecasting.inference.config import AUTO, Config
@@ -931,6 +930,8 @@ class Forecaster:
             ValueError: If the model, its calendar or its intervals cannot be exported; the message
                 names what to change.
         """
+        from kerastrans.export import export
+
         state = self._trained()
         options = {**export_options(state), "metadata": self.metadata, **kwargs}
         return export(state.model, path, **options)
