@@ -45,7 +45,6 @@ def plot_error_by_step(
 
     Example:
         >>> import pandas as pd
-    from narwhals.typing import IntoDataFrame
         >>> figure = plot_error_by_step({"nhits": pd.DataFrame({"mae": [1.0, 1.5]}, [1, 2])})
     """
     figure, panels = draw_panels(1, 1, title, height=3.6)

@@ -199,7 +199,7 @@ class Config:
             )
         arguments = [x.name for x in fields(self)]
         for name in sorted(set(self.hyperparameters) - set(known)):
-            near = difflib.get_close_matches(name, [*known, *arguments], n=1, cutoff=0.8)
+            near = difflib.get_close_matches(name, [*known, *arguments], n=1, cutoff=0.85)
             if near and near[0] in arguments:
                 raise ValueError(
                     f"{name!r} is not an argument of Forecaster: did you mean {near[0]!r}?"
