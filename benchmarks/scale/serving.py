@@ -1,6 +1,6 @@
 """A served preset under load on loopback, with and without a client that sends the worst CSV files.
 
-    python -m benchmarks.scale.serving                    # five minutes each; writes serving.json
+    python -m benchmarks.scale.serving                    # three minutes each; writes serving.json
     python -m benchmarks.scale.serving --seconds 10       # shorter, printed only
 
 The server is a process of its own (`kerastrans serve`); 32 clients send one window each, one after
@@ -29,7 +29,7 @@ from kerastrans.serving import Settings
 from kerastrans.utils.environment import environment
 
 PRESET, CLIENTS, WINDOWS, TURNS = "nhits_nyc_departures_24", 32, 64, 6
-SECONDS = 300  # of each kind: ten minutes show whether memory grows
+SECONDS = 180  # of each kind
 JSON, CSV = "application/json", "text/csv"
 
 
