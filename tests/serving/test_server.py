@@ -68,7 +68,7 @@ def test_the_page_draws_the_forecast_of_a_pasted_csv(address, tmp_path):
         page.get_by_text("EWR, JFK, LGA").wait_for()
         page.get_by_label("CSV").fill("no table")
         page.get_by_role("button").click()
-        page.get_by_text("has no row").wait_for()
+        page.get_by_text("has no date column").wait_for()
         page.get_by_label("CSV").fill(csv)
         page.get_by_role("button").click()
         page.locator("figure").nth(2).wait_for()
