@@ -107,6 +107,7 @@ def test_conjugate_gradients_solve():
     root = RNG.normal(size=(2, 4, 4))
     matrices = (root @ root.transpose(0, 2, 1) + np.eye(4)).astype("float32")
     targets = RNG.normal(size=(2, 4)).astype("float32")
-    found = ops.convert_to_numpy(solve_by_conjugate_gradients(matrices, targets, 6))
+    given = ops.convert_to_tensor(matrices), ops.convert_to_tensor(targets)
+    found = ops.convert_to_numpy(solve_by_conjugate_gradients(*given, 6))
     expected = np.linalg.solve(matrices, targets[..., None])[..., 0]
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
