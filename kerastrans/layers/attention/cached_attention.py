@@ -141,8 +141,12 @@ class CachedMultiHeadAttention(ProjectedAttention):
         query_mask: Tensor | None = None,
         value_mask: Tensor | None = None,
         key_mask: Tensor | None = None,
+        training: bool | None = None,
     ) -> Tensor:
-        """Return the weights `(batch, heads, query, key)` that `call` gives to the values."""
+        """Return the weights `(batch, heads, query, key)` that `call` gives to the values.
+
+        They are those before dropout, whatever `training` is.
+        """
         keys, _ = self.project(query if value is None else value, key)
         masks = padding_mask, attention_mask, query_mask, value_mask, key_mask
         mask = self._mask(query, value, use_causal_mask, *masks)
@@ -305,10 +309,11 @@ class CachedMultiHeadAttention(ProjectedAttention):
         return self.output_shape_of(query_shape)
 
 
-def _per_query(value, *, attention_mask=None, query_mask=None, **padding_masks):
+def _per_query(value, *, attention_mask=None, query_mask=None, training=None, **padding_masks):
     """Return the given masks by name, each broadcastable to `(batch, query, key)`.
 
-    The mask of the query hides keys only if they are those of the query.
+    The mask of the query hides keys only if they are those of the query. `training` is an argument
+    of a call as well, and none of decoding.
     """
     if value is None:
         padding_masks["query_mask"] = query_mask

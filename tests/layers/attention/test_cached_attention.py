@@ -5,6 +5,8 @@ import numpy as np
 import pytest
 from keras import ops
 
+from kerastrans.decoding.generation import AutoregressiveModel
+from kerastrans.decoding.inspection import attention_scores
 from kerastrans.layers import CachedMultiHeadAttention
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import create_padding_mask
@@ -273,3 +275,17 @@ def test_projections_from_one_initializer_have_different_weights():
     again = CachedMultiHeadAttention.from_config(layer.get_config())
     again.build((None, 4, 6))
     assert np.abs(to_numpy(again.weights[0])).max() <= 6**-0.5
+
+
+def test_a_call_with_training_given_is_decoded_and_shown():
+    keras.utils.set_random_seed(0)
+    memory, steps = keras.Input((5, 4)), keras.Input((None, 4))
+    x = CachedMultiHeadAttention(num_heads=1, key_dim=4, causal=True)(steps, training=False)
+    x = CachedMultiHeadAttention(num_heads=1, key_dim=4)(x, memory, training=False)
+    model = AutoregressiveModel([memory, steps], x)
+    inputs = RNG.standard_normal((1, 5, 4), "float32")
+    found = model.generate(inputs, 3, start_token=0.0)
+    seen = np.concatenate([np.zeros((1, 1, 4)), found[:, :2]], axis=1)
+    np.testing.assert_allclose(to_numpy(model([inputs, seen])), found, atol=1e-5)
+    shapes = {kind: x.shape for kind, x in attention_scores(model, [inputs, seen]).items()}
+    assert shapes == {"decoder_self": (1, 1, 3, 3), "cross": (1, 1, 3, 5)}
