@@ -102,7 +102,7 @@ def to_utf8(data, encoding, faults):
 
 
 def _encodings_of(data):
-    """Return the encodings that bytes may have, in the order in which to try them."""
+    """Return the encodings that bytes may have, the most probable first."""
     for mark, encoding in _MARKS.items():
         if data.startswith(mark):
             return [encoding]

@@ -8,7 +8,7 @@ import functools
 import keras
 from keras import ops
 
-# Products of queries and keys from which this is faster than the whole. On TensorFlow the whole is
+# Long is a product of queries and keys that is faster in chunks. On TensorFlow the whole is
 # faster (1.5 times for 1,440 queries and keys, on one core) as long as it fits into memory.
 LONG = {"jax": 2**18, "tensorflow": 2**22, "torch": 2**18}
 CHUNK = 64  # queries: the weights of a chunk stay in the cache of a processor

@@ -2,7 +2,7 @@
 
 from keras import ops
 
-_SMALLEST = 1e-20  # divisor where a residual is zero
+_SMALLEST = 1e-20  # divisor if a residual is zero
 
 
 def solve_by_conjugate_gradients(matrices, targets, steps):
