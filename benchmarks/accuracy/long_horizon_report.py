@@ -6,8 +6,12 @@ python -m benchmarks.accuracy.long_horizon_report              # writes results/
 import pandas as pd
 
 from benchmarks.common import HERE, RESULTS, markdown
+from kerastrans import zoo
+from kerastrans.models.architecture import HORIZONS
 
 KEY = ["model", "dataset", "horizon", "context_length"]
+NEAR = 0.02  # relative distance from a published mean
+GROUPS = ("within 2 %", "not within 2 %", "not all horizons", "not run", "no published figures")
 
 
 def main():
@@ -30,6 +34,10 @@ def report(ours, published):
         "sd is the standard deviation over the seeds of the mean over the horizons; without it "
         "there is one seed.\n\n"
         f"{markdown(means)}\n\n"
+        "## What is missing on ETTh1\n\n"
+        "Architectures with weights that are not compared with published figures at all four "
+        "horizons.\n\n"
+        f"{markdown(missing(ours, published))}\n\n"
         "## Every run\n\n"
         f"{markdown(table.drop(columns='source'))}\n\n"
         "## Sources of the published figures\n\n"
@@ -74,6 +82,57 @@ def summarise(table, ours):
                 "published_mse": published,
                 "ratio": mean / published,
                 "worst_ratio": known["ratio"].max(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def standing(ours, published, dataset="etth1"):
+    """One row per architecture with weights: how near its mean is to the published one.
+
+    `ratio` is the mean MSE over the horizons that were run and published, relative to the
+    published one, NaN without them; `group` is one of `GROUPS`.
+    """
+    known = published[published["dataset"] == dataset]
+    runs = compare(ours[ours["dataset"] == dataset], known).dropna(subset="published_mse")
+    runs = dict(list(runs.groupby("model")))
+    rows = []
+    for name in zoo.names():
+        if name in zoo.names("baseline"):
+            continue
+        row = {"name": name, "ratio": float("nan"), "horizons": ()}
+        if name in runs:
+            found = runs[name]
+            row["horizons"] = tuple(sorted(set(found["horizon"])))
+            row["ratio"] = found["mse"].mean() / found["published_mse"].mean()
+            near = abs(row["ratio"] - 1) <= NEAR
+            row["group"] = GROUPS[0] if near else GROUPS[1]
+            if len(row["horizons"]) < len(HORIZONS):
+                row["group"] = GROUPS[2]
+        else:
+            row["group"] = GROUPS[3] if name in set(known["model"]) else GROUPS[4]
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def missing(ours, published, dataset="etth1"):
+    """One row per architecture that is not compared at all horizons, and what is missing."""
+    rows = []
+    for row in standing(ours, published, dataset).itertuples():
+        if row.group in GROUPS[:2]:
+            continue
+        scripts = [size for size in zoo.info(row.name).sizes if size.startswith(f"{dataset}_")]
+        left = [str(horizon) for horizon in HORIZONS if horizon not in row.horizons]
+        parts = {
+            "settings of a script": not scripts,
+            "published figures": row.group == GROUPS[4],
+            f"runs at {', '.join(left)} steps": row.group != GROUPS[4],
+        }
+        rows.append(
+            {
+                "architecture": zoo.info(row.name).title,
+                "ratio so far": row.ratio,
+                "missing": "; ".join(part for part, is_missing in parts.items() if is_missing),
             }
         )
     return pd.DataFrame(rows)
