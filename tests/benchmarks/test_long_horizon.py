@@ -67,3 +67,37 @@ def test_report_averages_seeds_and_counts_published_horizons_alone():
     means = report.summarise(report.compare(ours, published), ours).iloc[0]
     assert (means.horizons, means.mse, means.ratio) == (1, pytest.approx(0.4), pytest.approx(0.8))
     assert (means.seeds, means.sd) == (2, pytest.approx(0.02**0.5))
+
+
+def test_report_counts_architectures_near_their_published_means_and_says_what_is_missing():
+    import pandas as pd
+
+    def rows(model, errors, **more):
+        key = {"model": model, "dataset": "etth1", "context_length": 96, "mae": 0.4, **more}
+        return [{**key, "horizon": h, "mse": x} for h, x in errors.items()]
+
+    all_horizons = dict.fromkeys((96, 192, 336, 720), 1.0)
+    ours = pd.DataFrame(
+        rows("dlinear", {**all_horizons, 96: 1.07}, seed=0)
+        + rows("nlinear", {**all_horizons, 96: 1.09}, seed=0)
+        + rows("softs", {96: 1.3}, seed=0)
+        + rows("last_value", all_horizons, seed=0)
+    )
+    known = ("dlinear", "nlinear", "softs", "autoformer", "last_value")
+    published = pd.concat(
+        pd.DataFrame(rows(model, all_horizons, source="paper")) for model in known
+    )
+    table = report.standing(ours, published).set_index("name")
+    groups = table["group"].to_dict()
+    assert groups["dlinear"] == "within 2 %"
+    assert table.loc["dlinear", "ratio"] == pytest.approx(4.07 / 4)
+    assert groups["nlinear"] == "not within 2 %"
+    assert groups["softs"] == "not all horizons"
+    assert groups["autoformer"] == "not run"
+    assert groups["nbeats"] == "no published figures"
+    assert "last_value" not in groups
+    missing = report.missing(ours, published).set_index("architecture")["missing"]
+    assert missing["SOFTS"] == "runs at 192, 336, 720 steps"
+    assert missing["Autoformer"] == "settings of a script; runs at 96, 192, 336, 720 steps"
+    assert missing["N-BEATS"] == "settings of a script; published figures"
+    assert not {"DLinear", "NLinear"} & set(missing.index)

@@ -27,7 +27,10 @@ def tables():
             "tasks": accuracy.tasks,
             "transformer_summary": accuracy.transformer_summary,
         },
-        "docs/comparison.md": {"fair": fair_report.comparison},
+        "docs/comparison.md": {
+            "fair": fair_report.comparison,
+            "fair_left_out": fair_report.left_out,
+        },
         "docs/how/autoregressive.md": {
             "training_methods": accuracy.training_methods,
             "token_values": accuracy.token_values,
