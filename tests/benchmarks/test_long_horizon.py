@@ -101,3 +101,20 @@ def test_report_counts_architectures_near_their_published_means_and_says_what_is
     assert missing["Autoformer"] == "settings of a script; runs at 96, 192, 336, 720 steps"
     assert missing["N-BEATS"] == "settings of a script; published figures"
     assert not {"DLinear", "NLinear"} & set(missing.index)
+
+
+def test_report_compares_with_a_published_mean_if_all_horizons_were_run():
+    import pandas as pd
+
+    key = {"model": "softs", "dataset": "etth1", "context_length": 96, "mae": 0.4}
+    published = pd.DataFrame([{**key, "horizon": report.MEAN, "mse": 0.5, "source": "picture"}])
+    ours = pd.DataFrame([{**key, "seed": 0, "horizon": h, "mse": 0.6} for h in (96, 192, 336, 720)])
+    table = report.compare(ours, published)
+    assert table["source"].tolist() == ["picture"] * 4
+    assert report.summarise(table, ours)["ratio"].tolist() == [pytest.approx(1.2)]
+    found = report.standing(ours, published).set_index("name").loc["softs"]
+    assert (found["group"], found["ratio"]) == ("not within 2 %", pytest.approx(1.2))
+    assert report.summarise(table[:3], ours[:3])["ratio"].isna().all()
+    found = report.standing(ours[:3], published).set_index("name").loc["softs"]
+    assert found["group"] == "not all horizons"
+    assert pd.isna(found["ratio"])
