@@ -83,7 +83,7 @@ def test_report_counts_architectures_near_their_published_means_and_says_what_is
         + rows("softs", {96: 1.3}, seed=0)
         + rows("last_value", all_horizons, seed=0)
     )
-    known = ("dlinear", "nlinear", "softs", "autoformer", "last_value")
+    known = ("dlinear", "nlinear", "softs", "nbeats", "last_value")
     published = pd.concat(
         pd.DataFrame(rows(model, all_horizons, source="paper")) for model in known
     )
@@ -93,13 +93,13 @@ def test_report_counts_architectures_near_their_published_means_and_says_what_is
     assert table.loc["dlinear", "ratio"] == pytest.approx(4.07 / 4)
     assert groups["nlinear"] == "not within 2 %"
     assert groups["softs"] == "not all horizons"
-    assert groups["autoformer"] == "not run"
-    assert groups["nbeats"] == "no published figures"
+    assert groups["nbeats"] == "not run"
+    assert groups["frets"] == "no published figures"
     assert "last_value" not in groups
     missing = report.missing(ours, published).set_index("architecture")["missing"]
     assert missing["SOFTS"] == "runs at 192, 336, 720 steps"
-    assert missing["Autoformer"] == "settings of a script; runs at 96, 192, 336, 720 steps"
-    assert missing["N-BEATS"] == "settings of a script; published figures"
+    assert missing["N-BEATS"] == "settings of a script; runs at 96, 192, 336, 720 steps"
+    assert missing["FreTS"] == "settings of a script; published figures"
     assert not {"DLinear", "NLinear"} & set(missing.index)
 
 
