@@ -51,7 +51,7 @@ from kerastrans.layers.frequency.basis import BasisExpansion
 from kerastrans.layers.frequency.complex_dense import ComplexDense
 from kerastrans.layers.frequency.dominant_periods import DominantPeriods
 from kerastrans.layers.frequency.fourier import FourierBlock
-from kerastrans.layers.frequency.lagged import LagChanges, SamePhase
+from kerastrans.layers.frequency.lagged import CycleLevels, LagChanges, SamePhase
 from kerastrans.layers.frequency.legendre import LegendreExpansion
 from kerastrans.layers.frequency.octave_lags import OctaveLags
 from kerastrans.layers.frequency.periodic_convolution import PeriodicConvolution
@@ -94,6 +94,7 @@ __all__ = [
     "ComplexDense",
     "ContinuedAttention",
     "CovariateEffects",
+    "CycleLevels",
     "DestationaryAttention",
     "Detrending",
     "DilationCondition",
