@@ -55,7 +55,7 @@ test-jax: $(INSTALLED)
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
-	$(BIN)/python -m pip install -qq "$(TORCH)"
+	$(BIN)/python -m pip install -qq --no-compile "$(TORCH)"
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py \
@@ -63,7 +63,7 @@ test-torch: $(INSTALLED)
 
 # Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.
 parity: $(INSTALLED)
-	$(BIN)/python -m pip install -qq "$(TORCH)"
+	$(BIN)/python -m pip install -qq --no-compile "$(TORCH)"
 	for backend in jax torch; do \
 		KERAS_BACKEND=$$backend $(PYTEST) tests/models/pretrained/test_parity.py -k float32 || exit 1; \
 	done
@@ -74,7 +74,7 @@ presets: $(INSTALLED)
 
 # What each runtime's forecasts differ by: the tests' own figures, in docs/runtimes.md.
 runtimes: $(INSTALLED)
-	$(BIN)/python -m pip install -qq "$(TORCH)"
+	$(BIN)/python -m pip install -qq --no-compile "$(TORCH)"
 	KERAS_BACKEND=tensorflow $(BIN)/python -m pytest tests/contract/test_export.py \
 		tests/contract/test_backends.py --write-runtimes docs/runtimes.md
 
@@ -148,9 +148,10 @@ format: $(INSTALLED)
 clean:
 	rm -rf .venv build dist site *.egg-info
 
-# The versions in requirements.txt are those that were tested.
+# The versions in requirements.txt are those that were tested. Without `--no-compile`, pip compiles
+# all modules, which takes as long as the rest; Python compiles those that are imported.
 $(INSTALLED): pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -qq --upgrade pip
-	$(BIN)/python -m pip install -qq -r requirements.txt -e ".[jax,dev,docs]"
+	$(BIN)/python -m pip install -qq --no-compile -r requirements.txt -e ".[jax,dev,docs]"
 	touch $(INSTALLED)

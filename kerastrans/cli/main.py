@@ -2,6 +2,7 @@
 
 import argparse
 import functools
+import gc
 import os
 import sys
 import warnings
@@ -22,6 +23,7 @@ def main(arguments=None):
         Exit status: 0; 2 for invalid input, which a line on stderr describes; 130 if interrupted.
     """
     show_traceback = "--traceback" in (sys.argv[1:] if arguments is None else arguments)
+    gc.set_threshold(50_000, 10, 10)  # the objects that imports and graphs make stay: fewer passes
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # hides TensorFlow's start-up messages
     with warnings.catch_warnings():
         warnings.showwarning = functools.partial(_print_warning, set())

@@ -126,7 +126,7 @@ def test_paths_depend_on_the_seed_and_on_nothing_else(fitted):
 @pytest.mark.slow
 def test_fit_and_calibrate_store_what_a_file_holds(tmp_path):
     forecaster = Forecaster("nlinear", *SIZE)
-    forecaster.fit(FRAME, verbose=0, time_limit=1)
+    forecaster.fit(FRAME, epochs=2, validation_size=40, verbose=0)
     learnt = forecaster.fitted.dependence
     assert learnt.names == ("a", "b", "c")
     assert learnt.steps.shape == (7, 7)
@@ -218,7 +218,7 @@ def test_channels_of_a_vector_process_depend_on_each_other():
     for step in range(1, 3000):
         values[step] = 0.7 * values[step - 1] + shocks[step]
     wide = pd.DataFrame(values, pd.date_range("2020-01-01", periods=3000, freq="h"), ["a", "b"])
-    forecaster = Forecaster("nlinear", 12, 6).fit(wide[:2000], time_limit=10, verbose=0)
+    forecaster = Forecaster("nlinear", 12, 6).fit(wide[:2000], epochs=5, verbose=0)
     forecaster.calibrate(wide, windows=150, step=6)
     correlation = forecaster.fitted.dependence.series_correlation
     assert correlation[0, 1] == pytest.approx(0.8, abs=0.05)
