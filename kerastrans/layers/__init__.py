@@ -62,6 +62,7 @@ HOMES = {
     "frequency.dominant_periods": ("DominantPeriods",),
     "frequency.fourier": ("FourierBlock",),
     "frequency.lagged": (
+        "CycleLevels",
         "LagChanges",
         "SamePhase",
     ),
