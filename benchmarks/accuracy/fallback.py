@@ -3,7 +3,8 @@
 `auto` uses kerastrans_zero, without training, where the series hold fewer than 100 forecasts that
 do not overlap. Here TiDE, its choice for short series, is trained on the first rows of real hourly
 and daily series, from 41 to 250 forecasts of 12 steps, and both forecast the next 120 rows from ten
-origins. The rows are training rows of each data set: no test row is read.
+origins. Prices come with their two covariates, known ahead. The rows are training rows of each data
+set: no test row is read.
 
     python -m benchmarks.accuracy.fallback    # adds to benchmarks/results/fallback.csv
 """
@@ -22,14 +23,21 @@ SERIES = {
     "nyc_departures": None,
     "exchange_rate": ("0", "1"),
 }
+PRICES = ("epf_np", "epf_fr", "epf_pjm")  # long frames, the covariates in their last columns
 MEASURES = ("mae", "wql", "coverage-80")
 COLUMNS = ("series", "rows", *(f"{m} {x}" for x in ("zero", "tide") for m in MEASURES), "seconds")
 
 
-def measure(frame, rows):
-    """Return the scores of both models after training on the first rows of a wide frame."""
-    zero = from_pretrained("kerastrans_zero", HORIZON, verbose=False)
-    tide = Forecaster("tide", prediction_length=HORIZON, calendar=True)
+def measure(frame, rows, future=()):
+    """Return the scores of both models after training on the first rows of a frame of one series.
+
+    Args:
+        frame: Wide frame, or long frame with covariates.
+        rows: int, rows to train on.
+        future: Names of covariates that are known ahead.
+    """
+    zero = from_pretrained("kerastrans_zero", HORIZON, future=future, verbose=False)
+    tide = Forecaster("tide", prediction_length=HORIZON, calendar=True, future=future)
     started = time.perf_counter()
     tide.fit(frame[:rows], verbose=0, time_limit=TIME_LIMIT)
     row = {"rows": rows, "seconds": round(time.perf_counter() - started, 1)}
@@ -44,14 +52,22 @@ def main():
     warnings.simplefilter("ignore")
     done = keys_of(OUTPUT, ("series", "rows"))
     for rows in ROWS:
-        for name, columns in SERIES.items():
-            frame = datasets.load(name)[: rows + WINDOWS * HORIZON]
-            for column in columns or frame.columns[:1]:
-                series = f"{name} {column}"
-                if (series, str(rows)) not in done and len(frame) == rows + WINDOWS * HORIZON:
-                    row = {"series": series} | measure(frame[[column]], rows)
-                    append_row(OUTPUT, COLUMNS, row, line_end="\n")
-                    print(row, flush=True)
+        for series, frame, future in _cases(rows + WINDOWS * HORIZON):
+            if (series, str(rows)) not in done:
+                row = {"series": series} | measure(frame, rows, future)
+                append_row(OUTPUT, COLUMNS, row, line_end="\n")
+                print(row, flush=True)
+
+
+def _cases(rows):
+    """Yield `(label, frame, covariates known ahead)` of the series that have so many rows."""
+    for name, columns in SERIES.items():
+        frame = datasets.load(name)[:rows]
+        for column in (columns or frame.columns[:1]) if len(frame) == rows else ():
+            yield f"{name} {column}", frame[[column]], ()
+    for name in PRICES:
+        frame = datasets.load(name)[:rows]
+        yield f"{name} y", frame, tuple(frame.columns[3:])
 
 
 if __name__ == "__main__":

@@ -5,11 +5,14 @@ import warnings
 import numpy as np
 
 from kerastrans import heads
+from kerastrans.data.covariates import Covariates
 from kerastrans.data.time.seasons import season_of
+from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.windows import windows_of
-from kerastrans.forecasting.presets.pretrained import from_pretrained
+from kerastrans.forecasting.training.fallback import NAME as PRETRAINED
+from kerastrans.forecasting.training.fallback import build_published
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from kerastrans.forecasting.training.time_limit import TimeLimitWarning
 from kerastrans.models import registry
@@ -17,7 +20,6 @@ from kerastrans.models.parts.ensemble import at_levels, with_residuals
 
 QUANTILES = heads.QuantileHead().levels
 NAIVE = "seasonal_naive"
-PRETRAINED = "kerastrans_zero"
 # Architecture, whether it has calendar features, and seed; all other options have their defaults.
 CANDIDATES = (
     (PRETRAINED, False, 0),
@@ -55,7 +57,7 @@ def train_candidate(
     if name == NAIVE:
         return fit_naive(frame, prediction_length, freq, seed=seed)
     if name == PRETRAINED:
-        return load_pretrained(frame, prediction_length, freq, seed)
+        return load_pretrained(frame, prediction_length, freq, seed, **columns)
     options = {"calendar": calendar, "seed": seed + candidate_seed, **columns}
     forecaster = Forecaster(name, prediction_length=prediction_length, **options)
     with warnings.catch_warnings():  # candidates are scored on rows that select holds out
@@ -64,19 +66,22 @@ def train_candidate(
         return forecaster.fit(frame, static=static, freq=freq, time_limit=time_limit, verbose=0)
 
 
-def load_pretrained(frame, prediction_length, freq, seed):
+def load_pretrained(frame, prediction_length, freq, seed, **columns):
     """Return the pretrained model of the package, with the same quantiles as other candidates.
+
+    It takes the effects of covariates from each window, without training.
 
     Args:
         frame: Long frame.
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
         seed: int, seed of the forecaster.
+        **columns: Names of covariates, "past" and "future".
     """
-    published = from_pretrained(PRETRAINED, prediction_length, verbose=False)
-    size = published.config.context_length, prediction_length
-    model = at_levels(published.model, QUANTILES)
-    forecaster = Forecaster(model, *size, scaler=None, alias=PRETRAINED, seed=seed)
+    model, _ = build_published(prediction_length, Covariates.of(frame, **columns))
+    size = history_input(model).shape[1], prediction_length
+    options = {"scaler": None, "alias": PRETRAINED, "seed": seed, **columns}
+    forecaster = Forecaster(at_levels(model, QUANTILES), *size, **options)
     return forecaster.fit(frame, freq=freq, epochs=0)
 
 

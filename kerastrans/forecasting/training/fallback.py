@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from kerastrans.data.covariates import Covariates
 from kerastrans.forecasting.inference.config import AUTO
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import MIN_TRAINING_FORECASTS, can_measure_spread
@@ -10,20 +9,21 @@ from kerastrans.forecasting.training.defaults import MIN_TRAINING_FORECASTS, can
 NAME = "kerastrans_zero"
 # Arguments of `Forecaster` with which published weights forecast as well.
 _ARGUMENTS = {"model", "prediction_length", "short", "num_samples", "seed", "alias", "bounds"}
+_ARGUMENTS |= {"past", "future"}
 
 
 def is_needed(config, data):
     """Return whether `fit` is to use published weights instead of training a model.
 
     It is if the model is "auto", and the series hold fewer than 100 forecasts that do not overlap,
-    or too few of them can be held out to measure the spread of intervals; unless there are
+    or too few of them can be held out to measure the spread of intervals; unless there are static
     covariates, or an argument requires what these weights do not have.
 
     Args:
         config: `Config` that was given.
         data: `TrainingData`.
     """
-    if config.model != AUTO or len(data.panels) > 1 or data.reader.covariates.sizes():
+    if config.model != AUTO or len(data.panels) > 1 or data.reader.covariates.static:
         return False
     default = type(config)(model=AUTO, context_length=None, prediction_length=1).arguments()
     given = {name for name, value in config.arguments().items() if value != default[name]}
@@ -39,15 +39,28 @@ def published_state(config, data):
         config: `Config` that was given.
         data: `TrainingData`.
     """
+    covariates = data.reader.covariates
+    model, card = build_published(config.prediction_length, covariates)
+    config = config.with_published(model, NAME)
+    return FittedState(config, model, data.reader.clock, covariates, card=card)
+
+
+def build_published(prediction_length, covariates):
+    """Return the model of the published weights, and its card.
+
+    Args:
+        prediction_length: int, number of steps to forecast.
+        covariates: `Covariates` of the frames, past and future, whose effects the model takes from
+            each window.
+    """
     from kerastrans.models import pretrained  # only here: most trainings need none of it
     from kerastrans.models.pretrained.shipped import resolve_checkpoint
 
     folder, card = resolve_checkpoint(NAME)
     weights = pretrained.load(folder)
-    model = weights.build(weights.default_context, config.prediction_length, 1, {})
+    model = weights.build(weights.default_context, prediction_length, 1, covariates.sizes())
     card["parameters"] = card["trainable_parameters"] = model.count_params()
-    config = config.with_published(model, NAME)
-    return FittedState(config, model, data.reader.clock, Covariates.named(), card=card)
+    return model, card
 
 
 def description(data):

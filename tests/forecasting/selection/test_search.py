@@ -258,6 +258,25 @@ def test_the_pretrained_candidate_has_the_quantiles_of_the_other_candidates(monk
     np.testing.assert_allclose(rows["ensemble"], selected.predict(frame)["ensemble"], rtol=1e-5)
 
 
+@pytest.mark.slow
+def test_the_pretrained_candidate_takes_the_effect_of_covariates(monkeypatch, tmp_path):
+    monkeypatch.setattr(search, "CANDIDATES", candidates.CANDIDATES[:1])
+    rng = np.random.default_rng(0)
+    frame = weekly().assign(price=lambda x: rng.normal(size=len(x)))
+    frame["y"] += 5 * frame["price"]
+    options = {"time_limit": 1e6, "verbose": False}
+    selected = kerastrans.select(frame, HORIZON, future=["price"], **options)
+    without = kerastrans.select(frame.drop(columns="price"), HORIZON, **options)
+    losses = [x.leaderboard.set_index("model").loc["ensemble", "loss"] for x in (selected, without)]
+    assert losses[0] < 0.5 * losses[1]
+    selected.save(tmp_path / "s")
+    known = frame[frame["ds"] <= frame["ds"].max() - pd.Timedelta(days=HORIZON)]
+    future = frame[~frame["ds"].isin(known["ds"])].drop(columns="y")
+    loaded = Selected.load(tmp_path / "s")
+    rows = [x.predict(known, future=future) for x in (selected, loaded)]
+    pd.testing.assert_frame_equal(*rows)
+
+
 def test_the_skill_is_the_relative_reduction_of_the_naive_loss():
     assert search._skill(0.5, 2.0) == 0.75
     assert search._skill(3.0, 2.0) == -0.5

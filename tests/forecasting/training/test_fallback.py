@@ -39,6 +39,29 @@ def test_short_series_have_the_forecast_of_published_weights_and_are_told(capsys
 
 
 @pytest.mark.slow
+def test_covariates_act_without_training(tmp_path):
+    rng = np.random.default_rng(1)
+    frame = hourly(2).assign(
+        price=lambda x: rng.normal(size=len(x)),
+        open=lambda x: rng.choice(["yes", "no"], len(x)),
+        y=lambda x: x["y"] + 3 * x["price"] + 2 * (x["open"] == "yes"),
+    )
+    known = frame[frame["ds"] < frame["ds"].max() - pd.Timedelta("5h")]
+    ahead = frame[~frame["ds"].isin(known["ds"])].drop(columns="y")
+    forecaster = Forecaster(prediction_length=6, future=["price", "open"]).fit(known, verbose=0)
+    options = {"future": ["price", "open"], "categories": {"open": ["yes", "no"]}}
+    published = from_pretrained("kerastrans_zero", 6, verbose=False, **options)
+    rows = forecaster.predict(known, future=ahead)
+    assert forecaster.alias == "kerastrans_zero"
+    pd.testing.assert_frame_equal(rows, published.predict(known, future=ahead), atol=1e-4)
+    together = rows.merge(frame, on=["unique_id", "ds"])
+    assert (together["kerastrans_zero"] - together["y"]).abs().mean() < 0.3  # 3 without covariates
+    forecaster.save(tmp_path / "saved")
+    again = Forecaster.load(tmp_path / "saved").predict(known, future=ahead)
+    pd.testing.assert_frame_equal(again, rows)
+
+
+@pytest.mark.slow
 def test_a_wide_frame_is_forecast_column_by_column():
     long = hourly(3)
     wide = long.pivot_table(index="ds", columns="unique_id", values="y")
@@ -84,17 +107,21 @@ def test_a_hundred_forecasts_are_enough_to_train_on(num_series, rows, needed):
         {"context_length": 12},
         {"scaler": "mase"},
         {"optimizer": "sgd"},
-        {"past": ["load"]},
-        {"future": ["load"]},
+        {"static": pd.DataFrame({"unique_id": ["s0"], "size": [1.0]})},
     ],
 )
 def test_what_published_weights_have_not_is_trained(options):
-    assert not is_needed(hourly().assign(load=1.0), **options)
+    assert not is_needed(hourly(), **options)
 
 
-def is_needed(frame, **options):
+@pytest.mark.parametrize("kind", ["past", "future"])
+def test_covariates_need_no_training(kind):
+    assert is_needed(hourly().assign(load=1.0), **{kind: ["load"]})
+
+
+def is_needed(frame, static=None, **options):
     config = Forecaster(prediction_length=6, **options).config
-    return fallback.is_needed(config, TrainingData.read(config, frame))
+    return fallback.is_needed(config, TrainingData.read(config, frame, static=static))
 
 
 @pytest.mark.slow
