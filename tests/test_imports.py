@@ -130,6 +130,13 @@ def _registered_classes():
                 yield ".".join(path.relative_to(ROOT).with_suffix("").parts), node.name
 
 
+@pytest.mark.slow
+def test_published_weights_load_before_anything_imported_keras():
+    folder = ROOT / "saved_models" / "kerastrans_zero"
+    code = f"from kerastrans.models import pretrained; pretrained.load({str(folder)!r})"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
 def test_a_class_is_imported_when_its_stand_in_is_first_used():
     stand_in = Later("kerastrans.layers.median", "Median")
     config = keras.saving.serialize_keras_object(layers.Median(name="middle"))

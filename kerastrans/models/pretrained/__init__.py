@@ -34,6 +34,8 @@ def load(folder):
     """
     config, tensors = read_checkpoint(folder)
     # Imported here, because names of published weights are known without Keras.
+    import keras  # noqa: F401  first: `kerastrans._register` must not meet half-imported modules
+
     from kerastrans.utils.keras_internals import without_draws
 
     for port in PORTS.values():
