@@ -1,14 +1,16 @@
-"""Intervals and tests of the runs of fair.py: the table of docs/comparison.md."""
+"""Intervals and tests of the runs of fair.py: the tables of docs/comparison.md."""
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.accuracy.fair import CHUNK, PATH, RATES
-from kerastrans import zoo
+from benchmarks.accuracy.fair import CHUNK, NUM_SEEDS, PATH, RATES
+from kerastrans import datasets, zoo
 from kerastrans.evaluation.significance import diebold_mariano, holm, time_blocks
+from kerastrans.models.architecture import HORIZONS
 
 REFERENCES = ("patchtst", "dlinear")
 NUM_RESAMPLES = 4000
+DATASETS = ("etth1", "etth2", "ettm1", "weather", "exchange_rate")
 
 
 def comparison(dataset="etth1", horizon=96):
@@ -95,3 +97,46 @@ def interval(errors, horizon):
     over_time = errors[..., steps].mean(axis=-1)  # (seeds, seeds of the reference, resamples)
     means = np.einsum("rs,rt,str->r", *weights, over_time)
     return np.quantile(means, [0.025, 0.975])
+
+
+def left_out():
+    """Return one row per data set: runs that were made and left out, and the hours of the latter.
+
+    The seconds of a run are the mean of the architecture's runs on ETTh1 in the table; of an
+    architecture without runs, that of its family, or of attention where the family has none. They
+    are multiplied by the number of training rows relative to ETTh1; longer horizons and further
+    channels, which cost more, are not counted.
+    """
+    runs = pd.read_csv(PATH)
+    trained = [name for name in zoo.names() if "takes heads" in zoo.info(name).tags]
+    family = {name: zoo.info(name).tags[0] for name in trained}
+    measured = runs[(runs.dataset == "etth1") & runs.model.isin(trained)]
+    by_model = measured.groupby("model").seconds.mean()
+    by_family = measured.groupby(measured.model.map(family)).seconds.mean()
+    done = runs.drop_duplicates(["model", "dataset", "horizon", "seed", "learning_rate"])
+    done = done.groupby(["model", "dataset", "horizon"]).size()
+    rows = []
+    for dataset in DATASETS:
+        scale = _training_rows(dataset) / _training_rows("etth1")
+        made, left, seconds = 0, 0, 0.0
+        for name in trained:
+            planned = len(RATES) - 1 + NUM_SEEDS.get(family[name], 3)
+            one = by_model.get(name, by_family.get(family[name], by_family.get("attention")))
+            for horizon in HORIZONS:
+                count = done.get((name, dataset, horizon), 0)
+                missing = max(0, planned - count)
+                made, left, seconds = made + count, left + missing, seconds + missing * one * scale
+        hours = seconds / 3600
+        row = {"data set": dataset, "runs": made, "left out": left}
+        rows.append(row | {"hours, one core": hours, "hours, two cores": hours / 2})
+    table = pd.DataFrame(rows)
+    table.loc[len(table)] = ["all", *table.drop(columns="data set").sum()]
+    hours = [column for column in table if column.startswith("hours")]
+    return table.astype({"runs": int, "left out": int} | dict.fromkeys(hours, int))
+
+
+def _training_rows(dataset):
+    """Return the number of rows of the training split."""
+    known = datasets.info(dataset)
+    first = known.splits[0]
+    return first if first > 1 else int(first * known.rows)

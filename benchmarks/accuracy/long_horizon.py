@@ -38,6 +38,10 @@ SCHEDULES = {  # factor of the rate in an epoch, by a run's settings
     "halve": lambda epoch, _: 0.5 ** max(0, epoch - 1),  # "type1" of the Informer line
     "decay": lambda epoch, settings: settings["decay"] ** max(0, epoch - 3),  # "type3"
     "cosine": lambda epoch, settings: (1 + math.cos(math.pi * epoch / settings["epochs"])) / 2,
+    # Of xPatch: a rise over ten epochs, then a slow fall.
+    "sigmoid": lambda epoch, _: (
+        _sigmoid((epoch - 10) / 2) - _sigmoid(epoch / 20 - 5) if epoch else 1
+    ),
 }
 
 
@@ -185,6 +189,10 @@ def done(path):
 def append(path, row):
     """Add a run to the table."""
     append_row(path, COLUMNS, row, line_end="\n")
+
+
+def _sigmoid(x):
+    return 1 / (1 + math.exp(-x))
 
 
 def numbers(text):

@@ -29,7 +29,11 @@ def add_commands(add):
         metavar="INT",
         help="list only those with at most so many weights",
     )
-    zoo.add_argument("--size", metavar="SIZE", help="size of the architecture to describe")
+    zoo.add_argument(
+        "--size",
+        metavar="SIZE",
+        help="size of the architecture to describe, or list only those with this size",
+    )
     for size, default in SIZES.items():
         text = "for the number of weights (default: %(default)s)"
         zoo.add_argument(f"--{size}", type=int, metavar="INT", default=default, help=text)
@@ -78,8 +82,6 @@ def run_zoo(options):
     from kerastrans.models import registry
 
     if options.name is None:
-        if options.size is not None:
-            raise ValueError("--size requires the name of an architecture.")
         if options.max_parameters is not None:
             start_keras()
         found = registry.names(
@@ -87,6 +89,7 @@ def run_zoo(options):
             pattern=options.filter,
             license=options.license,
             max_parameters=options.max_parameters,
+            size=options.size,
             **{name.replace("-", "_"): getattr(options, name.replace("-", "_")) for name in SIZES},
         )
         for name in found:

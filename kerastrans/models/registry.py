@@ -36,6 +36,7 @@ def names(
     pattern: str | None = None,
     license: str | None = None,
     max_parameters: int | None = None,
+    size: str | None = None,
     context_length: int = 96,
     prediction_length: int = 96,
     num_channels: int = 7,
@@ -49,6 +50,8 @@ def names(
         license: License of the published code, such as "MIT", see `Architecture`.
         max_parameters: int, largest number of weights at the sizes below. Each architecture is
             built to count them, which takes seconds; those that cannot be built are left out.
+        size: Named size that the architectures must have, such as "etth1_96", see
+            `Architecture.sizes`; the weights are counted at this size, "laptop" by default.
         context_length: int, number of steps of the history, for `max_parameters`.
         prediction_length: int, number of steps to forecast, for `max_parameters`.
         num_channels: int, number of values at each step, for `max_parameters`.
@@ -56,7 +59,7 @@ def names(
     Raises:
         ValueError: If a tag is unknown, or the pattern fits no name; the nearest known one is
             suggested.
-        ValueError: If no architecture has the license.
+        ValueError: If no architecture has the license, or the named size.
         ValueError: If `max_parameters`, or a size beside it, is below 1.
 
     Example:
@@ -83,15 +86,20 @@ def names(
         licenses = sorted({entry.license for entry in architectures.values()} - {""})
         check_choice("license", license, tuple(licenses))
         found = [name for name in found if architectures[name].license == license]
+    if size is not None:
+        sizes = list(dict.fromkeys(x for entry in architectures.values() for x in entry.sizes))
+        if size not in sizes:
+            raise ValueError(f"no architecture has the size {size!r}: {suggest(size, sizes)}")
+        found = [name for name in found if size in architectures[name].sizes]
     if max_parameters is None:
         return found
-    sizes = {
+    lengths = {
         "context_length": context_length,
         "prediction_length": prediction_length,
         "num_channels": num_channels,
     }
-    check_positive_integers(max_parameters=max_parameters, **sizes)
-    return [name for name in found if _count_or_inf(name, sizes) <= max_parameters]
+    check_positive_integers(max_parameters=max_parameters, **lengths)
+    return [name for name in found if _count_or_inf(name, size, lengths) <= max_parameters]
 
 
 def info(name: str) -> Architecture:
@@ -229,10 +237,11 @@ paper, etth1_96, etth1_192, etth1_336, etth1_720.
         raise ValueError(f"{name} has no size {size!r}: {suggest(size, sizes)}")
 
 
-def _count_or_inf(name, sizes):
-    """Return the number of weights at these sizes, infinity if they do not fit."""
+def _count_or_inf(name, size, lengths):
+    """Return the number of weights at a named size, infinity if the lengths do not fit."""
+    entry = info(name)
     try:
-        return info(name).count_params(**sizes)
+        return entry.count_params(**lengths, **entry.sizes[size or "laptop"])
     except ValueError:
         return float("inf")
 

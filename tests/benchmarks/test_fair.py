@@ -49,3 +49,26 @@ def test_the_rate_is_chosen_on_validation_and_unfinished_choices_are_left_out():
     chosen = report.chosen_runs(rows, "etth1", 96)
     assert chosen.model.tolist() == ["a", "a", "naive"]
     assert set(chosen[chosen.model == "a"].learning_rate) == {0.01}
+
+
+def test_runs_that_are_left_out_are_counted_with_their_hours(tmp_path, monkeypatch):
+    columns = ["model", "dataset", "horizon", "seed", "learning_rate", "seconds"]
+    rows = [
+        ("dlinear", "etth1", 96, 0, 0.001, 30.0),
+        ("dlinear", "etth1", 96, 0, 0.01, 50.0),
+        ("patchtst", "etth2", 720, 1, 0.01, 9.0),  # no run on ETTh1: not a measure of seconds
+        ("last_value", "etth1", 96, 0, 0.0, 0.0),
+    ]
+    path = tmp_path / "fair.csv"
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    monkeypatch.setattr(report, "PATH", path)
+    monkeypatch.setattr(
+        report.zoo, "names", lambda: ["last_value", "dlinear", "nlinear", "rlinear"]
+    )
+    table = report.left_out().set_index("data set")
+    assert table["runs"].to_dict() == {**dict.fromkeys(report.DATASETS, 0), "etth1": 2, "all": 2}
+    # Three models, four horizons, two rates and four more seeds: 72 runs of 40 s.
+    assert table["left out"].etth1 == 70
+    assert table["left out"].etth2 == 72
+    assert table["hours, one core"].ettm1 == int(72 * 40 * 4 / 3600)
+    assert table["hours, two cores"].ettm1 == int(72 * 40 * 4 / 7200)

@@ -67,3 +67,54 @@ def test_report_averages_seeds_and_counts_published_horizons_alone():
     means = report.summarise(report.compare(ours, published), ours).iloc[0]
     assert (means.horizons, means.mse, means.ratio) == (1, pytest.approx(0.4), pytest.approx(0.8))
     assert (means.seeds, means.sd) == (2, pytest.approx(0.02**0.5))
+
+
+def test_report_counts_architectures_near_their_published_means_and_says_what_is_missing():
+    import pandas as pd
+
+    def rows(model, errors, **more):
+        key = {"model": model, "dataset": "etth1", "context_length": 96, "mae": 0.4, **more}
+        return [{**key, "horizon": h, "mse": x} for h, x in errors.items()]
+
+    all_horizons = dict.fromkeys((96, 192, 336, 720), 1.0)
+    ours = pd.DataFrame(
+        rows("dlinear", {**all_horizons, 96: 1.07}, seed=0)
+        + rows("nlinear", {**all_horizons, 96: 1.09}, seed=0)
+        + rows("softs", {96: 1.3}, seed=0)
+        + rows("last_value", all_horizons, seed=0)
+    )
+    known = ("dlinear", "nlinear", "softs", "nbeats", "last_value")
+    published = pd.concat(
+        pd.DataFrame(rows(model, all_horizons, source="paper")) for model in known
+    )
+    table = report.standing(ours, published).set_index("name")
+    groups = table["group"].to_dict()
+    assert groups["dlinear"] == "within 2 %"
+    assert table.loc["dlinear", "ratio"] == pytest.approx(4.07 / 4)
+    assert groups["nlinear"] == "not within 2 %"
+    assert groups["softs"] == "not all horizons"
+    assert groups["nbeats"] == "not run"
+    assert groups["frets"] == "no published figures"
+    assert "last_value" not in groups
+    missing = report.missing(ours, published).set_index("architecture")["missing"]
+    assert missing["SOFTS"] == "runs at 192, 336, 720 steps"
+    assert missing["N-BEATS"] == "settings of a script; runs at 96, 192, 336, 720 steps"
+    assert missing["FreTS"] == "settings of a script; published figures"
+    assert not {"DLinear", "NLinear"} & set(missing.index)
+
+
+def test_report_compares_with_a_published_mean_if_all_horizons_were_run():
+    import pandas as pd
+
+    key = {"model": "softs", "dataset": "etth1", "context_length": 96, "mae": 0.4}
+    published = pd.DataFrame([{**key, "horizon": report.MEAN, "mse": 0.5, "source": "picture"}])
+    ours = pd.DataFrame([{**key, "seed": 0, "horizon": h, "mse": 0.6} for h in (96, 192, 336, 720)])
+    table = report.compare(ours, published)
+    assert table["source"].tolist() == ["picture"] * 4
+    assert report.summarise(table, ours)["ratio"].tolist() == [pytest.approx(1.2)]
+    found = report.standing(ours, published).set_index("name").loc["softs"]
+    assert (found["group"], found["ratio"]) == ("not within 2 %", pytest.approx(1.2))
+    assert report.summarise(table[:3], ours[:3])["ratio"].isna().all()
+    found = report.standing(ours[:3], published).set_index("name").loc["softs"]
+    assert found["group"] == "not all horizons"
+    assert pd.isna(found["ratio"])

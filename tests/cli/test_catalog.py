@@ -32,7 +32,10 @@ def test_architectures_are_listed_and_described(capsys, refuse):
     weights = zoo.build("softs", 96, 96, 7, size="etth1_720").count_params()
     assert f"weights: {weights:,} for" in described
     assert "softs has no size 'huge'" in refuse("zoo", "softs", "--size=huge")
-    assert "--size requires the name of an architecture" in refuse("zoo", "--size=paper")
+    assert cli.main(["zoo", "--size=illness_60", "--tag=linear"]) == 0
+    listed = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in listed] == ["dlinear", "nlinear"]
+    assert "did you mean 'etth1_96'" in refuse("zoo", "--size=etth1_69")
     assert "did you mean 'dlinear'" in refuse("zoo", "dlinaer")
     line = refuse("zoo", "dlinear", "--license=MIT", "--max-parameters=9")
     assert "leave out --license, --max-parameters, or the name dlinear" in line

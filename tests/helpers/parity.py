@@ -236,8 +236,11 @@ class Comparison:
 
 @functools.cache
 def compare(folder, name):
+    return compare_case(read(folder, name))
+
+
+def compare_case(case):
     """Build our model of a case, with the official weights, and compare it in all modes."""
-    case = read(folder, name)
     port = importlib.import_module(f"tests.models.ports.{case.name}")
     settings = Settings(case.facts)
     sizes = [settings[size] for size in SIZES]

@@ -40,6 +40,33 @@ def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
     assert found.ours == found.official
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("use_norm", False, "use_norm=False cannot be expressed"),
+        ("activation", "tanh", "activation must be"),
+        ("unheard_of", 1, r"settings without an argument of ours: \['unheard_of'\]"),
+    ],
+)
+def test_a_configuration_that_cannot_be_expressed_fails_with_its_name(key, value, message):
+    case = parity.read(parity.ROOT / "timexer", "easy")
+    case.facts["configuration"] |= {key: value}
+    with pytest.raises((AssertionError, ValueError), match=message):
+        parity.compare_case(case)
+
+
+def test_weights_are_used_once_and_dropped_for_a_reason_only():
+    case = parity.read(parity.ROOT / "timexer", "easy")
+    official = parity.Official(case.weights, case.facts)
+    with pytest.raises(AssertionError, match="official weights without one of ours"):
+        official.check_all_used()
+    official.take("encoder.norm.weight")
+    with pytest.raises(AssertionError, match=r"encoder\.norm\.weight is used twice"):
+        official.take("encoder.norm.weight")
+    with pytest.raises(AssertionError, match=r"encoder\.norm\.bias has an effect and is dropped"):
+        official.drop("encoder.norm.bias")
+
+
 def test_the_registry_has_the_license_of_the_published_code():
     for folder, case in parity.cases():
         name = parity.architecture_of(folder)

@@ -9,7 +9,7 @@ import keras
 import pytest
 
 from kerastrans import zoo
-from tests.helpers.architectures import CHANNELS, CONTEXT, HORIZON, NEWEST, SMALL
+from tests.helpers.architectures import CHANNELS, CONTEXT, HORIZON, NAMES, NEWEST, SMALL
 
 WRONG = {  # by the type of a default
     int: (0, -1, 2.5, "8", None),
@@ -19,7 +19,12 @@ WRONG = {  # by the type of a default
     str: ("nonsense", 3, None),
     type(None): (0, -1, 2.5, "x"),
 }
-ALLOWED = {("nonstationary_transformer", "projector_dims", ())}  # one linear map
+ALLOWED = {
+    ("nonstationary_transformer", "projector_dims", ()),  # one linear map
+    ("time_series_transformer", "lags", ()),
+    ("tft", "static_channels", ()),
+    ("tcn", "block_filters", ()),  # all blocks have `filters`
+}
 # Lengths and hyperparameters that do not fit together, and the rule in the message.
 LENGTHS = CONTEXT, HORIZON, CHANNELS
 UNFIT = [
@@ -63,12 +68,14 @@ def no_weights(monkeypatch):
 
 
 def wrong_values():
-    for name in NEWEST:
+    """Yield the cases of all architectures; those of the older ones are slow."""
+    for name in NAMES:
+        marks = () if name in NEWEST else pytest.mark.slow
         for hyperparameter, default in zoo.info(name).defaults.items():
             for value in WRONG[type(default)]:
                 accepted = value is None and default is None
                 if not accepted and (name, hyperparameter, value) not in ALLOWED:
-                    yield name, hyperparameter, value
+                    yield pytest.param(name, hyperparameter, value, marks=marks)
 
 
 @pytest.mark.parametrize(("name", "hyperparameter", "value"), list(wrong_values()))

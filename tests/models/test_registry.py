@@ -67,6 +67,21 @@ def test_names_are_filtered_by_pattern_tags_and_size():
         zoo.names(max_parameters=10, context_length=0)
 
 
+def test_names_are_filtered_by_a_named_size_and_counted_at_it():
+    assert zoo.names("linear", size="illness_24") == ["dlinear", "nlinear"]
+    softs = zoo.info("softs")
+    laptop, script = (
+        softs.count_params(96, 96, 7, **softs.sizes[size]) for size in ("laptop", "etth1_720")
+    )
+    assert laptop < script
+    assert zoo.names(pattern="softs", max_parameters=laptop) == ["softs"]
+    assert zoo.names(pattern="softs", max_parameters=laptop, size="etth1_720") == []
+    assert zoo.names(pattern="softs", max_parameters=script, size="etth1_720") == ["softs"]
+    for size in ("etth1_69", "", 3, ["paper"]):
+        with pytest.raises(ValueError, match="no architecture has the size"):
+            zoo.names(size=size)
+
+
 def test_listing_and_describing_imports_nothing_heavy():
     code = (
         "import sys; from kerastrans import zoo\n"

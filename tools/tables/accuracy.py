@@ -10,9 +10,7 @@ from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS
 from benchmarks.common import HERE, RESULTS
 from kerastrans import presets, zoo
 from kerastrans.evaluation.model_sets import bootstrap_interval
-from kerastrans.models.architecture import HORIZONS
 
-NEAR = 0.02  # relative distance from a published mean
 BASELINES = ("seasonal_naive", "last_value")
 SETS = {
     "etth1": "ETTh1",
@@ -110,21 +108,15 @@ def long_horizon():
 def reached():
     """Architectures with weights by how near their mean on ETTh1 is to the published one."""
     ours = pd.read_csv(RESULTS / "long_horizon.csv")
-    published = pd.read_csv(HERE / "published.csv")
-    runs = long_horizon_report.compare(ours, published).query("dataset == 'etth1'")
-    runs = dict(list(runs.dropna(subset="published_mse").groupby("model")))
-    groups = {"within 2 %": [], "not within 2 %": [], "not all horizons": [], "not compared": []}
-    entries = [zoo.info(name) for name in zoo.names() if name not in zoo.names("baseline")]
-    for entry in entries:
-        if entry.name not in runs:
-            groups["not compared"].append(entry.title)
-        else:
-            ratio = runs[entry.name].mse.mean() / runs[entry.name].published_mse.mean()
-            group = "within 2 %" if abs(ratio - 1) <= NEAR else "not within 2 %"
-            if runs[entry.name].horizon.nunique() < len(HORIZONS):
-                group = "not all horizons"
-            groups[group].append(f"{entry.title} {ratio:.3f}")
-    rows = [(group, len(titles), ", ".join(titles)) for group, titles in groups.items()]
+    table = long_horizon_report.standing(ours, pd.read_csv(HERE / "published.csv"))
+    rows = []
+    for group in long_horizon_report.GROUPS:
+        found = table[table["group"] == group]
+        titles = [
+            zoo.info(row.name).title + ("" if pd.isna(row.ratio) else f" {row.ratio:.3f}")
+            for row in found.itertuples(index=False)
+        ]
+        rows.append((group, len(titles), ", ".join(titles)))
     return pd.DataFrame(rows, columns=["mean on ETTh1", "number", "architectures"])
 
 

@@ -6,7 +6,7 @@ python -m tools.tables.readme
 import re
 from pathlib import Path
 
-from benchmarks.accuracy import coverage_report, fair_report
+from benchmarks.accuracy import changed, coverage_report, fair_report
 from benchmarks.common import markdown
 from tools.tables import accuracy, measured, speed
 
@@ -27,7 +27,11 @@ def tables():
             "tasks": accuracy.tasks,
             "transformer_summary": accuracy.transformer_summary,
         },
-        "docs/comparison.md": {"fair": fair_report.comparison},
+        "docs/comparison.md": {
+            "fair": fair_report.comparison,
+            "fair_left_out": fair_report.left_out,
+        },
+        "docs/deviations.md": {"changed": changed.comparison},
         "docs/how/autoregressive.md": {
             "training_methods": accuracy.training_methods,
             "token_values": accuracy.token_values,
