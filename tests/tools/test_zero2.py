@@ -2,6 +2,7 @@
 
 from argparse import Namespace
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,35 +111,38 @@ def test_sets_held_back_are_not_among_the_others():
 
 
 @pytest.mark.slow
-def test_training_begins_with_the_forecasts_of_version_1_and_goes_on_where_it_stopped(tmp_path):
-    config = {**CONFIG, "parts": list(PARTS), "phase_cycles": 8}
+def test_new_parts_begin_with_the_forecasts_of_version_1():
+    network = build_network({**CONFIG, "parts": list(PARTS), "phase_cycles": 8})
+    train.start_from(network, VERSION_1)
+    more = network.get_layer("choice_of_means").bias
+    more.assign(more - 1e4)  # the only part whose first weights change a forecast
     rng = np.random.default_rng(0)
     inputs = [rng.normal(size=(2, 1024)), np.ones((2, 1024)), np.array([[1.0, 9.0]] * 2)]
     inputs = [x.astype("float32") for x in inputs]
-
-    def started():
-        network = build_network(config)
-        train.start_from(network, VERSION_1)
-        return network
-
-    network = started()
-    more = network.get_layer("choice_of_means").bias
-    more.assign(more - 1e4)  # the only part whose first weights change a forecast
     expected = to_numpy(load(VERSION_1).network(inputs))
     np.testing.assert_allclose(to_numpy(network(inputs)), expected, atol=1e-5)
-    more.assign(more + 1e4)
 
-    options = Namespace(windows=768, rate=1e-3, seed=0, pieces=1, source="families")
-    options.pool, options.state, options.minutes = tmp_path, tmp_path / "whole", 5
-    monkey = pytest.MonkeyPatch()
-    monkey.setattr(train, "draw_piece", lambda *x: pool.draw_piece(*x, rounds=4))
-    whole = train.Training(network, options)
-    whole.run()
-    assert (whole.done, whole.count) == (768, 8)
-    options.state, options.minutes = tmp_path / "parts", 0  # a batch each run
-    for _ in range(3):
-        part = train.Training(started(), options)
-        part.run()
-    monkey.undo()
-    for one, other in zip(whole.variables, part.variables, strict=True):
+
+@pytest.mark.slow
+def test_a_training_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(train, "BATCH", 16)
+    monkeypatch.setattr(train, "draw_piece", lambda *x: pool.draw_piece(*x, rounds=1))
+    options = Namespace(windows=32, rate=1e-3, seed=0, pieces=1, source="families", pool=tmp_path)
+
+    def train_for(minutes, state):
+        options.minutes, options.state = minutes, tmp_path / state
+        keras.utils.set_random_seed(0)
+        training = train.Training(build_network({**CONFIG, "width": 8, "hidden": 8}), options)
+        training.run()
+        return training
+
+    whole = train_for(5, "whole")
+    assert (whole.done, whole.count) == (32, 2)
+    assert train_for(0, "parts").done == 16  # a run without time trains one batch
+    resumed = train_for(0, "parts")
+    assert resumed.done == 32
+    for one, other in zip(whole.variables, resumed.variables, strict=True):
         np.testing.assert_allclose(to_numpy(one), to_numpy(other), rtol=1e-4, atol=1e-6)
+    for one, other in zip(whole.sums, resumed.sums, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-6)
+    assert len((tmp_path / "parts" / "log.csv").read_text().splitlines()) == 3
