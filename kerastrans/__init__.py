@@ -5,7 +5,7 @@ import importlib
 import wrapt
 
 from kerastrans.utils import former_paths
-from kerastrans.utils.lazy import names_of
+from kerastrans.utils.lazy import Later, names_of
 from kerastrans.version import __version__ as __version__
 
 _HOMES = {
@@ -53,6 +53,15 @@ _HOMES = {
     "utils.precision": (),
     "zoo": (),
 }
+# Classes that are saved with models, besides those of `_ROOMS`.
+_SAVED = {
+    "decoding.generation": ("AutoregressiveModel", "TokenModel"),
+    "decoding.rollout": ("Rollout", "SampledQuantiles"),
+    "layers.initializers": ("FanInUniform",),
+    "models.parts.forecast_graph": ("Unscaling", "WindowScaling"),
+    "text.metrics": ("TokenAccuracy",),
+}
+_ROOMS = ("heads", "layers")
 # Former names of modules, until 0.4.
 _FORMER = {"combining": "combination", "covariates": "regression", "scale": "partitions"}
 __getattr__, __dir__, __all__ = names_of(__name__, _HOMES, _FORMER)
@@ -60,14 +69,15 @@ former_paths.install()
 
 
 @wrapt.when_imported("keras")
-def _register(_):
-    """Make our classes known to `keras.saving.load_model` as soon as there is a Keras."""
+def _register(keras):
+    """Make our classes known to `keras.saving.load_model` as soon as there is a Keras.
+
+    A class replaces its stand-in when its module is imported.
+    """
     importlib.import_module("kerastrans.utils.keras_internals").leave_tensorflow_out()
-    for room in (
-        "layers",
-        "heads",
-        "decoding.generation",
-        "models.parts.forecast_graph",
-        "text.metrics",
-    ):
-        importlib.import_module(f"kerastrans.{room}")
+    rooms = {room: importlib.import_module(f"kerastrans.{room}").HOMES for room in _ROOMS}
+    homes = {f"{room}.{module}": names for room in rooms for module, names in rooms[room].items()}
+    objects = keras.saving.get_custom_objects()
+    for module, names in {**homes, **_SAVED}.items():
+        for name in names:
+            objects.setdefault(f"kerastrans>{name}", Later(f"kerastrans.{module}", name))

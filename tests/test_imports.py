@@ -1,18 +1,21 @@
 """What an import loads, and that our classes are registered whichever room is imported first."""
 
+import ast
 import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import keras
 import pytest
 
 import kerastrans
-from kerastrans import heads, zoo
+from kerastrans import heads, layers, zoo
 from kerastrans.text import TokenAccuracy
 from kerastrans.utils import former_paths
+from kerastrans.utils.lazy import Later
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
@@ -106,6 +109,33 @@ def test_the_package_alone_imports_no_keras_whatever_the_command(arguments):
 @pytest.mark.parametrize("order", ORDERS)
 def test_model_files_load_whatever_was_imported_first(order, files):
     assert run(LOAD, str(files), order) == ["layers", "likelihood", "quantiles", "tokens"]
+
+
+def test_each_class_that_is_saved_with_a_model_is_known_before_it_is_imported():
+    objects = {}
+    saving = SimpleNamespace(get_custom_objects=lambda: objects)
+    kerastrans._register(SimpleNamespace(saving=saving))
+    saved = {name: module for module, name in _registered_classes()}
+    assert len(saved) > 90
+    found = {name: vars(objects[f"kerastrans>{name}"])["_module"] for name in saved}
+    assert found == saved
+
+
+def _registered_classes():
+    """Yield module and name of each class that a decorator registers."""
+    for path in sorted((ROOT / "kerastrans").rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            marks = [ast.unparse(mark) for mark in getattr(node, "decorator_list", ())]
+            if "keras.saving.register_keras_serializable(package='kerastrans')" in marks:
+                yield ".".join(path.relative_to(ROOT).with_suffix("").parts), node.name
+
+
+def test_a_class_is_imported_when_its_stand_in_is_first_used():
+    stand_in = Later("kerastrans.layers.median", "Median")
+    config = keras.saving.serialize_keras_object(layers.Median(name="middle"))
+    restored = stand_in.from_config(config["config"])
+    assert type(restored) is layers.Median
+    assert restored.name == "middle"
 
 
 def test_every_public_name_can_be_imported():

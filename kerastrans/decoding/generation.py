@@ -178,11 +178,6 @@ class TokenModel(keras.Model):
         return generate_tokens(self, source, source_lengths, num_steps, sampler)
 
 
-def is_autoregressive(model):
-    """Return whether a model decodes step by step: its last input has a variable length."""
-    return len(model.inputs) > 1 and model.inputs[-1].shape[1:2] == (None,)
-
-
 def _source_embedding(decoder):
     """Return the layer that embeds the first encoder input, the source."""
     source = decoder.encoder_inputs[0]

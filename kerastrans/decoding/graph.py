@@ -71,6 +71,11 @@ def history_input(model):
     return named[0] if named else model.inputs[0]
 
 
+def is_autoregressive(model):
+    """Return whether a model decodes step by step: its last input has a variable length."""
+    return len(model.inputs) > 1 and model.inputs[-1].shape[1:2] == (None,)
+
+
 def takes_missing(model, symbol=None):
     """Return whether an input may contain NaN for missing values.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy import optimize, stats
+import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns
@@ -95,7 +95,7 @@ def kupiec(misses, count, rate):
         ratio = numbers * np.log(share / rate) + hits
     ratio[0], ratio[-1] = -count * np.log(1 - rate), -count * np.log(rate)
     is_extreme = ratio >= ratio[misses] - 1e-9
-    return float(min(stats.binom.pmf(numbers, count, rate)[is_extreme].sum(), 1.0))
+    return float(min(scipy.stats.binom.pmf(numbers, count, rate)[is_extreme].sum(), 1.0))
 
 
 def christoffersen(before, after):
@@ -119,7 +119,7 @@ def christoffersen(before, after):
         )
 
     ratio = likelihood(after[before]) + likelihood(after[~before]) - likelihood(after)
-    return float(stats.chi2.sf(max(2 * ratio, 0.0), 1))
+    return float(scipy.stats.chi2.sf(max(2 * ratio, 0.0), 1))
 
 
 def observed_levels(levels, quantiles, targets):
@@ -225,7 +225,7 @@ def reliability(probabilities, outcomes):
     # Equal probabilities have one recalibrated value: the mean outcome, with their number.
     _, places, counts = np.unique(x, return_inverse=True, return_counts=True)
     means = np.bincount(places, weights=y) / counts
-    fitted = optimize.isotonic_regression(means, weights=counts).x[places]
+    fitted = scipy.optimize.isotonic_regression(means, weights=counts).x[places]
     brier, best, base = (np.mean((y - p) ** 2) for p in (x, fitted, y.mean()))
     parts = {"brier": brier, "miscalibration": brier - best, "discrimination": base - best}
     return fitted, parts | {"uncertainty": base}

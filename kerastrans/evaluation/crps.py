@@ -4,7 +4,7 @@ The scores of mixtures and normal distributions are methods of their heads.
 """
 
 import numpy as np
-from scipy import special, stats
+import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import TARGET, read_columns
@@ -27,10 +27,10 @@ def crps_student_t(targets, location, scale, freedom):
     """
     z = (np.asarray(targets, "float64") - location) / scale
     freedom = np.asarray(freedom, "float64")
-    peak = 2 * stats.t.pdf(z, freedom) * (freedom + z**2) / (freedom - 1)
-    beta = special.betaln(0.5, freedom - 0.5) - 2 * special.betaln(0.5, freedom / 2)
+    peak = 2 * scipy.stats.t.pdf(z, freedom) * (freedom + z**2) / (freedom - 1)
+    beta = scipy.special.betaln(0.5, freedom - 0.5) - 2 * scipy.special.betaln(0.5, freedom / 2)
     between = 2 * np.sqrt(freedom) / (freedom - 1) * np.exp(beta)
-    return scale * (z * (2 * stats.t.cdf(z, freedom) - 1) + peak - between)
+    return scale * (z * (2 * scipy.stats.t.cdf(z, freedom) - 1) + peak - between)
 
 
 def crps_negative_binomial(targets, mean, alpha):
@@ -52,9 +52,9 @@ def crps_negative_binomial(targets, mean, alpha):
     )
     size, p = 1 / alpha, 1 / (1 + alpha * mean)
     odds = (1 - p) / p
-    to_target = y * (2 * stats.nbinom.cdf(y, size, p) - 1)
-    below = p * (2 * stats.nbinom.cdf(y - 1, size + 1, p) - 1)
-    between = special.hyp2f1(size + 1, 0.5, 2, -4 * odds / p)
+    to_target = y * (2 * scipy.stats.nbinom.cdf(y, size, p) - 1)
+    below = p * (2 * scipy.stats.nbinom.cdf(y - 1, size + 1, p) - 1)
+    between = scipy.special.hyp2f1(size + 1, 0.5, 2, -4 * odds / p)
     return to_target - size * odds / p * (below + between)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from kerastrans.utils.validation import check_positive_integers, check_seed
 
@@ -92,8 +92,8 @@ def mean_ranks(losses, *, significance=0.05):
     """
     values = _check_losses(losses, 2)
     count, models = values.shape
-    ranks = stats.rankdata(values, axis=1).mean(axis=0)
-    critical = stats.studentized_range.ppf(1 - significance, models, np.inf) / np.sqrt(2)
+    ranks = scipy.stats.rankdata(values, axis=1).mean(axis=0)
+    critical = scipy.stats.studentized_range.ppf(1 - significance, models, np.inf) / np.sqrt(2)
     half = critical * np.sqrt(models * (models + 1) / (6 * count)) / 2
     table = pd.DataFrame({"rank": ranks, "low": ranks - half, "high": ranks + half}, losses.columns)
     return table.sort_values("rank")
@@ -131,7 +131,7 @@ def bootstrap_interval(ratios, level=95, *, num_resamples=NUM_RESAMPLES, seed=0)
     if np.ptp(logs) == 0:
         return mean, mean, mean
     options = {"confidence_level": level / 100, "n_resamples": num_resamples}
-    found = stats.bootstrap((logs,), np.mean, rng=np.random.default_rng(seed), **options)
+    found = scipy.stats.bootstrap((logs,), np.mean, rng=np.random.default_rng(seed), **options)
     low, high = np.exp(found.confidence_interval)
     return mean, float(low), float(high)
 

@@ -1,7 +1,7 @@
 """Naive 2 of the M4 competition: the last value, seasonally adjusted if the series is seasonal."""
 
 import numpy as np
-from scipy.signal import correlate
+import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.baselines import locate, on_rows
@@ -99,7 +99,7 @@ def is_seasonal(values, season):
         return False
     centered = values - values.mean()
     # The second half of the full correlation holds the lags 0, 1, ..., season.
-    covariances = correlate(centered, centered)[count - 1 : count + season]
+    covariances = scipy.signal.correlate(centered, centered)[count - 1 : count + season]
     correlations = covariances[1:] / covariances[0]
     # Bartlett's variance of an autocorrelation, given the correlations at the shorter lags.
     limit = _CRITICAL * np.sqrt((1 + 2 * np.sum(correlations[:-1] ** 2)) / count)

@@ -1,7 +1,7 @@
 """Significance tests for the difference between two forecasts."""
 
 import numpy as np
-from scipy import stats
+import scipy
 
 SIGNIFICANCE = 0.05  # largest p-value of a difference that is called significant
 MIN_BLOCKS = 8
@@ -112,7 +112,7 @@ def diebold_mariano(differences, blocks, positions):
     below = np.cumsum(probabilities / probabilities.sum(axis=0), axis=0) < _CONFIDENCE
     chosen = np.minimum(below.sum(axis=0), len(_PERSISTENCES) - 1)
     statistic = np.take_along_axis(statistics, chosen[None], axis=0)[0]
-    return statistic[()], (2 * stats.t.sf(np.abs(statistic), count - 1))[()]
+    return statistic[()], (2 * scipy.stats.t.sf(np.abs(statistic), count - 1))[()]
 
 
 def _block_covariances(weights, positions):

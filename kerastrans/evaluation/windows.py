@@ -6,7 +6,8 @@ import keras
 import numpy as np
 import pandas as pd
 
-from kerastrans.decoding.generation import generate, is_autoregressive
+from kerastrans.decoding.generation import generate
+from kerastrans.decoding.graph import is_autoregressive
 from kerastrans.evaluation import metrics
 from kerastrans.utils.validation import check_prediction_length
 

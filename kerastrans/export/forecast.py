@@ -8,8 +8,14 @@ import keras
 from keras import ops
 
 from kerastrans import heads
-from kerastrans.decoding.generation import cached_decoder, is_autoregressive
-from kerastrans.decoding.graph import history_input, inputs_of, missing_inputs, takes_missing
+from kerastrans.decoding.cached_decoder import cached_decoder
+from kerastrans.decoding.graph import (
+    history_input,
+    inputs_of,
+    is_autoregressive,
+    missing_inputs,
+    takes_missing,
+)
 from kerastrans.decoding.rollout import decode_fixed
 from kerastrans.decoding.samplers import AncestralSampler, FeedBack
 from kerastrans.export.encodings import Encoder, Encodings, Input

@@ -5,9 +5,7 @@ import zlib
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
-import scipy.optimize
-import scipy.special
+import scipy
 
 from kerastrans.forecasting.conformal.offsets import count_effective
 

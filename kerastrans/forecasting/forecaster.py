@@ -14,8 +14,7 @@ from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
 from kerastrans.data.tables.reading import read_as_of
 from kerastrans.evaluation.contamination import CONTAMINATION
-from kerastrans.forecasting.inference import calibration, preset_files, rolling_origins
-from kerastrans.forecasting.inference.artefact import export_options
+from kerastrans.forecasting import inference, paths, training
 from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen
 from kerastrans.forecasting.inference.forecast import (
@@ -24,27 +23,11 @@ from kerastrans.forecasting.inference.forecast import (
     read_windows,
 )
 from kerastrans.forecasting.inference.horizon import with_horizon
-from kerastrans.forecasting.inference.importances import (
-    importances_frame,
-    permutation_importances,
-)
 from kerastrans.forecasting.inference.model import build_for, reinitialise
 from kerastrans.forecasting.inference.model_card import facts_of
 from kerastrans.forecasting.inference.reader import Reader, report_faults
-from kerastrans.forecasting.inference.serialization import (
-    read_arguments,
-    read_files,
-    write_arguments,
-    write_files,
-)
 from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
-from kerastrans.forecasting.paths import simulation
-from kerastrans.forecasting.training import fallback, fine_tuning
-from kerastrans.forecasting.training import fit as training
-from kerastrans.forecasting.training.data import TrainingData
-from kerastrans.forecasting.training.guard import NotImprovedError
-from kerastrans.forecasting.training.time_limit import TimeLimit
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
@@ -262,11 +245,11 @@ class Forecaster:
         """
         sampling = Sampling(stride, sampling, window_sampling_limit)
         options = {"validation_size": validation_size, "epochs": epochs, "batch_size": batch_size}
-        training.check_options(self.config, **options, time_limit=time_limit, kwargs=kwargs)
-        limit = None if time_limit is None else TimeLimit(time_limit)
+        training.fit.check_options(self.config, **options, time_limit=time_limit, kwargs=kwargs)
+        limit = None if time_limit is None else training.TimeLimit(time_limit)
         before = self.fitted
         is_guarded = restore_published and self.card is not None and epochs != 0
-        data = TrainingData.read(
+        data = training.TrainingData.read(
             before.config if before else self.config,
             frame,
             state=before,
@@ -280,31 +263,33 @@ class Forecaster:
         read_as = read_as_of(frame) or self.read_as or (zone and {"timezone": zone})
         how = (validation, validation_size, epochs, distribute, checkpoint)
         is_told_how = any(x is not None for x in how) or kwargs.keys() - {"verbose"}
-        if before is None and not is_told_how and fallback.is_needed(self.config, data):
+        if before is None and not is_told_how and training.fallback.is_needed(self.config, data):
             self._report(data.panels[0])
-            self.fitted = replace(fallback.published_state(self.config, data), read_as=read_as)
+            self.fitted = replace(
+                training.fallback.published_state(self.config, data), read_as=read_as
+            )
             if kwargs.get("verbose", 1):
-                print(fallback.description(data))
+                print(training.fallback.description(data))
             return self
         with distributed(distribute) if distribute else contextlib.nullcontext():
             if before:
-                model = fine_tuning.prepare_for_fine_tuning(before)
+                model = training.fine_tuning.prepare_for_fine_tuning(before)
             else:
                 model = build_for(reader.config, reader)
             options |= {"limit": limit, "checkpoint": checkpoint, **kwargs}
             options["published"] = self.card["name"] if is_guarded else None
             try:
-                found = training.train(model, data, sampling, **options)
-            except NotImprovedError as error:
+                found = training.fit.train(model, data, sampling, **options)
+            except training.NotImprovedError as error:
                 self._report(error.windows)
-                self.fitted = fine_tuning.keep_published(before, error)
+                self.fitted = training.fine_tuning.keep_published(before, error)
                 return self
         windows, trained, history, dependence, verdict = found
         self._report(windows)
-        model = fine_tuning.merge_adapters(before, model)
+        model = training.fine_tuning.merge_adapters(before, model)
         chosen_by = windows.chosen_by if epochs is None or kwargs.get("callbacks") else {}
-        facts = training.rows_seen(before, trained, chosen_by, history)
-        facts |= fine_tuning.facts_that_stay(before)
+        facts = training.fit.rows_seen(before, trained, chosen_by, history)
+        facts |= training.fine_tuning.facts_that_stay(before)
         facts |= {"history": history, "dependence": dependence, "read_as": read_as}
         facts["fine_tuning"] = verdict
         parts = reader.clock, reader.covariates, reader.channels
@@ -501,10 +486,10 @@ class Forecaster:
         state = state.with_samples(num_paths, seed)
         windows = read_windows(state, frame, future, static, self._report)
         num_series = windows.panel.names.size
-        simulation.check_memory(num_paths, windows.prediction_length, num_series)
-        paths = simulation.simulate(state, windows, num_paths, seed, static, self.alias)
+        paths.simulation.check_memory(num_paths, windows.prediction_length, num_series)
+        drawn = paths.simulation.simulate(state, windows, num_paths, seed, static, self.alias)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
-        return paths
+        return drawn
 
     def forecast_histories(self, inputs: Any) -> Any:
         """Forecast from arrays, as an exported model does.
@@ -579,17 +564,17 @@ class Forecaster:
         levels = levels if levels is None else check_percents(levels)
         origins = {"windows": windows, "step": step}
         if refit is not False:
-            rolling_origins.check_trained_horizon(prediction_length)
+            inference.rolling_origins.check_trained_horizon(prediction_length)
             options = {"static": static, "train_size": train_size, "fit_options": kwargs}
             options["every"] = 1 if refit is True else refit
-            run = rolling_origins.refit_origins(self, frame, **origins, **options)
+            run = inference.rolling_origins.refit_origins(self, frame, **origins, **options)
         else:
-            rolling_origins.check_not_refitted(train_size, kwargs)
+            inference.rolling_origins.check_not_refitted(train_size, kwargs)
             state = with_horizon(adapt_to_frame(self._trained(), frame), prediction_length)
             state.levels(levels)  # refused before any work
             if thresholds:
                 state.check_has_distribution("exceeds")
-            run = rolling_origins.forecast_origins(state, frame, **origins, static=static)
+            run = inference.rolling_origins.forecast_origins(state, frame, **origins, static=static)
         self._report(run.panel)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
         rows = run.rows(levels, static, self.alias, thresholds)
@@ -657,7 +642,7 @@ class Forecaster:
             ValueError: If `static` does not have the column; as for `backtest`.
         """
         state = adapt_to_frame(self._trained().with_intervals(None), frame)
-        found = calibration.calibrate(
+        found = inference.calibration.calibrate(
             with_horizon(state, prediction_length),
             frame,
             windows=windows,
@@ -671,7 +656,7 @@ class Forecaster:
         )
         self._report(found.panel)
         warn_if_seen(self.fitted, self.alias, frame, self._told)
-        self.fitted = calibration.with_calibration(state, found, static)
+        self.fitted = inference.calibration.with_calibration(state, found, static)
         return self
 
     @takes_any_frame
@@ -718,10 +703,12 @@ class Forecaster:
             raise ValueError("the forecaster has no covariates: give past, future or static.")
         step = step or state.config.prediction_length
         panel = self.reader.panel(frame, static)
-        panel = rolling_origins.long_enough(state.config, panel, windows, step)
+        panel = inference.rolling_origins.long_enough(state.config, panel, windows, step)
         self._report(panel)
-        cuts = rolling_origins.origins(panel, state.config.prediction_length, windows, step)
-        return permutation_importances(state, panel, cuts, repeats, seed)
+        cuts = inference.rolling_origins.origins(
+            panel, state.config.prediction_length, windows, step
+        )
+        return inference.importances.permutation_importances(state, panel, cuts, repeats, seed)
 
     @takes_any_frame
     def variable_importances(
@@ -744,7 +731,7 @@ class Forecaster:
         state = self._trained()
         panel = self.reader.panel(frame, static)
         self._report(panel)
-        return importances_frame(state, panel)
+        return inference.importances.importances_frame(state, panel)
 
     @takes_any_frame
     def explain(
@@ -804,12 +791,12 @@ class Forecaster:
             ValueError: If Keras cannot serialize a loss or a builder: register it with
                 `keras.saving.register_keras_serializable`.
         """
-        return write_arguments(self.config.arguments())
+        return inference.serialization.write_arguments(self.config.arguments())
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """Return an untrained forecaster with the arguments that `get_config` returned."""
-        return cls(**read_arguments(config))
+        return cls(**inference.serialization.read_arguments(config))
 
     def clone(self) -> Self:
         """Return an untrained forecaster with the same arguments.
@@ -824,7 +811,7 @@ class Forecaster:
         """
         arguments = self.config.arguments()
         if self.card is not None and self.config.model != AUTO:
-            state = fine_tuning.copy_published_state(self.fitted)
+            state = training.fine_tuning.copy_published_state(self.fitted)
             clone = type(self)(**{**arguments, "model": state.model})
             clone.fitted = replace(state, config=clone.config)
             return clone
@@ -853,7 +840,7 @@ class Forecaster:
         """
         state = self._trained()
         with new_folder(path) as folder:
-            write_files(self.config, state, folder, optimizer)
+            inference.serialization.write_files(self.config, state, folder, optimizer)
 
     def save_to_preset(
         self,
@@ -892,7 +879,7 @@ class Forecaster:
             12
         """
         facts = facts_of(self, licence, metrics, dataset)
-        preset_files.write(self, folder, **facts)
+        inference.preset_files.write(self, folder, **facts)
 
     @classmethod
     def load(cls, path: PathLike) -> Self:
@@ -902,7 +889,7 @@ class Forecaster:
             FileNotFoundError: If there is no forecaster at `path`.
             ValueError: If a file is damaged or of a newer format, or the model contains code.
         """
-        arguments, restore = read_files(Path(path))
+        arguments, restore = inference.serialization.read_files(Path(path))
         loaded = cls(**arguments)
         loaded.fitted = restore(loaded.config)
         return loaded
@@ -933,7 +920,7 @@ class Forecaster:
         from kerastrans.export import export
 
         state = self._trained()
-        options = {**export_options(state), "metadata": self.metadata, **kwargs}
+        options = {**inference.artefact.export_options(state), "metadata": self.metadata, **kwargs}
         return export(state.model, path, **options)
 
     @property

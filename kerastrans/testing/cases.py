@@ -8,8 +8,7 @@ import keras
 import numpy as np
 
 from kerastrans import heads
-from kerastrans.decoding.generation import is_autoregressive
-from kerastrans.decoding.graph import history_input
+from kerastrans.decoding.graph import history_input, is_autoregressive
 from kerastrans.models import registry
 from kerastrans.models.architecture import OPTIONS
 from kerastrans.testing.examples import example_inputs

@@ -1,6 +1,7 @@
 """Atomic creation of files and folders, and careful reading of JSON and Keras models."""
 
 import contextlib
+import hashlib
 import json
 import secrets
 import shutil
@@ -140,6 +141,12 @@ def read_json(path, keys):
                 f"{path}: {key!r} must be of type {names}, got {type(content[key]).__name__}."
             )
     return content
+
+
+def sha256_of(path):
+    """Return the sha256 checksum of a file, as hexadecimal digits."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def first_line(error):

@@ -8,7 +8,7 @@ from kerastrans.utils.deprecation import warn_former_name
 BACKENDS = ("tensorflow", "jax", "torch")  # the names of Keras's backends, packages and extras
 
 
-def names_of(package, homes, former=None):
+def names_of(package, homes, former=None, with_modules=True):
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
 
     Args:
@@ -16,8 +16,9 @@ def names_of(package, homes, former=None):
         homes: dict of a module below `package` -> its public names; the module itself is public
             too, under the last part of its name.
         former: dict of the former name of a public module -> its name since version 0.3.
+        with_modules: bool, whether the modules are public.
     """
-    modules = {module.rpartition(".")[2]: module for module in homes}
+    modules = {module.rpartition(".")[2]: module for module in homes if with_modules}
     home_of = {name: module for module, names in homes.items() for name in names}
     public = sorted({*modules, *home_of})
 
@@ -33,6 +34,21 @@ def names_of(package, homes, former=None):
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: public, public
+
+
+class Later:
+    """Stand-in for a class that is imported when one of its attributes is first used.
+
+    Args:
+        module: str, name of its module.
+        name: str, name of the class.
+    """
+
+    def __init__(self, module, name):
+        self._module, self._name = module, name
+
+    def __getattr__(self, attribute):
+        return getattr(getattr(_import(self._module), self._name), attribute)
 
 
 def _import(name):

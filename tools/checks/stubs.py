@@ -19,15 +19,16 @@ def stubs():
     found = {}
     for path in sorted((ROOT / "kerastrans").rglob("__init__.py")):
         tree = ast.parse(path.read_text())
-        homes = _builders(path.parent) if path.parent.name == "models" else _homes(tree)
+        is_models = path.parent.name == "models"
+        homes, with_modules = (_builders(path.parent), True) if is_models else homes_of(tree)
         if homes is not None:
             package = ".".join(path.parent.relative_to(ROOT).parts)
-            found[path.with_suffix(".pyi")] = _stub(package, homes)
+            found[path.with_suffix(".pyi")] = _stub(package, homes, with_modules)
     return found
 
 
-def _homes(tree):
-    """The dict that the module gives to `names_of`, a literal or a name of one."""
+def homes_of(tree):
+    """The dict that the module gives to `names_of`, if any, and whether its modules are public."""
     literals = {
         node.targets[0].id: node.value
         for node in tree.body
@@ -36,8 +37,9 @@ def _homes(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "names_of":
             homes = node.args[1]
-            return ast.literal_eval(literals.get(getattr(homes, "id", None), homes))
-    return None
+            homes = ast.literal_eval(literals.get(getattr(homes, "id", None), homes))
+            return homes, all(keyword.arg != "with_modules" for keyword in node.keywords)
+    return None, True
 
 
 def _builders(folder):
@@ -56,13 +58,14 @@ def _builders(folder):
     }
 
 
-def _stub(package, homes):
+def _stub(package, homes, with_modules):
     lines = [
         f'"""Written by tools/checks/stubs.py from {package.replace(".", "/")}/__init__.py."""\n'
     ]
     for module, names in homes.items():
         parent, _, last = module.rpartition(".")
-        lines.append(f"from {package}{'.' * bool(parent)}{parent} import {last} as {last}")
+        if with_modules:
+            lines.append(f"from {package}{'.' * bool(parent)}{parent} import {last} as {last}")
         if names:
             listed = ", ".join(f"{name} as {name}" for name in names)
             lines.append(f"from {package}.{module} import {listed}")

@@ -68,7 +68,7 @@ def main():
             write(state, variables, windows=np.array(done))
         if is_over:
             break
-    export(network, options.output)
+    export(network, options.output, CONFIG)
 
 
 def quantile_loss(y_true, y_pred):
@@ -90,7 +90,7 @@ def write(path, variables, **more):
     part.replace(path)
 
 
-def export(network, folder):
+def export(network, folder, config):
     """The checkpoint as `kerastrans.models.pretrained.load` reads it."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {
@@ -99,7 +99,7 @@ def export(network, folder):
         if isinstance(layer, keras.layers.Dense)
         for name in ("kernel", "bias")
     }
-    (folder / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n")
+    (folder / "config.json").write_text(json.dumps(config, indent=2) + "\n")
     save_file(tensors, folder / "model.safetensors")
 
 

@@ -28,13 +28,12 @@ def draw_windows(batch, context_length, seed):
         yield [values, observed, steps], targets
 
 
-def make(rng, context_length):
-    """Windows of some series that are seen for about as many steps."""
-    longest = context_length if rng.random() < 0.6 else SHORT
-    span = int(np.exp(rng.uniform(np.log(8), np.log(longest))))
+def make(rng, context_length, draw=synthetic_series, span=None):
+    """Windows of some series that `draw` makes and that are seen for about as many steps."""
+    span = draw_span(rng, context_length) if span is None else span
     horizon = int(np.exp(rng.uniform(np.log(4), np.log(min(300, 2 * span + 4)))))
     length = min(int(1.5 * span), context_length) + horizon + 2 * WINDOWS
-    series = synthetic_series(SERIES, length, rng, spans=np.full(SERIES, span))
+    series = draw(SERIES, length, rng, spans=np.full(SERIES, span))
     mix = rng.random(SERIES) < 0.15
     shares = rng.uniform(0.2, 0.8, (SERIES, 1))
     series_scaled = scaled(series)
@@ -49,6 +48,12 @@ def make(rng, context_length):
             if window is not None:
                 windows.append(window)
     return windows
+
+
+def draw_span(rng, context_length):
+    """How many steps series are seen for."""
+    longest = context_length if rng.random() < 0.6 else SHORT
+    return int(np.exp(rng.uniform(np.log(8), np.log(longest))))
 
 
 def spoiled(rng, row):

@@ -8,6 +8,7 @@ import functools
 from pathlib import Path
 
 import kerastrans
+from tools.checks.stubs import homes_of
 
 ROOT = Path(__file__).parents[2]
 # Written as `kerastrans.data.Clock`; the names of other rooms as `kerastrans.masks.combine_masks`.
@@ -100,7 +101,7 @@ def public(module):
     assigned = {ast.unparse(x.targets[0]): x.value for x in tree.body if isinstance(x, ast.Assign)}
     if "__all__" in assigned:
         return ast.literal_eval(assigned["__all__"])
-    if (lazy := homes_of(tree)) is not None:
+    if (lazy := homes_of(tree)[0]) is not None:
         return [name for names in lazy.values() for name in names]
     if kerastrans._HOMES[module]:
         return []
@@ -113,7 +114,7 @@ def home(module, name):
     if module == "models" and name.startswith("build_"):
         return f"models.{name.removeprefix('build_').removesuffix('_model')}"
     tree = parsed(module_path(module))
-    for file, listed in (homes_of(tree) or {}).items():
+    for file, listed in (homes_of(tree)[0] or {}).items():
         if name in listed:
             return home(f"{module}.{file}", name)  # which may import it in turn
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
@@ -121,14 +122,6 @@ def home(module, name):
         if node.module.startswith("kerastrans.") and name in [x.name for x in node.names]:
             return home(node.module.removeprefix("kerastrans."), name)
     return module
-
-
-def homes_of(tree):
-    """What a room gives to `names_of`: dict of a file -> its names; None without."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "names_of":
-            return ast.literal_eval(node.args[1])
-    return None
 
 
 def defined(identifier):

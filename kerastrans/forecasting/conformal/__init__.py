@@ -14,26 +14,22 @@ similar. `coverage_by_series` measures the result, and `effective_origins` is th
 independent observations that the guarantee is based on.
 """
 
-from kerastrans.forecasting.conformal.coverage import coverage_by_series
-from kerastrans.forecasting.conformal.group_intervals import GroupIntervals
-from kerastrans.forecasting.conformal.intervals import ConformalIntervals
-from kerastrans.forecasting.conformal.offsets import (
-    adaptive_offsets,
-    are_skewed,
-    conformity_scores,
-    count_effective,
-    split_offsets,
-    windows_needed,
-)
+from kerastrans.utils.lazy import names_of
 
-__all__ = [
-    "ConformalIntervals",
-    "GroupIntervals",
-    "adaptive_offsets",
-    "are_skewed",
-    "conformity_scores",
-    "count_effective",
-    "coverage_by_series",
-    "split_offsets",
-    "windows_needed",
-]
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "coverage": ("coverage_by_series",),
+        "group_intervals": ("GroupIntervals",),
+        "intervals": ("ConformalIntervals",),
+        "offsets": (
+            "adaptive_offsets",
+            "are_skewed",
+            "conformity_scores",
+            "count_effective",
+            "split_offsets",
+            "windows_needed",
+        ),
+    },
+    with_modules=False,
+)

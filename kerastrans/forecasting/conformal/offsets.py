@@ -5,7 +5,7 @@ separately.
 """
 
 import numpy as np
-from scipy import stats
+import scipy
 
 
 def conformity_scores(targets, low, high, scale):
@@ -207,7 +207,7 @@ def are_skewed(scores, level, times):
     excess = np.zeros((count, missed.shape[1]))  # misses above minus misses below
     np.add.at(excess, origins, missed[..., 1] - missed[..., 0])
     mean, spread = excess.mean(axis=0), excess.std(axis=0, ddof=1)
-    is_significant = np.abs(mean) * np.sqrt(count) > stats.t.isf(0.025, count - 1) * spread
+    is_significant = np.abs(mean) * np.sqrt(count) > scipy.stats.t.isf(0.025, count - 1) * spread
     # 60 % on one side and 40 % on the other differ by 0.2 of the total.
     is_large = np.abs(excess.sum(axis=0)) > 0.2 * missed.sum(axis=(0, 2))
     return bool((is_significant & is_large).any())

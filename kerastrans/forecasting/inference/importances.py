@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from kerastrans.data.covariates import KINDS
 from kerastrans.decoding.inspection import variable_importances
@@ -63,7 +63,7 @@ def _interval(values):
     count = len(values)
     if count < 2:
         return np.nan, np.nan
-    width = stats.t.ppf((1 + INTERVAL) / 2, count - 1) * values.std(ddof=1) / count**0.5
+    width = scipy.stats.t.ppf((1 + INTERVAL) / 2, count - 1) * values.std(ddof=1) / count**0.5
     return values.mean() - width, values.mean() + width
 
 

@@ -4,7 +4,7 @@ import functools
 import warnings
 
 import numpy as np
-import scipy.special
+import scipy
 
 # Probabilities whose quantiles an outcome is compared with, without a closed form.
 _GRID = (np.arange(64) + 0.5) / 64

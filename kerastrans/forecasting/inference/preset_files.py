@@ -3,10 +3,8 @@
 import json
 from pathlib import Path
 
-import pooch
-
 from kerastrans.forecasting.inference.model_card import readme
-from kerastrans.utils.files import new_folder
+from kerastrans.utils.files import new_folder, sha256_of
 
 CARD = "card.json"
 README = "README.md"
@@ -30,18 +28,13 @@ def write(forecaster, folder, **facts):
 
     with new_folder(folder) as unfinished:
         write_files(forecaster.config, forecaster.fitted, unfinished, optimizer=False)
-        checksums = {name: sha256(unfinished / name) for name in CONTENT}
+        checksums = {name: sha256_of(unfinished / name) for name in CONTENT}
         content = {"format": FORMAT, "name": Path(folder).name, **facts, "sha256": checksums}
         (unfinished / CARD).write_text(json.dumps(content, indent=2) + "\n")
         (unfinished / README).write_text(readme(content), encoding="utf-8")
 
 
-def sha256(path):
-    """Return the sha256 checksum of a file."""
-    return pooch.file_hash(str(path), alg="sha256")
-
-
 def check_sha256(path, checksum):
     """Raise ValueError unless a file has this checksum, or the checksum is None."""
-    if checksum is not None and checksum != sha256(path):
-        raise ValueError(f"{path} has sha256 {sha256(path)}, expected {checksum}.")
+    if checksum is not None and checksum != sha256_of(path):
+        raise ValueError(f"{path} has sha256 {sha256_of(path)}, expected {checksum}.")

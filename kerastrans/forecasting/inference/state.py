@@ -6,15 +6,18 @@ from dataclasses import asdict, dataclass, field, replace
 import keras
 import numpy as np
 
-from kerastrans import heads
+from kerastrans import decoding, heads
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.missing import fill_gaps
 from kerastrans.data.tables.reading import Reading
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import offset_of
-from kerastrans.decoding.generation import generate, is_autoregressive
-from kerastrans.decoding.graph import history_input, inputs_of, takes_missing
-from kerastrans.decoding.sampling import generate_samples
+from kerastrans.decoding.graph import (
+    history_input,
+    inputs_of,
+    is_autoregressive,
+    takes_missing,
+)
 from kerastrans.forecasting.conformal.intervals import ConformalIntervals
 from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.inference.config import AUTO, Config
@@ -264,7 +267,7 @@ class FittedState:
         arrays, steps = [scaled.astype("float32"), *others], self.config.prediction_length
         is_point = isinstance(self.head, heads.PointHead)
         options = () if is_point else (self.config.num_samples, self.config.seed)
-        decode = generate if is_point else generate_samples
+        decode = decoding.generate if is_point else decoding.generate_samples
         outputs = run_padded(
             lambda *x: [decode(self.model, list(x), steps, *options)], arrays, at_least
         )[0]

@@ -7,7 +7,14 @@ peak or the time of an event is computed path by path, and its distribution is t
     weeks = aggregate_paths(paths, "W", quantiles=[0.1, 0.5, 0.9])
 """
 
-from kerastrans.forecasting.paths.aggregates import aggregate_paths
-from kerastrans.forecasting.paths.events import find_first_passages, find_peaks
+from kerastrans.utils.lazy import names_of
 
-__all__ = ["aggregate_paths", "find_first_passages", "find_peaks"]
+__getattr__, __dir__, __all__ = names_of(
+    __name__,
+    {
+        "aggregates": ("aggregate_paths",),
+        "events": ("find_first_passages", "find_peaks"),
+        "simulation": (),
+    },
+    with_modules=False,
+)

@@ -6,10 +6,10 @@ import pandas as pd
 
 from kerastrans import datasets
 from kerastrans.data import chronological_split
-from kerastrans.forecasting.inference.preset_files import CARD, CONTENT, FORMAT, sha256, write
+from kerastrans.forecasting.inference.preset_files import CARD, CONTENT, FORMAT, write
 from kerastrans.forecasting.presets.sources import names, open_preset, resolve_preset
 from kerastrans.models.pretrained.shipped import FOLDER
-from kerastrans.utils.files import read_json
+from kerastrans.utils.files import read_json, sha256_of
 
 __all__ = ["FOLDER", "card", "check", "evaluate", "load", "load_trained", "names", "write"]
 
@@ -105,7 +105,7 @@ def check(folder):
     card(folder)
     expected = read_json(folder / CARD, {"sha256": dict})["sha256"]
     for name in CONTENT:
-        checksum = sha256(folder / name) if (folder / name).is_file() else "no file"
+        checksum = sha256_of(folder / name) if (folder / name).is_file() else "no file"
         if checksum != expected.get(name):
             raise ValueError(
                 f"{folder / name} is not the file of its card: sha256 {checksum}, "

@@ -4,18 +4,16 @@ import contextlib
 import tempfile
 from pathlib import Path
 
-import pooch
-
 from kerastrans.forecasting.inference.preset_files import (
     CARD,
     CONTENT,
     README,
     check_sha256,
-    sha256,
 )
 from kerastrans.models.pretrained.checkpoint import WEIGHTS
 from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.utils.archives import unpack
+from kerastrans.utils.files import sha256_of
 from kerastrans.utils.validation import suggest
 
 HUB = "hf://"  # prefix of names on the Hugging Face hub
@@ -42,6 +40,8 @@ def open_preset(source, checksum=None, revision=None, verbose=False):
     if "://" in source:
         if checksum is None:
             raise ValueError(f"a URL requires a checksum: pass the sha256 of {source}.")
+        import pooch
+
         source = pooch.retrieve(source, f"sha256:{checksum}", path=pooch.os_cache("kerastrans"))
     if not Path(source).is_file():
         yield resolve_preset(source)
@@ -115,6 +115,6 @@ def _download(source, checksum, revision, verbose):
     commit = folder.name
     folder = download(name, commit, [CARD, README, *CONTENT])
     if verbose:
-        pins = f"revision={commit!r}, checksum={sha256(folder / CARD)!r}"
+        pins = f"revision={commit!r}, checksum={sha256_of(folder / CARD)!r}"
         print(f"{source}: licence {licence}; {pins}.")
     return folder

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kerastrans import heads
-from kerastrans.decoding.generation import is_autoregressive
+from kerastrans.decoding.graph import is_autoregressive
 from kerastrans.forecasting.inference.error_dependence import learn_dependence
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.state import FittedState

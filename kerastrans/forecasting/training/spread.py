@@ -1,7 +1,7 @@
 """Post-hoc scaling of the forecast spread on the hold-out set (temperature scaling)."""
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from kerastrans import heads
 from kerastrans.decoding.cached_decoder import forget_decoder
@@ -214,7 +214,7 @@ def inflation(num_forecasts):
         >>> [round(inflation(count), 2) for count in (1, 4, 20, 1000)]
         [1.47, 1.15, 1.03, 1.0]
     """
-    return float(stats.t.ppf(0.9, num_forecasts + 1) / stats.norm.ppf(0.9))
+    return float(scipy.stats.t.ppf(0.9, num_forecasts + 1) / scipy.stats.norm.ppf(0.9))
 
 
 def count_forecasts(errors, numbers):

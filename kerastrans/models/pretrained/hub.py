@@ -4,11 +4,9 @@ import os
 import re
 from pathlib import Path
 
-import pooch
-
 from kerastrans.models.pretrained.checkpoint import CONFIG, WEIGHTS
 from kerastrans.models.pretrained.licences import UNKNOWN, card_of, read_licence, suggestion
-from kerastrans.utils.files import first_line
+from kerastrans.utils.files import first_line, sha256_of
 from kerastrans.utils.validation import import_extra
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
@@ -54,7 +52,7 @@ def resolve_hub_name(source, revision=None):
     if "revision" in card:
         folder = download(name, card["revision"], [*TEXTS, WEIGHTS])
     if (folder / WEIGHTS).is_file():
-        card["sha256"] = pooch.file_hash(str(folder / WEIGHTS), alg="sha256")
+        card["sha256"] = sha256_of(folder / WEIGHTS)
     return folder, card
 
 

@@ -13,7 +13,7 @@ import pooch
 import pytest
 
 from kerastrans import Forecaster, datasets, presets, zoo
-from kerastrans.forecasting.presets import sources
+from kerastrans.utils.files import sha256_of
 
 NAMES = presets.names()
 
@@ -88,7 +88,7 @@ def test_a_preset_can_be_fine_tuned(preset):
 @pytest.mark.parametrize("kind", ["zip", "gztar"])
 def test_a_preset_is_loaded_from_an_archive_with_the_right_checksum(kind, preset, tmp_path):
     archive = shutil.make_archive(tmp_path / "preset", kind, preset.parent, preset.name)
-    checksum = sources.sha256(archive)
+    checksum = sha256_of(archive)
     assert zoo.from_preset(archive, checksum=checksum).config.architecture == "nlinear"
     with pytest.raises(ValueError, match=f"has sha256 {checksum}, expected 00"):
         zoo.from_preset(archive, checksum="00")
@@ -97,7 +97,7 @@ def test_a_preset_is_loaded_from_an_archive_with_the_right_checksum(kind, preset
 def test_a_preset_is_loaded_from_a_url_with_its_checksum(preset, tmp_path, monkeypatch):
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
     archive = Path(shutil.make_archive(tmp_path / "preset", "zip", preset.parent, preset.name))
-    checksum = sources.sha256(archive)
+    checksum = sha256_of(archive)
     serve = functools.partial(http.server.SimpleHTTPRequestHandler, directory=tmp_path)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), serve) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -142,7 +142,7 @@ def test_a_preset_with_code_in_its_model_is_refused(copied):
     model = keras.Sequential([keras.Input((24, 1)), keras.layers.Lambda(lambda x: x[:, :12])])
     model.save(copied / "model.keras")
     card = json.loads((copied / "card.json").read_text())
-    card["sha256"]["model.keras"] = sources.sha256(copied / "model.keras")
+    card["sha256"]["model.keras"] = sha256_of(copied / "model.keras")
     (copied / "card.json").write_text(json.dumps(card))
     with pytest.raises(ValueError, match="it contains Python code"):
         zoo.from_preset(copied)

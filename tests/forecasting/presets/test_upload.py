@@ -8,7 +8,7 @@ import pytest
 
 import kerastrans
 from kerastrans import Forecaster, backtesting, datasets, zoo
-from kerastrans.forecasting.presets import sources
+from kerastrans.utils.files import sha256_of
 from tests.helpers.loopback_hub import COMMIT, OLDER, running
 
 huggingface_hub = pytest.importorskip("huggingface_hub")
@@ -60,14 +60,14 @@ def test_an_uploaded_preset_is_loaded_from_the_hub(server, preset, forecaster, f
         assert (server.folder / file).read_bytes() == (preset / file).read_bytes()
     capsys.readouterr()
     loaded = zoo.from_preset(URI)
-    checksum = sources.sha256(preset / "card.json")
+    checksum = sha256_of(preset / "card.json")
     line = f"{URI}: licence apache-2.0; revision={COMMIT!r}, checksum={checksum!r}.\n"
     assert capsys.readouterr().out == line
     pd.testing.assert_frame_equal(loaded.predict(frame), forecaster.predict(frame))
 
 
 def test_a_preset_is_pinned_by_revision_and_checksum(published, preset, capsys):
-    checksum = sources.sha256(preset / "card.json")
+    checksum = sha256_of(preset / "card.json")
     zoo.from_preset(URI, checksum, revision="v1", verbose=False)
     assert not capsys.readouterr().out
     assert any(f"/resolve/{OLDER}/model.keras" in path for path in published.paths)

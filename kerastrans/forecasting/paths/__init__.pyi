@@ -1,0 +1,4 @@
+"""Written by tools/checks/stubs.py from kerastrans/forecasting/paths/__init__.py."""
+
+from kerastrans.forecasting.paths.aggregates import aggregate_paths as aggregate_paths
+from kerastrans.forecasting.paths.events import find_first_passages as find_first_passages, find_peaks as find_peaks

@@ -1,0 +1,174 @@
+"""Train kerastrans-zero on the pool, in pieces that go on from each other.
+
+    KERAS_BACKEND=jax python -m tools.presets.zero2.train --minutes 60 --windows 8e6
+
+Goes on from `--state` where it was stopped, with the same batches: the order of the windows depends
+on the seed and the pass alone. The learning rate warms up, stays, and falls over all `--windows`;
+the weights that are written are the mean of those at the end of the last steps of its fall.
+`--start` begins with the weights of a checkpoint; inputs and outputs that it lacks begin at 0.
+"""
+
+import argparse
+import json
+import time
+from pathlib import Path
+
+import keras
+import numpy as np
+from keras import ops
+from safetensors.numpy import load_file
+
+from kerastrans.models.pretrained.zero.network import build_network, shorten
+from tools.presets.zero import CONFIG, export, quantile_loss, write
+from tools.presets.zero2.pool import FOLDER, LENGTHS, ROOT, SOURCES, draw_piece, read_batches
+from tools.presets.zero2.schedule import SHARES, WarmUpStayFall
+
+BATCH = 256
+RATE = 1e-3
+REPORT = 200  # batches
+AVERAGED = 8  # snapshots, in the last half of the fall
+UNLIKELY = -3.0  # logit of an offer that the first weights do not know
+
+
+def main():
+    options = parse()
+    config = {**CONFIG, **options.options}
+    keras.utils.set_random_seed(options.seed)
+    network = build_network(config)
+    if options.start:
+        start_from(network, options.start)
+    training = Training(network, options)
+    training.run()
+    training.write_mean()
+    export(network, options.output, config)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60, help="of this run")
+    parser.add_argument("--windows", type=float, default=8e6, help="of the whole training")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--pieces", type=int, default=64, help="of the pool")
+    parser.add_argument("--source", choices=SOURCES, default=SOURCES[0], help="of the pool")
+    parser.add_argument("--pool", type=Path, default=FOLDER)
+    parser.add_argument("--start", type=Path, help="folder of a checkpoint")
+    parser.add_argument("--options", type=json.loads, default={}, help="of the network, as JSON")
+    parser.add_argument("--state", type=Path, default=ROOT / "build" / "zero2" / "state")
+    parser.add_argument("--output", type=Path, default=ROOT / "build" / "zero2" / "model")
+    return parser.parse_args()
+
+
+class Training:
+    """The networks of all lengths, which share their layers, and how far they were trained."""
+
+    def __init__(self, network, options):
+        self.options, self.network = options, network
+        rate = WarmUpStayFall(options.rate, options.windows / BATCH)
+        optimizer = keras.optimizers.AdamW(rate, weight_decay=1e-3, clipnorm=1.0)
+        self.networks = {length: shorten(network, length) for length in LENGTHS[:-1]}
+        self.networks[LENGTHS[-1]] = network
+        for one in self.networks.values():
+            # One optimizer knows its variables by their order.
+            names = [x.path for x in one.trainable_variables]
+            if names != [x.path for x in network.trainable_variables]:
+                raise RuntimeError(f"the shorter network has other variables: {names}.")
+            one.compile(optimizer, quantile_loss)
+        optimizer.build(network.trainable_variables)
+        self.variables = [*network.variables, *optimizer.variables]
+        self.sums = [np.zeros(x.shape, "float32") for x in network.variables]
+        self.count, self.done, self.before = 0, 0, 0.0
+        self.path = options.state / "state.safetensors"
+        if self.path.is_file():
+            self._read()
+
+    def run(self):
+        """Train until the windows or the minutes are over, with a line of the log now and then."""
+        started, losses, options = time.process_time(), [], self.options
+        begun, total = time.monotonic(), int(options.windows // BATCH) * BATCH
+        fall = (1 - SHARES[2] / 2) * total, SHARES[2] / 2 * total / AVERAGED
+        for length, inputs, targets in self._batches():
+            if self.done >= total:
+                break
+            losses.append(float(self.networks[length].train_on_batch(inputs, targets)))
+            self.done += BATCH
+            if self.done > fall[0] + (self.count + 1) * fall[1] - BATCH:
+                self._add_snapshot()
+            is_over = self.done >= total or time.monotonic() - begun > 60 * options.minutes
+            if len(losses) == REPORT or is_over:
+                seconds = self.before + time.process_time() - started
+                self._log(np.mean(losses), seconds)
+                self._write(seconds)
+                losses = []
+            if is_over:
+                break
+
+    def write_mean(self):
+        """Give the network the mean of the snapshots, if there are any."""
+        for variable, total in zip(self.network.variables, self.sums, strict=True):
+            if self.count:
+                variable.assign(total / self.count)
+
+    def _batches(self):
+        """Yield batches of pass after pass; those before `done` are skipped."""
+        seen, number = 0, 0
+        while True:
+            pieces = np.random.default_rng((self.options.seed, number))
+            for piece in pieces.permutation(self.options.pieces):
+                options = self.options
+                paths = draw_piece(options.pool, options.source, 0, piece)
+                rng = np.random.default_rng((options.seed, number, piece))
+                for batch in read_batches([paths], BATCH, rng):
+                    if seen >= self.done:
+                        yield batch
+                    seen += BATCH
+            number += 1
+
+    def _add_snapshot(self):
+        for total, variable in zip(self.sums, self.network.variables, strict=True):
+            total += ops.convert_to_numpy(variable)
+        self.count += 1
+
+    def _log(self, loss, seconds):
+        line = f"{self.done},{loss:.5f},{seconds:.0f},{self.options.source}"
+        print(line, flush=True)
+        path = self.options.state / "log.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.is_file():
+            path.write_text("windows,loss,cpu_seconds,source\n")
+        with path.open("a") as file:
+            file.write(line + "\n")
+
+    def _write(self, seconds):
+        sums = {f"sum {i}": x for i, x in enumerate(self.sums)}
+        facts = {"windows": self.done, "count": self.count, "seconds": seconds}
+        facts = {name: np.array(x) for name, x in facts.items()}
+        write(self.path, self.variables, **sums, **facts)
+
+    def _read(self):
+        tensors = load_file(self.path)
+        for number, variable in enumerate(self.variables):
+            variable.assign(tensors[str(number)])
+        self.sums = [tensors[f"sum {i}"].copy() for i in range(len(self.sums))]
+        self.done, self.count = int(tensors["windows"]), int(tensors["count"])
+        self.before = float(tensors["seconds"])
+
+
+def start_from(network, folder):
+    """Give a network the weights of a checkpoint that has some of its inputs and outputs."""
+    tensors = load_file(folder / "model.safetensors")
+    for layer in network.layers:
+        if isinstance(layer, keras.layers.Dense):
+            for name in ("kernel", "bias"):
+                variable = getattr(layer, name)
+                values = np.zeros(variable.shape, "float32")
+                if layer.name == "choice" and name == "bias":
+                    values += UNLIKELY
+                known = tensors.get(f"{layer.name}.{name}")
+                if known is not None:
+                    values[tuple(slice(size) for size in known.shape)] = known
+                    variable.assign(values)
+
+
+if __name__ == "__main__":
+    main()
