@@ -16,5 +16,4 @@ __getattr__, __dir__, __all__ = names_of(
         "events": ("find_first_passages", "find_peaks"),
         "simulation": (),
     },
-    with_modules=False,
 )
