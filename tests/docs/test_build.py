@@ -58,7 +58,7 @@ def test_pages_load_no_external_files_and_all_images_have_alt_texts(site):
 def test_formulas_and_reference_anchors_are_rendered(site):
     assert "<math" in (site / "lessons/02_attention/index.html").read_text("utf-8")
     heads = (site / "api/heads/index.html").read_text("utf-8")
-    assert 'id="kerastrans.heads.of"' in heads
+    assert 'id="kerastrans.heads.lookup.of"' in heads
     assert (site / "lessons/05_forecasting").is_dir()
 
 
