@@ -13,6 +13,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 from kerastrans.datasets.synthetic_parts import (
+    fill,
     line,
     noise,
     periods,
@@ -51,13 +52,9 @@ def synthetic_series(count, length, seed=None, *, spans=None):
     check_positive_integers(count=count, length=length)
     rng = np.random.default_rng(seed)
     spans = np.full(count, length) if spans is None else np.asarray(spans)
-    series = np.empty((count, length))
     kinds = rng.permutation(np.arange(count) % len(GENERATORS))
-    for kind, make in enumerate(GENERATORS.values()):
-        rows = np.flatnonzero(kinds == kind)
-        if len(rows):
-            series[rows] = make(rng, len(rows), length, spans[rows])
-    return series
+    makers = GENERATORS.values()
+    return fill(kinds, length, makers, lambda make, rows: make(rng, len(rows), length, spans[rows]))
 
 
 def gaussian_process(rng, count, length, spans):

@@ -14,11 +14,23 @@ NUM_FEATURES = 12  # random features of a smooth process
 def pick(rng, count, length, spans, makers, shares=None):
     """Return rows from several generators, chosen at random with these shares."""
     kinds = rng.choice(len(makers), size=count, p=shares)
-    result = np.empty((count, length))
+    return fill(kinds, length, makers, lambda make, rows: make(rng, len(rows), length, spans[rows]))
+
+
+def fill(kinds, length, makers, draw):
+    """Return series of several generators.
+
+    Args:
+        kinds: int array `(count,)`, the generator of each row.
+        length: int, number of steps of each series.
+        makers: Iterable of generators.
+        draw: Function of a generator and its rows, `(chosen,)`, that returns `(chosen, length)`.
+    """
+    result = np.empty((len(kinds), length))
     for kind, make in enumerate(makers):
         rows = np.flatnonzero(kinds == kind)
         if len(rows):
-            result[rows] = make(rng, len(rows), length, spans[rows])
+            result[rows] = draw(make, rows)
     return result
 
 

@@ -155,7 +155,7 @@ class CycleLevels(keras.layers.Layer):
 
     def call(self, values, observed, lags):
         length = values.shape[1]
-        # Sums of the last 0, 1, 2 ... values, so that they do not depend on what lies before.
+        # Sums of the last 0, 1, 2 ... values, so that they do not depend on earlier ones.
         sums, numbers = (
             ops.pad(ops.cumsum(ops.flip(x, axis=1), axis=1), [[0, 0], [1, 0]])
             for x in (values, observed)

@@ -1,4 +1,4 @@
-"""Ten more families of made series, beside the six that version 1 was trained on.
+"""Ten more families of made series, in addition to the six that version 1 was trained on.
 
 Each takes a generator, `Strata` and a length, and returns `(count, length)`.
 
@@ -12,6 +12,7 @@ from scipy.signal import lfilter
 
 from kerastrans.datasets.synthetic import GENERATORS
 from kerastrans.datasets.synthetic_parts import (
+    fill,
     line,
     noise,
     periods,
@@ -33,12 +34,8 @@ def draw_series(count, length, rng, spans):
     """Series of all families, old and new, in equal shares and random order."""
     strata = draw_strata(rng, spans)
     kinds = (rng.permutation(count) + rng.integers(len(FAMILIES))) % len(FAMILIES)
-    series = np.empty((count, length))
-    for kind, make in enumerate(FAMILIES.values()):
-        rows = np.flatnonzero(kinds == kind)
-        if len(rows):
-            series[rows] = make(rng, strata.rows(rows), length)
-    return series
+    makers = FAMILIES.values()
+    return fill(kinds, length, makers, lambda make, rows: make(rng, strata.rows(rows), length))
 
 
 def signal(rng, strata, length):

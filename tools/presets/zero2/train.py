@@ -18,7 +18,7 @@ import numpy as np
 from keras import ops
 from safetensors.numpy import load_file
 
-from kerastrans.models.pretrained.zero.network import build_network, shorten
+from kerastrans.models.pretrained.zero.network import UNLIKELY, build_network, shorten
 from tools.presets.zero import CONFIG, export, quantile_loss, write
 from tools.presets.zero2.pool import FOLDER, LENGTHS, ROOT, SOURCES, draw_piece, read_batches
 from tools.presets.zero2.schedule import SHARES, WarmUpStayFall
@@ -27,7 +27,6 @@ BATCH = 256
 RATE = 1e-3
 REPORT = 200  # batches
 AVERAGED = 8  # snapshots, in the last half of the fall
-UNLIKELY = -3.0  # logit of an offer that the first weights do not know
 
 
 def main():

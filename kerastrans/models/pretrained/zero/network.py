@@ -14,7 +14,7 @@ WINDOWS = (8, 32, 128, 1024)  # numbers of last steps that slopes are fitted to
 BLOCKS = (1, 4, 16, 32)  # numbers of steps per mean in the summary
 BLOCK_COUNT = 32  # number of means of each kind in the summary
 LONGEST = max(*WINDOWS, BLOCK_COUNT * max(BLOCKS))  # smallest context, in steps
-UNLIKELY = -3.0  # first logit of the means of a phase
+UNLIKELY = -3.0  # first logit of an offer that other weights do not know
 # What version 2 adds, and the dense layer of each.
 PARTS = {
     "means": "choice_of_means",
@@ -22,7 +22,7 @@ PARTS = {
     "fading": "fading",
     "widths": "widths",
 }
-USUAL = 3  # number of values that the mean noise of all phases counts for, beside that of a phase
+USUAL = 3  # number of values that the mean noise of all phases counts for, in addition to a phase
 SMALLEST_SPREAD = 1e-3  # smallest naive error, in units of the window's deviation
 
 
@@ -222,7 +222,7 @@ def fade(changes, memory, lags, steps):
 
 
 def describe_phases(past, seen, levels, known, spread):
-    """Return what all past values of a phase say, beside the levels of their cycles.
+    """Return features of all past values of a phase, given the levels of their cycles.
 
     Args:
         past: `(batch, future, octaves, cycles)`, the newest first.
