@@ -230,6 +230,9 @@ def _orders():
     yield Case("six digits in either order", text, refusal="give date_format='%Y%m' or")
     options = {"date_format": "%Y%m"}
     yield Case("six digits year and month", text, yearly, [2.0] * 12, options=options)
+    options = {"date_format": "%y%m%d"}
+    days = pd.date_range("2020-01-01", periods=12, freq="MS") + pd.Timedelta("11D")
+    yield Case("six digits year, month and day", text, days, [2.0] * 12, options=options)
 
 
 def _ambiguous_numbers():
@@ -341,6 +344,25 @@ def _headers():
     text = "\n".join(["date,time,load", *(f"{a},00:00,1" for a in days)]).encode()
     options = {"columns": ["load"]}
     yield Case("a column of times of day", text, DAYS, [1.0] * 25, options=options)
+    refusal = "'00:00': .* if it is the time of day, write it after the date, as in '2024-01-31 12"
+    yield Case("a column of times of day left in", text, refusal=refusal)
+    rows = [f"{i},{days[i]},{values[i]}" for i in range(25)]
+    text = "\n".join([",date,load", *rows])
+    yield Case("index of pandas", text.encode(), DAYS, values)
+    yield Case("index of pandas, read again", ("Unnamed: 0" + text).encode(), DAYS, values)
+    text = "\n".join(["date,load,", *(f"{a},{b},1" for a, b in zip(days, values, strict=True))])
+    refusal = "has a column without a name, which begins with '1': give it a name, or leave it out"
+    yield Case("a column without a name", text.encode(), refusal=refusal)
+    options = {"columns": ["load"]}
+    yield Case("a column without a name left out", text.encode(), DAYS, values, options=options)
+    text = f"date,load,{'x' * 200_000}\n2024-01-10,1,2\n".encode()
+    refusal = "is not a table: a cell of its first line has more than 131,072 characters"
+    yield Case("a name of 200,000 characters", text, refusal=refusal)
+    text = _text(days, ["1"] * 25, sep=" ").encode()
+    refusal = "its only column is 'date load': if it has several, give sep"
+    yield Case("blanks between columns", text, refusal=refusal)
+    options = {"sep": " "}
+    yield Case("blanks between columns given", text, DAYS, [1.0] * 25, options=options)
     names = ",".join(f"x{i}" for i in range(9))
     text = f"{names}\n{','.join('123456789')}\n".encode()
     yield Case("no dates", text, refusal="'x0', 'x1', 'x2', 'x3', 'x4' and 4 more")
@@ -351,6 +373,12 @@ def _faulty():
     yield Case(
         "one field too many", (text + "2024-01-13,4,5\n").encode(), refusal="line 5: 3 fields"
     )
+    open_quote = "line 3: column 'load' must be numeric, got '2.n2024-01-12,3.n2024-01-13,4.n'"
+    yield Case(
+        "open quote", text.replace(",2", ',"2').encode() + b"2024-01-13,4\n", refusal=open_quote
+    )
+    many = text.replace("3\n", "x" * 1000 + "\n")
+    yield Case("long word in numbers", many.encode(), refusal=r"line 4: .*got 'x{59}\.\.\.' \(dec")
     yield Case("word in numbers", (text + "2024-01-13,x\n").encode(), refusal="line 5: .*got 'x'")
     yield Case("word in dates", (text + "soon,4\n").encode(), refusal="line 5: .*got 'soon'")
     yield Case("today", _text(["today", "now"], ["1", "2"]).encode(), refusal="must be dates, got")
