@@ -80,11 +80,10 @@ def read_facts(options, takes_horizon=False):
         facts = _facts_in(folder)
     _check_covariates(options, facts)
     freq = given(options, DOOR).get("freq")
-    if None not in (freq, facts["freq"]):
-        from kerastrans.data.time.frequency import offset_of
+    if freq is not None:
+        from kerastrans.data.time.frequency import check_same_frequency
 
-        if offset_of(freq) != offset_of(facts["freq"]):
-            raise ValueError(f"{trained} forecasts the frequency {facts['freq']!r}, got {freq!r}.")
+        check_same_frequency(freq, facts["freq"], trained)
     allowed = HORIZON if takes_horizon else {}
     refused = {flag: option for flag, option in PUBLISHED.items() if flag not in allowed}
     for flag, option in refused.items():
