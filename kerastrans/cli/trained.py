@@ -1,5 +1,6 @@
 """Loading of the forecaster that a command uses: a trained one, or published weights."""
 
+import argparse
 import contextlib
 import importlib.util
 from pathlib import Path
@@ -23,7 +24,9 @@ HORIZON = {
 
 def context(text):
     """Parse a number of steps, or "max"."""
-    return text if text == "max" else int(text)
+    if text == "max" or text.removeprefix("-").isdigit():
+        return text if text == "max" else int(text)
+    raise argparse.ArgumentTypeError(f"expected a number of steps, or max, got {text!r}")
 
 
 # Arguments of `kerastrans.from_pretrained`.

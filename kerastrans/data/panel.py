@@ -202,7 +202,8 @@ def read_panel(
         _check_frequency(clock, times[rows], numbers[rows])
 
     # Leave out invalid series.
-    reasons = series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
+    rows = clock, times, codes, numbers, values, begins, ends, stamped, on_grid, is_past
+    reasons = series_faults(*rows)
     places = covariates.find_static(static, names[:, 0])
     unknown = np.flatnonzero(places < 0).tolist()
     reasons = dict.fromkeys(unknown, "no row in the frame of static covariates") | reasons

@@ -9,7 +9,7 @@ MIN_STEPS_TO_COMPARE = 5
 MAX_RATIO = 1.12  # of the longest month to the shortest one
 
 
-def series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid):
+def series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid, is_past):
     """Return a dict of series code -> fault, for rows sorted by series and time.
 
     Args:
@@ -22,6 +22,7 @@ def series_faults(clock, times, codes, numbers, values, begins, ends, stamped, o
         ends: `(series,)`, row after the last one of each series.
         stamped: Bools `(rows,)`, whether a time stamp is in the years that can be counted.
         on_grid: Bools `(rows,)`, whether a time stamp is on the grid of the clock.
+        is_past: Bools `(rows,)`, whether a row is not one of the frame of future covariates.
     """
     faults = {}
 
@@ -38,7 +39,13 @@ def series_faults(clock, times, codes, numbers, values, begins, ends, stamped, o
         lambda row: f"time stamp {times[row]} is not on the grid of frequency {clock.freq!r}",
     )
     twice = np.append(False, (codes[1:] == codes[:-1]) & (np.diff(numbers) == 0))
-    blame(twice, lambda row: f"duplicate time stamp {times[row]}")
+    blame(
+        twice,
+        lambda row: (
+            f"duplicate time stamp {times[row]}"
+            + ("" if is_past[row] == is_past[row - 1] else ", which the future has too")
+        ),
+    )
     blame(np.isinf(values).any(axis=1), lambda row: f"an infinite value at {times[row]}")
     rows, spans = ends - begins, numbers[ends - 1] - numbers[begins] + 1
     num_known = np.add.reduceat(np.isfinite(values).any(axis=1), begins)

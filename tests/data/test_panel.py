@@ -82,6 +82,12 @@ def test_a_series_of_a_longer_step_is_left_out():
     assert read_panel(pd.concat([daily, monthly[:5]])).names[:, 0].tolist() == ["s0", "m"]
 
 
+def test_a_future_that_begins_before_the_end_is_told():
+    frame = long_frame([20])
+    with pytest.raises(ValueError, match=r"duplicate .* 2024-01-20 00:00:00, which the future has"):
+        read_panel(frame, future=frame[19:].drop(columns="y"))
+
+
 def test_time_stamp_out_of_range_excludes_only_its_series():
     frame = long_frame([20, 20])
     frame["ds"] = frame["ds"].astype("datetime64[s]")
