@@ -17,7 +17,7 @@ from kerastrans.data.tables.cells import (
     unique_texts,
 )
 from kerastrans.data.tables.faults import Faults
-from kerastrans.data.tables.numbers import certain_decimal, infer_decimal, to_numbers
+from kerastrans.data.tables.numbers import OTHER, certain_decimal, infer_decimal, to_numbers
 from kerastrans.data.tables.text import layout_of, read_bytes, to_utf8
 from kerastrans.data.tables.times import find_date_column
 from kerastrans.utils.validation import quote
@@ -198,7 +198,9 @@ class Table:
             if not may_be_text:
                 example = column[wrong].iloc[0]
                 remedy = ""
-                if self.date_column is not None:
+                if not to_numbers(column[wrong].head(1), OTHER[decimal])[1].any():
+                    remedy = f", whereas the decimal sign of the file is {decimal!r}"
+                elif self.date_column is not None:
                     remedy = ": leave it out by columns=, or name it in covariates="
                     if re.fullmatch(r"\d?\d:\d\d(:\d\d)?", example.strip()):
                         remedy += (

@@ -224,6 +224,14 @@ def _orders():
     dense = pd.date_range("2020-01-01", periods=40, freq="MS")
     text = _text([f"{x:%m/%d/%Y}" for x in dense], ["2"] * len(dense)).encode()
     yield Case("dense with the month first", text, dense, [2.0] * len(dense))
+    codes = [f"{x:%y%m}" for x in pd.date_range("2020-01-01", periods=30, freq="MS")]
+    months = pd.date_range("2020-01-01", periods=30, freq="MS")
+    yield Case("four digits year and month", _text(codes, ["2"] * 30).encode(), months, [2.0] * 30)
+    years = pd.date_range("2001-01-01", periods=12, freq="YS")
+    text = _text([f"{x:%Y}" for x in years], ["2"] * 12).encode()
+    yield Case("four digits that are years", text, years, [2.0] * 12)
+    options = {"date_format": "%y%m"}
+    yield Case("four digits that are months", text, months[:12], [2.0] * 12, options=options)
     codes = [f"20{i:02}12" for i in range(1, 13)]
     text = _text(codes, ["2"] * 12).encode()
     yearly = pd.DatetimeIndex([f"20{i:02}-12-01" for i in range(1, 13)])
@@ -256,11 +264,18 @@ def _ambiguous_numbers():
     yield Case("points and a comma", text, DAYS[:3], [1002.0, 999.5, 7.0])
     text = _text(days, ["1.5", "2,5", "3.5"], ";").encode()
     yield Case("both decimal signs", text, refusal="line 3: .* must be numeric, got '2,5'")
+    text = "\n".join(["date,a,b", *(f'{day},"1,5",2.5' for day in days)]).encode()
+    refusal = (
+        "'a' must be numeric, got text, such as '1,5', whereas the decimal sign of the file is '.'"
+    )
+    yield Case("a decimal sign for each column", text, refusal=refusal)
     text = _text(days, ["1.5", "2.50", "3.5"], ";").encode()
     options = {"decimal": ","}
     yield Case("point against the flag", text, refusal="must be numeric", options=options)
     text = b"day;a,b\n2024-01-10;1,5\n2024-01-11;2,5\n2024-01-12;3,5\n"
     yield Case("two separators", text, refusal="can be read with two separators: give sep=','")
+    options = {"sep": ","}
+    yield Case("two separators read with commas", text, refusal="has no date col", options=options)
     options = {"sep": ";"}
     yield Case(
         "two separators read with semicolons", text, DAYS[:3], [1.5, 2.5, 3.5], options=options
