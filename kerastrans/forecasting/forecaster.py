@@ -52,9 +52,9 @@ class Forecaster:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
             an architecture and the calendar, see `training.defaults.resolve_config`, or uses
             "kerastrans_zero" without training if series are too short to train on, see
-            `training.fallback.is_needed`, or the trained model is worse, see `fit`. Or a functional Keras model with the same inputs and
-            outputs, or a function `(context_length, prediction_length, num_channels,
-            **hyperparameters)` that builds one.
+            `training.fallback.is_needed`, or the trained model is worse, see `fit`. Or a functional
+            Keras model with the same inputs and outputs, or a function `(context_length,
+            prediction_length, num_channels, **hyperparameters)` that builds one.
         context_length: int, number of steps of history. By default `fit` chooses it from the
             frequency and the lengths of the series, see `training.defaults.resolve_config`; taken
             from the model if a Keras model is given.

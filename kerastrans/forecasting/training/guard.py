@@ -32,9 +32,9 @@ class Guard:
 
     Fine-tuned weights replace the published ones only if their mean loss is lower by more than its
     standard error. Where "auto" has a rival, which would need no training, its model is kept unless
-    the loss of the rival is lower by more than three standard errors. Errors of the same series, and
-    of the same time, are not independent: the error is the larger one of those between series and
-    between times, a time being the origins within one forecast.
+    the loss of the rival is lower by more than three standard errors. Errors of the same series,
+    and of the same time, are not independent: the error is the larger one of those between series
+    and between times, a time being the origins within one forecast.
 
     A verdict is a dict of "kept", "published" or "trained"; "loss_change", the relative change of
     the loss by training, and its "standard_error", None if nothing was trained; and the number of
