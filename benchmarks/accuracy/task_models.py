@@ -38,7 +38,8 @@ def by_default(name, task, train, seed, time_limit=900, **options):
     forecaster.fit(train, time_limit=time_limit, verbose=0)
     losses = forecaster.history.history.get("val_loss", [])
     best = f"best {min(losses):.4f}" if losses else ""
-    chosen = f"{forecaster.fitted.config.model}, context {forecaster.context_length}"
+    model = forecaster.card["name"] if forecaster.card else forecaster.fitted.config.model
+    chosen = f"{model}, context {forecaster.context_length}"
     return forecaster, f"{chosen}; {len(losses)} epochs; {best}"
 
 

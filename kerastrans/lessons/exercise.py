@@ -1,6 +1,7 @@
 """One exercise: its solution, the mistakes it recognises, and its hints."""
 
 import inspect
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -94,13 +95,15 @@ class Exercise:
         try:
             found = self._outcomes(answer)
         except Exception as error:
-            return self._failed(f"{answer.__name__} raises {type(error).__name__}: {error}")
+            raised = f"{answer.__name__} raises {type(error).__name__}: {_in_one_line(error)}"
+            return self._failed(self._with_hint(raised))
         if all(map(_same, found, expected)):
             return Verdict(self.number, True, self.why)
         for message, mistake in self.mistakes.items():
             if all(map(_same, found, self._outcomes(mistake))):
                 return self._failed(message)
-        return self._failed(self._first_difference(answer.__name__, found, expected))
+        message = self._first_difference(answer.__name__, found, expected)
+        return self._failed(message if None in found else self._with_hint(message))
 
     @property
     def task(self):
@@ -141,6 +144,11 @@ class Exercise:
             if not _same(got, right):
                 return f"For {_described(case)}, {name} {_difference(got, right)}"
         raise AssertionError("the outcomes are equal")
+
+    def _with_hint(self, message):
+        """The message about a mistake that is not a known one, with a way on."""
+        end = "" if message.endswith(".") else "."
+        return f"{message}{end} kerastrans.lessons.hint({self.number!r}) helps."
 
     def _failed(self, message):
         return Verdict(self.number, False, message)
@@ -198,12 +206,18 @@ def _short(value):
     return getattr(value, "__name__", type(value).__name__) if callable(value) else f"{value!r:.40}"
 
 
+def _in_one_line(error):
+    """What an error says: without colours, and without the list of arguments that Keras adds."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).partition("Arguments received by")[0]
+    return " ".join(text.split())
+
+
 def _difference(found, expected):
     """Say in words how an outcome differs from the expected one."""
     if found is None:
         return "does not return anything yet."
     if isinstance(found, ValueError):
-        return f"raises ValueError: {found}"
+        return f"raises ValueError: {_in_one_line(found)}"
     if isinstance(expected, ValueError):
         return f"is expected to raise a ValueError, such as: {expected}"
     if len(found) != len(expected):

@@ -70,6 +70,33 @@ def test_other_mistakes_are_described(answer, message):
     verdict = lessons.check("2.1", answer)
     assert not verdict
     assert re.search(message, verdict.message), verdict.message
+    assert verdict.message.endswith(". kerastrans.lessons.hint('2.1') helps.")
+
+
+def test_errors_of_layers_are_one_line_without_arguments():
+    class TableIsTooLong(lessons.solution("2b.1")):
+        def call(self, inputs):
+            return inputs + self.encoding
+
+    message = lessons.check("2b.1", TableIsTooLong).message
+    assert re.search(r"\[?2, ?4, ?6\D.* \D?8, ?6", message)
+    assert "\n" not in message
+    assert "\x1b" not in message
+    assert "Arguments received" not in message
+
+
+def test_models_of_exercises_are_called_as_keras_models_are():
+    def sees_future(model, inputs):
+        before = model(inputs, training=False)
+        for step in range(1, inputs.shape[1]):
+            changed = inputs.copy()
+            changed[:, step:] += 1
+            after = model.predict(changed, verbose=0)
+            if np.abs(after - before)[:, :step].max() > 1e-6:
+                return True
+        return False
+
+    assert lessons.check("3.4", sees_future)
 
 
 def test_answers_of_another_kind_are_refused():

@@ -1,11 +1,13 @@
-"""Which notebooks `--since` executes."""
+"""Which notebooks `--since` executes, and what the hash of a notebook covers."""
 
 import subprocess
 
+import nbformat
 import pytest
 
 pytest.importorskip("jupytext", reason="the extra dev is not installed")
-pytest.importorskip("resource", reason="not on Windows")
+import jupytext
+
 from tools.site import execute_notebooks
 
 
@@ -34,3 +36,21 @@ def test_names_and_since_are_refused_together(capsys):
     with pytest.raises(SystemExit):
         execute_notebooks.main(["a.py", "--since", "HEAD"])
     assert "--since cannot be combined with names of texts" in capsys.readouterr().err
+
+
+def test_changed_code_and_changed_outputs_have_another_hash(tmp_path):
+    text = "# %% [markdown]\n# Two\n\n# %%\n# Prints\nprint(2)\n"
+    notebook = jupytext.reads(text, fmt="py:percent")
+    two = {"output_type": "stream", "name": "stdout", "text": "2\n"}
+    notebook.cells[1].outputs = [nbformat.from_dict(two)]
+    execute_notebooks.write_with_hash(notebook, tmp_path / "two.ipynb")
+    written = jupytext.read(tmp_path / "two.ipynb")
+    assert written.metadata["executed"] == execute_notebooks.hash_of(written)
+    written.cells[0].source = "The number two"
+    assert written.metadata["executed"] == execute_notebooks.hash_of(written)
+    written.cells[1].source = "# Alt text: none\nprint(2)"
+    assert written.metadata["executed"] == execute_notebooks.hash_of(written)
+    written.cells[1].source = "print(1 + 1)"
+    assert written.metadata["executed"] != execute_notebooks.hash_of(written)
+    written.cells[1].update(source="print(2)", outputs=[])
+    assert written.metadata["executed"] != execute_notebooks.hash_of(written)

@@ -1,11 +1,16 @@
 """Execute each notebook's text from a clean kernel and write it with its outputs.
 
+The notebook stores a hash of its code and outputs, so that a change of either without a run is
+noticed by the tests. Changes of the prose and of lines of comments need no run.
+
 python -m tools.site.execute_notebooks [notebooks/05_forecasting.py ...]
 python -m tools.site.execute_notebooks --since origin/main  # those whose text has changed
 """
 
 import argparse
-import resource
+import hashlib
+import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -13,6 +18,7 @@ import jupytext
 from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
+COMMENT = re.compile(r"^ *#.*\n?", re.MULTILINE)
 
 
 def main(arguments=None):
@@ -55,12 +61,29 @@ def execute(text):
         # What libraries say of this machine on stderr is not part of the lesson.
         outputs = cell.get("outputs", [])
         outputs[:] = [o for o in outputs if not is_noise(o)]
-    jupytext.write(notebook, text.with_suffix(".ipynb"))
+    write_with_hash(notebook, text.with_suffix(".ipynb"))
     print(f"executed {text}: {_seconds() - before:.0f} s of CPU", flush=True)
+
+
+def write_with_hash(notebook, path):
+    """Write an executed notebook, and the hash of its code and outputs in its metadata."""
+    jupytext.write(notebook, path)
+    notebook = jupytext.read(path)  # as a file has it: a text of many lines is a list
+    notebook.metadata["executed"] = hash_of(notebook)
+    jupytext.write(notebook, path)
+
+
+def hash_of(notebook):
+    """Return the SHA-256 of all code cells and their outputs, as hexadecimal digits."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    hashed = [(COMMENT.sub("", cell.source), cell.get("outputs", [])) for cell in cells]
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
 def _seconds():
     """CPU seconds of all kernels that have ended, over all cores."""
+    import resource  # Windows has none, and the hashes are checked there too
+
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -38,6 +38,16 @@ def _scaled_by(factor):
     )
 
 
+def _hidden_scores_are_zero(queries, keys, values, mask):
+    scores = queries @ keys.T / np.sqrt(queries.shape[-1]) * mask
+    return masked_softmax(scores, np.ones_like(mask)) @ values
+
+
+def _softmax_over_all(queries, keys, values, mask):
+    scores = np.where(mask, queries @ keys.T / np.sqrt(queries.shape[-1]), -np.inf)
+    return np.exp(scores) / np.exp(scores).sum() @ values
+
+
 def _empty_rows_are(value):
     return lambda scores, mask: np.where(
         mask.any(axis=-1, keepdims=True), masked_softmax(scores, mask), value
@@ -83,8 +93,19 @@ EXERCISES = (
                     queries * (queries.shape[1] / queries.shape[0]) ** 0.5, keys, values, mask
                 )
             ),
+            "You divided by the root of the number of keys; d is the width, shape[-1].": (
+                lambda queries, keys, values, mask: attention(
+                    queries * (queries.shape[1] / len(keys)) ** 0.5, keys, values, mask
+                )
+            ),
             "The softmax runs over the queries: the weights of one query sum to 1.": (
                 _softmax_over_queries
+            ),
+            "One softmax runs over all scores: each query has its own, along axis -1.": (
+                _softmax_over_all
+            ),
+            "Scores were multiplied by the mask, but 0 is a score like others.": (
+                _hidden_scores_are_zero
             ),
             "Weights were hidden after the softmax: the visible ones no longer sum to 1.": (
                 _hidden_after_softmax
@@ -112,6 +133,12 @@ EXERCISES = (
             "Weights were hidden after the softmax: the visible ones no longer sum to 1.": (
                 lambda scores, mask: masked_softmax(scores, np.ones_like(mask)) * mask
             ),
+            "This mask is inverted: True means visible.": lambda scores, mask: masked_softmax(
+                scores, ~mask
+            ),
+            "The softmax runs over the queries: the weights of one row sum to 1.": (
+                lambda scores, mask: masked_softmax(scores.T, mask.T).T
+            ),
         },
         (
             "Multiply the exponentials by the mask before you divide by their sum.",
@@ -137,6 +164,11 @@ EXERCISES = (
             ),
             "Rows are keys here: one row per query is expected.": (
                 lambda q, k, w_q, w_k, direction: additive_scores(k, q, w_k, w_q, direction)
+            ),
+            "Additive scores are not divided by the root of the width.": (
+                lambda q, k, w_q, w_k, direction: (
+                    additive_scores(q, k, w_q, w_k, direction) / np.sqrt(q.shape[-1])
+                )
             ),
         },
         (
@@ -165,6 +197,12 @@ EXERCISES = (
             "The heads are missing: each projection is num_heads * key_dim or value_dim wide.": (
                 lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
                     d_model, 1, key_dim, value_dim, output_dim
+                )
+            ),
+            "The output projection reads all heads: num_heads * value_dim values.": (
+                lambda d_model, num_heads, key_dim, value_dim, output_dim: (
+                    count_parameters(d_model, num_heads, key_dim, value_dim, 0)
+                    + (value_dim + 1) * output_dim
                 )
             ),
             "The output has its own width, output_dim.": (

@@ -88,6 +88,13 @@ EXERCISES = (
             "The first input is the last step of the sequence; it has to be zeros.": lambda x: (
                 np.roll(x, 1, axis=1)
             ),
+            "The start token is missing: a step of zeros comes first.": lambda x: x[:, :-1],
+            "The zeros are at the end; they are the start token and come first.": lambda x: (
+                np.concatenate([x[:, :-1], np.zeros_like(x[:, :1])], axis=1)
+            ),
+            "The first axis was moved; steps are on the second one.": lambda x: np.concatenate(
+                [np.zeros_like(x[:1]), x[:-1]]
+            ),
             "Leave the last step out: there are as many inputs as targets.": lambda x: (
                 np.concatenate([np.zeros_like(x[:, :1]), x], axis=1)
             ),
@@ -153,6 +160,9 @@ EXERCISES = (
         {
             "Backwards, the first output is the last input.": lambda num_steps, backwards: (
                 ideal_weights(num_steps, False)
+            ),
+            "Forwards and backwards are exchanged.": lambda num_steps, backwards: ideal_weights(
+                num_steps, not backwards
             ),
             "This is a mask: the weights of a step sum to 1, and only one input is needed.": (
                 lambda num_steps, backwards: np.tril(np.ones((num_steps, num_steps)))

@@ -84,6 +84,13 @@ EXERCISES = (
             "This is the absolute error: the two sides have different costs.": (
                 lambda targets, forecasts, quantile: np.abs(targets - forecasts).mean()
             ),
+            "The loss is never negative: a target below costs 1 - quantile times the distance.": (
+                lambda targets, forecasts, quantile: (
+                    np.where(targets > forecasts, quantile, 1 - quantile)
+                    @ (targets - forecasts)
+                    / len(targets)
+                )
+            ),
             "This is the sum, not the mean.": lambda targets, forecasts, quantile: (
                 pinball(targets, forecasts, quantile) * len(targets)
             ),
@@ -106,6 +113,9 @@ EXERCISES = (
             "Both ends count: a target above high is outside.": lambda low, high, targets: (
                 low <= targets
             ).mean(),
+            "This is in per cent; the share is between 0 and 1.": lambda low, high, targets: (
+                100 * coverage(low, high, targets)
+            ),
             "This is the share outside.": lambda low, high, targets: (
                 1 - coverage(low, high, targets)
             ),

@@ -51,6 +51,7 @@ EXERCISES = (
             ),
             "The last window is missing: there are len(series) - total + 1.": _last_window_missing,
             "There is a gap: the target begins right after the context.": _skips_a_step,
+            "Contexts come first, targets second.": lambda *arguments: windows(*arguments)[::-1],
             "The targets do not overlap: a window can start at every row.": (
                 lambda series, context_length, prediction_length: tuple(
                     x[::prediction_length]
@@ -77,6 +78,17 @@ EXERCISES = (
                 lambda targets, forecasts, train, season: mase(targets, forecasts, targets, season)
             ),
             "Errors are absolute here, not squared.": _squared,
+            "np.roll moves the end to the front: compare train[season:] with train[:-season].": (
+                lambda targets, forecasts, train, season: (
+                    np.abs(targets - forecasts).mean()
+                    / np.abs(train - np.roll(train, season)).mean()
+                )
+            ),
+            "The scale is the size of the values; it has to be the error of a forecast.": (
+                lambda targets, forecasts, train, season: (
+                    np.abs(targets - forecasts).mean() / np.abs(train).mean()
+                )
+            ),
             "The error is not scaled: divide by that of the seasonal naive on the training rows.": (
                 lambda targets, forecasts, train, season: np.abs(targets - forecasts).mean()
             ),

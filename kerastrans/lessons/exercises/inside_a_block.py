@@ -113,6 +113,24 @@ class _HeadsReshapedOnly(MultiHeadAttention):
         return ops.reshape(x, (batch, self.num_heads, time, self.key_dim))
 
 
+class _NotSwappedBack(MultiHeadAttention):
+    def call(self, x):
+        queries, keys, values = (
+            self.split_heads(dense(x)) for dense in (self.query, self.key, self.value)
+        )
+        scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / self.key_dim**0.5
+        attended = ops.matmul(ops.softmax(scores), values)
+        return self.output_projection(ops.reshape(attended, (*x.shape[:-1], -1)))
+
+
+class _NotProjected(MultiHeadAttention):
+    def call(self, x):
+        output_projection, self.output_projection = self.output_projection, lambda merged: merged
+        merged = super().call(x)
+        self.output_projection = output_projection
+        return merged
+
+
 def _no_epsilon(x):
     with np.errstate(invalid="ignore"):
         return (x - x.mean(axis=-1, keepdims=True)) / x.std(axis=-1, keepdims=True)
@@ -131,6 +149,15 @@ def _normalised_residual(x, norm, attend, feed_forward):
 def _normalised_results(x, norm, attend, feed_forward):
     x = x + norm(attend(x))
     return x + norm(feed_forward(x))
+
+
+def _second_sum_from_the_input(x, norm, attend, feed_forward):
+    return x + feed_forward(norm(x + attend(norm(x))))
+
+
+def _feed_forward_not_normalised(x, norm, attend, feed_forward):
+    x = x + attend(norm(x))
+    return x + feed_forward(x)
 
 
 def _numpy(outputs):
@@ -191,6 +218,10 @@ EXERCISES = (
             "The heads mix time steps: reshape to (batch, time, heads, key_dim), then swap.": (
                 _HeadsReshapedOnly
             ),
+            "The heads are not swapped back: (batch, time, heads, key_dim), then the reshape.": (
+                _NotSwappedBack
+            ),
+            "The output projection is missing: it mixes the heads.": _NotProjected,
         },
         (
             "build makes Dense layers for query, key, value and output, in this order, and builds "
@@ -218,6 +249,16 @@ EXERCISES = (
             "Epsilon is added to the variance, under the root.": lambda x: (
                 (x - x.mean(axis=-1, keepdims=True)) / (x.std(axis=-1, keepdims=True) + 1e-3)
             ),
+            "Epsilon is 1e-3 here, not smaller.": lambda x: (
+                (x - x.mean(axis=-1, keepdims=True)) / np.sqrt(x.var(axis=-1, keepdims=True) + 1e-6)
+            ),
+            "One mean and variance for all steps: each step has its own, along axis -1.": (
+                lambda x: layer_norm(x.reshape(len(x), -1)).reshape(x.shape)
+            ),
+            "The variance divides by the width, not by the width - 1: ddof=0.": lambda x: (
+                (x - x.mean(axis=-1, keepdims=True))
+                / np.sqrt(x.var(axis=-1, keepdims=True, ddof=1) + 1e-3)
+            ),
         },
         (
             "Each step of each example has its own mean and variance, over the last axis.",
@@ -243,6 +284,18 @@ EXERCISES = (
             ),
             "What a sublayer returns is normalised; pre-norm normalises what it reads.": (
                 _normalised_results
+            ),
+            "The second sum starts from x again; it adds to the result of the first sum.": (
+                _second_sum_from_the_input
+            ),
+            "The feed-forward reads its input without a normalisation.": (
+                _feed_forward_not_normalised
+            ),
+            "The two sublayers are side by side; the second one reads what the first one made.": (
+                lambda x, norm, attend, feed_forward: x + attend(norm(x)) + feed_forward(norm(x))
+            ),
+            "The first sum is added to itself; add the result of the feed-forward.": (
+                lambda x, norm, attend, feed_forward: 2 * (x + attend(norm(x)))
             ),
         },
         (

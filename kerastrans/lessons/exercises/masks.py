@@ -1,5 +1,7 @@
 """Exercises of lesson 3."""
 
+import functools
+
 import numpy as np
 
 from kerastrans.lessons.exercise import Exercise
@@ -59,20 +61,35 @@ def _last_only(model, inputs):
     return bool(np.abs(model(changed) - model(inputs))[:, :-1].max() > 1e-6)
 
 
+def _as_model(function):
+    """Let a function be called as a Keras model, also by `predict`."""
+
+    @functools.wraps(function)
+    def call(x, training=False, verbose=0):
+        return function(np.asarray(x))
+
+    call.predict = call
+    return call
+
+
+@_as_model
 def _causal(x):
     return x.cumsum(axis=1)
 
 
+@_as_model
 def _sees_all(x):
     return x + x.mean(axis=1, keepdims=True)
 
 
+@_as_model
 def _sees_the_next_step_at_the_end(x):
     y = x.cumsum(axis=1)
     y[:, -2] += x[:, -1]
     return y
 
 
+@_as_model
 def _first_sees_the_second(x):
     y = x.cumsum(axis=1)
     y[:, 0] += x[:, 1]
@@ -115,6 +132,21 @@ EXERCISES = (
             "A step may see itself: <=, not <.": lambda lengths, size: (
                 decoder_mask(lengths, size) & ~np.eye(size, dtype=bool)
             ),
+            "The padding is missing: keys from the length on are hidden too.": (
+                lambda lengths, size: decoder_mask(np.full_like(lengths, size), size)
+            ),
+            "The look-ahead mask is missing: later keys are hidden too.": lambda lengths, size: (
+                np.repeat((np.arange(size) < lengths[:, None])[:, None], size, axis=1)
+            ),
+            "The future is shown and the past is hidden: np.tril, not np.triu.": (
+                lambda lengths, size: (
+                    np.triu(np.ones((size, size), bool))
+                    & (np.arange(size) < lengths[:, None])[:, None]
+                )
+            ),
+            "This is an additive mask of 0 and -1e9; here masks are boolean, True = visible.": (
+                lambda lengths, size: np.where(decoder_mask(lengths, size), 0, -1e9)
+            ),
         },
         (
             "Make two masks, one (query, key) and one (batch, key).",
@@ -133,6 +165,15 @@ EXERCISES = (
             ),
             "The window is one step too wide: the step itself counts.": lambda size, width: (
                 window_mask(size, width + 1)
+            ),
+            "The window reaches to both sides; the steps after a step are hidden.": (
+                lambda size, width: window_mask(size, width) | window_mask(size, width).T
+            ),
+            "The step itself is missing: a distance of 0 is in the window.": (
+                lambda size, width: window_mask(size, width + 1) & ~np.eye(size, dtype=bool)
+            ),
+            "A step is missing: `width` steps in all, with the step itself.": (
+                lambda size, width: window_mask(size, width - 1)
             ),
             "The window is in the future: rows are queries, columns are keys.": (
                 lambda size, width: window_mask(size, width).T

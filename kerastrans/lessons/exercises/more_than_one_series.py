@@ -61,6 +61,9 @@ EXERCISES = (
             "The hours are in degrees of no circle: multiply by 2 pi / 24.": lambda hours: np.stack(
                 [np.sin(hours), np.cos(hours)], axis=-1
             ),
+            "The factor 2 pi is missing: 24 hours are a full circle.": lambda hours: np.stack(
+                [np.sin(hours / 24), np.cos(hours / 24)], axis=-1
+            ),
             "The sine comes first.": lambda hours: hour_features(hours)[:, ::-1],
         },
         (

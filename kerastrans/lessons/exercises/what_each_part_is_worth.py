@@ -45,6 +45,16 @@ def _one_deviation(first, second):
     return bool(abs(np.mean(first) - np.mean(second)) > spread)
 
 
+def _mean_deviation(first, second):
+    spread = (np.std(first, ddof=1) + np.std(second, ddof=1)) / 2
+    return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
+
+
+def _sum_of_variances(first, second):
+    spread = (np.var(first, ddof=1) + np.var(second, ddof=1)) ** 0.5
+    return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
+
+
 def _larger_deviation(first, second):
     spread = max(np.std(first, ddof=1), np.std(second, ddof=1))
     return bool(abs(np.mean(first) - np.mean(second)) > 3 * spread)
@@ -76,6 +86,10 @@ EXERCISES = (
             "This is the larger deviation: average the two variances, then take the root.": (
                 _larger_deviation
             ),
+            "The variances are averaged, not the deviations: take the root afterwards.": (
+                _mean_deviation
+            ),
+            "The two variances are added; average them.": _sum_of_variances,
         },
         (
             "Two numbers: the difference of the means, and the margin.",
@@ -88,6 +102,8 @@ EXERCISES = (
             ([1.0, 1.1, 1.2], [1.3, 1.3, 1.3]),
             ([1.0, 1.1, 1.2], [1.22, 1.22, 1.22]),
             ([1.0, 1.1, 1.2], [1.33, 1.33, 1.33]),
+            ([1.0, 1.1, 1.2], [1.26, 1.26, 1.26]),
+            ([1.0, 1.1, 1.2], [1.35, 1.45, 1.55]),
         ),
         why="A difference within the spread may change its sign with the next seed.",
     ),
