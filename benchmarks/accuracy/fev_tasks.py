@@ -4,8 +4,8 @@
     KERAS_BACKEND=jax python -m benchmarks.accuracy.fev_tasks --models kerastrans_zero
 
 The series are those of `task_list.py`, written as Parquet files; `fev` cuts the windows, calls the
-adapter, which reads the covariates, and scores. results/fev_tasks.csv has its scores next to those of tasks.csv, to four
-decimals, and what is there is not run again.
+adapter, which reads the covariates, and scores. results/fev_tasks.csv has its scores next to those
+of tasks.csv, to four decimals, and what is there is not run again.
 """
 
 import argparse
