@@ -26,7 +26,8 @@ def main(arguments=None):
         arguments: List of str; the arguments of the process by default.
 
     Returns:
-        Exit status: 0; 2 for invalid input, which a line on stderr describes; 130 if interrupted.
+        Exit status: 0; 2 for invalid input, which a line on stderr describes; 130 if interrupted;
+        141 if the program that reads the output has ended.
     """
     show_traceback = "--traceback" in (sys.argv[1:] if arguments is None else arguments)
     gc.set_threshold(50_000, 10, 10)  # the objects that imports and graphs make stay: fewer passes
@@ -36,6 +37,11 @@ def main(arguments=None):
         try:
             options = _parser().parse_args(arguments)
             options.run(options)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # or a disk that is full would be noticed too late
+        except BrokenPipeError:  # such as `| head`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 141
         except KeyboardInterrupt as interrupt:
             print(f"kerastrans: interrupted{interrupt}", file=sys.stderr)
             return 130

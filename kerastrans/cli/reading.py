@@ -32,7 +32,10 @@ def read_series(data, options, covariates=(), **kwargs):
     file_options = given(options, DOOR)
     if Path(data).is_dir():
         raise ValueError(f"{Path(data)} is a folder, expected a named dataset or a file.")
-    if Path(data).suffix.lower() not in SUFFIXES and not Path(data).is_file():
+    is_file = Path(data).is_file() or Path(data).is_fifo()  # such as <(zcat a.gz) of a shell
+    if Path(data).suffix.lower() not in SUFFIXES and not is_file:
+        if Path(data).name != str(data):
+            raise FileNotFoundError(f"no such file: {data}.")
         from kerastrans import datasets
 
         frame = datasets.load(data)

@@ -7,7 +7,8 @@ import pandas as pd
 
 from kerastrans.data.frames import ID
 from kerastrans.data.scaling import StandardScaler
-from kerastrans.utils.validation import list_names
+from kerastrans.utils.user_warnings import warn_user
+from kerastrans.utils.validation import list_names, quote
 
 KINDS = ("past", "future", "static")
 
@@ -33,6 +34,8 @@ class Column:
         """Return the encoding of a column, given its training rows."""
         if pd.api.types.is_complex_dtype(column):
             raise ValueError(f"covariate {name!r} must be real numbers or text, not complex.")
+        if pd.api.types.is_datetime64_any_dtype(column) or column.dtype.kind == "m":
+            raise ValueError(f"covariate {name!r} must be numbers or text, got {column.dtype}.")
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
             return cls(name, categories=tuple(sorted(column.dropna().astype(str).unique())))
         values = column.to_numpy("float64", na_value=np.nan)
@@ -56,9 +59,11 @@ class Column:
         if not pd.api.types.is_numeric_dtype(column):
             is_fitted = self != Column(self.name)  # published weights fit no encoding
             hint = "" if is_fitted else " Give its texts as categories of from_pretrained."
+            wrong = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
+            example = column.iloc[0] if wrong.empty else wrong.iloc[0]
             raise ValueError(
                 f"covariate {self.name!r} must be numeric, got {column.dtype}, such as "
-                f"{column.iloc[0]!r}.{hint}"
+                f"{quote(example)}.{hint}"
             )
         values = column.to_numpy("float64", na_value=np.nan)
         with np.errstate(over="ignore"):
@@ -166,6 +171,14 @@ class Covariates:
                 raise ValueError(
                     f"covariate {column.name!r} has no value that was seen in training, got "
                     f"{values.iloc[0]}; known are {known}."
+                )
+            new = (
+                frame[column.name][(code == 0) & frame[column.name].notna()] if column.size else ()
+            )
+            if len(new):
+                warn_user(
+                    f"covariate {column.name!r} has {len(new)} values that were not seen in "
+                    f"training, such as {quote(new.iloc[0])}: they are read as missing."
                 )
         return np.stack(codes, axis=-1)
 

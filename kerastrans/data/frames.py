@@ -145,6 +145,8 @@ def read_frame(frame, covariates, future=None):
         raise NoSeriesError(f"the frame is empty: its shape is {frame.shape}.")
     check_real(frame, channels)
     if future is not None:
+        check_is_frame(future)
+        _check_same_zone(*((x.index if wide else x.get(TIME)) for x in (frame, future)))
         frame = pd.concat([frame, future.drop(columns=channels, errors="ignore")])
     columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in channels]
     values = np.stack(columns, axis=1) if len(columns) > 1 else columns[0][:, None]
@@ -160,6 +162,15 @@ def read_frame(frame, covariates, future=None):
         )
     times = read_times(frame[TIME])
     return times, codes.astype("int64"), np.asarray(names, object)[:, None], values, frame
+
+
+def _check_same_zone(times, future):
+    """Raise ValueError if only one of two columns of time stamps has a time zone."""
+    if all(pd.api.types.is_datetime64_any_dtype(x) for x in (times, future)):
+        zones = [getattr(x.dtype, "tz", None) for x in (times, future)]
+        if (zones[0] is None) != (zones[1] is None):
+            first, second = (x or "no time zone" for x in zones)
+            raise ValueError(f"future has time stamps of {second}, the frame of {first}.")
 
 
 def read_limits(frame, names):

@@ -1,5 +1,7 @@
 """What every command has in common."""
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -50,3 +52,19 @@ def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--version"])
     assert capsys.readouterr().out == f"kerastrans {__version__}\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no /dev/full")
+@pytest.mark.parametrize(
+    ("shell", "status", "message"),
+    [
+        ("{} zoo | true; exit ${{PIPESTATUS[0]}}", 141, ""),
+        ("{} zoo --tag recurrent > /dev/full", 2, "No space left on device"),
+    ],
+)
+def test_an_output_that_takes_no_more_is_no_traceback(shell, status, message):
+    command = shell.format(f"{sys.executable} -m kerastrans.cli.main")
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == status
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == bool(message)

@@ -1,6 +1,9 @@
 """Files that the command line reads, and what it says about them."""
 
+import argparse
 import json
+import os
+import threading
 
 import numpy as np
 import pandas as pd
@@ -9,6 +12,7 @@ import pytest
 import kerastrans
 from kerastrans.cli import main as cli
 from kerastrans.cli.options import DOOR
+from kerastrans.cli.reading import read_series
 from kerastrans.data import read_table
 from tests.helpers.csv_requests import forecast_csv
 
@@ -85,3 +89,17 @@ def test_local_hours_of_a_zone_are_forecast_in_it(tmp_path, capsys):
     read = read_table(tmp_path / "local.csv", timezone="Europe/Berlin")
     assert read.index.equals(frame.index)
     assert forecaster.predict(read)["ds"][0] == hours[-1] + pd.Timedelta("1h")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_a_pipe_is_read_as_a_file_is(tmp_path, capsys):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = "date;load\n01.02.2024;1,5\n02.02.2024;2\n03.02.2024;3\n"
+    writer = threading.Thread(target=pipe.write_text, args=[text])
+    writer.start()
+    frame = read_series(str(pipe), argparse.Namespace())
+    writer.join()
+    assert frame["load"].tolist() == [1.5, 2.0, 3.0]
+    with pytest.raises(FileNotFoundError, match="no such file: runs/mine"):
+        read_series("runs/mine", argparse.Namespace())

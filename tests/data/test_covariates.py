@@ -47,6 +47,34 @@ def test_value_outside_the_range_of_float32_is_refused(value):
         column.encode(pd.Series([1.0, value]))
 
 
+def test_a_text_that_training_did_not_have_is_told():
+    column = Column.of(pd.Series(["work", "rest"]), "kind")
+    covariates = Covariates(future=(column,))
+    frame = pd.DataFrame({"kind": ["work", "holiday", None, "work "]})
+    with pytest.warns(UserWarning, match="'kind' has 2 values .* seen in training, such as 'holi"):
+        codes = covariates.encode(frame, "future")
+    assert codes[:, 0].tolist() == [2, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (pd.date_range("2024", periods=2), "'x' must be numbers or text, got datetime64"),
+        (pd.to_timedelta([1, 2], "h"), "'x' must be numbers or text, got timedelta64"),
+        ([1j, 2], "'x' must be real numbers or text, not complex"),
+    ],
+)
+def test_covariates_are_numbers_or_text(values, message):
+    with pytest.raises(ValueError, match=message):
+        Column.of(pd.Series(values), "x")
+
+
+def test_the_text_among_numbers_is_shown():
+    column = Column.of(pd.Series([1.0, 3.0]), "x")
+    with pytest.raises(ValueError, match="'x' must be numeric, got object, such as '1,5'"):
+        column.encode(pd.Series([1.0, "1,5"], dtype=object))
+
+
 def test_static_frame_must_have_one_row_per_series():
     frame = long_frame([9, 9])
     static = pd.DataFrame({"unique_id": ["s0", "s1"], "size": [1.0, 3.0]})

@@ -86,6 +86,11 @@ def test_a_future_that_begins_before_the_end_is_told():
     frame = long_frame([20])
     with pytest.raises(ValueError, match=r"duplicate .* 2024-01-20 00:00:00, which the future has"):
         read_panel(frame, future=frame[19:].drop(columns="y"))
+    zoned = frame.assign(ds=frame["ds"].dt.tz_localize("UTC"))
+    with pytest.raises(ValueError, match=r"future has time stamps of UTC, the frame of no time zo"):
+        read_panel(frame, future=zoned)
+    with pytest.raises(TypeError, match="expected a DataFrame of pandas, polars or pyarrow, got l"):
+        read_panel(frame, future=[1])
 
 
 def test_time_stamp_out_of_range_excludes_only_its_series():

@@ -136,12 +136,24 @@ def read_typed(file, suffix, sheet, faults):
         sheet: Name of the sheet of an Excel file; None for the only one.
         faults: `Faults`.
     """
-    table = _read_sheet(file, sheet, faults) if suffix in EXCEL else read_partition(file)
+    if suffix in EXCEL:
+        return clean(_with_header(_read_sheet(file, sheet, faults)), faults)
+    table = read_partition(file)
     if not isinstance(table.index, pd.RangeIndex):  # a frame that pandas wrote
         table = table.reset_index()
-    table.index = pd.RangeIndex(len(table)) + (2 if suffix in EXCEL else 1)
-    table.columns = ["" if str(x).startswith("Unnamed: ") else str(x).strip() for x in table]
+    table.index = pd.RangeIndex(len(table)) + 1
+    table.columns = [str(x).strip() for x in table]
     return clean(table, faults)
+
+
+def _with_header(cells):
+    """Return cells with the first row that is not empty as names of the columns."""
+    cells.index += 1  # numbers of the rows
+    first = int(cells.notna().any(axis=1).to_numpy().argmax()) if len(cells) else 0
+    header = cells.iloc[first].fillna("") if len(cells) else cells.columns
+    return (
+        cells.iloc[first + 1 :].set_axis([str(x).strip() for x in header], axis=1).infer_objects()
+    )
 
 
 def _read_sheet(file, sheet, faults):
@@ -155,12 +167,15 @@ def _read_sheet(file, sheet, faults):
                 faults.stop(f"has no sheet {sheet!r}, only {list_names(sheets)}.")
             missing = {"na_values": [""], "keep_default_na": False}
             # By default pandas reads text as numbers: "007", and "1.234", which may be 1234.
-            cells = pd.read_excel(book, sheet or sheets[0], dtype=object, **missing)
-            return cells.infer_objects()
+            # It also renames the second of two columns of one name.
+            return pd.read_excel(book, sheet or sheets[0], header=None, dtype=object, **missing)
     except ValueError as error:
         if str(error).startswith(str(faults.name)):
             raise
-        raise ValueError(f"cannot read {faults.name}: {str(error).splitlines()[0]}") from None
+        reason = str(error).splitlines()[0]
+        if "format cannot be determined" in reason:
+            reason = "it is not an Excel file."
+        raise ValueError(f"cannot read {faults.name}: {reason}") from None
     except Exception as error:  # of the reader of this format, which has no common class
         raise ValueError(f"cannot read {faults.name}: {str(error).splitlines()[0]}") from None
 

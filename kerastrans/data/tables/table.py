@@ -87,7 +87,7 @@ class Table:
             covariates: Names of the columns that may be text; None for a table without dates.
         """
         suffix = suffix_of(path)
-        if not hasattr(path, "read") and not Path(path).is_file():
+        if not hasattr(path, "read") and not (Path(path).is_file() or Path(path).is_fifo()):
             if Path(path).is_dir():
                 raise IsADirectoryError(f"{path} is a folder, expected a file.")
             raise FileNotFoundError(f"no such file: {path}.")

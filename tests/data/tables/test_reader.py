@@ -312,6 +312,18 @@ def test_excel_is_read_as_csv_is(tmp_path):
     read = read_table(tmp_path / "text.xlsx", decimal=",")
     assert read["unique_id"].tolist() == ["007"] * 5
     assert read["y"].tolist() == [1234, 5, 6000, 7, 8]
+    twice = pd.DataFrame(zip(dates, range(5), range(5), strict=True), columns=["date", "x", "x"])
+    twice.to_excel(tmp_path / "twice.xlsx", index=False)
+    with pytest.raises(ValueError, match="has several columns named 'x'"):
+        read_table(tmp_path / "twice.xlsx")
+    twice.set_axis(["date", "x", "y"], axis=1).replace(3, "?").to_excel(
+        tmp_path / "low.xlsx", index=False, startrow=2
+    )
+    with pytest.raises(ValueError, match=r"row 7: column 'x' must be numeric, got '\?'"):
+        read_table(tmp_path / "low.xlsx")
+    (tmp_path / "no.xlsx").write_text("date,x")
+    with pytest.raises(ValueError, match=r"cannot read .*no\.xlsx: it is not an Excel file\."):
+        read_table(tmp_path / "no.xlsx")
 
 
 def test_folders_and_archives_that_are_not_tables_are_refused(tmp_path):
