@@ -46,6 +46,10 @@ def test_each_claim_has_an_assert(lesson):
     assert set(claims.candidates(lesson)) <= set(claims.reviewed())
 
 
+def test_reviewed_sentences_are_in_a_lesson():
+    assert claims.outdated() == []
+
+
 def test_list_of_claims_and_exercises_is_current():
     text = claims.LIST.read_text("utf-8")
     assert text == claims.claims_and_exercises(), "run python -m tools.checks.claims --write"
@@ -70,12 +74,14 @@ def test_claims_and_asserts_are_found(tmp_path):
     lesson = tmp_path / "01_made.py"
     lesson.write_text(
         "# %% [markdown]\n# It is quick. <!-- claim: fast --> It is faster\n# than that.\n#\n"
-        "# Another is slower. <!-- claim: small --> It is smaller.\n\n"
+        "# Another is slower. Lesson 2 ([2b](02b.ipynb), `x[0]`, $n^2$) says it.\n#\n"
+        "# It takes 5 s. <!-- claim: small --> It is smaller.\n\n"
         "# %%\nif True:\n    assert 1 < 2  # claim: fast\nassert 3  # claim: other\n"
     )
     assert claims.claims(lesson) == {"fast": ["assert 1 < 2"], "small": [], "other": ["assert 3"]}
     assert claims.unmarked_asserts(lesson) == ["other"]
-    assert claims.candidates(lesson) == ["01_made: Another is slower."]
+    expected = ["01_made: Another is slower.", "01_made: It takes 5 s."]
+    assert claims.candidates(lesson) == expected
 
 
 @pytest.mark.parametrize("lesson", MODULES)
