@@ -3,6 +3,7 @@
 import ast
 import base64
 import re
+import sys
 from pathlib import Path
 
 import keras
@@ -142,6 +143,14 @@ def test_assignment_of_the_capstone_has_twenty_points():
     names = {"kerastrans": kerastrans}
     exec(cells[0].source, names)
     assert eval(cells[2].source, names) == 0
+
+
+def test_lesson_without_its_extra_names_it(monkeypatch):
+    cells = claims.jupytext.reads(text_of("7"), fmt="py:percent").cells
+    imports = next(c.source for c in cells if "import tensorflow" in c.source)
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(ImportError, match=r'pip install "kerastrans\[tensorflow\]"'):
+        exec(imports.replace("%matplotlib inline", ""), {})
 
 
 @pytest.mark.parametrize("lesson", MODULES)
