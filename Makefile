@@ -136,7 +136,7 @@ types: $(INSTALLED)
 
 # sdist and wheel, and the wheel in an environment of its own, outside of the checkout.
 release-check: $(INSTALLED)
-	rm -rf build dist
+	rm -rf dist build/lib build/bdist.*
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m tools.checks.wheel dist/*.whl

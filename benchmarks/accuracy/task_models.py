@@ -38,7 +38,8 @@ def by_default(name, task, train, seed, time_limit=900, **options):
     forecaster.fit(train, time_limit=time_limit, verbose=0)
     losses = forecaster.history.history.get("val_loss", [])
     best = f"best {min(losses):.4f}" if losses else ""
-    chosen = f"{forecaster.fitted.config.model}, context {forecaster.context_length}"
+    model = forecaster.card["name"] if forecaster.card else forecaster.fitted.config.model
+    chosen = f"{model}, context {forecaster.context_length}"
     return forecaster, f"{chosen}; {len(losses)} epochs; {best}"
 
 
@@ -55,6 +56,12 @@ def selected(task, train, seed, time_limit=900):
 def zero_shot(name, task, train, seed, **options):
     """Weights that come with the package, without any training."""
     return from_pretrained(name, task.horizon, verbose=False), ""
+
+
+def zero_shot_with_covariates(task, train, seed, **options):
+    """kerastrans-zero, which reads the covariates that are known ahead."""
+    options = {"future": list(task.future), "verbose": False}
+    return from_pretrained("kerastrans_zero", task.horizon, **options), ""
 
 
 def nbeats_ensemble(task, train, seed, **options):
@@ -131,6 +138,7 @@ MODELS = {
     "naive": naive,
     "select": selected,
     "kerastrans_zero": functools.partial(zero_shot, "kerastrans_zero"),
+    "kerastrans_zero+covariates": zero_shot_with_covariates,
     "fracast_0": functools.partial(zero_shot, "fracast_0"),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},

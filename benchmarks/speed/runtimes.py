@@ -1,11 +1,11 @@
-"""Each runtime on three trained models and the cached Transformer: latency, size, what int8 costs.
+"""Each runtime on three trained models, five new ones and the cached Transformer.
 
     python -m benchmarks.speed.runtimes    # on TensorFlow; writes benchmarks/results/runtimes.csv
 
 All in one process, batch 1 and 256, medians. `keras` is the model in this process:
 `predict_on_batch` behind the scaling of its windows, or the compiled loop of `generate`. `error`
-is the mean absolute
-error over the first 256 windows of the test part, standardised by the training rows.
+is the mean absolute error over the first 256 windows of the test part, standardised by the training
+rows; new models, of the default size and with start weights, have none.
 """
 
 import csv
@@ -26,6 +26,7 @@ from kerastrans.export import export
 from kerastrans.utils.environment import environment
 
 PRESETS = ("dlinear_etth1_96", "nhits_nyc_departures_24", "patchtst_etth1_96")
+NEW = ("nlinear", "tide", "itransformer", "timemixer", "tsmixer")
 BATCHES = (1, 256)
 FILES = {"savedmodel": "", "onnx": ".onnx", "litert": ".tflite"}
 COLUMNS = ("model", "runtime", "batch", "milliseconds", "times_keras", "kib", "error", "difference")
@@ -75,6 +76,16 @@ def test_windows(name, context, steps):
     return contexts[:256], targets[:256], train.std(axis=0)
 
 
+def write_and_measure(forecaster, name, folder, windows, quantized):
+    """Return the rows of a forecaster: of Keras in this process, and of its exports."""
+
+    def here(history):
+        return forecaster.forecast_histories({"history": history})["forecast"]
+
+    exports = runners(folder, forecaster.export, quantized)
+    return measure(name, here, exports, *windows)
+
+
 def measure(name, here, exports, histories, targets=None, scale=1.0):
     rows, expected = [], here(histories)
     for runtime, (run, num_bytes) in {"keras": (here, None), **exports}.items():
@@ -100,15 +111,14 @@ def main():
             forecaster = presets.load(name)
             size = forecaster.context_length, forecaster.prediction_length
             windows = test_windows(presets.card(name)["data"]["name"], *size)
-
-            def here(history, forecaster=forecaster):
-                return forecaster.forecast_histories({"history": history})["forecast"]
-
-            def write(path, forecaster=forecaster, **options):
-                return forecaster.export(path, **options)
-
             folder = Path(parent, name)
-            rows += measure(name, here, runners(folder, write, quantized=True), *windows)
+            rows += write_and_measure(forecaster, name, folder, windows, quantized=True)
+        frame = datasets.load("etth1").iloc[:1000]
+        for name in NEW:
+            forecaster = kerastrans.Forecaster(name, 96, 96).fit(frame, epochs=0, verbose=0)
+            windows = test_windows("etth1", 96, 96)[:1]
+            folder = Path(parent, name)
+            rows += write_and_measure(forecaster, name, folder, windows, quantized=False)
         keras.utils.set_random_seed(0)
         model = kerastrans.build_transformer_model(
             (96, 7),

@@ -10,6 +10,12 @@ import warnings
 from kerastrans.cli import catalog, deploy, forecast, generate, select, train, verify
 from kerastrans.version import __version__
 
+_OPTIONS = {
+    ", see .faults": "",
+    "scaler=None": "--scaler none",
+    "in future=frame": "by --future",
+    "give static, with": "give --static, with",
+}
 COMMANDS = (train, select, forecast, generate, deploy, catalog, verify)
 
 
@@ -78,7 +84,9 @@ def _message(error):
 
 def _as_options(text):
     """Return a message without what only Python has."""
-    return text.replace(", see .faults", "").replace("scaler=None", "--scaler none")
+    for python, option in _OPTIONS.items():
+        text = text.replace(python, option)
+    return text
 
 
 def _print_warning(printed, message, category, filename, lineno, file=None, line=None):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from kerastrans.data.panel import Panel, read_panel
 from kerastrans.data.time.seasons import season_of
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers, list_names
 
 MAX_ORIGINS = 28  # maximum number of origins in the test part
 TEST_DIVISOR = 5  # the default test part is at most a fifth of the series
@@ -78,7 +78,8 @@ class Series:
                 that is limited by `MAX_ORIGINS` and `TEST_DIVISOR`.
 
         Raises:
-            ValueError: If the test part is shorter than a forecast, or leaves too few rows.
+            ValueError: If the test part is shorter than a forecast, or leaves too few rows, or a
+                channel without a value.
         """
         from kerastrans.forecasting.inference.rolling_origins import rows_until
 
@@ -98,5 +99,15 @@ class Series:
                 f"a test part of {test_size} steps leaves {max(0, num_train)} of {self.length} for "
                 f"training, but a window is longer than {prediction_length} steps."
             )
+        self._check_channels(self.panel.cuts - test_size)
         train = rows_until(self.frame, self.panel, self.panel.cuts - test_size)
         return train, test_size // prediction_length
+
+    def _check_channels(self, cuts):
+        """Raise ValueError for channels without a value before these cuts, `(series,)`."""
+        panel = self.panel.until(cuts)
+        if panel.num_channels > 1 and len(empty := panel.channels_without_value()):
+            raise ValueError(
+                f"no value to train on in {list_names(empty)}: choose the other columns by "
+                "--columns."
+            )

@@ -1,5 +1,6 @@
 """Loading of the forecaster that a command uses: a trained one, or published weights."""
 
+import argparse
 import contextlib
 import importlib.util
 from pathlib import Path
@@ -23,7 +24,9 @@ HORIZON = {
 
 def context(text):
     """Parse a number of steps, or "max"."""
-    return text if text == "max" else int(text)
+    if text == "max" or text.removeprefix("-").isdigit():
+        return text if text == "max" else int(text)
+    raise argparse.ArgumentTypeError(f"expected a number of steps, or max, got {text!r}")
 
 
 # Arguments of `kerastrans.from_pretrained`.
@@ -80,11 +83,10 @@ def read_facts(options, takes_horizon=False):
         facts = _facts_in(folder)
     _check_covariates(options, facts)
     freq = given(options, DOOR).get("freq")
-    if None not in (freq, facts["freq"]):
-        from kerastrans.data.time.frequency import offset_of
+    if freq is not None:
+        from kerastrans.data.time.frequency import check_same_frequency
 
-        if offset_of(freq) != offset_of(facts["freq"]):
-            raise ValueError(f"{trained} forecasts the frequency {facts['freq']!r}, got {freq!r}.")
+        check_same_frequency(freq, facts["freq"], trained)
     allowed = HORIZON if takes_horizon else {}
     refused = {flag: option for flag, option in PUBLISHED.items() if flag not in allowed}
     for flag, option in refused.items():

@@ -7,6 +7,7 @@ import pandas as pd
 
 from kerastrans.data.frames import ID
 from kerastrans.data.scaling import StandardScaler
+from kerastrans.utils.validation import list_names
 
 KINDS = ("past", "future", "static")
 
@@ -151,7 +152,8 @@ class Covariates:
         columns = getattr(self, kind)
         missing = [c.name for c in columns if c.name not in frame.columns]
         if missing:
-            raise ValueError(f"{kind} covariates {missing} are missing: {list(frame.columns)}.")
+            known = list_names(frame.columns)
+            raise ValueError(f"{kind} covariates {missing} are missing: the columns are {known}.")
         if not columns:
             return np.zeros((len(frame), 0), "float32")
         codes = [c.encode(frame[c.name]) for c in columns]

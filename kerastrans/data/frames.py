@@ -128,6 +128,11 @@ def read_frame(frame, covariates, future=None):
         ValueError: If a column is missing or has a wrong type.
     """
     check_is_frame(frame)
+    if frame.columns.nlevels > 1:
+        raise ValueError(
+            f"the frame's columns have {frame.columns.nlevels} levels, expected one: give "
+            "frame.set_axis(['name', ...], axis=1)."
+        )
     wide = is_wide(frame)
     if wide:
         channels = [c for c in frame.columns if c not in covariates]
@@ -148,6 +153,11 @@ def read_frame(frame, covariates, future=None):
     codes, names = pd.factorize(frame[ID])
     if len(codes) and codes.min() < 0:
         raise ValueError(f"column {ID!r} has no value in row {int(np.argmin(codes))}.")
+    texts = pd.Index(names).astype("str")
+    if not texts.is_unique:
+        raise ValueError(
+            f"column {ID!r} has {texts[texts.duplicated()][0]!r} as text and as number."
+        )
     times = read_times(frame[TIME])
     return times, codes.astype("int64"), np.asarray(names, object)[:, None], values, frame
 

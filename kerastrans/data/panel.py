@@ -7,7 +7,7 @@ import numpy as np
 
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import read_frame, read_limits
-from kerastrans.data.series_faults import series_faults
+from kerastrans.data.series_faults import MIN_STEPS_TO_COMPARE, series_faults
 from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.frequency import (
     check_countable,
@@ -16,8 +16,6 @@ from kerastrans.data.time.frequency import (
     wall_clock,
 )
 from kerastrans.utils.validation import NoSeriesError
-
-MIN_STEPS_TO_COMPARE = 5  # of a series, to say that its frequency differs from the clock's
 
 
 @dataclass(frozen=True)
@@ -80,6 +78,12 @@ class Panel:
     def num_known(self):
         """Number of rows with a known value before each row, `(2 + rows,)`."""
         return np.concatenate([[0], np.cumsum(np.isfinite(self.values).any(axis=1))])
+
+    def channels_without_value(self):
+        """Return the names of the channels that have no known value in any series, a list."""
+        rows = [self.values[a:b] for a, b in zip(self.begins, self.cuts, strict=True)]
+        known = np.any([np.isfinite(x).any(axis=0) for x in rows], axis=0)
+        return self.names[0][~known].tolist()
 
     def numbers(self, series, rows):
         """Return the numbers of rows of these series on the clock."""
@@ -157,7 +161,8 @@ def read_panel(
     Returns:
         `Panel`. A series is left out, with the reason in `faults`, if it has a duplicate or missing
         time stamp, a time stamp off the grid or outside the years of the clock, an infinite value,
-        no value at all, or fewer than one row per hundred steps.
+        no value at all, fewer than one row per hundred steps, or another frequency, such as months
+        among days.
 
     Raises:
         TypeError: If `frame` is not a DataFrame.
@@ -197,7 +202,8 @@ def read_panel(
         _check_frequency(clock, times[rows], numbers[rows])
 
     # Leave out invalid series.
-    reasons = series_faults(clock, times, codes, numbers, values, begins, ends, stamped, on_grid)
+    rows = clock, times, codes, numbers, values, begins, ends, stamped, on_grid, is_past
+    reasons = series_faults(*rows)
     places = covariates.find_static(static, names[:, 0])
     unknown = np.flatnonzero(places < 0).tolist()
     reasons = dict.fromkeys(unknown, "no row in the frame of static covariates") | reasons

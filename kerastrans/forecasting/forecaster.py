@@ -52,9 +52,9 @@ class Forecaster:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
             an architecture and the calendar, see `training.defaults.resolve_config`, or uses
             "kerastrans_zero" without training if series are too short to train on, see
-            `training.fallback.is_needed`. Or a functional Keras model with the same inputs and
-            outputs, or a function `(context_length, prediction_length, num_channels,
-            **hyperparameters)` that builds one.
+            `training.fallback.is_needed`, or the trained model is worse, see `fit`. Or a functional
+            Keras model with the same inputs and outputs, or a function `(context_length,
+            prediction_length, num_channels, **hyperparameters)` that builds one.
         context_length: int, number of steps of history. By default `fit` chooses it from the
             frequency and the lengths of the series, see `training.defaults.resolve_config`; taken
             from the model if a Keras model is given.
@@ -229,7 +229,10 @@ class Forecaster:
             restore_published: bool, whether published weights are restored unless the quantile loss
                 of held-out windows is lower after the training, by more than its standard error.
                 The windows are those that early stopping monitors, also if `epochs` is given. One
-                line says which weights were kept; `fine_tuning` has the figures.
+                line says which weights were kept; `fine_tuning` has the figures. The model "auto"
+                is replaced by kerastrans-zero, without training, for series that are too short, and
+                if its loss there is higher than that of kerastrans-zero by more than three standard
+                errors, unless this is False or an argument says how to train.
             **kwargs: Arguments of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:
@@ -263,7 +266,9 @@ class Forecaster:
         read_as = read_as_of(frame) or self.read_as or (zone and {"timezone": zone})
         how = (validation, validation_size, epochs, distribute, checkpoint)
         is_told_how = any(x is not None for x in how) or kwargs.keys() - {"verbose"}
-        if before is None and not is_told_how and training.fallback.is_needed(self.config, data):
+        is_free = before is None and restore_published and not is_told_how
+        is_free = is_free and training.fallback.is_possible(self.config, data)
+        if is_free and training.fallback.is_needed(self.config, data):
             self._report(data.panels[0])
             self.fitted = replace(
                 training.fallback.published_state(self.config, data), read_as=read_as
@@ -278,10 +283,13 @@ class Forecaster:
                 model = build_for(reader.config, reader)
             options |= {"limit": limit, "checkpoint": checkpoint, **kwargs}
             options["published"] = self.card["name"] if is_guarded else None
+            rival = training.fallback.rival_state(self.config, data) if is_free else None
             try:
-                found = training.fit.train(model, data, sampling, **options)
+                found = training.fit.train(model, data, sampling, rival=rival, **options)
             except training.NotImprovedError as error:
                 self._report(error.windows)
+                if before is None:
+                    before = replace(rival, read_as=read_as, chosen_by=error.windows.chosen_by)
                 self.fitted = training.fine_tuning.keep_published(before, error)
                 return self
         windows, trained, history, dependence, verdict = found
@@ -346,8 +354,9 @@ class Forecaster:
     def fine_tuning(self) -> Any:
         """Dict of which weights `fit` kept, "published" or "trained", see its `restore_published`.
 
-        "loss_change" is the relative change of the quantile loss of so many held-out "windows", and
-        "standard_error" its error. None for other models and before `fit`.
+        "loss_change" is the relative change of the quantile loss of so many held-out "windows" by
+        training, and "standard_error" its error. Also of the model "auto" if it was compared with
+        kerastrans-zero; None for other models and before `fit`.
         """
         return self.fitted and self.fitted.fine_tuning
 

@@ -50,7 +50,7 @@ def create_app(forecaster, name, **settings):
       columns of `Forecaster.simulate`.
 
     Both take parameters of `kerastrans.data.read_table`, such as `dayfirst=true`, and return the
-    line "read_as", and in "faults" the series that were left out.
+    line "read_as", and in "faults" the series without a forecast, with the reason.
 
     Invalid requests are answered with `{"error": "..."}`, a message of one line.
 

@@ -3,6 +3,8 @@
 import asyncio
 import functools
 
+from kerastrans.data.frames import ID
+from kerastrans.data.time.frequency import check_same_frequency
 from kerastrans.serving import tables
 from kerastrans.serving.requests import RequestError, read_body
 
@@ -24,6 +26,8 @@ def add_csv_routes(app, forecaster, settings, run):
     columns = tables.Columns.of(forecaster)
 
     async def answer(request, name, method, options, read, num_paths=1):
+        with tables.refusing():
+            check_same_frequency(read.get("freq"), forecaster.fitted.freq, "the model")
         body, charset = await read_body(request, "text/csv", settings)
         if charset is not None:
             read["encoding"] = "utf-8-sig" if charset == "utf-8" else charset
@@ -44,6 +48,11 @@ def add_csv_routes(app, forecaster, settings, run):
         read, options = tables.read_query(
             request.query_params.multi_items(), tables.READ, tables.FORECAST
         )
+        for option, numbers in options.items():
+            if len(numbers) > settings.max_levels:
+                raise RequestError(
+                    f"{option} has {len(numbers)} numbers, at most {settings.max_levels} are read."
+                )
         return await answer(request, "forecast", "predict", options, read)
 
     @app.post("/v1/simulate")
@@ -58,8 +67,10 @@ def add_csv_routes(app, forecaster, settings, run):
 
 
 def _predict(forecaster, method, table, options):
-    """Return the rows of a forecast or of paths, and the series left out, a dict with reasons."""
+    """Return the rows of a forecast or of paths, and series without one, a dict with reasons."""
     known = {"future": table.future, "static": table.static}
     with tables.refusing():
         rows = getattr(forecaster, method)(table.frame, **known, **options)
-    return rows, {str(name): reason for name, reason in forecaster.faults.items()}
+    silent = rows.loc[rows[forecaster.alias].isna(), ID].unique()
+    faults = dict.fromkeys(silent, f"no value in its last {forecaster.context_length} steps")
+    return rows, {str(name): reason for name, reason in (faults | forecaster.faults).items()}

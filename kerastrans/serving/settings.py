@@ -23,6 +23,7 @@ class Settings:
         max_cells: int, maximum number of cells of a CSV, its lines times its columns.
         max_values: int, maximum number of forecast values in an answer to a CSV: series times
             steps times sample paths.
+        max_levels: int, maximum number of levels, and of values of `exceeds`, in a request.
         max_connections: int, maximum number of connections. An additional one replaces the oldest
             one that has not sent a complete request.
         body_timeout: float, seconds until a request's body must be complete.
@@ -51,6 +52,9 @@ class Settings:
     max_series: int = _setting(1000, "maximum number of series of a CSV")
     max_cells: int = _setting(1_000_000, "maximum number of cells of a CSV")
     max_values: int = _setting(1_000_000, "maximum number of forecast values in an answer to a CSV")
+    max_levels: int = _setting(
+        100, "maximum number of levels, and of values of `exceeds`, in a request"
+    )
     max_connections: int = _setting(100, "maximum number of connections")
     body_timeout: float = _setting(30.0, "seconds until a request's body must be complete")
     csv_timeout: float = _setting(20.0, "seconds to read a CSV, and to wait for a process")

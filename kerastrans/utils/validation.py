@@ -9,7 +9,8 @@ from numbers import Integral, Real
 from pathlib import Path
 
 MAX_NAMES = 5  # number of names that a message lists
-MAX_LENGTH = 60  # of a name in a list, in characters
+MAX_KNOWN = 20  # number of known names up to which a message lists all of them
+MAX_LENGTH = 60  # of a name or a cell in a message, in characters
 
 
 class NoSeriesError(ValueError):
@@ -167,10 +168,29 @@ def check_prediction_length(model, prediction_length):
 
 
 def suggest(name, known):
-    """Return the end of an error about an unknown name: the nearest known name, and all names."""
+    """Return the end of an error about an unknown name: the nearest known name, and others.
+
+    Example:
+        >>> suggest("meen", ["mean", "median"])
+        "did you mean 'mean'? known are mean, median."
+    """
+    known = list(known)
     near = difflib.get_close_matches(str(name).lower(), known, n=1)
     hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"{hint}known are {', '.join(known)}."
+    shown = known if len(known) <= MAX_KNOWN else known[:MAX_NAMES]
+    more = f" and {len(known) - len(shown)} more" if len(known) > len(shown) else ""
+    return f"{hint}known are {', '.join(shown)}{more}."
+
+
+def quote(value):
+    """Return a value as Python writes it, for a message; the end of a long one is left out.
+
+    Example:
+        >>> len(quote("a" * 1000))
+        64
+    """
+    text = repr(value)
+    return f"{text[:MAX_LENGTH]}...{text[-1]}" if len(text) > MAX_LENGTH + 4 else text
 
 
 def list_names(names):
@@ -180,9 +200,9 @@ def list_names(names):
         >>> list_names("abcdefg")
         "'a', 'b', 'c', 'd', 'e' and 2 more"
     """
-    names = [f"{x[:MAX_LENGTH]}...'" if len(x) > MAX_LENGTH + 4 else x for x in map(repr, names)]
+    names = list(names)
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
-    return ", ".join(names[:MAX_NAMES]) + more
+    return ", ".join(map(quote, names[:MAX_NAMES])) + more
 
 
 def import_extra(module, wanted_by, extra):

@@ -169,6 +169,11 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     assert "['b'] are missing" in refuse("forecast", run_folder, tmp_path / "narrow.csv", *output)
 
 
+def test_a_context_is_a_number_or_max(refuse):
+    line = refuse("forecast", "kerastrans_zero", "x.csv", "--context-length=huge")
+    assert "argument --context-length: expected a number of steps, or max, got 'huge'" in line
+
+
 @pytest.mark.slow
 def test_published_weights_forecast_any_csv(frame, series, run_folder, tmp_path, refuse, capsys):
     command = ["forecast", "fracast_0", str(series), f"--output={tmp_path / 'f.csv'}"]

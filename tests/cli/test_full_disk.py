@@ -53,6 +53,7 @@ def small_picture(monkeypatch):
 def test_a_checkpoint_is_the_former_or_the_next_one(tmp_path, monkeypatch):
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1000)])
     model.compile("adam", "mse")
+    model.optimizer.build(model.trainable_variables)
     checkpoint = Checkpoint(tmp_path, {"epochs": 3})
     checkpoint.set_model(model)
     checkpoint.restore(model)
@@ -219,6 +220,7 @@ def test_a_killed_write_leaves_the_former_or_the_next_file(
     rows = forecaster.backtest(frame, windows=2)
     model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(10)])
     model.compile("adam", "mse")
+    model.optimizer.build(model.trainable_variables)
     checkpoint = Checkpoint(tmp_path / "checkpoint", {"epochs": 3})
     checkpoint.set_model(model)
     checkpoint.restore(model)

@@ -36,13 +36,13 @@ def test_a_warning_is_printed_once(monkeypatch, capsys):
 def test_messages_name_options_and_no_attributes(monkeypatch, capsys):
     def warn(name):
         warnings.warn("1 series left out, see .faults: 'a' is short", UserWarning, stacklevel=1)
-        raise ValueError("counts are forecast without scaling, give scaler=None.")
+        raise ValueError("give scaler=None, give price in future=frame, give static, with 'id'.")
 
     monkeypatch.setattr(datasets, "load", warn)
     assert cli.main(["datasets", "etth1"]) == 2
     assert capsys.readouterr().err.splitlines() == [
         "kerastrans: warning: 1 series left out: 'a' is short",
-        "kerastrans: error: counts are forecast without scaling, give --scaler none.",
+        "kerastrans: error: give --scaler none, give price by --future, give --static, with 'id'.",
     ]
 
 

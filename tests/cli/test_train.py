@@ -153,6 +153,14 @@ def test_a_training_that_fails_leaves_nothing(series, tmp_path, refuse):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_channel_without_a_value_is_told_before_the_training(frame, tmp_path, refuse):
+    frame.assign(late=frame["a"].where(frame.index > frame.index[-20])).to_csv(tmp_path / "x.csv")
+    arguments = ["train", tmp_path / "x.csv", "--output", tmp_path / "run", *SMALL, "--epochs=1"]
+    message = "no value to train on in 'late': choose the other columns by --columns."
+    assert refuse(*arguments) == message
+    assert [path.name for path in tmp_path.iterdir()] == ["x.csv"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -64,6 +64,30 @@ def test_invalid_series_is_named_and_the_others_are_kept():
         read_panel(frame[frame["unique_id"] != "s5"])
 
 
+def test_a_series_of_a_longer_step_is_left_out():
+    monthly = pd.DataFrame(
+        {"ds": pd.date_range("2020", periods=40, freq="MS").delete(7), "y": 1.0, "unique_id": "m"}
+    )
+    weekly = monthly.assign(ds=pd.date_range("2020", periods=39, freq="7D"), unique_id="w")
+    sparse = monthly.assign(ds=pd.to_datetime("2020") + pd.to_timedelta(np.arange(39) ** 2, "D"))
+    daily = long_frame([60])
+    frame = pd.concat([daily, monthly, weekly, sparse.assign(unique_id="gaps")])
+    for settings in ({}, {"freq": "D"}):
+        panel = read_panel(frame, **settings)
+        assert panel.names[:, 0].tolist() == ["s0", "gaps"]
+        assert panel.faults == {
+            "m": "rows 28 or more steps of frequency 'D' apart",
+            "w": "rows 7 or more steps of frequency 'D' apart",
+        }
+    assert read_panel(pd.concat([daily, monthly[:5]])).names[:, 0].tolist() == ["s0", "m"]
+
+
+def test_a_future_that_begins_before_the_end_is_told():
+    frame = long_frame([20])
+    with pytest.raises(ValueError, match=r"duplicate .* 2024-01-20 00:00:00, which the future has"):
+        read_panel(frame, future=frame[19:].drop(columns="y"))
+
+
 def test_time_stamp_out_of_range_excludes_only_its_series():
     frame = long_frame([20, 20])
     frame["ds"] = frame["ds"].astype("datetime64[s]")
@@ -127,6 +151,16 @@ def test_the_clock_does_not_depend_on_the_order_of_rows():
             lambda f: f.assign(unique_id=f["unique_id"].where(f.index != 3)),
             ValueError,
             "column 'unique_id' has no value in row 3",
+        ),
+        (
+            lambda f: f.assign(unique_id=f["unique_id"].map({"s0": 1, "s1": "1"})),
+            ValueError,
+            "column 'unique_id' has '1' as text and as number",
+        ),
+        (
+            lambda f: pd.concat({"load": f.set_index("ds")[["y"]]}, axis=1),
+            ValueError,
+            r"columns have 2 levels, expected one: give frame.set_axis\(\['name', ...\], axis=1\)",
         ),
     ],
 )

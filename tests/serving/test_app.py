@@ -17,6 +17,8 @@ from kerastrans import Forecaster, datasets
 from kerastrans.serving import Settings, create_app, warm_up
 
 CONTEXT, HORIZON = 24, 6
+LIMITS = {"max_batch": 8, "max_bytes": 20_000, "max_levels": 10}
+LIMITS |= {"csv_timeout": 60, "csv_processes": 1}
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +33,7 @@ def forecaster(flights):
 
 @pytest.fixture(scope="module")
 def app(forecaster):
-    limits = {"max_batch": 8, "max_bytes": 20_000, "csv_timeout": 60, "csv_processes": 1}
-    return create_app(forecaster, "flights", warm_up=False, hosts=["box.lan"], **limits)
+    return create_app(forecaster, "flights", warm_up=False, hosts=["box.lan"], **LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +123,7 @@ def test_status_metadata_and_health_are_there(ask):
 
 def test_the_settings_are_in_the_metadata(ask):
     found = ask("GET", "/v1/models/flights/metadata").json()["metadata"]["settings"]
-    changed = {"max_batch": 8, "max_bytes": 20_000, "csv_timeout": 60, "csv_processes": 1}
-    expected = Settings(warm_up=False, hosts=["box.lan"], **changed)
+    expected = Settings(warm_up=False, hosts=["box.lan"], **LIMITS)
     assert found == asdict(expected) | {"hosts": ["box.lan"]}
 
 
@@ -327,6 +327,37 @@ def test_series_that_are_left_out_are_named(ask):
     answer = ask("POST", "/v1/forecast", content=csv, headers=CSV).json()
     assert set(answer["forecast"]["unique_id"]) == {"a"}
     assert "no value in its last 24 steps" in answer["faults"]["b"]
+
+
+def test_a_channel_without_a_forecast_is_named(ask, flights):
+    answer = ask(
+        "POST", "/v1/forecast", content=flights[:50].assign(JFK=np.nan).to_csv(), headers=CSV
+    )
+    assert answer.json()["faults"] == {"JFK": "no value in its last 24 steps"}
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("freq=D", "the model forecasts the frequency 'h', got 'D'."),
+        ("freq=x", "freq must be a pandas frequency such as 'h', 'D' or 'MS', got 'x'."),
+        (
+            f"levels={','.join(map(str, range(1, 12)))}",
+            "levels has 11 numbers, at most 10 are read.",
+        ),
+        (
+            f"exceeds={','.join(map(str, range(5000)))}",
+            "exceeds has 5000 numbers, at most 10 are r",
+        ),
+    ],
+)
+def test_what_the_model_does_not_answer_is_refused(query, message, ask, flights):
+    answer = ask("POST", f"/v1/forecast?{query}", content=flights[:50].to_csv(), headers=CSV)
+    assert answer.status_code == 400
+    assert message in answer.json()["error"]
+    assert ask(
+        "POST", "/v1/forecast?freq=60min", content=flights[:50].to_csv(), headers=CSV
+    ).is_success
 
 
 def test_a_csv_is_forecast_after_its_last_row(ask, forecaster, flights):

@@ -81,11 +81,13 @@ def _read_fitting_rows(data, layout, faults):
     try:
         for _ in range(layout.skipped + 1):
             next(rows)
+        line = rows.line_num + 1
         for row in rows:
             if any(row[width:]):
-                lengths[rows.line_num] = len(row)
+                lengths[line] = len(row)
             else:
-                fitting[rows.line_num] = row[:width] + [None] * (width - len(row))
+                fitting[line] = row[:width] + [None] * (width - len(row))
+            line = rows.line_num + 1  # a quoted cell may have several lines
     except csv.Error as error:  # such as a quote that is not closed
         message = f"{error}."
         faults.add_lines([rows.line_num], lambda _: message)

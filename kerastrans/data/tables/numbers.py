@@ -9,7 +9,7 @@ MISSING = (
 )
 _SPACES = " \u00a0\u202f"
 _QUOTES = "'\u2019"
-_OTHER = {".": ",", ",": "."}
+OTHER = {".": ",", ",": "."}
 _EXPONENT = r"(?:[eE][+-]?[0-9]+)?"
 _SIGN = r"[+\-\u2212]?"
 
@@ -21,7 +21,7 @@ def _grouped(sign, least=1):
 
 def _certain(decimal):
     """Return a pattern of numbers that only this decimal sign explains."""
-    dot, other = f"[{decimal}]", _OTHER[decimal]
+    dot, other = f"[{decimal}]", OTHER[decimal]
     digits = "|".join(
         (
             f"[0-9]*{dot}[0-9]{{1,2}}",
@@ -42,13 +42,13 @@ def _either(sign):
 
 def _valid(decimal):
     """Return a pattern of the numbers with this decimal sign."""
-    groups = "|".join(_grouped(x) for x in (_OTHER[decimal], _SPACES, _QUOTES))
+    groups = "|".join(_grouped(x) for x in (OTHER[decimal], _SPACES, _QUOTES))
     return rf"{_SIGN}(?:(?:{groups}|[0-9]+)(?:[{decimal}][0-9]*)?|[{decimal}][0-9]+){_EXPONENT}"
 
 
 def _count_certain(cells):
     """Return the number of cells that only one decimal sign explains, a dict by the sign."""
-    return {sign: int(cells.str.fullmatch(_certain(sign)).sum()) for sign in _OTHER}
+    return {sign: int(cells.str.fullmatch(_certain(sign)).sum()) for sign in OTHER}
 
 
 def certain_decimal(cells):
@@ -66,7 +66,7 @@ def infer_decimal(columns, sep, expected, faults):
         expected: Decimal sign of related files, which decides if both are possible; or None.
         faults: `Faults`.
     """
-    counts = dict.fromkeys(_OTHER, 0)
+    counts = dict.fromkeys(OTHER, 0)
     unclear = {}
     for column in columns:
         cells = column.dropna().str.strip()
@@ -111,7 +111,7 @@ def to_numbers(cells, decimal):
     is_infinite = texts.str.lower().str.fullmatch(r"[+-]?inf(?:inity)?").fillna(False).astype(bool)
     plain = texts.where(is_number | is_infinite)
     if is_number.any():
-        plain = plain.str.replace(rf"[{_OTHER[decimal]}{_SPACES}{_QUOTES}]", "", regex=True)
+        plain = plain.str.replace(rf"[{OTHER[decimal]}{_SPACES}{_QUOTES}]", "", regex=True)
         plain = plain.str.replace("\u2212", "-").str.replace(decimal, ".", regex=False)
     numbers = pd.to_numeric(plain, errors="coerce").astype("float64")
     return numbers, ~(is_missing | is_number | is_infinite).to_numpy()

@@ -19,7 +19,7 @@ from kerastrans.data.tables.times import (
 )
 from kerastrans.data.time.frequency import offset_of
 from kerastrans.utils.types import Columns, PathLike
-from kerastrans.utils.validation import list_names, suggest
+from kerastrans.utils.validation import list_names, quote, suggest
 
 __all__ = ["read_csv", "read_numbers", "read_static", "read_table", "reading_of"]
 
@@ -46,6 +46,7 @@ def read_table(
     A file with a column "unique_id" is long: it has the columns "unique_id", "ds" and "y", in any
     case, and one column per covariate. Any other file is wide: it has a date column and one column
     per channel. Empty cells are missing values. Steps may be missing, and rows may be in any order.
+    A first column without a name whose whole numbers rise, as pandas writes its index, is left out.
 
     What is not given is inferred from all rows. A file that can be read in two ways is refused.
     The attrs of the frame have the key "read_as", a dict of what was inferred, which
@@ -160,7 +161,7 @@ def read_static(path, *, sep=None, decimal=None, encoding=None, sheet=None, like
     if not table.is_long:
         names = list_names(table.cells.columns)
         table.faults.stop(f"has no column {ID!r}; its columns are {names}.")
-    names = [c for c in table.cells.columns.tolist() if c != ID]
+    names = _value_columns(table.cells, [ID])
     frame, _ = table.values(names, names)
     ids, _ = table.ids()
     table.faults.add_lines(
@@ -194,7 +195,7 @@ def read_numbers(path, *, sep=None, decimal=None, encoding=None, sheet=None):
         [1.5]
     """
     table = Table.open(path, Options(sep, decimal, encoding, sheet), Reading())
-    frame, _ = table.values(list(table.cells.columns), ())
+    frame, _ = table.values(_value_columns(table.cells, []), ())
     for name in frame.columns[frame.isna().any()]:
         lines = frame.index[frame[name].isna()]
         table.faults.add_lines(lines, lambda _, name=name: f"column {name!r} has no value.")
@@ -204,7 +205,7 @@ def read_numbers(path, *, sep=None, decimal=None, encoding=None, sheet=None):
 
 def _select_columns(cells, keys, columns, required, faults):
     """Return the names of the columns of values and covariates to keep."""
-    names = [c for c in cells.columns.tolist() if c not in keys]
+    names = _value_columns(cells, keys)
     given = [columns] if isinstance(columns, str) else columns
     first = names if given is None else [*required[: TARGET in required], *given]
     chosen = list(dict.fromkeys([*first, *required]))
@@ -214,4 +215,20 @@ def _select_columns(cells, keys, columns, required, faults):
             faults.add(f"has no column {name!r}: {suggest(name, names)}")
     if not names or (given is not None and not len(given)):
         faults.add("must have rows and columns, has no column of values.")
+    if "" in known.intersection(chosen):
+        first = quote(str(cells[""].iloc[0]))
+        faults.add(
+            f"has a column without a name, which begins with {first}: give it a name, or leave it "
+            "out by columns=."
+        )
     return [c for c in chosen if c in known]
+
+
+def _value_columns(cells, keys):
+    """Return the names of the columns other than `keys`, without the index that pandas writes."""
+    names = [c for c in cells.columns.tolist() if c not in keys]
+    if names and names[0] in ("", "Unnamed: 0") and names[0] == cells.columns[0]:
+        numbers = pd.to_numeric(cells[names[0]], errors="coerce")
+        if numbers.is_monotonic_increasing and numbers.is_unique and (numbers % 1 == 0).all():
+            return names[1:]
+    return names

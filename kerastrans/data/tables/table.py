@@ -1,5 +1,6 @@
 """Cells of a file, and what was inferred to read them as numbers and text."""
 
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,9 +17,10 @@ from kerastrans.data.tables.cells import (
     unique_texts,
 )
 from kerastrans.data.tables.faults import Faults
-from kerastrans.data.tables.numbers import certain_decimal, infer_decimal, to_numbers
+from kerastrans.data.tables.numbers import OTHER, certain_decimal, infer_decimal, to_numbers
 from kerastrans.data.tables.text import layout_of, read_bytes, to_utf8
 from kerastrans.data.tables.times import find_date_column
+from kerastrans.utils.validation import quote
 
 LONG = (ID, TIME, TARGET)
 MAX_EXAMPLES = 10_000  # number of first cells that the decimal sign is inferred from
@@ -194,19 +196,27 @@ class Table:
         numbers, wrong = to_numbers(column, decimal)
         if wrong.sum() > numbers.notna().sum():
             if not may_be_text:
-                is_series = self.date_column is not None
-                remedy = (
-                    ": leave it out by columns=, or name it in covariates=" if is_series else ""
-                )
+                example = column[wrong].iloc[0]
+                remedy = ""
+                if not to_numbers(column[wrong].head(1), OTHER[decimal])[1].any():
+                    remedy = f", whereas the decimal sign of the file is {decimal!r}"
+                elif self.date_column is not None:
+                    remedy = ": leave it out by columns=, or name it in covariates="
+                    if re.fullmatch(r"\d?\d:\d\d(:\d\d)?", example.strip()):
+                        remedy += (
+                            "; if it is the time of day, write it after the date, as in "
+                            "'2024-01-31 12:00'"
+                        )
                 self.faults.add(
-                    f"column {name!r} must be numeric, got text, such as "
-                    f"{column[wrong].iloc[0]!r}{remedy}."
+                    f"column {quote(name)} must be numeric, got text, such as {quote(example)}"
+                    f"{remedy}."
                 )
             return column
         self.faults.add_lines(
             column.index[wrong],
             lambda line: (
-                f"column {name!r} must be numeric, got {column[line]!r} (decimal sign {decimal!r})."
+                f"column {quote(name)} must be numeric, got {quote(column[line])} (decimal sign "
+                f"{decimal!r})."
             ),
         )
         return numbers

@@ -132,7 +132,11 @@ def layout_of(data, encoding, sep, expected, faults):
     sample = sample[begin:]
     tables = {x: _rows(sample, x) for x in ([sep] if sep else SEPARATORS)}
     if not any(tables.values()):
-        raise ValueError(f"{faults.name} is not a table: it has no line.")
+        reason = "it has no line"
+        if sample:
+            longest = csv.field_size_limit()
+            reason = f"a cell of its first line has more than {longest:,} characters"
+        raise ValueError(f"{faults.name} is not a table: {reason}.")
     if sep is None:
         sep = _infer_separator(tables, expected, faults)
     header, *rows = tables[sep]

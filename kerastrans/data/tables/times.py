@@ -12,7 +12,7 @@ from kerastrans.data.time.clock import Clock
 from kerastrans.data.time.date_formats import AmbiguousDatesError, infer_dates
 from kerastrans.data.time.dates import offsets_of, parse_dates
 from kerastrans.data.time.frequency import is_countable
-from kerastrans.utils.validation import list_names
+from kerastrans.utils.validation import list_names, quote
 
 MIN_ROWS = 3  # number of rows that a frequency is inferred from
 DATE_COLUMNS = ("date", "ds", "datetime", "timestamp", "time")
@@ -65,12 +65,15 @@ def find_date_column(names, examples, given, expected, is_long, faults):
             f"date_column={found[1]!r}."
         )
     if not found:
+        listed = f"its columns are {list_names(names)}."
+        if len(names) == 1:
+            listed = f"its only column is {list_names(names)}: if it has several, give sep."
         faults.stop(
             f"has no date column called {', '.join(DATE_COLUMNS)}, and no other one with dates; "
-            f"its columns are {list_names(names)}."
+            f"{listed}"
         )
     if _has_dates(pd.Series([found[0]], dtype=object)):
-        faults.stop(f"has no header: its first line has the date {found[0]!r}.")
+        faults.stop(f"has no header: its first line has the date {quote(found[0])}.")
     return found[0]
 
 
@@ -125,11 +128,11 @@ def read_dates(column, date_format, dayfirst, expected, timezone, faults):
     if wrong.sum() > len(texts) / 2:
         example = texts[wrong].iloc[0]
         hint = f" of the format {date_format!r}" if date_format else ": give date_format"
-        faults.stop(f"column {name!r} must be dates, got {example!r}{hint}.")
+        faults.stop(f"column {name!r} must be dates, got {quote(example)}{hint}.")
     faults.add_lines(
         lines[wrong[codes] & ~empty],
         lambda line: (
-            f"column {name!r} is not all dates, got {str(column[line])!r}: expected the "
+            f"column {name!r} is not all dates, got {quote(str(column[line]))}: expected the "
             f"format {date_format!r}, or give date_format."
         ),
     )
@@ -148,7 +151,7 @@ def _check_offsets(texts, codes, lines, timezone, faults):
     faults.add_lines(
         lines[lacking[codes] & (codes >= 0)],
         lambda line: (
-            f"{texts[codes[lines.get_loc(line)]]!r} has no offset from UTC, which other time "
+            f"{quote(texts[codes[lines.get_loc(line)]])} has no offset from UTC, which other time "
             f"stamps of the column {texts.name!r} have."
         ),
     )
@@ -217,7 +220,7 @@ def check_stamps(times, ids, codes, faults):
         lines[twice],
         lambda line: (
             f"duplicate time stamp {times[line]}"
-            + (f" of {ids[line]!r}." if ids is not None else ".")
+            + (f" of {quote(ids[line])}." if ids is not None else ".")
             + hint
         ),
     )

@@ -19,9 +19,10 @@ from kerastrans.data.time.dates import (
     parse_dates,
 )
 
+_YEAR_MONTH = "%y%m"  # of four digits, which are a year if this is about as regular
 # Formats of numbers, by their number of digits. Numbers of five digits are serial dates of Excel.
 _OF_DIGITS = {
-    4: ("%Y",),
+    4: ("%Y", _YEAR_MONTH),
     5: (EXCEL,),
     6: ("%Y%m", "%y%m%d"),
     8: ("%Y%m%d",),
@@ -171,6 +172,8 @@ def _most_regular(column, readings):
     density = {x: _density(times) for x, times in different.items()}
     best = max(density, key=density.get)
     similar = [x for x in density if 2 * density[x] > density[best]]
+    if "%Y" in similar and _YEAR_MONTH in similar:
+        return "%Y", different["%Y"]
     if len(similar) > 1:
         raise AmbiguousDatesError(column, {x: different[x] for x in similar[:2]})
     return best, different[best]

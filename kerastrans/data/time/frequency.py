@@ -27,6 +27,18 @@ def offset_of(freq):
     raise ValueError(f"freq must be a pandas frequency such as 'h', 'D' or 'MS', got {freq!r}.")
 
 
+def check_same_frequency(freq, expected, subject):
+    """Raise ValueError if a frequency is given that is not the one of the subject's forecasts.
+
+    Args:
+        freq: Frequency that is given, or None.
+        expected: Frequency of the forecasts; None for any.
+        subject: str, name of the model.
+    """
+    if None not in (freq, expected) and offset_of(freq) != offset_of(expected):
+        raise ValueError(f"{subject} forecasts the frequency {expected!r}, got {freq!r}.")
+
+
 def _shortest(offset):
     """Return the nanoseconds of a single step, at least."""
     return offset.nanos if isinstance(offset, pd.tseries.offsets.Tick) else DAY

@@ -7,7 +7,7 @@ from kerastrans.data.frames import ID, is_wide, to_long
 from kerastrans.data.panel import read_panel
 from kerastrans.decoding.graph import history_input
 from kerastrans.utils.user_warnings import warn_user
-from kerastrans.utils.validation import NoSeriesError
+from kerastrans.utils.validation import NoSeriesError, list_names
 
 MANY_CHANNELS = 1000  # columns of a wide frame that are probably series
 
@@ -57,6 +57,8 @@ class Reader:
                 "are separate series, give frame.rename_axis(index='ds').melt(var_name='unique_id',"
                 " value_name='y', ignore_index=False).reset_index()."
             )
+        if channels is not None and (empty := panel.channels_without_value()):
+            warn_user(f"no value to train on in the channels {list_names(empty)}: leave them out.")
         return cls(config, panel.clock, panel.covariates, channels, panel.num_channels), panel
 
     @classmethod

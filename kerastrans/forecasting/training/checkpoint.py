@@ -43,7 +43,7 @@ class Checkpoint(keras.callbacks.Callback):
         """Restore a model to the saved state, if there is one.
 
         Args:
-            model: Keras model, compiled.
+            model: Keras model, compiled, with an optimizer that is built.
             early_stopping: `EarlyStopping` of the training, or None.
 
         Returns:
@@ -54,7 +54,6 @@ class Checkpoint(keras.callbacks.Callback):
                 the settings that differ.
         """
         self.early_stopping = early_stopping
-        model.optimizer.build(model.trainable_variables)
         if not self.path.exists():
             return 0
         facts, state, best = self._read()

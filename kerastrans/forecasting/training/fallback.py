@@ -1,4 +1,4 @@
-"""Published weights that `auto` uses if series are too short to train on."""
+"""Published weights that `auto` uses where series are too short to train on, or training worse."""
 
 import numpy as np
 
@@ -12,12 +12,11 @@ _ARGUMENTS = {"model", "prediction_length", "short", "num_samples", "seed", "ali
 _ARGUMENTS |= {"past", "future"}
 
 
-def is_needed(config, data):
-    """Return whether `fit` is to use published weights instead of training a model.
+def is_possible(config, data):
+    """Return whether `fit` may use published weights instead of a model that it trains.
 
-    It is if the model is "auto", and the series hold fewer than 100 forecasts that do not overlap,
-    or too few of them can be held out to measure the spread of intervals; unless there are static
-    covariates, or an argument requires what these weights do not have.
+    It may if the model is "auto", unless there are static covariates, or an argument requires what
+    these weights do not have.
 
     Args:
         config: `Config` that was given.
@@ -27,9 +26,38 @@ def is_needed(config, data):
         return False
     default = type(config)(model=AUTO, context_length=None, prediction_length=1).arguments()
     given = {name for name, value in config.arguments().items() if value != default[name]}
+    if config.calendar is False:
+        given.discard("calendar")
+    return given <= _ARGUMENTS
+
+
+def is_needed(config, data):
+    """Return whether `fit` is to use published weights, where it may, without training a model.
+
+    It is if the series hold fewer than 100 forecasts that do not overlap, or too few of them can be
+    held out to measure the spread of intervals.
+
+    Args:
+        config: `Config` that was given.
+        data: `TrainingData`.
+    """
     lengths, steps = data.panels[0].lengths, config.prediction_length
     is_short = np.sum(lengths) < MIN_TRAINING_FORECASTS * steps
-    return given <= _ARGUMENTS and (is_short or not can_measure_spread(lengths, steps))
+    return is_short or not can_measure_spread(lengths, steps)
+
+
+def rival_state(config, data):
+    """Return the `FittedState` that a trained model has to beat on held-out windows, or None.
+
+    There is none where the chosen model decodes step by step, or the frame is wide.
+
+    Args:
+        config: `Config` that was given.
+        data: `TrainingData`.
+    """
+    if data.reader.config.name == "decoder_transformer" or data.panels[0].num_channels > 1:
+        return None
+    return published_state(config, data)
 
 
 def published_state(config, data):

@@ -75,6 +75,7 @@ def train(
     limit=None,
     checkpoint=None,
     published=None,
+    rival=None,
     **kwargs,
 ):
     """Train a model on the windows of some data.
@@ -93,6 +94,8 @@ def train(
         checkpoint: Path of a folder, or None.
         published: Name of published weights, which are restored unless held-out windows favour the
             trained ones, see `Guard`; None to keep the trained ones.
+        rival: `FittedState` of published weights to use instead, unless held-out windows favour the
+            trained model; None to keep this one.
         **kwargs: Arguments of `keras.Model.fit`.
 
     Returns:
@@ -131,6 +134,8 @@ def train(
     guard = None
     if published and (windows.steps(1, batch_size) or not is_given):
         guard = Guard(windows, published, is_verbose)
+    elif rival is not None:
+        guard = Guard(windows, rival.card["name"], is_verbose, rival)
     with unchanged_on_failure(model):
         before = steps_taken(model.optimizer)
         trains_on = sets_rate(config) and not is_given

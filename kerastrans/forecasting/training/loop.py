@@ -76,6 +76,8 @@ def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs)
     kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
     kwargs.setdefault("steps_per_epoch", windows.steps(0, batch_size))
     seed_generators(model, config.seed)
+    # If the first step built it, TensorFlow would trace that step again, without new variables.
+    model.optimizer.build(model.trainable_variables)
     epochs_before = checkpoint.restore(model, early_stopping) if checkpoint is not None else 0
     if early_stopping is not None and early_stopping.is_over:
         epochs = epochs_before

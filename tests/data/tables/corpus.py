@@ -224,12 +224,23 @@ def _orders():
     dense = pd.date_range("2020-01-01", periods=40, freq="MS")
     text = _text([f"{x:%m/%d/%Y}" for x in dense], ["2"] * len(dense)).encode()
     yield Case("dense with the month first", text, dense, [2.0] * len(dense))
+    codes = [f"{x:%y%m}" for x in pd.date_range("2020-01-01", periods=30, freq="MS")]
+    months = pd.date_range("2020-01-01", periods=30, freq="MS")
+    yield Case("four digits year and month", _text(codes, ["2"] * 30).encode(), months, [2.0] * 30)
+    years = pd.date_range("2001-01-01", periods=12, freq="YS")
+    text = _text([f"{x:%Y}" for x in years], ["2"] * 12).encode()
+    yield Case("four digits that are years", text, years, [2.0] * 12)
+    options = {"date_format": "%y%m"}
+    yield Case("four digits that are months", text, months[:12], [2.0] * 12, options=options)
     codes = [f"20{i:02}12" for i in range(1, 13)]
     text = _text(codes, ["2"] * 12).encode()
     yearly = pd.DatetimeIndex([f"20{i:02}-12-01" for i in range(1, 13)])
     yield Case("six digits in either order", text, refusal="give date_format='%Y%m' or")
     options = {"date_format": "%Y%m"}
     yield Case("six digits year and month", text, yearly, [2.0] * 12, options=options)
+    options = {"date_format": "%y%m%d"}
+    days = pd.date_range("2020-01-01", periods=12, freq="MS") + pd.Timedelta("11D")
+    yield Case("six digits year, month and day", text, days, [2.0] * 12, options=options)
 
 
 def _ambiguous_numbers():
@@ -253,11 +264,18 @@ def _ambiguous_numbers():
     yield Case("points and a comma", text, DAYS[:3], [1002.0, 999.5, 7.0])
     text = _text(days, ["1.5", "2,5", "3.5"], ";").encode()
     yield Case("both decimal signs", text, refusal="line 3: .* must be numeric, got '2,5'")
+    text = "\n".join(["date,a,b", *(f'{day},"1,5",2.5' for day in days)]).encode()
+    refusal = (
+        "'a' must be numeric, got text, such as '1,5', whereas the decimal sign of the file is '.'"
+    )
+    yield Case("a decimal sign for each column", text, refusal=refusal)
     text = _text(days, ["1.5", "2.50", "3.5"], ";").encode()
     options = {"decimal": ","}
     yield Case("point against the flag", text, refusal="must be numeric", options=options)
     text = b"day;a,b\n2024-01-10;1,5\n2024-01-11;2,5\n2024-01-12;3,5\n"
     yield Case("two separators", text, refusal="can be read with two separators: give sep=','")
+    options = {"sep": ","}
+    yield Case("two separators read with commas", text, refusal="has no date col", options=options)
     options = {"sep": ";"}
     yield Case(
         "two separators read with semicolons", text, DAYS[:3], [1.5, 2.5, 3.5], options=options
@@ -341,6 +359,25 @@ def _headers():
     text = "\n".join(["date,time,load", *(f"{a},00:00,1" for a in days)]).encode()
     options = {"columns": ["load"]}
     yield Case("a column of times of day", text, DAYS, [1.0] * 25, options=options)
+    refusal = "'00:00': .* if it is the time of day, write it after the date, as in '2024-01-31 12"
+    yield Case("a column of times of day left in", text, refusal=refusal)
+    rows = [f"{i},{days[i]},{values[i]}" for i in range(25)]
+    text = "\n".join([",date,load", *rows])
+    yield Case("index of pandas", text.encode(), DAYS, values)
+    yield Case("index of pandas, read again", ("Unnamed: 0" + text).encode(), DAYS, values)
+    text = "\n".join(["date,load,", *(f"{a},{b},1" for a, b in zip(days, values, strict=True))])
+    refusal = "has a column without a name, which begins with '1': give it a name, or leave it out"
+    yield Case("a column without a name", text.encode(), refusal=refusal)
+    options = {"columns": ["load"]}
+    yield Case("a column without a name left out", text.encode(), DAYS, values, options=options)
+    text = f"date,load,{'x' * 200_000}\n2024-01-10,1,2\n".encode()
+    refusal = "is not a table: a cell of its first line has more than 131,072 characters"
+    yield Case("a name of 200,000 characters", text, refusal=refusal)
+    text = _text(days, ["1"] * 25, sep=" ").encode()
+    refusal = "its only column is 'date load': if it has several, give sep"
+    yield Case("blanks between columns", text, refusal=refusal)
+    options = {"sep": " "}
+    yield Case("blanks between columns given", text, DAYS, [1.0] * 25, options=options)
     names = ",".join(f"x{i}" for i in range(9))
     text = f"{names}\n{','.join('123456789')}\n".encode()
     yield Case("no dates", text, refusal="'x0', 'x1', 'x2', 'x3', 'x4' and 4 more")
@@ -351,6 +388,12 @@ def _faulty():
     yield Case(
         "one field too many", (text + "2024-01-13,4,5\n").encode(), refusal="line 5: 3 fields"
     )
+    open_quote = "line 3: column 'load' must be numeric, got '2.n2024-01-12,3.n2024-01-13,4.n'"
+    yield Case(
+        "open quote", text.replace(",2", ',"2').encode() + b"2024-01-13,4\n", refusal=open_quote
+    )
+    many = text.replace("3\n", "x" * 1000 + "\n")
+    yield Case("long word in numbers", many.encode(), refusal=r"line 4: .*got 'x{59}\.\.\.' \(dec")
     yield Case("word in numbers", (text + "2024-01-13,x\n").encode(), refusal="line 5: .*got 'x'")
     yield Case("word in dates", (text + "soon,4\n").encode(), refusal="line 5: .*got 'soon'")
     yield Case("today", _text(["today", "now"], ["1", "2"]).encode(), refusal="must be dates, got")

@@ -275,6 +275,12 @@ def test_a_very_wide_frame_warns_with_the_line_that_makes_it_long():
     assert not [x for x in others if "are read as one series" in str(x.message)]
 
 
+def test_channels_without_a_value_are_told_before_the_training():
+    frame = pd.DataFrame({"a": 1.0, "b": np.nan}, pd.date_range("2024-01-01", periods=9))
+    with pytest.warns(UserWarning, match="no value to train on in the channels 'b': leave them"):
+        Forecaster("last_value", 4, 2).fit(frame)
+
+
 @pytest.mark.slow
 def test_refitting_is_fitting_by_hand_on_the_rows_before_each_origin(frame):
     forecaster = Forecaster("nlinear", *SIZE, past=["weather"], future=["price"], calendar=True)

@@ -50,6 +50,20 @@ def number_of_last(forecaster, frame):
     return panel.numbers(0, panel.cuts[0])
 
 
+@pytest.mark.tensorflow
+def test_the_training_step_is_traced_once(frame, monkeypatch):
+    traced, train_step = [], keras.Model.train_step
+
+    def counted(model, data):
+        traced.append(model)
+        return train_step(model, data)
+
+    monkeypatch.setattr(keras.Model, "train_step", counted)
+    forecaster = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)
+    assert traced == [forecaster.model]
+    assert int(forecaster.model.optimizer.iterations) == 36 + 3
+
+
 def test_the_held_out_end_trains_at_last_and_all_rows_are_told(frame):
     assert held_out_steps([len(frame)], SIZE[1]) == END
     one = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)

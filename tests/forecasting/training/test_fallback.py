@@ -1,4 +1,4 @@
-"""What `auto` does where series are too short to train on."""
+"""What `auto` does where series are too short to train on, or the training is of no use."""
 
 import numpy as np
 import pandas as pd
@@ -7,6 +7,7 @@ import pytest
 from kerastrans import Forecaster, from_pretrained
 from kerastrans.forecasting.training import fallback
 from kerastrans.forecasting.training.data import TrainingData
+from kerastrans.forecasting.training.guard import Guard
 
 
 def hourly(num_series=1, rows=60, seed=0):
@@ -86,8 +87,45 @@ def test_the_file_stays_auto_and_repeats_the_forecast(fitted, tmp_path):
 
 @pytest.mark.slow
 def test_a_series_that_has_grown_is_trained_on(fitted):
-    again = fitted.clone().fit(hourly(rows=700), time_limit=1e-6, verbose=0)
+    frame = hourly(rows=700)
+    again = fitted.clone().fit(frame, time_limit=1e-6, restore_published=False, verbose=0)
     assert again.alias == "tide"
+    assert again.fine_tuning is None
+
+
+@pytest.mark.slow
+def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
+    frame = hourly(rows=700)
+    forecaster = Forecaster(prediction_length=6, calendar=False, bounds=(0, None))
+    forecaster.fit(frame, time_limit=1e-6, verbose=2)  # one step
+    verdict = forecaster.fine_tuning
+    assert verdict["kept"] == "published"
+    assert verdict["loss_change"] > 3 * verdict["standard_error"] > 0
+    assert verdict["windows"] == 61  # in the last 66 rows
+    line = capsys.readouterr().out.splitlines()[-1]
+    assert line.startswith("auto: kerastrans_zero, published weights without training: on 61")
+    assert f"tide is {100 * verdict['loss_change']:.1f} +- " in line
+    published = from_pretrained("kerastrans_zero", 6, bounds=(0, None), verbose=False)
+    rows = forecaster.predict(frame)
+    pd.testing.assert_frame_equal(rows, published.predict(frame))
+    assert forecaster.fitted.trained == {}
+    assert list(forecaster.fitted.chosen_by) == ["s0"]  # by its last rows
+    forecaster.save(tmp_path / "saved")
+    loaded = Forecaster.load(tmp_path / "saved")
+    pd.testing.assert_frame_equal(loaded.predict(frame), rows)
+    assert loaded.fine_tuning == verdict
+    assert loaded.clone().config.model == "auto"
+
+
+@pytest.mark.parametrize(("above", "kept"), [(0.29, "trained"), (0.31, "published")])
+def test_a_rival_has_to_be_better_by_three_standard_errors(monkeypatch, above, kept):
+    # Two series with as many windows: the standard error is 0.1.
+    monkeypatch.setattr(Guard, "_losses", lambda guard, state: losses.pop(0))
+    frame = hourly(2, rows=700)
+    losses = [np.ones(122), np.repeat([0.9, 1.1], 61) + above]
+    forecaster = Forecaster(prediction_length=6, calendar=False)
+    forecaster.fit(frame, time_limit=1e-6, verbose=0)
+    assert forecaster.fine_tuning["kept"] == kept
 
 
 @pytest.mark.parametrize(
@@ -121,7 +159,8 @@ def test_covariates_need_no_training(kind):
 
 def is_needed(frame, static=None, **options):
     config = Forecaster(prediction_length=6, **options).config
-    return fallback.is_needed(config, TrainingData.read(config, frame, static=static))
+    data = TrainingData.read(config, frame, static=static)
+    return fallback.is_possible(config, data) and fallback.is_needed(config, data)
 
 
 @pytest.mark.slow
