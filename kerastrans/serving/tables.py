@@ -198,7 +198,9 @@ def refusing():
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
-        raise RequestError(" ".join(str(error).split())) from None
+        message = " ".join(str(error).split()).replace(", see .faults", "")
+        rows = "in rows after its last value"
+        raise RequestError(message.replace("in future=frame", rows)) from None
 
 
 def _check_size(body, columns, settings):
@@ -228,6 +230,8 @@ def _split(frame, targets):
     # From the end, a row is past once a known value has been met.
     known = frame[targets].notna().any(axis=1)[::-1]
     is_past = (known.groupby(frame[ID]).cummax() if is_long else known.cummax())[::-1]
+    if not is_past.any():
+        raise RequestError(f"no row has a value of {list_names(targets)}.")
     return frame[is_past], frame[~is_past].drop(columns=targets)
 
 

@@ -55,10 +55,14 @@ class TimeStamps:
             number: int, place of the instance in the request, for messages.
 
         Raises:
-            RequestError: If the time stamp is not on the clock of the model, or the covariates that
-                it completes have another shape.
+            RequestError: If the time stamp is not on the clock of the model, the covariates that
+                it completes have another shape, or both are missing.
         """
         if LAST_TIME not in instance:
+            if self.num_features and FUTURE not in instance:
+                raise RequestError(
+                    f"instance {number} has no {LAST_TIME!r}, the time stamp of its last step."
+                )
             return instance
         others = {name: x for name, x in instance.items() if name != LAST_TIME}
         last = self._number(instance[LAST_TIME], number)

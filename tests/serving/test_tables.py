@@ -91,8 +91,13 @@ def test_a_wide_csv_too(frame):
 def test_steps_to_come_that_are_not_there_are_named(frame):
     past, _ = halves(frame)
     forecaster = forecaster_of(past, future=["price"])
-    with pytest.raises(RequestError, match="no future covariates for 2024-03-01"):
+    message = (
+        "left of 2: 'a' has no future covariates for 2024-03-01.* in rows after its last value."
+    )
+    with pytest.raises(RequestError, match=message):
         forecast_csv(forecaster, past.to_csv(index=False).encode())
+    with pytest.raises(RequestError, match="no row has a value of 'y'"):
+        forecast_csv(forecaster, past.assign(y=np.nan).to_csv(index=False).encode())
 
 
 @pytest.mark.slow

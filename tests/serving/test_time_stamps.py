@@ -66,6 +66,13 @@ def test_what_does_not_fit_is_one_line(change, message, stamps):
     assert "\n" not in str(caught.value)
 
 
+def test_a_time_stamp_that_is_missing_is_named(stamps):
+    with pytest.raises(RequestError, match="instance 2 has no 'last_time', the time stamp of its"):
+        stamps.fill_in({"history": []}, 2)
+    instance = {"history": [], "future_covariates": []}
+    assert stamps.fill_in(instance, 2) == instance
+
+
 def test_a_model_without_a_calendar_reads_no_time_stamps(frame):
     forecaster = Forecaster("nlinear", CONTEXT, HORIZON)
     forecaster.fit(frame[["unique_id", "ds", "y"]], epochs=1, verbose=0)
