@@ -110,7 +110,7 @@ print("result", result.shape, "weights", weights.shape, "rows sum to", weights.s
 # ## An example that you can compute in your head
 #
 # The keys are ten times unit vectors, so a query of 0, 0, 10 matches the third and the fourth key
-# equally well and the others not at all: its weights are 0, 0, 1/2, 1/2. <!-- claim: worked -->
+# equally well and the others not at all: <!-- claim: worked --> its weights are 0, 0, 1/2, 1/2.
 # Its result is the mean of the last two values, [550, 5.5]. The second query matches only the
 # second key and returns its value, [10, 0]; the third returns the mean of the first two, [5.5, 0].
 
@@ -121,6 +121,7 @@ values = np.array([[1, 0], [10, 0], [100, 5], [1000, 6]])
 result, weights = attend(queries, keys, values)
 print(weights.round(3))
 print(result.round(3))
+assert np.allclose(weights[0], [0, 0, 1 / 2, 1 / 2])  # claim: worked
 assert np.allclose(result, [[550, 5.5], [10, 0], [5.5, 0]])  # claim: worked
 
 # %% [markdown]

@@ -144,38 +144,46 @@ for residual in (True, False):
         keras.utils.set_random_seed(seed)
         cosines[residual].append(cosine_of_steps(blocks(steps, residual)))
     print(f"residual={residual}: {np.round(cosines[residual], 4)}")
-assert max(cosines[True]) < 0.97  # claim: residual
-assert min(cosines[False]) > 0.999  # claim: residual
+with_residual, without = cosines[True], cosines[False]
+assert np.mean(with_residual) + 3 * np.std(with_residual, ddof=1) < 0.97  # claim: residual
+assert np.mean(without) - 3 * np.std(without, ddof=1) > 0.999  # claim: residual
 
 # %% [markdown]
 # ## Attention without the rest does not learn the identity
 #
 # The simplest task: return the input. <!-- claim: identity --> A single layer of attention with
-# four heads of width 3 is trained to do so on random sequences of five steps of width 12; its error
-# stays above 0.1 of the variance, since each result is a mean over steps. With a residual
-# connection around it, the same layer has an error below 0.01: it only has to learn to add nothing.
+# four heads of width 3 is trained to do so on random sequences of five steps of width 12; after
+# twelve epochs its error is above 0.1 of the variance, since each result is a mean over steps. With
+# a residual connection around it, the same layer has an error below 0.01: it only has to learn to
+# add nothing.
 
 # %%
 EPOCHS = 12
+SEEDS = 3
 train, held_out = random_sequences(2000, 5, 12, seed=0), random_sequences(500, 5, 12, seed=1)
 fit = {"validation_data": (held_out, held_out), "epochs": EPOCHS, "batch_size": 64, "verbose": 0}
 errors, validation = {}, {}
 for name in ("attention", "attention with residual"):
-    keras.utils.set_random_seed(0)
-    inputs = keras.Input((5, 12))
-    attended = layers.MultiHeadAttention(4, 3)(inputs, inputs)
-    model = keras.Model(inputs, inputs + attended if "residual" in name else attended)
-    model.compile(keras.optimizers.Adam(3e-3), "mse")
-    history = model.fit(train, train, **fit).history
-    errors[name], validation[name] = history["loss"], history["val_loss"]
+    histories = []
+    for seed in range(SEEDS):
+        keras.utils.set_random_seed(seed)
+        inputs = keras.Input((5, 12))
+        attended = layers.MultiHeadAttention(4, 3)(inputs, inputs)
+        model = keras.Model(inputs, inputs + attended if "residual" in name else attended)
+        model.compile(keras.optimizers.Adam(3e-3), "mse", jit_compile=False)
+        histories.append(model.fit(train, train, **fit).history)
+    errors[name], validation[name] = (
+        np.array([history[part] for history in histories]) for part in ("loss", "val_loss")
+    )
 # Alt text: Learning curves on a logarithmic scale: attention ends above 0.1, attention with a
 # residual connection falls far below 0.01, for training and validation alike.
 figure, panel = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for name, losses in errors.items():
-    (line,) = panel.plot(np.arange(1, EPOCHS + 1), losses, "o-", label=f"{name}, training")
+    epochs = np.arange(1, EPOCHS + 1)
+    (line,) = panel.plot(epochs, losses.mean(axis=0), "o-", label=f"{name}, training")
     panel.plot(
-        np.arange(1, EPOCHS + 1),
-        validation[name],
+        epochs,
+        validation[name].mean(axis=0),
         "s--",
         color=line.get_color(),
         label=f"{name}, validation",
@@ -185,10 +193,11 @@ panel.set_xlabel("epoch")
 panel.set_ylabel("mean squared error")
 panel.legend(frameon=False)
 plt.show()
-print({name: round(losses[-1], 4) for name, losses in errors.items()})
-if EPOCHS > 2:  # trained in full
-    assert errors["attention"][-1] > 0.1  # claim: identity
-    assert errors["attention with residual"][-1] < 0.01  # claim: identity
+alone, residual = (losses[:, -1] for losses in errors.values())
+print(f"attention: {alone.round(4)}, with residual: {residual.round(4)}")
+if SEEDS > 1:  # trained in full
+    assert alone.mean() - 3 * alone.std(ddof=1) > 0.1  # claim: identity
+    assert residual.mean() + 3 * residual.std(ddof=1) < 0.01  # claim: identity
 
 # %% [markdown]
 # ## Before the sum, or after it?
@@ -205,7 +214,6 @@ if EPOCHS > 2:  # trained in full
 # 0.7. The difference is more than three standard deviations of the seeds.
 
 # %%
-SEEDS = 3
 sequences = random_sequences(1500, 8, 8, seed=0)
 sizes = {"num_heads": 4, "key_dim": 8, "ff_dim": 64, "dropout": 0.0}
 curves = {"pre": [], "post": []}

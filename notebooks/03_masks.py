@@ -235,13 +235,21 @@ panel.set_xlabel("epoch")
 panel.set_ylabel("mean squared error")
 panel.legend(frameon=False, loc="upper right", ncols=3, fontsize=8)
 plt.show()
-last = {(name, kind): v[:, -1] for name, e in curves.items() for kind, v in e.items()}
-if SEEDS > 1:  # trained in full
-    assert last["inverted mask", "teacher-forced"].max() < 0.05  # claim: inverted
-    assert last["inverted mask", "generated"].min() > 0.5  # claim: inverted
-    assert last["no mask", "generated"].max() < 0.15  # claim: no mask
-    fourth = {name: errors["generated"][:, 3].mean() for name, errors in curves.items()}
-    assert fourth["no mask"] > 3 * fourth["correct mask"]  # claim: no mask
+for name, errors in curves.items():
+    print(f"{name}:", {kind: values[:, -1].round(4).tolist() for kind, values in errors.items()})
+    print("    generated, after four epochs:", errors["generated"][:, min(EPOCHS, 4) - 1].round(3))
+if SEEDS > 1:  # trained in full: bounds leave a margin of three standard deviations of the seeds
+
+    def spread(errors):
+        return 3 * errors.std(ddof=1)
+
+    forced, generated = (errors[:, -1] for errors in curves["inverted mask"].values())
+    assert forced.mean() + spread(forced) < 0.05  # claim: inverted
+    assert generated.mean() - spread(generated) > 0.5  # claim: inverted
+    unmasked = curves["no mask"]["generated"]
+    assert unmasked[:, -1].mean() + spread(unmasked[:, -1]) < 0.5  # claim: no mask
+    fourth = {name: errors["generated"][:, 3] for name, errors in curves.items()}
+    assert fourth["no mask"].mean() > 3 * fourth["correct mask"].mean()  # claim: no mask
 
 # %% [markdown]
 # <!-- claim: inverted --> Under teacher forcing the inverted model seems to learn: its inputs are
@@ -251,10 +259,10 @@ if SEEDS > 1:  # trained in full
 # generates, never by its teacher-forced error alone.**
 #
 # <!-- claim: no mask --> Without any mask the answer is visible as well, and yet this model learns
-# to generate: its error is below 0.15 with each of three seeds and still falling. After four epochs
-# its mean error is more than three times that with the correct mask. The last step has no answer to
-# its right, so it has to find its value by cross-attention, and then the other steps can do the
-# same. A leak is an opportunity, not a necessity.
+# to generate: its error is below half of the variance with each of three seeds and still falling.
+# After four epochs its mean error is more than three times that with the correct mask. The last
+# step has no answer to its right, so it has to find its value by cross-attention, and then the
+# other steps can do the same. A leak is an opportunity, not a necessity.
 #
 # Do not rely on this. In a forecast the history does not hold the answer, and the leak is the only
 # way to a small training error. We can imitate that: the histories are now other random numbers,
@@ -268,8 +276,9 @@ unrelated = random_sequences(3000, LENGTH, CHANNELS, 2), random_sequences(500, L
 leaky = {kind: errors[:, -1] for kind, errors in run(None, unrelated).items()}
 print({kind: errors.round(3).tolist() for kind, errors in leaky.items()})
 if SEEDS > 1:
-    assert leaky["teacher-forced"].max() < 1 / 3  # claim: unrelated
-    assert leaky["generated"].min() > 1  # claim: unrelated
+    forced, generated = leaky.values()
+    assert forced.mean() + spread(forced) < 1 / 3  # claim: unrelated
+    assert generated.mean() - spread(generated) > 1  # claim: unrelated
 
 # %% [markdown]
 # ## A test that would have found it

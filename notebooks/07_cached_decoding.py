@@ -43,7 +43,12 @@ import keras
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import tensorflow as tf
+
+try:
+    import tensorflow as tf
+except ImportError:
+    message = 'This lesson requires an extra: pip install "kerastrans[tensorflow]".'
+    raise ImportError(message) from None
 
 import kerastrans
 from kerastrans.data import random_sequences

@@ -165,11 +165,11 @@ if SEEDS > 1:  # trained in full
 # %% [markdown]
 # **Without positions in the encoder** its output is a set. Under teacher forcing the decoder sees
 # the true values so far, leaves them out, and its best output is the mean of the steps that are
-# left (exercise 4.3). <!-- claim: set --> The measured errors fall from step to step as in the
-# theory, within 0.2 of it in the first five steps; the sixth is still on its way to 0.
-# <!-- claim: bias --> When the model generates, its blurred means are fed back, so that it can no
-# longer leave anything out: the error of the last step, below 0.4 under teacher forcing, rises
-# above 1. This is exposure bias.
+# left (exercise 4.3). One seed was run; with others, neighbouring steps can change places.
+# <!-- claim: set --> The measured errors fall from step to step as in the theory, within 0.2 of it
+# in the first five steps; the sixth is still on its way to 0. <!-- claim: bias --> When the model
+# generates, its blurred means are fed back, so that it can no longer leave anything out: the error
+# of the last step, below 0.4 under teacher forcing, rises above 1. This is exposure bias.
 
 # %%
 keras.utils.set_random_seed(0)

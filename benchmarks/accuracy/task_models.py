@@ -58,6 +58,12 @@ def zero_shot(name, task, train, seed, **options):
     return from_pretrained(name, task.horizon, verbose=False), ""
 
 
+def zero_shot_with_covariates(task, train, seed, **options):
+    """kerastrans-zero, which reads the covariates that are known ahead."""
+    options = {"future": list(task.future), "verbose": False}
+    return from_pretrained("kerastrans_zero", task.horizon, **options), ""
+
+
 def nbeats_ensemble(task, train, seed, **options):
     """N-BEATS as in its paper, at a size that two cores bear: the median of six networks."""
     steps, horizons = STEPS[task.name]
@@ -132,6 +138,7 @@ MODELS = {
     "naive": naive,
     "select": selected,
     "kerastrans_zero": functools.partial(zero_shot, "kerastrans_zero"),
+    "kerastrans_zero+covariates": zero_shot_with_covariates,
     "fracast_0": functools.partial(zero_shot, "fracast_0"),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},

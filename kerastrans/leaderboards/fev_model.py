@@ -14,7 +14,7 @@ class KerastransModel(fev.ForecastingModel):
 
     Targets of a multivariate task are forecast separately. A model that is trained is trained once,
     on the rows before the first window, and forecasts all windows; the point forecast is the
-    median. Covariates are used by "auto" and "select".
+    median. Covariates are used by all models but "fracast_0".
 
     Args:
         model: "kerastrans_zero", "fracast_0", "auto" or "select".

@@ -31,8 +31,8 @@ def train(
     """Return a forecaster that is ready to forecast a frame.
 
     Args:
-        model: "kerastrans_zero" or "fracast_0", which are not trained and take no covariates;
-            "auto", the default of `Forecaster`; or "select".
+        model: "kerastrans_zero", which is not trained, and reads numbers and text of covariates;
+            "fracast_0", which takes none; "auto", the default of `Forecaster`; or "select".
         frame: Long DataFrame of the training rows.
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
@@ -46,9 +46,14 @@ def train(
         ValueError: If the model is unknown.
     """
     check_choice("model", model, MODELS)
-    if model in SHIPPED:
-        return from_pretrained(model, prediction_length, freq=freq, verbose=False)
     columns = {"past": list(past), "future": list(future)}
+    if model in SHIPPED:
+        given = {}
+        if model == "kerastrans_zero":
+            texts = frame[[*past, *future]].select_dtypes(exclude=["number", "bool"])
+            categories = {name: sorted(texts[name].dropna().unique()) for name in texts}
+            given = {**columns, "categories": categories}
+        return from_pretrained(model, prediction_length, freq=freq, verbose=False, **given)
     static = None if static is None or len(static.columns) < 2 else static
     options = {"static": static, "freq": freq, "time_limit": time_limit}
     if model == "select":

@@ -1,6 +1,5 @@
 import dataclasses
 import json
-import warnings
 
 import keras
 import numpy as np
@@ -156,11 +155,11 @@ def test_the_future_covariate_counts_and_must_reach_the_horizon(with_covariates,
 
 
 def test_a_category_unseen_in_training_is_unknown_not_an_error(with_covariates, frame):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with pytest.warns(UserWarning, match="not seen in training") as caught:
         found = with_covariates.predict(
             frame.assign(weather="fog"), future=future_of(frame), static=statics().assign(kind="z")
         )
+    assert {str(x.message).split("'")[1] for x in caught} == {"weather", "kind"}
     assert np.isfinite(found["dlinear"]).all()
 
 

@@ -99,6 +99,22 @@ def test_quantiles_are_those_of_predict_in_the_order_of_the_frame(zero):
     np.testing.assert_allclose(found, expected.reshape(2, STEPS, 3), rtol=1e-6)
 
 
+@pytest.mark.slow
+def test_published_weights_read_numbers_and_text_of_covariates():
+    rng = np.random.default_rng(0)
+    whole = frame((60, 60)).assign(
+        price=rng.normal(size=120),
+        day=rng.choice(["open", "closed"], 120),
+        y=lambda x: x["y"] + 3 * x["price"] + 2 * (x["day"] == "open"),
+    )
+    known = whole[whole["ds"] < "2024-02-24"]
+    ahead = whole[whole["ds"] >= "2024-02-24"].groupby("unique_id").head(STEPS)
+    trained = train("kerastrans_zero", known, STEPS, "D", future=["price", "day"])
+    names, found = forecast_quantiles(trained, known, [0.5], future=ahead.drop(columns="y"))
+    truth = np.stack([ahead.loc[ahead["unique_id"] == name, "y"] for name in names])
+    assert np.abs(found[..., 0] - truth).mean() < 0.5  # 2.9 without covariates
+
+
 def test_series_that_cannot_be_forecast_are_zero(zero):
     empty = frame().assign(y=np.nan)
     mixed = pd.concat([empty[empty["unique_id"] == "b"], frame().query("unique_id == 'a'")])

@@ -3,6 +3,7 @@
 import ast
 import base64
 import re
+import sys
 from pathlib import Path
 
 import keras
@@ -46,6 +47,10 @@ def test_each_claim_has_an_assert(lesson):
     assert set(claims.candidates(lesson)) <= set(claims.reviewed())
 
 
+def test_reviewed_sentences_are_in_a_lesson():
+    assert claims.outdated() == []
+
+
 def test_list_of_claims_and_exercises_is_current():
     text = claims.LIST.read_text("utf-8")
     assert text == claims.claims_and_exercises(), "run python -m tools.checks.claims --write"
@@ -70,12 +75,14 @@ def test_claims_and_asserts_are_found(tmp_path):
     lesson = tmp_path / "01_made.py"
     lesson.write_text(
         "# %% [markdown]\n# It is quick. <!-- claim: fast --> It is faster\n# than that.\n#\n"
-        "# Another is slower. <!-- claim: small --> It is smaller.\n\n"
+        "# Another is slower. Lesson 2 ([2b](02b.ipynb), `x[0]`, $n^2$) says it.\n#\n"
+        "# It takes 5 s. <!-- claim: small --> It is smaller.\n\n"
         "# %%\nif True:\n    assert 1 < 2  # claim: fast\nassert 3  # claim: other\n"
     )
     assert claims.claims(lesson) == {"fast": ["assert 1 < 2"], "small": [], "other": ["assert 3"]}
     assert claims.unmarked_asserts(lesson) == ["other"]
-    assert claims.candidates(lesson) == ["01_made: Another is slower."]
+    expected = ["01_made: Another is slower.", "01_made: It takes 5 s."]
+    assert claims.candidates(lesson) == expected
 
 
 @pytest.mark.parametrize("lesson", MODULES)
@@ -136,6 +143,14 @@ def test_assignment_of_the_capstone_has_twenty_points():
     names = {"kerastrans": kerastrans}
     exec(cells[0].source, names)
     assert eval(cells[2].source, names) == 0
+
+
+def test_lesson_without_its_extra_names_it(monkeypatch):
+    cells = claims.jupytext.reads(text_of("7"), fmt="py:percent").cells
+    imports = next(c.source for c in cells if "import tensorflow" in c.source)
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    with pytest.raises(ImportError, match=r'pip install "kerastrans\[tensorflow\]"'):
+        exec(imports.replace("%matplotlib inline", ""), {})
 
 
 @pytest.mark.parametrize("lesson", MODULES)

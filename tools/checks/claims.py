@@ -22,7 +22,14 @@ ASSERTED = re.compile(r"^ *assert .*?# claim: (.+?)$", re.MULTILINE)
 EXERCISE = re.compile(r"^## Exercises|^\*\*\d+\w?\.\d+\*\*")
 COMPARISON = re.compile(
     r"\b(better|worse|best|worst|faster|slower|larger|smaller|longer|shorter|fewer|less|more than|"
-    r"equal|the same|as good|as fast|fails?|nearly|half of|times as|within|below|above)\b",
+    r"equal|the same|as good|as fast|fails?|nearly|half|third|quarter|tenth|twice|times as|within|"
+    r"below|above)\b",
+    re.IGNORECASE,
+)
+# Digits that count nothing: code, links, formulas, headings, and numbers of lessons and papers.
+NAMES = re.compile(
+    r"`[^`]*`|\[[^]]*\]\([^)]*\)|\$\$?[^$]*\$\$?|^\d+\w?\.$|et al\., \d{4}|"
+    r"\b(?:lessons?|exercise|section|table|equation) \d+\w?(?:\.\d+)?",
     re.IGNORECASE,
 )
 
@@ -58,7 +65,7 @@ def unmarked_asserts(lesson):
 
 
 def candidates(lesson):
-    """Comparative sentences of a lesson outside of the paragraphs' marked parts."""
+    """Sentences with a comparison or a number outside of the paragraphs' marked parts."""
     found = []
     for cell in jupytext.read(lesson).cells:
         if cell.cell_type != "markdown" or EXERCISE.search(cell.source):
@@ -66,7 +73,10 @@ def candidates(lesson):
         for paragraph in re.split(r"\n\s*\n", cell.source):
             unmarked = MARK.split(flat(paragraph))[0]  # a mark holds to the end of its paragraph
             for sentence in re.split(r"(?<=[.:?!])\s+", unmarked):
-                if COMPARISON.search(sentence) and not sentence.startswith(("#", "|", "![")):
+                claims_something = COMPARISON.search(sentence) or re.search(
+                    r"\d", NAMES.sub("", sentence)
+                )
+                if claims_something and not sentence.startswith(("#", "|", "![")):
                     found.append(f"{lesson.stem}: {sentence}")
     return found
 
@@ -79,6 +89,12 @@ def flat(text):
 def reviewed():
     """Sentences that were read and need no measurement: definitions, tasks, advice."""
     return REVIEWED.read_text("utf-8").splitlines()
+
+
+def outdated():
+    """Reviewed sentences that no lesson has any more."""
+    current = {sentence for lesson in LESSONS for sentence in candidates(lesson)}
+    return [sentence for sentence in reviewed() if sentence not in current]
 
 
 def claims_and_exercises():
@@ -128,6 +144,7 @@ def main():
         problems += [
             f"neither marked nor reviewed: {x}" for x in candidates(lesson) if x not in reviewed()
         ]
+    problems += [f"reviewed, and in no lesson: {x}" for x in outdated()]
     print(*problems, sep="\n")
     return len(problems)
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "notebooks"
 CHECK = re.compile(r'^kerastrans\.lessons\.check\("([^"]+)", (\w+)\)\s*$', re.MULTILINE)
 PICTURE = re.compile(r"\]\(\.\./(docs/images/\S+\.svg)\)")
-SOLUTIONS = re.compile(r"\s+Solutions:\s+\[answers\.ipynb\]\(answers\.ipynb\)\.")
+SOLUTIONS = re.compile(r"\s+Solutions:\s+\[(answers\w*\.ipynb)\]\(\1\)\.")
 
 
 def main(folder, texts):

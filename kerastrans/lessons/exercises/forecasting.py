@@ -108,7 +108,7 @@ EXERCISES = (
             "Dropout is noise in training; six epochs on 6,000 windows do not overfit yet.": (
                 "smaller"
             ),
-            "It is 0.4 flights larger, more than ten times what three seeds differ by.": "the same",
+            "It is 0.4 flights larger, more than ten deviations of three seeds.": "the same",
         },
         (
             "What does dropout guard against, and does it happen in six epochs?",
