@@ -53,15 +53,10 @@ def selected(task, train, seed, time_limit=900):
     return forecaster, "; ".join(weights)
 
 
-def zero_shot(name, task, train, seed, **options):
+def zero_shot(name, task, train, seed, reads_covariates=False, **options):
     """Weights that come with the package, without any training."""
-    return from_pretrained(name, task.horizon, verbose=False), ""
-
-
-def zero_shot_with_covariates(task, train, seed, **options):
-    """kerastrans-zero, which reads the covariates that are known ahead."""
-    options = {"future": list(task.future), "verbose": False}
-    return from_pretrained("kerastrans_zero", task.horizon, **options), ""
+    columns = {"future": task.future} if reads_covariates else {}
+    return from_pretrained(name, task.horizon, verbose=False, **columns), ""
 
 
 def nbeats_ensemble(task, train, seed, **options):
@@ -138,7 +133,9 @@ MODELS = {
     "naive": naive,
     "select": selected,
     "kerastrans_zero": functools.partial(zero_shot, "kerastrans_zero"),
-    "kerastrans_zero+covariates": zero_shot_with_covariates,
+    "kerastrans_zero+covariates": functools.partial(
+        zero_shot, "kerastrans_zero", reads_covariates=True
+    ),
     "fracast_0": functools.partial(zero_shot, "fracast_0"),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},

@@ -146,14 +146,13 @@ def _load_published(options, frame, once):
     is_small = once and options.trained == DEFAULT and steps * _num_series(frame) <= MAX_FOR_NUMPY
     # Keras on NumPy imports JAX.
     start_keras("numpy" if is_small and importlib.util.find_spec("jax") else None)
-    from kerastrans.data.frames import is_real
+    from kerastrans.data.covariates import texts_of
     from kerastrans.forecasting.presets.pretrained import from_pretrained
 
     arguments["model_options"] = dict(arguments.get("model_options", ()))
     arguments["future"] = arguments.pop("known_ahead", ())
     names = [] if frame is None else [*arguments.get("past", ()), *arguments["future"]]
-    texts = {name: frame[name].dropna() for name in names if not is_real(frame[name])}
-    arguments["categories"] = {name: sorted(x.astype(str).unique()) for name, x in texts.items()}
+    arguments["categories"] = texts_of(frame, names)
     return from_pretrained(options.trained, steps, freq=freq, **arguments)
 
 

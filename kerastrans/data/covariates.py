@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID
+from kerastrans.data.frames import ID, is_real
 from kerastrans.data.scaling import StandardScaler
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import list_names, quote
@@ -86,6 +86,12 @@ class Column:
 
 
 _BOOLEANS = {"false": "False", "0": "False", "true": "True", "1": "True"}
+
+
+def texts_of(frame, names):
+    """Return the texts of those columns of a frame that are not numbers, a dict of sorted lists."""
+    texts = {name: frame[name].dropna() for name in names if not is_real(frame[name])}
+    return {name: sorted(x.astype(str).unique()) for name, x in texts.items()}
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,7 @@ class Forecaster:
                 model = build_for(reader.config, reader)
             options |= {"limit": limit, "checkpoint": checkpoint, **kwargs}
             options["published"] = self.card["name"] if is_guarded else None
-            rival = training.fallback.rival_state(self.config, data) if is_free else None
+            rival = training.fallback.rival_state(self.config, data, model) if is_free else None
             try:
                 found = training.fit.train(model, data, sampling, rival=rival, **options)
             except training.NotImprovedError as error:

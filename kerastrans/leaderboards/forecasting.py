@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.covariates import texts_of
 from kerastrans.evaluation.columns import read_columns
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.presets.pretrained import from_pretrained
@@ -50,9 +51,7 @@ def train(
     if model in SHIPPED:
         given = {}
         if model == "kerastrans_zero":
-            texts = frame[[*past, *future]].select_dtypes(exclude=["number", "bool"])
-            categories = {name: sorted(texts[name].dropna().unique()) for name in texts}
-            given = {**columns, "categories": categories}
+            given = {**columns, "categories": texts_of(frame, [*past, *future])}
         return from_pretrained(model, prediction_length, freq=freq, verbose=False, **given)
     static = None if static is None or len(static.columns) < 2 else static
     options = {"static": static, "freq": freq, "time_limit": time_limit}

@@ -204,11 +204,8 @@ def tasks():
     rows = rows[rows.task.map(lambda name: TASKS[name].benchmark == "fev-bench")]
     rows = rows.groupby(["metric", "model", "task"]).value.first().unstack("task")
     for metric in ("mase", "sql"):  # the other tasks have no covariates
-        with_covariates, without = (
-            (metric, "kerastrans_zero+covariates"),
-            (metric, "kerastrans_zero"),
-        )
-        rows.loc[with_covariates] = rows.loc[with_covariates].fillna(rows.loc[without])
+        key = metric, "kerastrans_zero+covariates"
+        rows.loc[key] = rows.loc[key].fillna(rows.loc[metric, "kerastrans_zero"])
 
     mase, sql = (rows.loc[metric].loc[list(TRAINED)] for metric in ("mase", "sql"))
     naive = {metric: rows.loc[metric].loc["seasonal_naive"] for metric in ("mase", "sql")}

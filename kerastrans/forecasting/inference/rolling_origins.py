@@ -202,8 +202,10 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
         if number % every == 0 and not stays:
             known = rows_until(frame, panel, cuts, train_size)
             fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
-            # Published weights that `auto` has chosen for the first origin forecast all of them.
-            stays = forecaster.config.model == AUTO and fresh.card is not None
+            if forecaster.config.model == AUTO:
+                # Published weights that it has chosen for the first origin forecast all of them,
+                # and none if it has trained.
+                stays, options["restore_published"] = fresh.card is not None, False
         state = fresh.fitted
         read = fresh.reader.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])

@@ -1,7 +1,8 @@
-"""Published weights that `auto` uses where series are too short to train on, or training worse."""
+"""Published weights that `auto` uses if series are too short to train on, or training is worse."""
 
 import numpy as np
 
+from kerastrans.decoding.graph import is_autoregressive
 from kerastrans.forecasting.inference.config import AUTO
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import MIN_TRAINING_FORECASTS, can_measure_spread
@@ -32,10 +33,10 @@ def is_possible(config, data):
 
 
 def is_needed(config, data):
-    """Return whether `fit` is to use published weights, where it may, without training a model.
+    """Return whether the series are too few or too short for `fit` to train a model.
 
-    It is if the series hold fewer than 100 forecasts that do not overlap, or too few of them can be
-    held out to measure the spread of intervals.
+    They are if they hold fewer than 100 forecasts that do not overlap, or too few of them can be
+    held out to measure the spread of intervals. `fit` then uses published weights, if possible.
 
     Args:
         config: `Config` that was given.
@@ -46,16 +47,17 @@ def is_needed(config, data):
     return is_short or not can_measure_spread(lengths, steps)
 
 
-def rival_state(config, data):
-    """Return the `FittedState` that a trained model has to beat on held-out windows, or None.
+def rival_state(config, data, model):
+    """Return the `FittedState` of the published weights that a trained model is compared with.
 
-    There is none where the chosen model decodes step by step, or the frame is wide.
+    None if the model decodes step by step, or forecasts several channels.
 
     Args:
         config: `Config` that was given.
         data: `TrainingData`.
+        model: Keras model that is to be trained.
     """
-    if data.reader.config.name == "decoder_transformer" or data.panels[0].num_channels > 1:
+    if is_autoregressive(model) or data.panels[0].num_channels > 1:
         return None
     return published_state(config, data)
 

@@ -97,7 +97,7 @@ class Guard:
     def _verdict(self, kept, change=None, error=None, number=0):
         """Return the verdict, and print it as one line."""
         verdict = {"kept": kept, "loss_change": change, "standard_error": error, "windows": number}
-        trained = None if self.rival is None else self.windows.config.name
+        trained = None if self.rival is None else self.windows.config.architecture
         if self.is_verbose and (trained is None or kept == PUBLISHED):
             print(describe(verdict, self.name, trained))
         return verdict

@@ -96,7 +96,7 @@ def test_a_series_that_has_grown_is_trained_on(fitted):
 @pytest.mark.slow
 def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
     frame = hourly(rows=700)
-    forecaster = Forecaster(prediction_length=6, calendar=False, bounds=(0, None))
+    forecaster = Forecaster(prediction_length=6, calendar=False, bounds=(0, None), alias="f")
     forecaster.fit(frame, time_limit=1e-6, verbose=2)  # one step
     verdict = forecaster.fine_tuning
     assert verdict["kept"] == "published"
@@ -105,7 +105,7 @@ def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
     line = capsys.readouterr().out.splitlines()[-1]
     assert line.startswith("auto: kerastrans_zero, published weights without training: on 61")
     assert f"tide is {100 * verdict['loss_change']:.1f} +- " in line
-    published = from_pretrained("kerastrans_zero", 6, bounds=(0, None), verbose=False)
+    published = from_pretrained("kerastrans_zero", 6, bounds=(0, None), alias="f", verbose=False)
     rows = forecaster.predict(frame)
     pd.testing.assert_frame_equal(rows, published.predict(frame))
     assert forecaster.fitted.trained == {}
@@ -183,3 +183,30 @@ def test_a_backtest_keeps_what_the_first_origin_has_chosen():
     rows = Forecaster(prediction_length=6, alias="f").backtest(hourly(rows=612), **options)
     zero = from_pretrained("kerastrans_zero", 6, verbose=False, alias="f")
     pd.testing.assert_frame_equal(rows, zero.backtest(hourly(rows=612), windows=3))
+
+
+@pytest.mark.slow
+def test_a_backtest_trains_at_all_origins_if_it_has_trained_at_the_first(monkeypatch):
+    verdicts, check = [], Guard.check
+
+    def keep_the_first(guard, history):
+        verdicts.append(guard)
+        return {} if len(verdicts) == 1 else check(guard, history)
+
+    monkeypatch.setattr(Guard, "check", keep_the_first)
+    forecaster = Forecaster(prediction_length=6, calendar=False, alias="f")
+    options = {"windows": 3, "refit": True, "time_limit": 1e-6, "verbose": 0}
+    rows = forecaster.backtest(hourly(rows=712), **options)
+    assert len(rows) == 18
+    assert np.isfinite(rows["f"]).all()
+    assert len(verdicts) == 1
+
+
+def test_models_that_decode_have_no_rival_whatever_their_alias():
+    config = Forecaster(prediction_length=6, alias="f").config
+    data = TrainingData.read(config, hourly(rows=700))
+    deepar = Forecaster("deepar", 12, 6).fit(hourly(), epochs=0, verbose=0).model
+    assert fallback.rival_state(config, data, deepar) is None
+    wide = hourly(2, rows=700).pivot_table(index="ds", columns="unique_id", values="y")
+    nlinear = Forecaster("nlinear", 12, 6).fit(wide, epochs=0, verbose=0).model
+    assert fallback.rival_state(config, TrainingData.read(config, wide), nlinear) is None
