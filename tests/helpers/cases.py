@@ -1,8 +1,8 @@
 """Parity cases: folders with a checkpoint and what the reference package made of it.
 
-`KERASTRANS_FIXTURES` names the folder that they are in; else it lies beside the checkout. Each of
-them has `cases.npz` with arrays `<case>.<input or output>`; `<output>_f64` is the same output of
-the reference run in float64, `<case>.inter.<name>` an intermediate tensor.
+Some are in `OWN`. `KERASTRANS_FIXTURES` names the folder of the others; else it lies beside the
+checkout. Each has `cases.npz` with arrays `<case>.<input or output>`; `<output>_f64` is the same
+output of the reference run in float64, `<case>.inter.<name>` an intermediate tensor.
 """
 
 import os
@@ -12,12 +12,18 @@ import numpy as np
 
 BESIDE = Path(__file__).parents[3] / "shared" / "fixtures" / "foundation"
 ROOT = Path(os.environ.get("KERASTRANS_FIXTURES", BESIDE))
+OWN = Path(__file__).parents[1] / "fixtures" / "foundation"
 IN_FLOAT64 = "_f64"
 
 
 def folders():
     """Folders with cases, by name."""
-    return sorted(path.parent for path in ROOT.glob("*/cases.npz"))
+    return sorted(path.parent for root in (OWN, ROOT) for path in root.glob("*/cases.npz"))
+
+
+def folder(name):
+    """The folder of a name."""
+    return next(path for path in folders() if path.name == name)
 
 
 def read(folder):

@@ -66,12 +66,12 @@ class SeasonalFill(keras.layers.Layer):
         bins: int, number of bins that the phases of a period are sorted into.
 
     Call arguments:
-        values: `(batch, time)`.
+        values: `(batch, time)` or `(batch, time, features)`.
         observed: `(batch, time)`, 1 for observed values and 0 elsewhere.
         periods: `(batch, count)` whole steps; only the first is used.
 
     Returns:
-        `(batch, steps)`.
+        `(batch, steps)` or `(batch, steps, features)`.
 
     Raises:
         ValueError: If a size is below 1.
@@ -93,17 +93,20 @@ class SeasonalFill(keras.layers.Layer):
         self.bins = bins
 
     def call(self, values, observed, periods):
+        if len(values.shape) == 2:
+            return self.call(values[..., None], observed, periods)[..., 0]
         length = values.shape[1]
         period = periods[:, :1]
-        # Mean of the observed values of each bin, `(batch, bins)`.
+        # Mean of the observed values of each bin, `(batch, bins, features)`.
         weights = self._assign_bins(0, length, period) * observed[..., None]
-        number = ops.sum(weights, axis=1)
-        means = ops.einsum("blp,bl->bp", weights, values) / ops.maximum(number, 1)
+        number = ops.sum(weights, axis=1)[..., None]
+        means = ops.einsum("blp,blf->bpf", weights, values) / ops.maximum(number, 1)
         # Empty bins get the mean of the whole series.
+        observed = observed[..., None]
         total = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
         mean = ops.sum(values * observed, axis=1, keepdims=True) / total
         means = ops.where(number > 0, means, mean)
-        return ops.einsum("bsp,bp->bs", self._assign_bins(length, self.steps, period), means)
+        return ops.einsum("bsp,bpf->bsf", self._assign_bins(length, self.steps, period), means)
 
     def _assign_bins(self, start, steps, period):
         """Return the bin of the phase of each step, one-hot `(batch, steps, bins)`."""
@@ -113,7 +116,7 @@ class SeasonalFill(keras.layers.Layer):
         return ops.one_hot(numbers, self.bins, dtype=period.dtype)
 
     def compute_output_shape(self, values_shape, observed_shape, periods_shape):
-        return (values_shape[0], self.steps)
+        return (values_shape[0], self.steps, *values_shape[2:])
 
     def get_config(self):
         return {**super().get_config(), "steps": self.steps, "bins": self.bins}

@@ -101,7 +101,8 @@ def _power(x):
 
     def waves(first, second, period):
         angles = -2 * np.pi / period * np.outer(np.arange(first), np.arange(second))
-        return np.cos(angles).astype(dtype), np.sin(angles).astype(dtype)
+        # Tensors: PyTorch would convert a product with an array to an array.
+        return [ops.convert_to_tensor(wave(angles), dtype) for wave in (np.cos, np.sin)]
 
     x = ops.reshape(x, (-1, rows, columns))
     real, imaginary = (ops.matmul(wave, x) for wave in waves(rows, rows, rows))

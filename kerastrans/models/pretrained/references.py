@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kerastrans.models.pretrained.arrays import DECILES
+from kerastrans.models.pretrained.checkpoint import WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,13 @@ class Reference:
         module: Name that the package is imported as.
         package: Name that the package is installed as.
         forecast: Function that forecasts with the package, see the docstring of this module.
+        source: str, what pip installs; the name of the package if it is on PyPI.
     """
 
     module: str
     package: str
     forecast: callable
+    source: str = ""
 
     def check(self):
         """Raise ImportError if the package cannot be imported."""
@@ -35,7 +38,7 @@ class Reference:
         except ImportError as error:
             raise ImportError(
                 f"the reference package {self.package} cannot be imported ({error}): pip install "
-                f"{self.package}."
+                f"{self.source or self.package}."
             ) from None
 
 
@@ -130,6 +133,17 @@ def _fracast(folder, rows, steps):
         yield np.concatenate([deciles[:, 4:5], deciles], axis=-1)
 
 
+def _tinycast(folder, rows, steps):
+    import pandas as pd
+    from tinycast import TinyCastPredictor
+
+    predictor = TinyCastPredictor(steps, f"{folder}/{WEIGHTS}", device="cpu")
+    start = pd.Period("2000-01-01", "D")  # of every series, and not used
+    forecasts = predictor.predict([{"target": row, "start": start} for row in rows])
+    deciles = np.stack([forecast.forecast_array.T for forecast in forecasts])
+    return np.concatenate([deciles[..., 4:5], deciles], axis=-1)
+
+
 REFERENCES = {
     "chronos_bolt": Reference("chronos", "chronos-forecasting", _by_rows(_chronos)),
     "chronos_2": Reference("chronos", "chronos-forecasting", _chronos),
@@ -137,4 +151,8 @@ REFERENCES = {
     "flowstate": Reference("tsfm_public", "granite-tsfm", _by_rows(_flowstate)),
     "patchtst_fm": Reference("tsfm_public", "granite-tsfm", _by_rows(_patchtst_fm)),
     "fracast": Reference("fracast", "fracast", _by_rows(_fracast)),
+    "tinycast": Reference(
+        *("tinycast", "tinycast", _by_rows(_tinycast)),
+        "git+https://github.com/raws-labs/tinycast.git",
+    ),
 }

@@ -14,6 +14,7 @@ from kerastrans.models.pretrained.chronos import v2_port as chronos_2
 from kerastrans.models.pretrained.patchtst_fm import port as patchtst_fm
 from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.models.pretrained.timesfm import port as timesfm
+from tests.helpers import cases
 from tests.helpers.checkpoints import (
     CHRONOS_2,
     CHRONOS_BOLT,
@@ -53,6 +54,10 @@ def zero():
     return load(FOLDER / "kerastrans_zero")
 
 
+def tinycast():
+    return load(cases.folder("tinycast"))
+
+
 def run_onnx(path, history):
     onnxruntime = pytest.importorskip("onnxruntime")
     return onnxruntime.InferenceSession(path).run(["forecast"], {"history": history})[0]
@@ -73,7 +78,8 @@ EXPORTS = {
 
 @pytest.mark.parametrize("name", EXPORTS)
 @pytest.mark.parametrize(
-    "make", [bolt, second, times, patches, random_flowstate, random_fracast, random_toto, zero]
+    "make",
+    [bolt, second, times, patches, random_flowstate, random_fracast, random_toto, tinycast, zero],
 )
 def test_an_export_forecasts_the_same(make, name, tmp_path):
     model = make().build(13, 11, num_channels=2)

@@ -1,7 +1,6 @@
 """The network of Fracast-0: a filter that all dilations share, and a convolutional head."""
 
 import keras
-import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import (
@@ -13,13 +12,12 @@ from kerastrans.layers import (
     Recency,
     SeasonalFill,
 )
-from kerastrans.models.parts.sublayers import swiglu
 from kerastrans.models.pretrained.checkpoint import linear
-from kerastrans.models.pretrained.keyed import KeyedLayers
+from kerastrans.models.pretrained.filters import FilterLayers
 from kerastrans.utils.precision import full_precision
 
 
-class FracastLayers(KeyedLayers):
+class FracastLayers(FilterLayers):
     """The layers of the network, by their keys."""
 
     def __init__(self):
@@ -31,32 +29,13 @@ class FracastLayers(KeyedLayers):
             }
         )
 
-    def dense(self, key, units):
-        """Return a linear layer."""
-        return self(key, layers.Dense, units)
-
-    def norm(self, key):
-        """Return a normalisation with the machine epsilon of the dtype, PyTorch's default."""
-        return self(key, layers.RMSNormalization, epsilon=float(np.finfo(full_precision()).eps))
-
-    def gated(self, key, width, hidden):
-        """Return a gated network over the features, as a function."""
-        up, down = self.dense(f"{key}.up", 2 * hidden), self.dense(f"{key}.down", width)
-        return lambda x: swiglu(x, up, down)
-
     def block(self, key, config):
         """Return a filter over time and a gated network, as a function of inputs and dilation."""
         width = config["d_model"]
         convolution = self(key, CausalDepthwiseConvolution, config["kernel_size"])
         mix = self.dense(f"{key}.pw", width)
         gated = self.gated(f"{key}.ffn", width, int(width * config["ffn_mult"]))
-        first, second = self.norm(f"{key}.norm1"), self.norm(f"{key}.norm2")
-
-        def apply(x, dilation):
-            x = first(x + mix(convolution(x, dilation=dilation)))
-            return second(x + gated(x))
-
-        return apply
+        return self.residual_block(key, convolution, mix, gated)
 
 
 def build_network(layer, config):

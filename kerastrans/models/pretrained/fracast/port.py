@@ -8,7 +8,7 @@ from keras import ops
 
 from kerastrans.layers import ObservedValues
 from kerastrans.models.pretrained.arrays import as_tasks
-from kerastrans.models.pretrained.base import PretrainedModel
+from kerastrans.models.pretrained.blockwise import MIN_RANGE, BlockModel
 from kerastrans.models.pretrained.checkpoint import (
     assign,
     read_section,
@@ -19,7 +19,6 @@ from kerastrans.models.pretrained.fracast.network import FracastLayers, build_ne
 from kerastrans.models.pretrained.scaling import rescaled
 
 MIN_OBSERVED = 8  # smallest number of observed values of a series
-MIN_RANGE = 1e-5  # smallest divisor of a series
 DEFAULTS = {"head_future_conv_layers": 6, "head_future_conv_seed": 128, "head_phase_bins": 16}
 SIZES = (
     *DEFAULTS,
@@ -69,7 +68,7 @@ def read(config):
     return config
 
 
-class Fracast(PretrainedModel):
+class Fracast(BlockModel):
     """Fracast-0, for series with at least eight observed values; each is forecast separately.
 
     The window is scaled to [0, 1] by its smallest and largest value. For a longer horizon than that
@@ -79,13 +78,7 @@ class Fracast(PretrainedModel):
     equivariance = "affine"
 
     def __init__(self, network, config):
-        super().__init__(network, config["quantiles"], config["W"])
-        self.usual_context = self.max_context  # every history is padded to it, at the same cost
-        self.horizon = config["horizon"]
-        self.middle = int(np.argmin(np.abs(np.subtract(self.levels, 0.5))))
-
-    def padded_length(self, length):
-        return self.max_context
+        super().__init__(network, config["quantiles"], config["W"], config["horizon"])
 
     def forecast(self, series, *args, **kwargs):
         for number, task in enumerate(as_tasks(series)):
@@ -96,19 +89,10 @@ class Fracast(PretrainedModel):
                 )
         return super().forecast(series, *args, **kwargs)
 
-    def quantiles(self, history, prediction_length):
-        values, observed, _ = ObservedValues()(history)
-        blocks = []
-        while len(blocks) * self.horizon < prediction_length:
-            blocks.append(self._block(values, observed))
-            median = blocks[-1][..., self.middle]
-            values = ops.concatenate([values, median], axis=1)
-            observed = ops.concatenate([observed, ops.ones_like(median)], axis=1)
-        return ops.concatenate(blocks, axis=1)[:, :prediction_length]
+    def filled(self, history):
+        return ObservedValues()(history)[:2]
 
-    def _block(self, values, observed):
-        """Forecast a window, `(batch, horizon, levels)` in its units."""
-        values, observed = (x[:, -self.max_context :] for x in (values, observed))
+    def block(self, values, observed):
         # Move missing values out of the way of minimum and maximum.
         offset = ops.max(ops.abs(values), axis=1, keepdims=True) * (1 - observed)
         lowest = ops.min(values + 2 * offset, axis=1, keepdims=True)
