@@ -35,6 +35,7 @@ from kerastrans.layers.embedding.positional_encoding import EndPositionalEncodin
 from kerastrans.layers.embedding.segment_embedding import ChannelSegmentEmbedding as ChannelSegmentEmbedding
 from kerastrans.layers.embedding.value_embedding import ValueEmbedding as ValueEmbedding
 from kerastrans.layers.frequency.basis import BasisExpansion as BasisExpansion
+from kerastrans.layers.frequency.circular_convolution import CircularConvolution as CircularConvolution
 from kerastrans.layers.frequency.complex_dense import ComplexDense as ComplexDense
 from kerastrans.layers.frequency.dominant_periods import DominantPeriods as DominantPeriods
 from kerastrans.layers.frequency.fourier import FourierBlock as FourierBlock
@@ -57,6 +58,7 @@ from kerastrans.layers.normalization.padded_normalization import PaddedNormaliza
 from kerastrans.layers.normalization.reversible_normalization import ReversibleInstanceNormalization as ReversibleInstanceNormalization
 from kerastrans.layers.normalization.series_start import SeriesStart as SeriesStart
 from kerastrans.layers.orthogonality_loss import OrthogonalityLoss as OrthogonalityLoss
+from kerastrans.layers.recurrent.delta_rule import DeltaRule as DeltaRule
 from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle as RecurrentCycle
 from kerastrans.layers.recurrent.recurrent_decoder import RecurrentDecoder as RecurrentDecoder
 from kerastrans.layers.recurrent.recurrent_forecaster import RecurrentForecaster as RecurrentForecaster

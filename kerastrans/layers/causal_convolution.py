@@ -16,6 +16,7 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
 
     Args:
         kernel_size: int, number of taps of the filter.
+        use_bias: bool, whether a bias is added to each feature.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
@@ -36,17 +37,19 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
     Source: Bai et al. (2018), section 3.2, applied to each feature separately.
     """
 
-    def __init__(self, kernel_size, **kwargs):
+    def __init__(self, kernel_size, use_bias=True, **kwargs):
         check_positive_integers(kernel_size=kernel_size)
         super().__init__(**kwargs)
         self.kernel_size = kernel_size
+        self.use_bias = use_bias
 
     def build(self, inputs_shape):
         width = inputs_shape[-1]
         self.kernel = self.add_weight(
             shape=(self.kernel_size, width), initializer="glorot_uniform", name="kernel"
         )
-        self.bias = self.add_weight(shape=(width,), initializer="zeros", name="bias")
+        if self.use_bias:
+            self.bias = self.add_weight(shape=(width,), initializer="zeros", name="bias")
 
     def call(self, inputs, dilation=1):
         length = inputs.shape[1]
@@ -57,13 +60,14 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
             x[:, tap * dilation : tap * dilation + length] * self.kernel[tap]
             for tap in range(self.kernel_size)
         )
-        return sum(taps) + self.bias
+        return sum(taps) + self.bias if self.use_bias else sum(taps)
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
 
     def get_config(self):
-        return {**super().get_config(), "kernel_size": self.kernel_size}
+        own = {"kernel_size": self.kernel_size, "use_bias": self.use_bias}
+        return {**super().get_config(), **own}
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -59,8 +59,8 @@ def from_pretrained(
             `pip install "kerastrans[hub]"` and is downloaded once.
         prediction_length: int, number of steps to forecast.
         context_length: int, number of steps of history; by default 512, or 1,024 for
-            "kerastrans_zero" and 2,048 for "fracast_0" and TinyCast, but at most as many as the
-            model reads; "max" for these, as the authors' packages read by default.
+            "kerastrans_zero" and 2,048 for "fracast_0", TinyCast and Reverso, but at most as many
+            as the model reads; "max" for these, as the authors' packages read by default.
         joint: Names of the columns of wide frames that are forecast together, for a model that
             attends across variates (Chronos-2, Toto); by default each column is forecast
             separately.

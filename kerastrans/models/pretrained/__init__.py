@@ -14,6 +14,7 @@ PORTS = {
     "patchtst_fm": "patchtst_fm.port",
     "flowstate": "flowstate.port",
     "fracast": "fracast.port",
+    "reverso": "reverso.port",
     "tinycast": "tinycast.port",
     "toto": "toto.port",
 }

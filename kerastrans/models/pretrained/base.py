@@ -142,8 +142,8 @@ class PretrainedModel:
 
         Returns:
             A model from `(batch, context_length, num_channels)`, NaN where missing, to
-            `(batch, prediction_length, num_channels, len(levels))`. A channel begins with its
-            first known value.
+            `(batch, prediction_length, num_channels, len(levels))`, without the last axis for a
+            model of points. A channel begins with its first known value.
 
         Raises:
             ValueError: If a size is below 1, or there are covariates.
@@ -164,7 +164,8 @@ class PretrainedModel:
         rows = ops.reshape(ops.transpose(rows, (0, 2, 1)), (-1, context_length))
         x = self.quantiles(rows, prediction_length)
         x = ops.reshape(x, (-1, num_channels, prediction_length, len(self.levels)))
-        forecast = self.head()(ops.transpose(x, (0, 2, 1, 3)))
+        x, head = ops.transpose(x, (0, 2, 1, 3)), self.head()
+        forecast = head(x if head.has_parameter_axis else x[..., 0])
         return keras.Model(history, forecast, name=self.network.name)
 
     def forecast(
@@ -205,8 +206,8 @@ class PretrainedModel:
         padded = np.stack([left_padded(row, length, self.padding) for row in rows])
         run = self._compiled(length, prediction_length)
         batches = np.array_split(padded, -(-len(padded) // ROWS))
-        # (rows, prediction_length, levels)
         rows = np.concatenate([np.asarray(run(batch[..., None]))[:, :, 0] for batch in batches])
+        rows = rows.reshape(*rows.shape[:2], len(self.levels))
         ends = np.cumsum([len(task) for task in tasks])[:-1]
         return [
             {"quantiles": self.at_levels(part, levels), "mean": self.point(part)}

@@ -1,9 +1,11 @@
-"""Layers of networks of causal filters, which TinyCast and Fracast share."""
+"""Layers of networks of filters, which TinyCast, Fracast and Reverso share."""
 
 import numpy as np
 from keras import layers
 
+from kerastrans.layers import CausalDepthwiseConvolution
 from kerastrans.models.parts.sublayers import swiglu
+from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.utils.precision import full_precision
 
@@ -11,9 +13,14 @@ from kerastrans.utils.precision import full_precision
 class FilterLayers(KeyedLayers):
     """The layers of a network of filters, by their keys; see `KeyedLayers`."""
 
-    def dense(self, key, units):
+    def __init__(self, kinds=None):
+        # A convolution over one step is a linear layer whose matrix has a further axis.
+        own = {CausalDepthwiseConvolution: _filter_layout, layers.Conv1D: linear}
+        super().__init__({**own, **(kinds or {})})
+
+    def dense(self, key, units, use_bias=True):
         """Return a linear layer."""
-        return self(key, layers.Dense, units)
+        return self(key, layers.Dense, units, use_bias=use_bias)
 
     def norm(self, key):
         """Return a normalisation with the machine epsilon of the dtype, PyTorch's default."""
@@ -40,3 +47,8 @@ class FilterLayers(KeyedLayers):
             return second(x + gated(x))
 
         return apply
+
+
+def _filter_layout(key, layer):
+    layout = {f"{key}.weight": (layer.kernel, lambda x: x[:, 0].T)}
+    return {**layout, f"{key}.bias": layer.bias} if layer.use_bias else layout

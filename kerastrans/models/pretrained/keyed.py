@@ -66,6 +66,8 @@ def _layout(key, layer):
             for part, dense in parts.items()
             for name, target in linear(f"{key}.{part}", dense).items()
         }
+    if isinstance(layer, layers.LayerNormalization):
+        return {f"{key}.weight": layer.gamma, f"{key}.bias": layer.beta}
     weights = {
         layers.RMSNormalization: "scale",
         layers.Embedding: "embeddings",

@@ -54,6 +54,10 @@ def zero():
     return load(FOLDER / "kerastrans_zero")
 
 
+def reverso():
+    return load(cases.folder("reverso"))
+
+
 def tinycast():
     return load(cases.folder("tinycast"))
 
@@ -79,7 +83,10 @@ EXPORTS = {
 @pytest.mark.parametrize("name", EXPORTS)
 @pytest.mark.parametrize(
     "make",
-    [bolt, second, times, patches, random_flowstate, random_fracast, random_toto, tinycast, zero],
+    [
+        *(bolt, second, times, patches, random_flowstate, random_fracast, random_toto),
+        *(reverso, tinycast, zero),
+    ],
 )
 def test_an_export_forecasts_the_same(make, name, tmp_path):
     model = make().build(13, 11, num_channels=2)

@@ -68,8 +68,4 @@ def _state_space_layout(key, layer):
     return layout
 
 
-def _norm_layout(key, layer):
-    return {f"{key}.weight": layer.gamma, f"{key}.bias": layer.beta}
-
-
-KINDS = {StateSpace: _state_space_layout, layers.LayerNormalization: _norm_layout}
+KINDS = {StateSpace: _state_space_layout}

@@ -9,17 +9,12 @@ from kerastrans.layers import (
     Recency,
     SeasonalFill,
 )
-from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.models.pretrained.filters import FilterLayers
 from kerastrans.utils.precision import full_precision
 
 
 class TinyCastLayers(FilterLayers):
     """The layers of the network, by their keys."""
-
-    def __init__(self):
-        # A convolution over one step is a linear layer whose matrix has a further axis.
-        super().__init__({CausalDepthwiseConvolution: _filter_layout, layers.Conv1D: linear})
 
     def stack(self, key, config, count):
         """Return blocks that share their gated network, as a function."""
@@ -85,10 +80,3 @@ def build_network(layer, config):
         steps = layer.norm(f"model.core.decoder_norms.{i}")(steps + gated(steps))
     quantiles = layer.dense("model.core.out_proj", len(config["quantiles"]))(steps)
     return Model(values, quantiles, name="tinycast")
-
-
-def _filter_layout(key, layer):
-    return {
-        f"{key}.weight": (layer.kernel, lambda x: x[:, 0].T),
-        f"{key}.bias": layer.bias,
-    }
