@@ -15,6 +15,7 @@ class StateSpace(keras.layers.Layer):
 
     Args:
         state_dim: int, number of complex states, each with its own decay and frequency.
+        gated: bool, whether `C s` is multiplied by a gate, the sigmoid of a linear layer of it.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
@@ -35,10 +36,11 @@ class StateSpace(keras.layers.Layer):
     Source: Smith et al. (2023), "Simplified state space layers for sequence modeling", section 3.
     """
 
-    def __init__(self, state_dim, **kwargs):
+    def __init__(self, state_dim, gated=False, **kwargs):
         check_positive_integers(state_dim=state_dim)
         super().__init__(**kwargs)
         self.state_dim = state_dim
+        self.gated = gated
 
     def build(self, inputs_shape):
         width, states = inputs_shape[-1], self.state_dim
@@ -51,6 +53,9 @@ class StateSpace(keras.layers.Layer):
                 weight = self._weight(shape, "glorot_uniform", f"{name}_{part}")
                 setattr(self, f"{name}_{part}", weight)
         self.skip = self._weight((width,), "ones", "skip")
+        if self.gated:
+            self.gate = keras.layers.Dense(width, "sigmoid", dtype=self.dtype_policy, name="gate")
+            self.gate.build((None, None, width))
 
     def _weight(self, shape, initializer, name):
         return self.add_weight(shape=shape, initializer=initializer, name=name)
@@ -65,7 +70,10 @@ class StateSpace(keras.layers.Layer):
         if positions is not None:
             inputs, states = (ops.take(x, positions, axis=1) for x in (inputs, states))
         kernel = ops.concatenate([self.output_real, -self.output_imaginary], axis=0)
-        return ops.matmul(states, kernel) + self.skip * inputs
+        outputs = ops.matmul(states, kernel)
+        if self.gated:
+            outputs = outputs * self.gate(outputs)
+        return outputs + self.skip * inputs
 
     def _input_kernel(self, rate, decay, angle):
         """Return the discretised B, `(exp(A step) - 1) / A * B`: real part, imaginary part."""
@@ -86,7 +94,7 @@ class StateSpace(keras.layers.Layer):
         return keras.KerasTensor((inputs.shape[0], length, inputs.shape[2]), self.compute_dtype)
 
     def get_config(self):
-        return {**super().get_config(), "state_dim": self.state_dim}
+        return {**super().get_config(), "state_dim": self.state_dim, "gated": self.gated}
 
 
 def recurrence(real, imaginary, decay, angle):

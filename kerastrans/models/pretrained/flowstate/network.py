@@ -1,9 +1,10 @@
-"""The layers of FlowState: state space models, each with a gate and a normalisation."""
+"""The layers of FlowState: state space models, each with a gated network and a normalisation."""
 
 import numpy as np
 from keras import layers, ops
 
 from kerastrans.layers import StateSpace
+from kerastrans.models.pretrained.checkpoint import linear
 from kerastrans.utils.precision import full_precision
 
 
@@ -19,12 +20,13 @@ class FlowStateStack:
         width = config["embedding_feature_dim"]
         self.embed = layer("model.embed.embed", layers.Dense, width)
         self.blocks = []
+        gated = config.get("out_gating", False)
+        mlp = _gated_mlp if config.get("mlp_type") == "transformer" else _gate
         for i in range(config["encoder_num_layers"]):
             key = f"model.encoder.layers.{i}"
-            state_space = layer(f"{key}.ssm", StateSpace, config["encoder_state_dim"])
-            gate = layer(f"{key}.out", layers.Dense, width, activation="sigmoid")
+            state_space = layer(f"{key}.ssm", StateSpace, config["encoder_state_dim"], gated=gated)
             norm = layer(f"{key}.norm", layers.LayerNormalization, epsilon=1e-5)
-            self.blocks.append((state_space, gate, norm))
+            self.blocks.append((state_space, mlp(layer, key, width), norm))
         size = len(config["quantiles"]) * config["decoder_dim"]
         self.decode = layer("model.decoder.lin", layers.Dense, size, dtype=full_precision())
 
@@ -41,14 +43,37 @@ class FlowStateStack:
             `(batch, len(positions), quantiles * decoder_dim)`.
         """
         x = self.embed(steps)
-        for state_space, gate, norm in self.blocks:
+        for state_space, mlp, norm in self.blocks:
             # The last block computes only the positions that are forecast from.
             selected = positions if norm is self.blocks[-1][-1] else None
             y = state_space(x if present is None else x * present, scale=scale, positions=selected)
-            y = ops.selu(y)
-            y = norm(y * gate(y))
+            y = norm(mlp(y))
             x = y + (x if selected is None else ops.take(x, selected, axis=1))
         return self.decode(x)
+
+
+def _gate(layer, key, width):
+    """Return the function of version 1.0 after a state space model: each feature has a gate."""
+    gate = layer(f"{key}.out", layers.Dense, width, activation="sigmoid")
+
+    def apply(x):
+        x = ops.selu(x)
+        return x * gate(x)
+
+    return apply
+
+
+def _gated_mlp(layer, key, width):
+    """Return the function of version 1.1, a residual network whose hidden features have gates."""
+    norm = layer(f"{key}.mlp", layers.RMSNormalization, epsilon=1e-6)
+    gate, expand = (layer(f"{key}.mlp.{x}", layers.Dense, 2 * width) for x in ("w1", "w2"))
+    contract = layer(f"{key}.mlp.w3", layers.Dense, width)
+
+    def apply(x):
+        y = norm(x)
+        return x + contract(ops.silu(gate(y)) * expand(y))
+
+    return apply
 
 
 def _state_space_layout(key, layer):
@@ -65,7 +90,10 @@ def _state_space_layout(key, layer):
         ("C_tilde_i", layer.output_imaginary),
     ):
         layout[f"{key}.{part}"] = (weights, np.transpose)
-    return layout
+    return {**layout, **linear(f"{key}.output_gate", layer.gate)} if layer.gated else layout
 
 
-KINDS = {StateSpace: _state_space_layout}
+KINDS = {
+    StateSpace: _state_space_layout,
+    layers.RMSNormalization: lambda key, layer: {f"{key}.rms_weight": layer.scale},
+}

@@ -1,4 +1,7 @@
-"""FlowState: state space models and a functional basis decoder (Graf et al., 2025)."""
+"""FlowState: state space models and a functional basis decoder (Graf et al., 2025).
+
+Version 1.1 has a gate in each state space model and a wider network after it.
+"""
 
 import keras
 import numpy as np
@@ -34,8 +37,8 @@ def load(config, tensors):
     read_sizes(config, *SIZES)
     refuse_others(
         config,
-        mlp_type=("gated",),
-        out_gating=(False,),
+        mlp_type=("gated", "transformer"),
+        out_gating=(False, True),
         with_missing=(True,),
         decoder_type=tuple(STARTS),
         prediction_type=("mean", "median", "quantile"),

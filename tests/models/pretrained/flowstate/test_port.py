@@ -5,7 +5,10 @@ import numpy as np
 import pytest
 
 from kerastrans.layers.recurrent.state_space import recurrence
+from kerastrans.models import pretrained
 from kerastrans.models.pretrained.flowstate import port as flowstate
+from kerastrans.models.pretrained.keyed import KeyedLayers
+from tests.helpers import cases
 from tests.helpers.checkpoints import FLOWSTATE as CONFIG
 from tests.helpers.checkpoints import random_flowstate
 
@@ -41,6 +44,20 @@ def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_
     loaded = keras.saving.load_model(tmp_path / "model.keras")
     reloaded = keras.ops.convert_to_numpy(loaded(series.T[None]))[0]
     np.testing.assert_allclose(reloaded, outputs, rtol=1e-6)
+
+
+def test_version_1_1_has_its_published_size_and_reloads(series, tmp_path):
+    sizes = {"embedding_feature_dim": 512, "encoder_num_layers": 6, "encoder_state_dim": 512}
+    sizes |= {"decoder_dim": 256, "quantiles": [k / 10 for k in range(1, 10)]}
+    config = {**CONFIG, **sizes, "mlp_type": "transformer", "out_gating": True}
+    stack = flowstate.FlowStateStack(KeyedLayers(flowstate.KINDS), config)
+    model = flowstate.FlowState(stack, config, 1.0)
+    assert round(model.network.count_params() / 1e6, 1) == 18.5
+    small = pretrained.load(cases.OWN / "flowstate-r1.1").build(35, 6, num_channels=3)
+    small.save(tmp_path / "model.keras")
+    loaded = keras.saving.load_model(tmp_path / "model.keras")
+    outputs, expected = (keras.ops.convert_to_numpy(x(series.T[None])) for x in (loaded, small))
+    np.testing.assert_allclose(outputs, expected, rtol=1e-6)
 
 
 def test_a_short_neighbour_changes_nothing(model, series):
@@ -94,7 +111,7 @@ def test_the_recurrence_is_that_of_a_loop():
 
 @pytest.mark.parametrize(
     ("switch", "value"),
-    [("mlp_type", "transformer"), ("out_gating", True), ("decoder_type", "four")],
+    [("mlp_type", "linear"), ("out_gating", "yes"), ("decoder_type", "four")],
 )
 def test_a_switch_that_is_not_built_is_named(switch, value):
     with pytest.raises(ValueError, match=switch):
