@@ -85,7 +85,7 @@ EXPORTS = {
     "make",
     [
         *(bolt, second, times, patches, random_flowstate, random_fracast, random_toto),
-        *(reverso, tinycast, zero),
+        *(tinycast, zero, pytest.param(reverso, marks=pytest.mark.exhaustive)),
     ],
 )
 def test_an_export_forecasts_the_same(make, name, tmp_path):
