@@ -42,6 +42,14 @@ def device_name():
     return tf.config.experimental.get_device_details(gpus[0])["device_name"] if gpus else "cpu"
 
 
+def backend_name():
+    """Name of Keras's backend, with the accelerator's if it computes on one."""
+    import keras
+
+    device = device_name()
+    return keras.backend.backend() + ("" if device == "cpu" else f" ({device})")
+
+
 def names(text):
     """A comma-separated option as a tuple."""
     return tuple(text.split(","))

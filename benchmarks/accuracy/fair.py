@@ -15,7 +15,7 @@ import keras
 import numpy as np
 
 from benchmarks.accuracy.long_horizon import fit, load_parts, numbers, window_errors
-from benchmarks.common import RESULTS, append_row, names, read_rows
+from benchmarks.common import RESULTS, append_row, backend_name, names, read_rows
 from kerastrans import datasets, zoo
 
 CONTEXT = 96
@@ -96,7 +96,7 @@ def run(name, dataset, horizon, seed, rate):
         "epochs": len(losses),
         "parameters": model.count_params(),
         "seconds": f"{seconds:.1f}",
-        "backend": keras.backend.backend(),
+        "backend": backend_name(),
         "keras": keras.__version__,
         "squared_errors": " ".join(f"{x:.4g}" for x in chunks),
     }

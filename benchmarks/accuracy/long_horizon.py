@@ -15,7 +15,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from benchmarks.common import RESULTS, append_row, keys_of, names
+from benchmarks.common import RESULTS, append_row, backend_name, keys_of, names
 from kerastrans import datasets, zoo
 from kerastrans.data import StandardScaler, chronological_split, window_dataset
 from kerastrans.models.architecture import HORIZONS, HORIZONS_OF
@@ -117,7 +117,7 @@ def run(model_name, dataset, horizon, context_length, seed, settings, verbose=0)
         "epochs": len(losses),
         "parameters": model.count_params(),
         "seconds": f"{seconds:.1f}",
-        "backend": keras.backend.backend(),
+        "backend": backend_name(),
         "keras": keras.__version__,
     }
 

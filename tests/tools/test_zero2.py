@@ -50,7 +50,8 @@ def test_families_have_equal_shares(monkeypatch):
             seen.append((name, len(rows))) or np.zeros((len(rows), length))
         )
         monkeypatch.setitem(FAMILIES, name, fake)
-    draw_series(32, 5, np.random.default_rng(0), np.full(32, 5))
+    count = 2 * len(FAMILIES)
+    draw_series(count, 5, np.random.default_rng(0), np.full(count, 5))
     assert sorted(seen) == sorted((name, 2) for name in FAMILIES)
 
 
@@ -125,9 +126,9 @@ def test_new_parts_begin_with_the_forecasts_of_version_1():
 
 @pytest.mark.slow
 def test_a_training_goes_on_where_it_stopped(tmp_path, monkeypatch):
-    monkeypatch.setattr(train, "BATCH", 16)
     monkeypatch.setattr(train, "draw_piece", lambda *x: pool.draw_piece(*x, rounds=1))
     options = Namespace(windows=32, rate=1e-3, seed=0, pieces=1, source="families", pool=tmp_path)
+    options.batch = 16
 
     def train_for(minutes, state):
         options.minutes, options.state = minutes, tmp_path / state

@@ -1,4 +1,4 @@
-"""Ten more families of made series, in addition to the six that version 1 was trained on.
+"""Eleven more families of made series, in addition to the six that version 1 was trained on.
 
 Each takes a generator, `Strata` and a length, and returns `(count, length)`.
 
@@ -12,6 +12,7 @@ from scipy.signal import lfilter
 
 from kerastrans.datasets.synthetic import GENERATORS
 from kerastrans.datasets.synthetic_parts import (
+    NUM_HARMONICS,
     fill,
     line,
     noise,
@@ -30,11 +31,14 @@ from tools.presets.zero2.strata import draw_strata
 TRENDS = (line, smooth, saturation, walk)
 
 
-def draw_series(count, length, rng, spans):
-    """Series of all families, old and new, in equal shares and random order."""
+def draw_series(count, length, rng, spans, more=()):
+    """Series of all families, old and new, in equal shares and random order.
+
+    Families named in `more`, once for each time, have a larger share.
+    """
     strata = draw_strata(rng, spans)
-    kinds = (rng.permutation(count) + rng.integers(len(FAMILIES))) % len(FAMILIES)
-    makers = FAMILIES.values()
+    makers = [*FAMILIES.values(), *(FAMILIES[name] for name in more)]
+    kinds = (rng.permutation(count) + rng.integers(len(makers))) % len(makers)
     return fill(kinds, length, makers, lambda make, rows: make(rng, strata.rows(rows), length))
 
 
@@ -188,6 +192,20 @@ def phase_noise(rng, strata, length):
     return trend + cycles + np.maximum(strata.noise, 0.1) * spread * noise(rng, count, length)
 
 
+def prices(rng, strata, length):
+    """Days of several types, whose levels and shapes revert from day to day, with spikes."""
+    count = len(strata)
+    day = periods(rng, count, np.maximum(strata.spans // 2, 4))
+    week = rng.choice([1, 5, 7, 7, 7, 14], count)
+    sizes = strata.season, strata.trend, strata.noise
+    rows = [
+        _days(rng, length, *row) for row in zip(day, week, *(x[:, 0] for x in sizes), strict=True)
+    ]
+    series = np.stack(rows)
+    is_product = rng.random((count, 1)) < 0.3
+    return np.where(is_product, np.exp(np.clip(0.5 * series, -6, 6)), series)
+
+
 def yearly(rng, strata, length):
     """Few values without season: drifts that change, damped slopes, growth, breaks."""
     count = len(strata)
@@ -208,6 +226,42 @@ def yearly(rng, strata, length):
     series = series + white * strata.noise * rng.normal(size=(count, length))
     grows = rng.random((count, 1)) < 0.4
     return np.where(grows, np.exp(np.clip(0.3 * series, -8, 8)), series)
+
+
+def _days(rng, length, day, week, season, trend, noise):
+    """One series: a day has so many steps, a week so many days."""
+    steps = np.arange(length) + rng.integers(day * week)
+    number = steps // day - steps[0] // day
+    weekday = np.arange(number[-1] + 2) + steps[0] // day
+    # Shapes of a day are sums of harmonics; those of some days of a week differ.
+    angles = 2 * np.pi * np.arange(day) / day * np.arange(1, NUM_HARMONICS + 1)[:, None]
+    waves = np.concatenate([np.cos(angles), np.sin(angles)])
+    weights = np.tile(np.arange(1.0, NUM_HARMONICS + 1) ** -rng.uniform(0.7, 2), 2)
+    is_rest = weekday % week >= week - max(1, week // 4) if week > 1 else np.zeros(len(weekday))
+    shapes = weights * rng.normal(size=(2, len(weights)))
+    shapes[1] = shapes[0] + rng.uniform(0, 1) * (shapes[1] - shapes[0])
+    fall = season * rng.normal() * rng.uniform(0, 1.5)
+    # Deviations of a day's level and shape pass to the next day in part.
+    level = trend * _revert(rng, len(weekday), 1)[:, 0] - fall * is_rest
+    change = rng.uniform(0.1, 0.8) * weights * _revert(rng, len(weekday), len(weights))
+    chosen = np.where(np.array(is_rest, bool)[:, None], shapes[1], shapes[0])
+    days = season * chosen + max(season, noise) * change
+    series = np.einsum("nk,kn->n", days[number], waves[:, steps % day])
+    share = steps % day / day if rng.random() < 0.5 else 0.0  # the level moves, or jumps
+    series = series + (1 - share) * level[number] + share * level[number + 1]
+    spikes = rng.random(length) < 10 ** rng.uniform(-3.5, -1.5)
+    spikes = lfilter([1.0], [1, -rng.uniform(0, 0.8)], spikes * rng.exponential(size=length))
+    rough = np.exp(rng.uniform(0, 0.8) * waves[rng.integers(len(waves)), steps % day])
+    within = lfilter([1.0], [1, -rng.uniform(0, 0.95)], _heavy(rng, length))
+    within = noise * rough * within / (within.std() + 1e-9)
+    return series + within + rng.choice([-1, 1, 1]) * 6 * noise * spikes
+
+
+def _revert(rng, number, count):
+    """Autoregressions of unit size that forget in days or in months, some with few large steps."""
+    memory = 1 - 10 ** rng.uniform(-2, -0.1)
+    x = lfilter([1.0], [1, -memory], shocks(rng, count, number + 50))[:, 50:].T
+    return x * np.sqrt(1 - memory**2)
 
 
 def _unit(x):
@@ -246,6 +300,7 @@ NEW = {
         evolving_seasons,
         heavy_tails,
         phase_noise,
+        prices,
         yearly,
     )
 }

@@ -7,6 +7,7 @@ that are there are not drawn again. The pool is not under version control.
 """
 
 import argparse
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,9 @@ ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "build" / "zero2" / "pool"
 LENGTHS = (256, 512, 1024)
 ROUNDS = 50  # of 60 series with one span, a piece
-SOURCES = ("families", "version1")
+# All families, the six of version 1, or all with larger shares of some.
+SOURCES = ("families", "version1", "prices")
+MORE = {"prices": 2 * ("prices", "regimes", "evolving_seasons")}
 
 
 def main():
@@ -29,8 +32,9 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--source", choices=SOURCES, default=SOURCES[0])
     parser.add_argument("--folder", type=Path, default=FOLDER)
+    parser.add_argument("--first", type=int, default=0, help="piece to begin with")
     options = parser.parse_args()
-    for piece in range(options.pieces):
+    for piece in range(options.first, options.first + options.pieces):
         draw_piece(options.folder, options.source, options.seed, piece)
 
 
@@ -53,10 +57,11 @@ def draw_windows(source, seed, rounds):
     rng = np.random.default_rng(seed)
     found = {length: [] for length in LENGTHS}
     for _ in range(rounds):
-        if source == "families":
-            windows = make(rng, LENGTHS[-1], draw_series, draw_span(rng))
-        else:
+        if source == "version1":
             windows = make(rng, LENGTHS[-1], synthetic_series)
+        else:
+            draw = partial(draw_series, more=MORE.get(source, ()))
+            windows = make(rng, LENGTHS[-1], draw, draw_span(rng))
         for values, observed, steps, targets in windows:
             size = len(observed) - int(np.argmax(observed > 0))
             length = next(n for n in LENGTHS if n >= size)

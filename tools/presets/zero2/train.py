@@ -2,9 +2,10 @@
 
     KERAS_BACKEND=jax python -m tools.presets.zero2.train --minutes 60 --windows 8e6
 
-Goes on from `--state` where it was stopped, with the same batches: the order of the windows depends
-on the seed and the pass alone. The learning rate warms up, stays, and falls over all `--windows`;
-the weights that are written are the mean of those at the end of the last steps of its fall.
+Steps are compiled by JAX. Goes on from `--state` where it was stopped, with the same batches: the
+order of the windows depends on the seed and the pass alone. The learning rate warms up, stays, and
+falls over all `--windows`; the weights that are written are the mean of those at the end of the
+last steps of its fall.
 `--start` begins with the weights of a checkpoint; inputs and outputs that it lacks begin at 0.
 """
 
@@ -13,9 +14,9 @@ import json
 import time
 from pathlib import Path
 
+import jax
 import keras
 import numpy as np
-from keras import ops
 from safetensors.numpy import load_file
 
 from kerastrans.models.pretrained.zero.network import UNLIKELY, build_network, shorten
@@ -48,6 +49,7 @@ def parse():
     parser.add_argument("--windows", type=float, default=8e6, help="of the whole training")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--batch", type=int, default=BATCH)
     parser.add_argument("--pieces", type=int, default=64, help="of the pool")
     parser.add_argument("--source", choices=SOURCES, default=SOURCES[0], help="of the pool")
     parser.add_argument("--pool", type=Path, default=FOLDER)
@@ -63,44 +65,63 @@ class Training:
 
     def __init__(self, network, options):
         self.options, self.network = options, network
-        rate = WarmUpStayFall(options.rate, options.windows / BATCH)
-        optimizer = keras.optimizers.AdamW(rate, weight_decay=1e-3, clipnorm=1.0)
-        self.networks = {length: shorten(network, length) for length in LENGTHS[:-1]}
-        self.networks[LENGTHS[-1]] = network
-        for one in self.networks.values():
+        rate = WarmUpStayFall(options.rate, options.windows / options.batch)
+        self.optimizer = keras.optimizers.AdamW(rate, weight_decay=1e-3, clipnorm=1.0)
+        self.optimizer.build(network.trainable_variables)
+        networks = {length: shorten(network, length) for length in LENGTHS[:-1]}
+        networks[LENGTHS[-1]] = network
+        for one in networks.values():
             # One optimizer knows its variables by their order.
-            names = [x.path for x in one.trainable_variables]
+            names = [x.path for x in one.variables]
             if names != [x.path for x in network.trainable_variables]:
                 raise RuntimeError(f"the shorter network has other variables: {names}.")
-            one.compile(optimizer, quantile_loss)
-        optimizer.build(network.trainable_variables)
-        self.variables = [*network.variables, *optimizer.variables]
+        self.steps = {length: self._compile(one) for length, one in networks.items()}
+        self.variables = [*network.variables, *self.optimizer.variables]
         self.sums = [np.zeros(x.shape, "float32") for x in network.variables]
         self.count, self.done, self.before = 0, 0, 0.0
         self.path = options.state / "state.safetensors"
         if self.path.is_file():
             self._read()
+        self.values = [x.value for x in self.variables]
 
     def run(self):
         """Train until the windows or the minutes are over, with a line of the log now and then."""
         started, losses, options = time.process_time(), [], self.options
-        begun, total = time.monotonic(), int(options.windows // BATCH) * BATCH
+        begun, total = time.monotonic(), int(options.windows // options.batch) * options.batch
         fall = (1 - SHARES[2] / 2) * total, SHARES[2] / 2 * total / AVERAGED
         for length, inputs, targets in self._batches():
             if self.done >= total:
                 break
-            losses.append(float(self.networks[length].train_on_batch(inputs, targets)))
-            self.done += BATCH
-            if self.done > fall[0] + (self.count + 1) * fall[1] - BATCH:
+            self.values, loss = self.steps[length](self.values, inputs, targets)
+            losses.append(loss)
+            self.done += options.batch
+            if self.done > fall[0] + (self.count + 1) * fall[1] - options.batch:
                 self._add_snapshot()
             is_over = self.done >= total or time.monotonic() - begun > 60 * options.minutes
             if len(losses) == REPORT or is_over:
+                mean = np.mean([float(loss) for loss in losses])  # waits for the device
                 seconds = self.before + time.process_time() - started
-                self._log(np.mean(losses), seconds)
+                self._log(mean, seconds)
                 self._write(seconds)
                 losses = []
             if is_over:
                 break
+
+    def _compile(self, network):
+        """Return the function of a step: values of all variables, and a batch, to new values."""
+        count = len(network.variables)
+
+        def loss_of(weights, inputs, targets):
+            outputs, _ = network.stateless_call(weights, [], inputs, training=True)
+            return quantile_loss(targets, outputs)
+
+        def step(values, inputs, targets):
+            weights, moments = values[:count], values[count:]
+            loss, gradients = jax.value_and_grad(loss_of)(weights, inputs, targets)
+            weights, moments = self.optimizer.stateless_apply(moments, gradients, weights)
+            return [*weights, *moments], loss
+
+        return jax.jit(step)
 
     def write_mean(self):
         """Give the network the mean of the snapshots, if there are any."""
@@ -117,15 +138,15 @@ class Training:
                 options = self.options
                 paths = draw_piece(options.pool, options.source, 0, piece)
                 rng = np.random.default_rng((options.seed, number, piece))
-                for batch in read_batches([paths], BATCH, rng):
+                for batch in read_batches([paths], options.batch, rng):
                     if seen >= self.done:
                         yield batch
-                    seen += BATCH
+                    seen += options.batch
             number += 1
 
     def _add_snapshot(self):
-        for total, variable in zip(self.sums, self.network.variables, strict=True):
-            total += ops.convert_to_numpy(variable)
+        for total, value in zip(self.sums, self.values, strict=False):  # the network's come first
+            total += np.asarray(value)
         self.count += 1
 
     def _log(self, loss, seconds):
@@ -139,6 +160,8 @@ class Training:
             file.write(line + "\n")
 
     def _write(self, seconds):
+        for variable, value in zip(self.variables, self.values, strict=True):
+            variable.assign(value)
         sums = {f"sum {i}": x for i, x in enumerate(self.sums)}
         facts = {"windows": self.done, "count": self.count, "seconds": seconds}
         facts = {name: np.array(x) for name, x in facts.items()}
