@@ -182,3 +182,22 @@ def pytest_sessionfinish(session):
     for name in dict.fromkeys(name for name, _ in table):
         lines.append([name, *(table.get((name, runtime), "") for runtime in runtimes)])
     write_table(path, "runtimes", lines)
+
+
+if keras.backend.backend() == "torch":
+    # Tensors on a GPU do not become arrays by themselves; those on the CPU, which the tests compute
+    # on, do, and would hide a layer that multiplies one with an array.
+    import sys
+
+    import torch
+
+    PACKAGE = Path(kerastrans.__file__).parent
+    as_array = torch.Tensor.__array__
+
+    def refuse(tensor, *args, **kwargs):
+        caller = sys._getframe(1).f_code.co_filename
+        if PACKAGE in Path(caller).parents:
+            raise TypeError(f"{caller} made an array of a tensor, which fails on a GPU.")
+        return as_array(tensor, *args, **kwargs)
+
+    torch.Tensor.__array__ = refuse

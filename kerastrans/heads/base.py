@@ -175,7 +175,8 @@ class Head(keras.layers.Layer):
 
     def shift(self, parameters, amount):
         """Return the parameters of the forecast shifted by `amount`, a tensor `(...)`."""
-        return parameters + ops.expand_dims(amount, -1) * self._mask(self.num_locations)
+        shifts = ops.multiply(ops.expand_dims(amount, -1), self._mask(self.num_locations))
+        return parameters + shifts
 
     def _mask(self, count):
         """Return an array with 1 for the first `count` parameters and 0 for the others."""

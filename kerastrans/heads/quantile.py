@@ -88,7 +88,8 @@ class QuantileHead(Head):
         knots = scipy.special.ndtri(self.levels).astype(standardize_dtype(z.dtype))
         low, high = knots[:-1].copy(), knots[1:].copy()
         low[0], high[-1] = -np.inf, np.inf  # extrapolated
-        reached = ops.minimum(ops.maximum(z, low), high) - knots[:-1]
+        reached = ops.minimum(ops.maximum(z, low), high)
+        reached = ops.subtract(reached, knots[:-1])
         distances = ops.convert_to_tensor(np.diff(knots))
         slopes = (parameters[..., 1:] - parameters[..., :-1]) / distances
         return parameters[..., 0] + ops.sum(slopes * reached, axis=-1)

@@ -251,14 +251,14 @@ def _regress(targets, changes, paired, judge, observed):
     grams, products = ops.sum(grams, axis=2), ops.sum(products, axis=2)
     # Scale the features so that the diagonal of the whole matrix is 1.
     gram = ops.sum(grams, axis=1)
-    unit = ops.sqrt(ops.sum(gram * np.eye(count, dtype="float32"), axis=2) + _TINY)
+    unit = ops.sqrt(ops.sum(ops.multiply(gram, np.eye(count, dtype="float32")), axis=2) + _TINY)
 
     def scaled(grams, products):
         return grams / unit[:, None, :, None] / unit[:, None, None], products / unit[:, None]
 
     (grams, products), judged = scaled(grams, products), scaled(*judged)
     gram, product = ops.sum(grams, axis=1), ops.sum(products, axis=1)
-    ridge = np.multiply.outer(SHRINKAGES, np.eye(count)).astype("float32")
+    ridge = ops.convert_to_tensor(np.multiply.outer(SHRINKAGES, np.eye(count)), "float32")
     # Slopes without each part, `(batch, parts, shrinkages, features)`.
     others = (gram[:, None] - grams)[:, :, None] + ridge
     targets = (product[:, None] - products)[:, :, None] + ops.zeros_like(others[..., 0])

@@ -111,7 +111,8 @@ class PositionalEncoding(_Positional):
 def sinusoids(positions, dim, max_wavelength=10000.0):
     """Return the sinusoidal encodings `(..., dim)` of positions `(...)`, in float32."""
     columns = np.arange(dim)
-    frequencies = (float(max_wavelength) ** (-(columns // 2 * 2) / dim)).astype("float32")
+    frequencies = float(max_wavelength) ** (-(columns // 2 * 2) / dim)
+    frequencies = ops.convert_to_tensor(frequencies, "float32")
     angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies
     is_sine = ops.convert_to_tensor(columns % 2 == 0)
     return ops.where(is_sine, ops.sin(angles), ops.cos(angles))

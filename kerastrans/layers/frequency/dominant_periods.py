@@ -62,7 +62,8 @@ class DominantPeriods(keras.layers.Layer):
         inner = share[:, 1:-1]
         threshold = np.log(max(2, bins) / self.alpha) / max(2, bins)
         is_peak = (inner > share[:, :-2]) & (inner > share[:, 2:]) & (inner >= threshold)
-        peaks = ops.where(is_peak & self._in_range(size, length), inner, ops.zeros_like(inner))
+        is_peak = ops.logical_and(is_peak, self._in_range(size, length))
+        peaks = ops.where(is_peak, inner, ops.zeros_like(inner))
         # The strongest peaks; place 0 is frequency 1, since the power has no frequency 0.
         scores, places = ops.top_k(ops.pad(peaks, [[0, 0], [1, 1]]), count)
         periods = ops.round(size / ops.cast(places + 1, scores.dtype))

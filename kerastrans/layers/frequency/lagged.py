@@ -161,7 +161,7 @@ class CycleLevels(keras.layers.Layer):
             for x in (values, observed)
         )
         lags = ops.cast(lags, "int32")
-        ends = lags[..., None] * np.arange(self.cycles + 1, dtype="int32")[None, None]
+        ends = ops.multiply(lags[..., None], np.arange(self.cycles + 1, dtype="int32")[None, None])
         flat = ops.reshape(ops.minimum(ends, length), (ops.shape(lags)[0], -1))
 
         def inside(x):

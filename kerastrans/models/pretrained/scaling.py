@@ -31,7 +31,8 @@ def first_observed(values, observed):
         observed: Mask of the same shape, 1 for observed values and 0 elsewhere.
     """
     observed = ops.cast(observed, values.dtype)
-    steps_left = observed * np.arange(values.shape[-1], 0, -1).astype(values.dtype)
+    steps = np.arange(values.shape[-1], 0, -1)
+    steps_left = ops.multiply(observed, steps.astype(standardize_dtype(values.dtype)))
     is_first = ops.equal(steps_left, ops.max(steps_left, axis=-1, keepdims=True))
     # ONNX and LiteRT have no operator for the index that `argmax` and `take_along_axis` need.
     return ops.sum(values * observed * ops.cast(is_first, values.dtype), axis=-1, keepdims=True)
@@ -72,7 +73,7 @@ def empirical_quantiles(samples, levels):
     high = np.minimum(low + 1, samples.shape[-1] - 1)
     ordered = ops.sort(samples, axis=-1)
     below, above = ops.take(ordered, low, axis=-1), ops.take(ordered, high, axis=-1)
-    return below + (above - below) * shares
+    return below + ops.multiply(above - below, shares)
 
 
 def weighted_quantiles(samples, weights, levels):
