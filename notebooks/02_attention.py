@@ -219,9 +219,9 @@ assert gradients["not scaled"][-1] < gradients["scaled"][-1] / 10  # claim: grad
 #
 # $$\mathrm{score}(q, k) = v^\top \tanh(W_q q + W_k k).$$
 #
-# Queries and keys may have different widths. The price is a vector for each pair of a query and a
-# key, where the product needs one number; [the answers](answers.ipynb) measure it. Exercise 2.3
-# asks for this score.
+# In code a query is a row, so that `queries @ w_query` projects all of them. Queries and keys may
+# have different widths. The price is a vector for each pair of a query and a key, where the product
+# needs one number; [the answers](answers.ipynb) measure it. Exercise 2.3 asks for this score.
 
 # %% [markdown]
 # ## Many heads, and the layers

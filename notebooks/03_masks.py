@@ -248,8 +248,8 @@ if SEEDS > 1:  # trained in full: bounds leave a margin of three standard deviat
     assert generated.mean() - spread(generated) > 0.5  # claim: inverted
     unmasked = curves["no mask"]["generated"]
     assert unmasked[:, -1].mean() + spread(unmasked[:, -1]) < 0.5  # claim: no mask
-    fourth = {name: errors["generated"][:, 3] for name, errors in curves.items()}
-    assert fourth["no mask"].mean() > 3 * fourth["correct mask"].mean()  # claim: no mask
+    falls = unmasked[:, -1] / unmasked[:, 3]  # of eight epochs, the second four
+    assert falls.mean() + spread(falls) < 0.5  # claim: no mask
 
 # %% [markdown]
 # <!-- claim: inverted --> Under teacher forcing the inverted model seems to learn: its inputs are
@@ -259,10 +259,10 @@ if SEEDS > 1:  # trained in full: bounds leave a margin of three standard deviat
 # generates, never by its teacher-forced error alone.**
 #
 # <!-- claim: no mask --> Without any mask the answer is visible as well, and yet this model learns
-# to generate: its error is below half of the variance with each of three seeds and still falling.
-# After four epochs its mean error is more than three times that with the correct mask. The last
-# step has no answer to its right, so it has to find its value by cross-attention, and then the
-# other steps can do the same. A leak is an opportunity, not a necessity.
+# to generate: its error is below half of the variance with each of three seeds and still falling,
+# to less than half from the fourth epoch to the eighth. The last step has no answer to its right,
+# so it has to find its value by cross-attention, and then the other steps can do the same. A leak
+# is an opportunity, not a necessity.
 #
 # Do not rely on this. In a forecast the history does not hold the answer, and the leak is the only
 # way to a small training error. We can imitate that: the histories are now other random numbers,

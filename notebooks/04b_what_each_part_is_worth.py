@@ -430,7 +430,8 @@ def differs(first, second):
 kerastrans.lessons.check("4b.1", differs)
 
 # %% [markdown]
-# **4b.2** Return how many convolutions of an odd width reach from the first of n steps to the last.
+# **4b.2** Return how many centred convolutions reach from the first of n steps to the last. Their
+# width is odd.
 
 
 # %%

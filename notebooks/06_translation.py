@@ -15,7 +15,7 @@
 #
 # A Transformer on words, with an embedding before it and a choice of the next word after it. It
 # learns 600 short sentences; we look at its translations of these and of others, and at its
-# attention. The lesson runs in one to two minutes. It requires the extra `text`:
+# attention. The lesson runs in about two minutes. It requires the extra `text`:
 # `pip install "kerastrans[text]"`.
 
 # %%
@@ -93,16 +93,23 @@ print(train[5][1], "->", target[5], "->", text.decode(french, target[5:6]))
 
 # %%
 EPOCHS = 90
-model = kerastrans.build_seq2seq_transformer(
-    english.get_vocab_size(),
-    french.get_vocab_size(),
-    d_model=32,
-    num_heads=4,
-    ff_dim=64,
-    num_encoder_blocks=2,
-    num_decoder_blocks=2,
-    dropout=0.1,
-)
+SEEDS = 3
+
+
+def build():
+    return kerastrans.build_seq2seq_transformer(
+        english.get_vocab_size(),
+        french.get_vocab_size(),
+        d_model=32,
+        num_heads=4,
+        ff_dim=64,
+        num_encoder_blocks=2,
+        num_decoder_blocks=2,
+        dropout=0.1,
+    )
+
+
+model = build()
 embeddings = model.get_layer("source_embedding").get_weights()[0]
 positions = kerastrans.PositionalEncoding(None, 32)(np.zeros((1, STEPS, 32), "float32"))[0]
 variance_of_positions = np.asarray(positions).var(axis=0).sum()
@@ -121,6 +128,8 @@ model.compile(
     metrics=[TokenAccuracy()],
 )
 inputs, targets = text.translation_arrays(source, lengths, target)
+model.optimizer.build(model.trainable_variables)
+start = [keras.ops.convert_to_numpy(x) for x in model.optimizer.variables]  # for other seeds
 history = model.fit(inputs, targets, batch_size=64, epochs=EPOCHS, verbose=0).history
 print(
     f"loss per word {history['loss'][0]:.2f} -> {history['loss'][-1]:.3f}, "
@@ -160,10 +169,11 @@ pd.DataFrame(
 )
 
 # %% [markdown]
-# The model has memorised these. The honest test is sentences that it was not trained on.
-# <!-- claim: unseen --> Their corpus BLEU is less than half of that of the seen ones. Some of them
-# contain a word that is in no vocabulary; they are scored separately.
-# `benchmarks/accuracy/translation.py` measures a larger model on more pairs.
+# The model has memorised these. The honest test is sentences that it was not trained on. Some of
+# them contain a word that is in no vocabulary; they are scored separately.
+# `benchmarks/accuracy/translation.py` measures a larger model on more pairs. <!-- claim: unseen -->
+# The corpus BLEU of new sentences with known words is less than half of that of the seen ones; the
+# end of the lesson measures this and two more claims with three seeds.
 
 # %%
 unknown = english.token_to_id("<unk>")
@@ -173,29 +183,36 @@ groups = {
     "unseen, all words known": known,
     "unseen, a word unknown": [pair for pair in unseen if pair not in known],
 }
-scores, right = {}, {}
-for name, pairs in groups.items():
-    if pairs:
-        references = as_words([f for _, f in pairs])
-        found = translate([e for e, _ in pairs])
-        right[name] = np.mean([f == r for f, r in zip(found, references, strict=True)])
-        scores[name] = corpus_bleu(found, [[r] for r in references])
-        print(f"{name:>24}: {len(pairs)}, corpus BLEU {scores[name]:5.1f}, exact {right[name]:.0%}")
-trained_on_sentences = EPOCHS > 2 and bool(os.environ.get("KERASTRANS_DATA_DIR"))
-if trained_on_sentences:  # numbers, which follow rules, go better
-    assert scores["unseen, all words known"] < scores["seen"] / 2  # claim: unseen
+
+
+def score_groups():
+    """Corpus BLEU and the share of exact translations of each group."""
+    scores = {}
+    for name, pairs in groups.items():
+        if pairs:
+            references = as_words([f for _, f in pairs])
+            found = translate([e for e, _ in pairs])
+            right = np.mean([f == r for f, r in zip(found, references, strict=True)])
+            scores[name] = corpus_bleu(found, [[r] for r in references]), right
+    return scores
+
+
+group_scores = score_groups()
+for name, (score, right) in group_scores.items():
+    print(f"{name:>24}: {len(groups[name])}, corpus BLEU {score:5.1f}, exact {right:.0%}")
 
 # %% [markdown]
 # ## Known words, new sentence
 #
-# All words of "Tom cried." are in the training pairs: 35 of them have Tom, and two have "cried", "I
-# cried." and "She cried." The words of "He's calm." are known, too; other courses have this
-# sentence among their training pairs, ours do not. <!-- claim: compose --> Fewer than one in ten of
-# the new sentences with known words is translated exactly. The model has learnt sentences, not how
-# their parts are put together: for that, 600 pairs are too few. The first word says a lot. Here are
-# the five most probable ones.
+# All words of "Tom cried." are in the training pairs: <!-- claim: words --> 35 of them have Tom,
+# and two have "cried", "I cried." and "She cried." The words of "He's calm." are known, too; other
+# courses have this sentence among their training pairs, ours do not. <!-- claim: compose --> Fewer
+# than one in ten of the new sentences with known words is translated exactly. The model has learnt
+# sentences, not how their parts are put together: for that, 600 pairs are too few. The first word
+# says a lot. Here are the five most probable ones.
 
 # %%
+trained_on_sentences = EPOCHS > 2 and bool(os.environ.get("KERASTRANS_DATA_DIR"))
 examples = ["Tom cried.", "He's calm."] if trained_on_sentences else [e for e, _ in unseen[:2]]
 
 
@@ -216,7 +233,8 @@ def listed(words):
 for sentence, translation in zip(examples, translate(examples), strict=True):
     print(f"{sentence} -> {translation}\n    first word: {listed(first_words(sentence))}")
 if trained_on_sentences:
-    assert right["unseen, all words known"] < 0.1  # claim: compose
+    assert sum("Tom" in e for e, _ in train) == 35  # claim: words
+    assert [e for e, _ in train if "cried" in e] == ["I cried.", "She cried."]  # claim: words
 
 # %% [markdown]
 # In the run that is printed here, "Tom cried." became "j'ai pleuré", I cried, and "He's calm."
@@ -248,9 +266,9 @@ for name, draws in samplers.items():
 # %% [markdown]
 # What does beam search gain? The probability of a translation is the product of the probabilities
 # of its words, which the model returns under teacher forcing. <!-- claim: beam --> Over all new
-# sentences, translations by beam search have a larger mean log-probability than greedy ones. That
-# is what it searches for. A more probable translation is not always a better one: the corpus BLEU
-# is printed next to it.
+# sentences, translations by beam search have a larger mean log-probability than greedy ones, with
+# each of three seeds. That is what it searches for. A more probable translation is not always a
+# better one: the corpus BLEU is printed next to it.
 
 
 # %%
@@ -264,14 +282,21 @@ def log_probabilities(source, lengths, generated):
 
 source, lengths = text.encode(english, [e for e, _ in unseen], STEPS, truncate=True)
 references = [[r] for r in as_words([f for _, f in unseen])]
-means = {}
-for name, sampler in (("greedy", None), ("beam of 4", BeamSampler(4))):
-    generated = model.generate(source, lengths, STEPS, sampler)
-    means[name] = log_probabilities(source, lengths, generated).mean()
-    score = corpus_bleu(text.decode(french, generated), references)
-    print(f"{name:>10}: mean log-probability {means[name]:.2f}, corpus BLEU {score:.1f}")
-if trained_on_sentences:
-    assert means["beam of 4"] > means["greedy"]  # claim: beam
+
+
+def score_samplers():
+    """Mean log-probability and corpus BLEU of greedy and of beam search."""
+    scores = {}
+    for name, sampler in (("greedy", None), ("beam of 4", BeamSampler(4))):
+        generated = model.generate(source, lengths, STEPS, sampler)
+        mean = log_probabilities(source, lengths, generated).mean()
+        scores[name] = mean, corpus_bleu(text.decode(french, generated), references)
+    return scores
+
+
+sampler_scores = score_samplers()
+for name, (mean, score) in sampler_scores.items():
+    print(f"{name:>10}: mean log-probability {mean:.2f}, corpus BLEU {score:.1f}")
 
 # %% [markdown]
 # ## Where it looks
@@ -320,6 +345,37 @@ plotting.attention_heatmaps(
     query_axis="next French word",
     key_axis="English word",
 )
+
+# %% [markdown]
+# ## Three seeds
+#
+# Was it luck? The same model starts again with other weights and another order of the sentences.
+# The bounds on new sentences hold with a margin of three standard deviations of the seeds.
+
+# %%
+runs = [(group_scores, sampler_scores)]
+for seed in range(1, SEEDS):
+    keras.utils.set_random_seed(seed)
+    model.set_weights(build().get_weights())
+    for variable, value in zip(model.optimizer.variables, start, strict=True):
+        variable.assign(value)
+    model.fit(inputs, targets, batch_size=64, epochs=EPOCHS, verbose=0)
+    runs.append((score_groups(), score_samplers()))
+if trained_on_sentences:  # numbers, which follow rules, go better
+
+    def spread(values):
+        return 3 * np.std(values, ddof=1)
+
+    new = "unseen, all words known"
+    bleu_seen, bleu_new = (np.array([x[name][0] for x, _ in runs]) for name in ("seen", new))
+    exact = np.array([x[new][1] for x, _ in runs])
+    gains = np.array([x["beam of 4"][0] - x["greedy"][0] for _, x in runs])
+    print(f"corpus BLEU: seen {bleu_seen.round(1)}, new {bleu_new.round(1)}")
+    print(f"exact: {exact.round(3)}; log-probability gained by beams: {gains.round(3)}")
+    margin = max(spread(bleu_seen / 2), spread(bleu_new))
+    assert bleu_seen.mean() / 2 - bleu_new.mean() > margin  # claim: unseen
+    assert exact.mean() + spread(exact) < 0.1  # claim: compose
+    assert gains.min() > 0  # claim: beam
 
 # %% [markdown]
 # ## Exercises

@@ -15,7 +15,7 @@
 #
 # Half the bits: activations take half the memory, while the weights stay in float32. Nothing may
 # overflow. We see what the formats can represent, where a Transformer would break, and train one in
-# each. The lesson runs in about a minute. It is about the numbers; speed depends on the device.
+# each. The lesson runs in about two minutes. It is about the numbers; speed depends on the device.
 
 # %%
 import subprocess
@@ -102,10 +102,11 @@ plt.show()
 # %% [markdown]
 # ## Where it would break
 #
-# A common way to hide a score is to add -1e9 to it. In float16 this is minus infinity, and the
-# softmax of a row of minus infinities is not a number. `CachedMultiHeadAttention` gives weights of
-# zero to a query that sees nothing. <!-- claim: finite --> Its scores may exceed the largest
-# float16 number, 65,504: the attention of inputs with a standard deviation of 1,000 is finite.
+# A common way to hide a score is to add -1e9 to it. <!-- claim: hidden --> In float16 this is minus
+# infinity, and the softmax of a row of minus infinities is not a number. `CachedMultiHeadAttention`
+# gives weights of zero to a query that sees nothing. <!-- claim: finite --> Its scores may exceed
+# the largest float16 number, 65,504: the attention of inputs with a standard deviation of 1,000 is
+# finite.
 
 # %%
 with np.errstate(over="ignore", invalid="ignore"):
@@ -117,6 +118,10 @@ layer = CachedMultiHeadAttention(num_heads=2, key_dim=8, dtype="mixed_float16")
 nothing = np.zeros((1, 4), bool)
 seen = layer(np.ones((1, 4, 16), "float32"), padding_mask=nothing)
 print("kerastrans:", ops.convert_to_numpy(seen)[0, 0, :4], seen.dtype)
+assert np.isneginf(hidden).all()  # claim: hidden
+assert np.isnan(row / row.sum()).all()  # claim: hidden
+hidden_weights = layer.attention_scores(np.ones((1, 4, 16), "float32"), padding_mask=nothing)
+assert not ops.convert_to_numpy(hidden_weights).any()  # claim: hidden
 
 layer = CachedMultiHeadAttention(
     num_heads=1, key_dim=32, kernel_initializer="identity", dtype="mixed_float16"
@@ -131,15 +136,18 @@ assert np.isfinite(attended).all()  # claim: finite
 # %% [markdown]
 # ## A policy for the whole model
 #
-# Under `mixed_float16` layers compute in float16 and keep their weights in float32.
+# <!-- claim: policy --> Under `mixed_float16` layers compute in float16 and keep their weights in
+# float32.
 # <!-- claim: scaling --> `compile` then wraps the optimizer in a `LossScaleOptimizer`, so that
 # small gradients do not vanish; `compile(..., auto_scale_loss=False)` leaves it out. The first and
 # the last layers of our models stay in float32. <!-- claim: errors --> The generated errors of the
-# three formats differ by less than a tenth of the variance of the data.
+# three formats, means of three seeds, differ by less than a hundredth of the variance of the data,
+# with a margin of three standard deviations of the seeds.
 
 # %%
 LENGTH, CHANNELS = 6, 12
 EPOCHS = 8
+SEEDS = 3
 train, test = (
     random_sequences(2000, LENGTH, CHANNELS, 0),
     random_sequences(500, LENGTH, CHANNELS, 1),
@@ -149,30 +157,38 @@ inputs, targets = teacher_forcing_pairs(train, start_token=0.0)
 errors = {}
 for policy in ("float32", "mixed_bfloat16", "mixed_float16"):
     keras.config.set_dtype_policy(policy)
-    keras.utils.set_random_seed(0)
-    model = kerastrans.build_transformer_model(
-        (LENGTH, CHANNELS),
-        num_heads=4,
-        key_dim=16,
-        ff_dim=128,
-        num_encoder_blocks=1,
-        num_decoder_blocks=1,
-        dropout=0.0,
-        d_model=64,
-    )
-    model.compile(keras.optimizers.Adam(2e-3), "mse")
+    of_seeds = []
+    for seed in range(SEEDS):
+        keras.utils.set_random_seed(seed)
+        model = kerastrans.build_transformer_model(
+            (LENGTH, CHANNELS),
+            num_heads=4,
+            key_dim=16,
+            ff_dim=128,
+            num_encoder_blocks=1,
+            num_decoder_blocks=1,
+            dropout=0.0,
+            d_model=64,
+        )
+        model.compile(keras.optimizers.Adam(2e-3), "mse")
+        fit = {"epochs": EPOCHS, "batch_size": 64, "verbose": 0}
+        model.fit([train, inputs], targets, **fit)
+        generated = model.generate(test, LENGTH, start_token=0.0)
+        of_seeds.append(np.mean((generated - test) ** 2))
     print(f"{policy:>15}: {type(model.optimizer).__name__}")
-    fit = {"epochs": EPOCHS, "batch_size": 64, "verbose": 0}
-    model.fit([train, inputs], targets, **fit)
-    generated = model.generate(test, LENGTH, start_token=0.0)
-    errors[policy] = float(np.mean((generated - test) ** 2))
+    errors[policy] = np.array(of_seeds)
 keras.config.set_dtype_policy("float32")
 assert type(model.optimizer).__name__ == "LossScaleOptimizer"  # claim: scaling
+attention = next(x for x in model.layers if isinstance(x, CachedMultiHeadAttention))
+assert attention.compute_dtype == "float16"  # claim: policy
+assert {weight.dtype for weight in model.weights} == {"float32"}  # claim: policy
 
-for name, error in errors.items():
-    print(f"{name:>15}: generated error {error:.4f}")
-if EPOCHS > 2:  # trained in full
-    assert max(errors.values()) - min(errors.values()) < 0.1  # claim: errors
+for name, of_seeds in errors.items():
+    print(f"{name:>15}: generated errors {of_seeds.round(4)}")
+if SEEDS > 1:  # trained in full
+    means = [of_seeds.mean() for of_seeds in errors.values()]
+    spread = max(of_seeds.std(ddof=1) for of_seeds in errors.values())
+    assert max(means) - min(means) + 3 * spread < 0.01  # claim: errors
 
 # %% [markdown]
 # ## Rounding when outputs are fed back

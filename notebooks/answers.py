@@ -13,29 +13,27 @@
 # %% [markdown]
 # # Answers to the exercises
 #
-# The solutions, checked, and the measurements behind the predictions. The notebook runs in about
-# three minutes.
+# The solutions, checked, and the measurements behind the predictions. The solutions of lessons 5 to
+# 5d are in [answers_forecasting.ipynb](answers_forecasting.ipynb). The notebook runs in about two
+# minutes.
 
 # %%
 # %matplotlib inline
 import inspect
+import json
 import os
 import time
+from pathlib import Path
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import keras
 import numpy as np
+import pandas as pd
 
 import kerastrans
-from kerastrans import PositionalEncoding, evaluation, transformer_decoder, transformer_encoder
-from kerastrans.data import (
-    chronological_split,
-    random_sequences,
-    sliding_windows,
-    teacher_forcing_pairs,
-    window_dataset,
-)
+from kerastrans import PositionalEncoding, transformer_decoder, transformer_encoder
+from kerastrans.data import random_sequences, teacher_forcing_pairs
 
 keras.utils.set_random_seed(0)
 random = np.random.default_rng(0)
@@ -84,8 +82,7 @@ for number in kerastrans.lessons.numbers("2"):
 # %% [markdown]
 # **Additive attention** computes a vector for every pair of query and key, not one number.
 # <!-- claim: additive --> For 512 queries and keys of width 64 these are 16,777,216 numbers; the
-# dot product has 262,144. In a model that learns a copy task of 12 steps, additive attention ended
-# at an error of 0.0056, and dot products at 0.0015 (`benchmarks/accuracy/exercises.py`, 15 epochs).
+# dot product has 262,144. The last section has the errors of both after a training.
 
 # %%
 queries, keys = random.standard_normal((2, 512, 64))
@@ -121,7 +118,7 @@ for number in kerastrans.lessons.numbers("4"):
 # **Without the projection** positions are added to the twelve values, and layer normalisation over
 # both destroys the values. <!-- claim: projection --> After 20 epochs the generated error is above
 # 0.8 with each of three seeds. Projected to the same width of 12, the model learns: its error is
-# below 0.3 with each seed, and the gap is larger than three standard deviations of the seeds.
+# below 0.3 with each seed, and each bound holds with a margin of three standard deviations.
 
 # %%
 EPOCHS = 20
@@ -157,132 +154,57 @@ without = copy_errors(None)
 # %%
 projected = copy_errors(12)
 if SEEDS > 1:  # trained in full
-    assert without.min() > 0.8  # claim: projection
-    assert projected.max() < 0.3  # claim: projection
-    gap = without.mean() - projected.mean()
-    assert gap > 3 * max(without.std(ddof=1), projected.std(ddof=1))  # claim: projection
+    assert without.mean() - 3 * without.std(ddof=1) > 0.8  # claim: projection
+    assert projected.mean() + 3 * projected.std(ddof=1) < 0.3  # claim: projection
 
 # %% [markdown]
 # **Without positions in the encoder** its output is a set. Under teacher forcing the decoder sees
 # the true values so far, leaves them out, and its best output is the mean of the steps that are
-# left (exercise 4.3). One seed was run; with others, neighbouring steps can change places.
-# <!-- claim: set --> The measured errors fall from step to step as in the theory, within 0.2 of it
+# left (exercise 4.3). <!-- claim: set --> The measured errors follow the theory, within 0.3 of it
 # in the first five steps; the sixth is still on its way to 0. <!-- claim: bias --> When the model
 # generates, its blurred means are fed back, so that it can no longer leave anything out: the error
-# of the last step, below 0.4 under teacher forcing, rises above 1. This is exposure bias.
+# of the last step, the smallest under teacher forcing, rises by more than half of the variance.
+# This is exposure bias. There are three seeds, and the bounds leave a margin of three of their
+# standard deviations.
 
 # %%
-keras.utils.set_random_seed(0)
 history, shifted = keras.Input((6, 12)), keras.Input((None, 12))
 sizes = {"num_heads": 4, "key_dim": 16, "ff_dim": 128, "dropout": 0.0}
-memory = transformer_encoder(keras.layers.Dense(64)(history), **sizes)
-x = PositionalEncoding(None, 64)(keras.layers.Dense(64)(shifted))
-x = transformer_decoder(x, memory, **sizes)
-x = keras.layers.Dense(12)(keras.layers.LayerNormalization()(x))
-model = keras.Model([history, shifted], x)
-model.compile(keras.optimizers.Adam(2e-3), "mse")
-model.fit([train, inputs], targets, epochs=EPOCHS, batch_size=64, verbose=0)
 seen, _ = teacher_forcing_pairs(test, start_token=0.0)
-forced = np.square(model.predict([test, seen], verbose=0) - test).mean(axis=(0, 2))
 generate = kerastrans.lessons.solution("4.2")
-generated = np.square(generate(model, test, 6) - test).mean(axis=(0, 2))
 theory = kerastrans.lessons.solution("4.3")(6)
-for name, values in (("theory", theory), ("teacher-forced", forced), ("generated", generated)):
-    print(f"{name:>15}: {values.round(3)}")
-if EPOCHS > 2:
-    assert np.abs(forced - theory)[:5].max() < 0.2  # claim: set
-    assert (np.diff(forced) < 0).all()  # claim: set
-    assert forced[-1] < 0.4  # claim: bias
-    assert generated[-1] > 1  # claim: bias
+forced, generated = [], []  # (seeds, steps)
+for seed in range(SEEDS):
+    keras.utils.set_random_seed(seed)
+    memory = transformer_encoder(keras.layers.Dense(64)(history), **sizes)
+    x = PositionalEncoding(None, 64)(keras.layers.Dense(64)(shifted))
+    x = transformer_decoder(x, memory, **sizes)
+    x = keras.layers.Dense(12)(keras.layers.LayerNormalization()(x))
+    model = keras.Model([history, shifted], x)
+    model.compile(keras.optimizers.Adam(2e-3), "mse")
+    model.fit([train, inputs], targets, epochs=EPOCHS, batch_size=64, verbose=0)
+    forced.append(np.square(model.predict([test, seen], verbose=0) - test).mean(axis=(0, 2)))
+    generated.append(np.square(generate(model, test, 6) - test).mean(axis=(0, 2)))
+forced, generated = np.array(forced), np.array(generated)
+for name, errors in (
+    ("theory", theory[None]),
+    ("teacher-forced", forced),
+    ("generated", generated),
+):
+    print(f"{name:>15}: {errors.mean(axis=0).round(3)}")
+print(f"last step, each seed: {forced[:, -1].round(3)} and {generated[:, -1].round(3)}")
+if SEEDS > 1:
+    means, deviations = forced.mean(axis=0), forced.std(axis=0, ddof=1)
+    assert (np.abs(means - theory) + 3 * deviations)[:5].max() < 0.3  # claim: set
+    rise = generated[:, -1] - forced[:, -1]
+    assert means.argmin() == 5  # claim: bias
+    assert rise.mean() - 3 * rise.std(ddof=1) > 0.5  # claim: bias
 
 # %% [markdown]
 # ## 4b. What each part is worth
 
 # %%
 for number in kerastrans.lessons.numbers("4b"):
-    show(number)
-
-# %% [markdown]
-# ## 5. Forecasting
-
-# %%
-for number in kerastrans.lessons.numbers("5"):
-    show(number)
-
-# %% [markdown]
-# The three changes, each trained as in the lesson with its first seed. <!-- claim: dropout -->
-# **Dropout of 0.2** makes the error more than 0.2 flights larger. <!-- claim: lags --> **The week
-# before** as an input of the decoder changes it by less than 0.05: the encoder has it among its
-# seven tokens. <!-- claim: nlinear --> **NLinear** is worse by 0.02 to 0.15 flights: most of what
-# can be forecast here is a linear function of the week.
-
-# %%
-EPOCHS = 6
-series = kerastrans.datasets.load("nyc_departures")
-train, _, test = chronological_split(series.to_numpy("float32"), (0.7, 0.1, 0.2), 168)
-contexts, targets = sliding_windows(test, 168, 24)
-
-
-def error_of(build, **options):
-    keras.utils.set_random_seed(0)
-    windows = window_dataset(train, 168, 24, shuffle=True, seed=0, **options)
-    model = build()
-    rate = keras.optimizers.schedules.CosineDecay(3e-3, EPOCHS * len(windows))
-    model.compile(keras.optimizers.Adam(rate), "mae")
-    model.fit(windows, epochs=EPOCHS, shuffle=False, verbose=0)
-    return np.abs(evaluation.forecast_windows(model, contexts, 24) - targets).mean()
-
-
-def transformer(dropout=0.0, lags=()):
-    return kerastrans.build_transformer_model(
-        (168, 3),
-        patch_length=24,
-        lags=lags,
-        num_heads=4,
-        key_dim=16,
-        ff_dim=128,
-        num_encoder_blocks=1,
-        num_decoder_blocks=1,
-        dropout=dropout,
-    )
-
-
-forced = {"teacher_forcing": True, "patch_length": 24}
-changes = {
-    "the lesson's": (transformer, forced),
-    "dropout 0.2": (lambda: transformer(dropout=0.2), forced),
-    "lags (168,)": (lambda: transformer(lags=(168,)), forced),
-    "nlinear": (lambda: kerastrans.zoo.build("nlinear", 168, 24, 3), {}),
-}
-errors = {name: error_of(build, **options) for name, (build, options) in changes.items()}
-errors["the week before"] = np.abs(contexts[:, :24] - targets).mean()
-for name, error in errors.items():
-    print(f"{name:16} {error:.2f}")
-if EPOCHS > 2:
-    change = {name: error - errors["the lesson's"] for name, error in errors.items()}
-    assert change["dropout 0.2"] > 0.2  # claim: dropout
-    assert abs(change["lags (168,)"]) < 0.05  # claim: lags
-    assert 0.02 < change["nlinear"] < 0.15  # claim: nlinear
-
-# %% [markdown]
-# ## 5b. At once or step by step
-
-# %%
-for number in kerastrans.lessons.numbers("5b"):
-    show(number)
-
-# %% [markdown]
-# ## 5c. More than one series
-
-# %%
-for number in kerastrans.lessons.numbers("5c"):
-    show(number)
-
-# %% [markdown]
-# ## 5d. Honest evaluation
-
-# %%
-for number in kerastrans.lessons.numbers("5d"):
     show(number)
 
 # %% [markdown]
@@ -425,25 +347,60 @@ kerastrans.plotting.attention_heatmaps(
 # %% [markdown]
 # ## The questions of the sources, measured
 #
-# `benchmarks/accuracy/exercises.py` asks four more; the figures are in
-# `benchmarks/results/exercises.json`.
+# `benchmarks/accuracy/exercises.py` asks four more, with one seed each. It takes minutes; these are
+# the committed results. <!-- claim: scoring --> Its copy task of 12 steps, for example, ends with
+# an error of 0.0015 with dot products and of 0.0056 with additive attention, after 15 epochs.
+
+# %%
+FIGURES = Path("benchmarks/results/exercises.json")
+found = [path for path in (FIGURES, ".." / FIGURES) if path.exists()]
+if found:
+    results = json.loads(found[0].read_text("utf-8"))
+    for question in ("scoring", "depth", "halves", "length"):
+        print(pd.DataFrame(results[question]).T.to_string(), "\n")
+    scoring = {name: round(x["test_mse"], 4) for name, x in results["scoring"].items()}
+    assert scoring == {"scaled dot product": 0.0015, "additive": 0.0056}  # claim: scoring
+    depth = pd.DataFrame(results["depth"])
+    assert depth.loc["ms_per_step"].round().tolist() == [11, 18, 33, 45]  # claim: depth
+    losses = depth.loc["training_loss_without_dropout"]
+    assert losses.round(3).tolist() == [0.060, 0.057, 0.062, 0.126]  # claim: depth
+    bleu = depth.loc["held_out_bleu_greedy"]
+    assert bleu.round(1).tolist() == [9.8, 6.9, 9.3, 5.1]  # claim: depth
+    halves = pd.DataFrame(results["halves"]).loc["test_mae"].round(1)
+    assert halves["encoder alone"] == 2.8  # claim: halves
+    assert halves[["both, decoder_noise=0.0", "decoder alone"]].tolist() == [
+        6.2,
+        8.8,
+    ]  # claim: halves
+    assert halves[["seasonal naive (168)", "last value"]].tolist() == [2.5, 10.4]  # claim: halves
+    growth = {name: x["1536"] / x["96"] for name, x in results["length"].items()}
+    whole = [round(growth[name]) for name in ("transformer", "informer", "patchtst")]
+    assert whole == [137, 27, 14]  # claim: length
+    assert round(growth["nlinear"], 1) == 1.6  # claim: length
+else:
+    print("The results are in the repository of kerastrans, in", FIGURES)
+
+# %% [markdown]
+# **Deeper stacks?** <!-- claim: depth --> 600 sentence pairs, 60 epochs: with 1, 2, 4 and 6 blocks
+# in each stack a training step takes 11, 18, 33 and 45 ms, and the loss that is left is 0.060,
+# 0.057, 0.062 and 0.126. BLEU of sentences that were held out is 9.8, 6.9, 9.3 and 5.1. One run
+# each does not order the first three; on so little data, depth costs its time, and no gain is
+# visible. Six blocks are not yet trained after 60 epochs.
 #
-# **Deeper stacks?** 600 sentence pairs, 60 epochs: with 1, 2, 4 and 6 blocks in each stack a
-# training step takes 11, 18, 33 and 45 ms, and the loss that is left is 0.060, 0.057, 0.062 and
-# 0.126. BLEU of sentences that were held out is 9.8, 6.9, 9.3 and 5.1: a single block has the
-# highest. On so little data depth costs its time and gives nothing; six blocks are not yet trained.
+# **Only an encoder, only a decoder, or both?** <!-- claim: halves --> A day ahead of New York's
+# departures, all trained for the same 288 steps: only the encoder, which returns all 24 hours at
+# once, has a mean absolute error of 2.8 flights; both together have 6.2, and only the decoder 8.8.
+# These two feed their own outputs back. A week before as the forecast has 2.5, the last value 10.4.
 #
-# **Encoder alone, decoder alone, or both?** A day ahead of New York's departures, all trained for
-# the same 288 steps: only the encoder, which returns all 24 hours at once, has a mean absolute
-# error of 2.8 flights; both together 6.2, only the decoder 8.8, because they feed their own errors
-# back. A week before as the forecast has 2.5, the last value 10.4. The decoder has the
-# fewest weights and is the one that needs no pairs: any series teaches it at every step. With
-# patches as tokens this changes: [lesson 4b](04b_what_each_part_is_worth.ipynb) measures
-# `decoder_transformer`, which has no encoder.
+# The decoder has the fewest weights and is the one that needs no pairs: any series teaches it at
+# every step. With patches as tokens this changes: [lesson 4b](04b_what_each_part_is_worth.ipynb)
+# measures `decoder_transformer`, which has no encoder.
 #
-# **Long inputs?** From 96 to 1,536 steps of context, 16 times as many, a training step of the
-# Transformer takes 137 times as long, of the Informer 27, of PatchTST (eight steps a token) 14, of
-# NLinear 1.6 times. Which idea does what?
+# **Long inputs?** <!-- claim: length --> From 96 to 1,536 steps of context, 16 times as many, a
+# training step of the Transformer takes 137 times as long, of the Informer 27, of PatchTST (eight
+# steps a token) 14, of NLinear 1.6 times.
+#
+# Which idea does what?
 #
 # | idea | arithmetic for $n$ steps | architectures here |
 # |---|---|---|

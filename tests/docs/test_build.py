@@ -81,6 +81,16 @@ def test_translated_lesson_has_the_parts_of_the_english_one(site, folder, tag):
         assert (site / folder / "lessons/02_attention" / picture).resolve().is_file()
 
 
+def test_next_page_is_in_the_same_language(site):
+    def beside(page):
+        html = (site / page / "index.html").read_text("utf-8")
+        found = re.findall(r'<a href="([^"]+)" class="md-footer__link', html)
+        return [(site / page / link).resolve().relative_to(site).as_posix() for link in found]
+
+    assert beside("examples")[0] == "lessons/answers_forecasting"
+    assert beside("ko/lessons/04_copy_task") == ["ko/lessons/03_masks"]
+
+
 def test_llms_txt_names_every_page(site):
     text = (site / "llms.txt").read_text("utf-8")
     found = re.findall(r"^- \[[^]]+\]\(([^)]+)\)", text, re.MULTILINE)

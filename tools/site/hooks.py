@@ -30,6 +30,11 @@ def on_config(config):
     return config
 
 
+def on_nav(nav, **_):
+    """Have each page lead to the next one in its own language."""
+    languages.link_neighbours(nav.pages)
+
+
 @event_priority(100)  # before the plugins, which read these pages too
 def on_files(files, config):
     """Add the pages that have no file in docs/."""

@@ -6,8 +6,6 @@ lessons/02_attention.md is ko/lessons/02_attention.md in Korean, with the same c
 import posixpath
 import re
 
-from nbconvert import MarkdownExporter
-
 from tools.site import catalogs, lessons
 
 TAGS = {"": "en", "ko": "ko", "zh": "zh-Hans"}  # of the attributes lang and hreflang
@@ -35,6 +33,14 @@ def navigation():
     ]
 
 
+def link_neighbours(pages):
+    """Link each page with the one before and after it that is in the same language."""
+    for language in NAMES:
+        same = [page for page in pages if of(page.file.src_uri) == language]
+        for before, page, after in zip([None, *same], same, [*same[1:], None], strict=False):
+            page.previous_page, page.next_page = before, after
+
+
 def title(language, uri):
     """The title of a page in a language."""
     name = posixpath.basename(uri).removesuffix(".md")
@@ -56,7 +62,7 @@ def pages():
 def lesson(language, name):
     """A lesson in a language, with a note on its translation."""
     notebook = catalogs.translated(language, name)
-    text, _ = MarkdownExporter().from_notebook_node(notebook)
+    text, _ = lessons.converted(notebook)
     known = catalogs.translations(language, name)
     alts = [known.get(alt, alt) for alt in lessons.alt_texts(notebook)]
     heading, _, body = (

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 from nbconvert import MarkdownExporter
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -27,11 +28,18 @@ def pages():
     made = {}
     for path in NOTEBOOKS:
         notebook = nbformat.read(path, 4)
-        text, resources = MarkdownExporter().from_notebook_node(notebook)
+        text, resources = converted(notebook)
         made[f"lessons/{path.stem}.md"] = described(text, path.stem, alt_texts(notebook))
         for name, content in resources["outputs"].items():
             made[f"lessons/{path.stem}/{name}"] = content
     return made
+
+
+def converted(notebook):
+    """The text of a notebook in Markdown, and its pictures; what a cell prints is one block."""
+    return MarkdownExporter(
+        preprocessors=[CoalesceStreamsPreprocessor(enabled=True)]
+    ).from_notebook_node(notebook)
 
 
 def alt_texts(notebook):

@@ -199,6 +199,17 @@ EXERCISES = (
                     d_model, 1, key_dim, value_dim, output_dim
                 )
             ),
+            "The output projection is missing: it turns the joined heads into output_dim values.": (
+                lambda d_model, num_heads, key_dim, value_dim, output_dim: count_parameters(
+                    d_model, num_heads, key_dim, value_dim, 0
+                )
+            ),
+            "The heads share one output projection: its bias counts once.": (
+                lambda d_model, num_heads, key_dim, value_dim, output_dim: (
+                    count_parameters(d_model, num_heads, key_dim, value_dim, output_dim)
+                    + (num_heads - 1) * output_dim
+                )
+            ),
             "The output projection reads all heads: num_heads * value_dim values.": (
                 lambda d_model, num_heads, key_dim, value_dim, output_dim: (
                     count_parameters(d_model, num_heads, key_dim, value_dim, 0)

@@ -70,6 +70,10 @@ def _starts_from_history(model, history, num_steps):
     return steps[:, 1:]
 
 
+def _is_given_the_sequence(model, history, num_steps):
+    return model.predict([history, decoder_inputs(history)])
+
+
 def _never_feeds_back(model, history, num_steps):
     return model.predict([history, np.zeros((len(history), num_steps, history.shape[2]))])
 
@@ -115,6 +119,9 @@ EXERCISES = (
             "The result has one step too many, the start token: leave it out.": _keeps_the_start,
             "The first output is fed back; the new one is the last: outputs[:, -1:].": (
                 _feeds_first_output
+            ),
+            "The decoder is given the true sequence; it has to read its own outputs.": (
+                _is_given_the_sequence
             ),
             "Nothing is fed back: each step has to see the outputs before it.": _never_feeds_back,
             "The loop starts from the end of the history; here it starts from zeros.": (

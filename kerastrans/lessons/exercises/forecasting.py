@@ -33,6 +33,16 @@ def _skips_a_step(series, context_length, prediction_length):
     return contexts, targets[:, 1:]
 
 
+def _errors_cancel(targets, forecasts, train, season):
+    scale = np.abs(train[season:] - train[:-season]).mean()
+    return np.abs((targets - forecasts).mean()) / scale
+
+
+def _squared_over_absolute(targets, forecasts, train, season):
+    scale = np.abs(train[season:] - train[:-season]).mean()
+    return np.square(targets - forecasts).mean() / scale
+
+
 def _squared(targets, forecasts, train, season):
     scale = np.square(train[season:] - train[:-season]).mean()
     return np.square(targets - forecasts).mean() / scale
@@ -40,6 +50,7 @@ def _squared(targets, forecasts, train, season):
 
 _random = np.random.default_rng(0)
 SERIES = _random.standard_normal(12).cumsum()
+ERRORS = np.array([1, -2, 0.5, 3])  # of both signs, so that they can cancel
 
 EXERCISES = (
     Exercise(
@@ -78,6 +89,15 @@ EXERCISES = (
                 lambda targets, forecasts, train, season: mase(targets, forecasts, targets, season)
             ),
             "Errors are absolute here, not squared.": _squared,
+            "The error is squared and its scale is not: both are absolute.": _squared_over_absolute,
+            "The mean comes before the absolute value: errors of both signs cancel.": (
+                _errors_cancel
+            ),
+            "The absolute value is missing: errors of both signs cancel.": (
+                lambda targets, forecasts, train, season: (
+                    (targets - forecasts).mean() / np.abs(train[season:] - train[:-season]).mean()
+                )
+            ),
             "np.roll moves the end to the front: compare train[season:] with train[:-season].": (
                 lambda targets, forecasts, train, season: (
                     np.abs(targets - forecasts).mean()
@@ -98,7 +118,7 @@ EXERCISES = (
             "train[season:] - train[:-season] are its errors.",
             "np.abs(targets - forecasts).mean() / np.abs(train[season:] - train[:-season]).mean()",
         ),
-        cases=((SERIES[8:], SERIES[8:] + _random.standard_normal(4), SERIES[:8], 3),),
+        cases=((SERIES[8:], SERIES[8:] + ERRORS, SERIES[:8], 3),),
         why="A MASE below 1 is better than the seasonal naive was on the training rows.",
     ),
     Exercise(

@@ -239,8 +239,17 @@ EXERCISES = (
         "2b.3",
         layer_norm,
         {
-            "This is normalised over the batch, as batch normalisation does.": (
+            "This is normalised over the examples: each example has its own mean and variance.": (
                 lambda x: np.moveaxis(layer_norm(np.moveaxis(x, 0, -1)), -1, 0)
+            ),
+            "This is batch normalisation: each channel over all examples and steps.": (
+                lambda x: layer_norm(x.reshape(-1, x.shape[-1]).T).T.reshape(x.shape)
+            ),
+            "This is normalised over the steps; each step has its own mean and variance.": (
+                lambda x: np.moveaxis(layer_norm(np.moveaxis(x, 1, -1)), -1, 1)
+            ),
+            "The root is missing: divide by the deviation, not by the variance.": lambda x: (
+                (x - x.mean(axis=-1, keepdims=True)) / (x.var(axis=-1, keepdims=True) + 1e-3)
             ),
             "One mean and variance for the whole tensor: each step has its own.": lambda x: (
                 layer_norm(x.ravel()).reshape(x.shape)
@@ -265,7 +274,7 @@ EXERCISES = (
             "Use axis=-1 and keepdims=True.",
             "(x - mean) / np.sqrt(variance + 1e-3)",
         ),
-        cases=((X,), (np.ones((1, 2, 3)),), (np.array([[1.0, 2.0], [2.0, 3.0]]),)),
+        cases=((X,), (np.ones((1, 2, 3)),), (np.array([[[1.0, 2.0], [2.0, 3.0]]]),)),
         why="It does not depend on the other examples of the batch.",
     ),
     Exercise(

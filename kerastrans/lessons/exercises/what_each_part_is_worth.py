@@ -15,7 +15,10 @@ def differs(first, second):
 
 
 def layers_needed(n, width):
-    """Return how many convolutions of an odd width reach from the first of n steps to the last."""
+    """Return how many centred convolutions reach from the first of n steps to the last.
+
+    Their width is odd.
+    """
     reach = width // 2  # steps to one side, per layer
     return -(-(n - 1) // reach)
 
@@ -113,6 +116,12 @@ EXERCISES = (
         {
             "A layer of width 3 reaches one step to each side, not three.": lambda n, width: (
                 -(-(n - 1) // width)
+            ),
+            "This convolution looks back only, as in lesson 2; a centred one sees both sides.": (
+                lambda n, width: -(-(n - 1) // (width - 1))
+            ),
+            "The reach adds up; it multiplies only if the convolutions are dilated.": (
+                lambda n, width: int(np.ceil(np.log(n) / np.log(width)))
             ),
             "From the first to the last of n steps are n - 1 steps, not n.": lambda n, width: (
                 -(-n // (width // 2))
