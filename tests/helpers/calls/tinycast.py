@@ -1,13 +1,7 @@
 """How a parity case of TinyCast is called."""
 
-import numpy as np
+from tests.helpers.calls.blocks import forecasts
 
 
 def call(model, inputs):
-    known = {"context", "horizon", "flip_invariance"}
-    if not inputs.keys() <= known:
-        raise LookupError(f"unknown arrays {sorted(inputs.keys() - known)}")
-    if "flip_invariance" in inputs:
-        model = model.with_options(flip_invariance=bool(inputs["flip_invariance"]))
-    forecasts = model.forecast(list(inputs["context"]), int(inputs["horizon"]))
-    return {"quantiles": np.concatenate([forecast["quantiles"] for forecast in forecasts])}
+    return {"quantiles": forecasts(model, inputs, "quantiles")}
