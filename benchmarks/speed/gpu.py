@@ -123,22 +123,21 @@ def main():
     if options.precision:
         print(json.dumps(measure(options.precision, size)))
         return
+    device = device_name().lower().replace(" ", "-")
+    path = RESULTS / f"gpu-{device}-{keras.backend.backend()}.csv"
+    facts = {"sizes": size, "environment": environment()}
     rows = []
     for name in precision.POLICIES:
         command = [sys.executable, "-m", "benchmarks.speed.gpu", "--precision", name, *sys.argv[1:]]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         rows.append(json.loads(done.stdout.splitlines()[-1]))
         print(rows[-1], flush=True)
-    if options.quick:
-        return
-    device = device_name().lower().replace(" ", "-")
-    path = RESULTS / f"gpu-{device}-{keras.backend.backend()}.csv"
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, rows[0])
-        writer.writeheader()
-        writer.writerows(rows)
-    facts = {"sizes": size, "environment": environment()}
-    path.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n")
+        if not options.quick:  # what was measured stays if the run is cut off
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows)
+            path.with_suffix(".json").write_text(json.dumps(facts, indent=2) + "\n")
 
 
 if __name__ == "__main__":
