@@ -63,7 +63,6 @@ HOMES = {
     "frequency.dominant_periods": ("DominantPeriods",),
     "frequency.fourier": ("FourierBlock",),
     "frequency.lagged": (
-        "CycleLevels",
         "LagChanges",
         "SamePhase",
     ),

@@ -39,7 +39,7 @@ from kerastrans.layers.frequency.circular_convolution import CircularConvolution
 from kerastrans.layers.frequency.complex_dense import ComplexDense as ComplexDense
 from kerastrans.layers.frequency.dominant_periods import DominantPeriods as DominantPeriods
 from kerastrans.layers.frequency.fourier import FourierBlock as FourierBlock
-from kerastrans.layers.frequency.lagged import CycleLevels as CycleLevels, LagChanges as LagChanges, SamePhase as SamePhase
+from kerastrans.layers.frequency.lagged import LagChanges as LagChanges, SamePhase as SamePhase
 from kerastrans.layers.frequency.legendre import LegendreExpansion as LegendreExpansion
 from kerastrans.layers.frequency.octave_lags import OctaveLags as OctaveLags
 from kerastrans.layers.frequency.periodic_convolution import PeriodicConvolution as PeriodicConvolution

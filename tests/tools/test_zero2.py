@@ -10,9 +10,8 @@ from scipy.stats import norm
 
 from benchmarks.accuracy import zero_validation
 from benchmarks.accuracy.task_list import Task
-from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.shipped import FOLDER
-from kerastrans.models.pretrained.zero.network import PARTS, build_network
+from kerastrans.models.pretrained.zero.network import build_network
 from tests.conftest import to_numpy
 from tools.presets.zero import CONFIG
 from tools.presets.zero2 import families, pool, train
@@ -109,19 +108,6 @@ def test_sets_held_back_are_not_among_the_others():
     assert len(zero_validation.SETS) >= 12
     assert len(zero_validation.HELD) == 4
     assert not set(zero_validation.SETS) & set(zero_validation.HELD)
-
-
-@pytest.mark.slow
-def test_new_parts_begin_with_the_forecasts_of_version_1():
-    network = build_network({**CONFIG, "parts": list(PARTS), "phase_cycles": 8})
-    train.start_from(network, VERSION_1)
-    more = network.get_layer("choice_of_means").bias
-    more.assign(more - 1e4)  # the only part whose first weights change a forecast
-    rng = np.random.default_rng(0)
-    inputs = [rng.normal(size=(2, 1024)), np.ones((2, 1024)), np.array([[1.0, 9.0]] * 2)]
-    inputs = [x.astype("float32") for x in inputs]
-    expected = to_numpy(load(VERSION_1).network(inputs))
-    np.testing.assert_allclose(to_numpy(network(inputs)), expected, atol=1e-5)
 
 
 @pytest.mark.slow

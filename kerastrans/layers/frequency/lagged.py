@@ -120,66 +120,6 @@ class SamePhase(keras.layers.Layer):
         return {**super().get_config(), "cycles": self.cycles}
 
 
-@keras.saving.register_keras_serializable(package="kerastrans")
-class CycleLevels(keras.layers.Layer):
-    """Means of the last cycles of a series, for each of several lags.
-
-    Args:
-        cycles: int, number of cycles, the newest first; each is as long as the lag.
-        **kwargs: Additional arguments of `keras.layers.Layer`.
-
-    Call arguments:
-        values: `(batch, time)`, 0 where missing.
-        observed: `(batch, time)`, 1 for observed values and 0 elsewhere.
-        lags: `(batch, count)` whole steps.
-
-    Returns:
-        Two tensors `(batch, count, cycles)`: the means of the observed values; and 1 for cycles of
-        which at least half the values are observed, 0 elsewhere.
-
-    Raises:
-        ValueError: If `cycles` is below 1.
-
-    Example:
-        >>> import numpy as np
-        >>> values = np.array([[1.0, 3.0, 5.0, 9.0]])
-        >>> levels, _ = CycleLevels(cycles=2)(values, np.ones((1, 4)), np.array([[2.0]]))
-        >>> [int(x) for x in levels[0, 0]]
-        [7, 2]
-    """
-
-    def __init__(self, cycles, **kwargs):
-        check_positive_integers(cycles=cycles)
-        super().__init__(**{"dtype": full_precision(), **kwargs})
-        self.cycles = cycles
-
-    def call(self, values, observed, lags):
-        length = values.shape[1]
-        # Sums of the last 0, 1, 2 ... values, so that they do not depend on earlier ones.
-        sums, numbers = (
-            ops.pad(ops.cumsum(ops.flip(x, axis=1), axis=1), [[0, 0], [1, 0]])
-            for x in (values, observed)
-        )
-        lags = ops.cast(lags, "int32")
-        ends = ops.multiply(lags[..., None], np.arange(self.cycles + 1, dtype="int32")[None, None])
-        flat = ops.reshape(ops.minimum(ends, length), (ops.shape(lags)[0], -1))
-
-        def inside(x):
-            taken = ops.reshape(ops.take_along_axis(x, flat, axis=1), ops.shape(ends))
-            return taken[..., 1:] - taken[..., :-1]
-
-        number = inside(numbers)
-        # Less a quarter, as sums of whole numbers have rounding errors in exports.
-        is_known = number > ops.cast(lags[..., None], number.dtype) / 2 - 0.25
-        return inside(sums) / ops.maximum(number, 1), ops.cast(is_known, number.dtype)
-
-    def compute_output_shape(self, values_shape, observed_shape, lags_shape):
-        return ((*lags_shape, self.cycles),) * 2
-
-    def get_config(self):
-        return {**super().get_config(), "cycles": self.cycles}
-
-
 def _take(values, observed, places):
     """Return the values at the places `(batch, ...)` of each row, and 1 for observed values.
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from keras import ops
 
-from kerastrans.layers import CycleLevels, LagChanges, OctaveLags, SamePhase
+from kerastrans.layers import LagChanges, OctaveLags, SamePhase
 from kerastrans.layers.frequency import octave_lags
 from tests.conftest import to_numpy
 
@@ -113,25 +113,13 @@ def test_as_many_steps_as_cycles_have_the_places_of_single_steps():
     np.testing.assert_array_equal(to_numpy(layer.places(lags, steps)), np.concatenate(each, axis=1))
 
 
-def test_levels_are_the_means_of_the_cycles_of_which_half_is_observed():
-    values = np.array([[9.0, 2.0, 4.0, 6.0, 0.0, 1.0, 3.0]], "float32")
-    observed = np.array([[1.0, 1.0, 1.0, 1.0, 0.0, 1.0, 1.0]], "float32")
-    lags = np.array([[1.0, 3.0]])
-    levels, known = (to_numpy(x)[0] for x in CycleLevels(3)(values, observed, lags))
-    np.testing.assert_allclose(levels, [[3, 1, 0], [2, 4, 9]])  # the third cycle of 3 has one value
-    np.testing.assert_array_equal(known, [[1, 1, 0], [1, 1, 0]])
-
-
-LAYERS = [OctaveLags(4), OctaveLags(4, 9), LagChanges(5), SamePhase(2), CycleLevels(2)]
-
-
-@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("layer", [OctaveLags(4), OctaveLags(4, 9), LagChanges(5), SamePhase(2)])
 def test_layers_reload_from_their_configs(layer):
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()
 
 
-@pytest.mark.parametrize("kind", [OctaveLags, LagChanges, SamePhase, CycleLevels])
+@pytest.mark.parametrize("kind", [OctaveLags, LagChanges, SamePhase])
 def test_sizes_below_one_are_refused(kind):
     with pytest.raises(ValueError, match="0"):
         kind(0)

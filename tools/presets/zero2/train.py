@@ -5,12 +5,10 @@
 Steps are compiled by JAX. Goes on from `--state` where it was stopped, with the same batches: the
 order of the windows depends on the seed and the pass alone. The learning rate warms up, stays, and
 falls over all `--windows`; the weights that are written are the mean of those at the end of the
-last steps of its fall.
-`--start` begins with the weights of a checkpoint; inputs and outputs that it lacks begin at 0.
+last steps of its fall. `--start` begins with the weights of a checkpoint.
 """
 
 import argparse
-import json
 import time
 from pathlib import Path
 
@@ -19,7 +17,8 @@ import keras
 import numpy as np
 from safetensors.numpy import load_file
 
-from kerastrans.models.pretrained.zero.network import UNLIKELY, build_network, shorten
+from kerastrans.models.pretrained import load
+from kerastrans.models.pretrained.zero.network import build_network, shorten
 from tools.presets.zero import CONFIG, export, quantile_loss, write
 from tools.presets.zero2.pool import FOLDER, LENGTHS, ROOT, SOURCES, draw_piece, read_batches
 from tools.presets.zero2.schedule import SHARES, WarmUpStayFall
@@ -32,15 +31,12 @@ AVERAGED = 8  # snapshots, in the last half of the fall
 
 def main():
     options = parse()
-    config = {**CONFIG, **options.options}
     keras.utils.set_random_seed(options.seed)
-    network = build_network(config)
-    if options.start:
-        start_from(network, options.start)
+    network = load(options.start).network if options.start else build_network(CONFIG)
     training = Training(network, options)
     training.run()
     training.write_mean()
-    export(network, options.output, config)
+    export(network, options.output, CONFIG)
 
 
 def parse():
@@ -54,7 +50,6 @@ def parse():
     parser.add_argument("--source", choices=SOURCES, default=SOURCES[0], help="of the pool")
     parser.add_argument("--pool", type=Path, default=FOLDER)
     parser.add_argument("--start", type=Path, help="folder of a checkpoint")
-    parser.add_argument("--options", type=json.loads, default={}, help="of the network, as JSON")
     parser.add_argument("--state", type=Path, default=ROOT / "build" / "zero2" / "state")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "zero2" / "model")
     return parser.parse_args()
@@ -174,22 +169,6 @@ class Training:
         self.sums = [tensors[f"sum {i}"].copy() for i in range(len(self.sums))]
         self.done, self.count = int(tensors["windows"]), int(tensors["count"])
         self.before = float(tensors["seconds"])
-
-
-def start_from(network, folder):
-    """Give a network the weights of a checkpoint that has some of its inputs and outputs."""
-    tensors = load_file(folder / "model.safetensors")
-    for layer in network.layers:
-        if isinstance(layer, keras.layers.Dense):
-            for name in ("kernel", "bias"):
-                variable = getattr(layer, name)
-                values = np.zeros(variable.shape, "float32")
-                if layer.name == "choice" and name == "bias":
-                    values += UNLIKELY
-                known = tensors.get(f"{layer.name}.{name}")
-                if known is not None:
-                    values[tuple(slice(size) for size in known.shape)] = known
-                    variable.assign(values)
 
 
 if __name__ == "__main__":

@@ -4,18 +4,15 @@ import keras
 from keras import ops
 
 from kerastrans.decoding.graph import inputs_of
-from kerastrans.layers import CycleLevels, LagChanges, OctaveLags, SamePhase
+from kerastrans.layers import LagChanges, OctaveLags, SamePhase
 from kerastrans.models.pretrained.zero.network import (
     WINDOWS,
     average_recent,
     choose,
     continue_slopes,
-    describe_phases,
-    fade,
     fit_slopes,
     mean_error,
     naive_errors,
-    remember,
 )
 from kerastrans.models.pretrained.zero.port import effects_of, network_of, normalized
 from kerastrans.utils.backend import compile_inference
@@ -75,40 +72,14 @@ def build_parts(network):
     )
     lags, _, usable = found[lag_layer.name]
     changes, paired = found[change_layer.name]
-    past, seen = found[phase_layer.name]
-    dense = {x.name: found[x.name][0] for x in network.layers if isinstance(x, keras.layers.Dense)}
-    spread = naive_errors(changes, paired)
-    cycles, phases = dense["choice"].shape[-1], None
-    logits, is_offered = dense["choice"], seen[..., :cycles]
-    level_layer = next((x for x in network.layers if isinstance(x, CycleLevels)), None)
-    if level_layer:
-        phases = describe_phases(past, seen, *found[level_layer.name], spread)
-    if "choice_of_means" in dense:
-        logits = ops.concatenate([logits, dense["choice_of_means"]], axis=-1)
-        is_offered = ops.concatenate([is_offered, phases["has_means"]], axis=-1)
-    choice = choose(logits, is_offered * usable[:, None, :, None])
-    of_lag = ops.sum(choice, axis=3)  # (batch, future, octaves)
+    _, seen = found[phase_layer.name]
+    dense = {name: found[name][0] for name in ("choice", "corrections", "gates", "quantiles")}
+    shares = choose(dense["choice"], seen * usable[:, None, :, None])
+    of_lag = ops.sum(shares, axis=3)  # (batch, future, octaves)
     recent, _ = average_recent(changes, paired, lags)
     changed = ops.sum(ops.tanh(dense["corrections"]) * recent[:, None], axis=3) * of_lag
-    shares = choice[..., :cycles]
-    rises = phases["rises"][:, None] if phases else None
-    if "levels" in dense:
-        risen = ops.sum(shares * rises[..., :cycles], axis=3)
-        changed = changed + ops.tanh(dense["levels"][..., 0]) * risen
-    if "choice_of_means" in dense:
-        # A mean is a sum of past values, each with its part of the share.
-        plain, moved = (choice[..., cycles + i, None] * x for i, x in enumerate(phases["weights"]))
-        changed = changed + ops.sum(moved * rises, axis=3)
-        shares = ops.pad(shares, [[0, 0]] * 3 + [[0, past.shape[3] - cycles]]) + plain + moved
-    if "fading" in dense:
-        faded = fade(changes, remember(changes), lags, steps)
-        changed = changed + ops.tanh(dense["fading"][..., 0]) * of_lag * faded
     slopes = ops.tanh(dense["gates"]) * continue_slopes(fit_slopes(values, observed), steps)
     middle = dense["quantiles"][..., dense["quantiles"].shape[-1] // 2]
-    unit = mean_error(of_lag, spread)
-    if "widths" in dense:
-        noise = ops.sum(of_lag * phases["noise"], axis=2)
-        unit = unit * ops.exp(ops.tanh(dense["widths"][..., 0]) * noise)
-    places = phase_layer.places(lags, steps)[..., : shares.shape[3]]
-    outputs = [lags, places, shares, changed, slopes, middle * unit]
+    offset = middle * mean_error(of_lag, naive_errors(changes, paired))
+    outputs = [lags, phase_layer.places(lags, steps), shares, changed, slopes, offset]
     return keras.Model(network.inputs, outputs)

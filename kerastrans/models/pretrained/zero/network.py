@@ -5,7 +5,7 @@ import numpy as np
 from keras import layers, ops
 from keras.backend import standardize_dtype
 
-from kerastrans.layers import CycleLevels, LagChanges, OctaveLags, SamePhase
+from kerastrans.layers import LagChanges, OctaveLags, SamePhase
 from kerastrans.models.pretrained.scaling import arcsinh
 from kerastrans.utils.precision import full_precision
 
@@ -14,15 +14,6 @@ WINDOWS = (8, 32, 128, 1024)  # numbers of last steps that slopes are fitted to
 BLOCKS = (1, 4, 16, 32)  # numbers of steps per mean in the summary
 BLOCK_COUNT = 32  # number of means of each kind in the summary
 LONGEST = max(*WINDOWS, BLOCK_COUNT * max(BLOCKS))  # smallest context, in steps
-UNLIKELY = -3.0  # first logit of an offer that other weights do not know
-# What version 2 adds, and the dense layer of each.
-PARTS = {
-    "means": "choice_of_means",
-    "levels": "levels",
-    "fading": "fading",
-    "widths": "widths",
-}
-USUAL = 3  # number of values that the mean noise of all phases counts for, in addition to a phase
 SMALLEST_SPREAD = 1e-3  # smallest naive error, in units of the window's deviation
 
 
@@ -50,57 +41,33 @@ def build_network(config, like=None):
     find_lags = OctaveLags(config["octaves"], config.get("trend_length"))
     lags, correlations, usable = find_lags(values, observed)
     changes, paired = LagChanges(2 ** config["octaves"])(values, observed, lags)
-    cycles, parts = config["cycles"], config.get("parts", ())
-    past, seen = SamePhase(config.get("phase_cycles", cycles))(values, observed, lags, steps)
+    past, seen = SamePhase(config["cycles"])(values, observed, lags, steps)
     spread = naive_errors(changes, paired)  # (batch, octaves)
     summary = _summarize(values, observed, width, hidden, dense)
-    phases = None
-    if parts:
-        levels = CycleLevels(past.shape[-1])(values, observed, lags)
-        phases = describe_phases(past, seen, *levels, spread)
 
     # Features of each lag, plus features of the past values that it offers to each future step.
     recent, recent_sizes = average_recent(changes, paired, lags)
-    memory = remember(changes)
     features = _describe_lags(
-        lags, correlations, usable, memory, paired, spread, recent, recent_sizes
+        lags, correlations, usable, changes, paired, spread, recent, recent_sizes
     )
     x = dense(width, name="lag")(features)[:, None]
-    offers = _describe_offers(past, seen, lags, steps, spread, cycles, phases)
-    x = x + dense(width, name="offer")(offers)
+    x = x + dense(width, name="offer")(_describe_offers(past, seen, lags, steps, spread))
     x = x + dense(width, name="of_summary")(summary)[:, None, None]
     x = ops.relu(x)
     x = ops.relu(dense(width, name="mixed")(x))  # (batch, future, octaves, width)
 
-    # The base forecast is a weighted mean of the past values of the phase, and of their means.
-    gate = {"kernel_initializer": "zeros", **exact}
-    logits = dense(cycles, name="choice", **exact)(x)
-    offered, is_offered = past[..., :cycles], seen[..., :cycles]
-    if "means" in parts:
-        unlikely = keras.initializers.Constant(UNLIKELY)
-        more = dense(2, name="choice_of_means", bias_initializer=unlikely, **gate)(x)
-        logits = ops.concatenate([logits, more], axis=-1)
-        offered = ops.concatenate([offered, phases["means"]], axis=-1)
-        is_offered = ops.concatenate([is_offered, phases["has_means"]], axis=-1)
-    choice = choose(logits, is_offered * usable[:, None, :, None])
-    base = ops.sum(choice * offered, axis=(2, 3))  # (batch, future)
+    # The base forecast is a weighted mean of the past values of the phase.
+    logits = dense(config["cycles"], name="choice", **exact)(x)
+    choice = choose(logits, seen * usable[:, None, :, None])
+    base = ops.sum(choice * past, axis=(2, 3))  # (batch, future)
     share = ops.sum(choice, axis=3)  # (batch, future, octaves)
     # Add a share of the recent changes, the differences of new values from those a lag earlier.
     gates = ops.tanh(dense(recent.shape[-1], name="corrections", **exact)(x))
     base = base + ops.sum(gates * recent[:, None] * share[..., None], axis=(2, 3))
-    if "levels" in parts:
-        gates = ops.tanh(dense(1, name="levels", **gate)(x))
-        adjusted = choice[..., :cycles] * phases["rises"][:, None, :, :cycles]
-        base = base + ops.sum(gates * adjusted, axis=(2, 3))
-    if "fading" in parts:
-        gates = ops.tanh(dense(1, name="fading", **gate)(x))[..., 0]
-        base = base + ops.sum(gates * share * fade(changes, memory, lags, steps), axis=2)
     unit = mean_error(share, spread)
-    noise = ops.sum(share * phases["noise"], axis=2) if "widths" in parts else None
 
     x = ops.sum(x * share[..., None], axis=2)
-    slopes = fit_slopes(values, observed)
-    outputs = _finish(x, base, unit, noise, steps, slopes, summary, config, dense)
+    outputs = _finish(x, base, unit, steps, fit_slopes(values, observed), summary, config, dense)
     return keras.Model([values, observed, steps], outputs, name="kerastrans_zero")
 
 
@@ -121,9 +88,7 @@ def shorten(network, context_length):
         "context_length": context_length,
         "octaves": min(found[OctaveLags].octaves, int(np.log2(context_length))),
         "trend_length": found[OctaveLags].trend_length or network.inputs[0].shape[1],
-        "cycles": units["choice"],
-        "phase_cycles": found[SamePhase].cycles,
-        "parts": [part for part, name in PARTS.items() if name in units],
+        "cycles": found[SamePhase].cycles,
         "width": units["lag"],
         "hidden": units["window"],
         "quantiles": range(units["quantiles"]),
@@ -152,7 +117,7 @@ def mean_error(share, spread):
     return ops.exp(ops.sum(share * ops.log(spread)[:, None], axis=2))
 
 
-def _finish(x, base, unit, noise, steps, slopes, summary, config, dense):
+def _finish(x, base, unit, steps, slopes, summary, config, dense):
     """Return quantiles `(batch, future, quantiles)`: base, a part of the slopes, and a spread."""
     hidden, exact = config["hidden"], {"dtype": full_precision()}
     trends = continue_slopes(slopes, steps)
@@ -164,9 +129,6 @@ def _finish(x, base, unit, noise, steps, slopes, summary, config, dense):
     gates = ops.tanh(dense(len(WINDOWS), name="gates", **exact)(x))
     base = base + ops.sum(gates * trends, axis=-1)
     outputs = _spread_out(dense(len(config["quantiles"]), name="quantiles", **exact)(x))
-    if noise is not None:
-        gates = ops.tanh(dense(1, name="widths", kernel_initializer="zeros", **exact)(x))
-        unit = unit * ops.exp(gates[..., 0] * noise)
     return base[..., None] + outputs * unit[..., None]
 
 
@@ -199,70 +161,10 @@ def average_recent(changes, paired, lags):
     return recent, ops.matmul(ops.abs(changes), weights) / weight
 
 
-def remember(changes):
-    """Return the autocorrelation of changes from one step to the next, `(batch, octaves)`."""
-    memory = ops.sum(changes[..., 1:] * changes[..., :-1], axis=-1)
-    return memory / (ops.sum(ops.square(changes), axis=-1) + 1e-6)
-
-
-def fade(changes, memory, lags, steps):
-    """Return what the last change leaves of itself at each step, `(batch, future, octaves)`.
-
-    Changes from values one lag earlier go on as an autoregression of order 1: each is `memory`
-    times the one before. At a lag of 1 this is a damped trend.
-    """
-    lags, steps = lags[:, None], steps[..., None]
-    memory = ops.clip(memory, 0.0, 0.98)[:, None]
-    logs = ops.log(memory + 1e-6)
-    # Powers of the first step of this phase, and one for each of its later cycles up to the step.
-    cycles = ops.ceil(steps / lags - 1e-4)
-    first = ops.exp(logs * (steps - (cycles - 1) * lags))
-    total = first * (1 - ops.exp(logs * lags * cycles)) / (1 - ops.exp(logs * lags))
-    return total * changes[..., -1][:, None]
-
-
-def describe_phases(past, seen, levels, known, spread):
-    """Return features of all past values of a phase, given the levels of their cycles.
-
-    Args:
-        past: `(batch, future, octaves, cycles)`, the newest first.
-        seen: 1 for observed values, of the same shape.
-        levels: `(batch, octaves, cycles)`, means of the cycles.
-        known: 1 for levels that are known, of the same shape.
-        spread: `(batch, octaves)`, naive errors.
-
-    Returns:
-        Dict of "rises" `(batch, octaves, cycles)`, what the newest level is above each; "means"
-        `(batch, future, octaves, 2)`, of the values, and of the values moved to the newest level;
-        "weights", two tensors of the shape of `past`, those of the values in these means;
-        "has_means", of the shape of the means; and "noise" `(batch, future, octaves)`, the
-        logarithm of the deviations at this phase over those at all phases.
-    """
-    both = known * known[..., :1]
-    rises = (levels[..., :1] - levels) * both
-    moved_seen = seen * both[:, None]
-    moved = past + rises[:, None]
-    number, moved_number = ops.sum(seen, axis=-1), ops.sum(moved_seen, axis=-1)
-    weights = [x / ops.maximum(ops.sum(x, axis=-1, keepdims=True), 1) for x in (seen, moved_seen)]
-    mean = ops.sum(past * weights[0], axis=-1)
-    center = ops.sum(moved * weights[1], axis=-1)
-    away = ops.sum(ops.abs(moved - center[..., None]) * moved_seen, axis=-1)
-    # Differences of two values are larger than distances from a mean of few.
-    away = away * np.sqrt(2) / ops.sqrt(ops.maximum(moved_number * (moved_number - 1), 1))
-    weight = ops.where(moved_number > 1.5, moved_number, 0.0)
-    spread = spread[:, None]
-    noise = ops.log((weight * away / spread + USUAL) / (weight + USUAL))
-    return {
-        "rises": rises,
-        "means": ops.stack([mean, center], axis=-1),
-        "weights": weights,
-        "has_means": ops.cast(ops.stack([number, moved_number], axis=-1) > 0.5, past.dtype),
-        "noise": noise,
-    }
-
-
-def _describe_lags(lags, correlations, usable, memory, paired, spread, recent, recent_sizes):
+def _describe_lags(lags, correlations, usable, changes, paired, spread, recent, recent_sizes):
     """Return features `(batch, octaves, features)` of the regularity and recent changes per lag."""
+    memory = ops.sum(changes[..., 1:] * changes[..., :-1], axis=-1)
+    memory = memory / (ops.sum(ops.square(changes), axis=-1) + 1e-6)
     smallest = ops.min(ops.where(usable > 0, spread, 1e3), axis=1, keepdims=True)
     features = [
         correlations,
@@ -278,26 +180,21 @@ def _describe_lags(lags, correlations, usable, memory, paired, spread, recent, r
     return ops.concatenate([ops.stack(features, axis=-1), *in_units], axis=-1)
 
 
-def _describe_offers(past, seen, lags, steps, spread, cycles, phases):
+def _describe_offers(past, seen, lags, steps, spread):
     """Return features `(batch, future, octaves, features)` of the past values of each phase.
 
     The values are described by their differences from the newest value of the phase.
     """
-    few, few_seen = past[..., :cycles], seen[..., :cycles]
     newest = past[..., :1]
-    differences = (few - newest) / spread[:, None, :, None] * few_seen * seen[..., :1]
-    mean = ops.sum(few * few_seen, axis=-1) / ops.maximum(ops.sum(few_seen, axis=-1), 1)
+    differences = (past - newest) / spread[:, None, :, None] * seen * seen[..., :1]
+    mean = ops.sum(past * seen, axis=-1) / ops.maximum(ops.sum(seen, axis=-1), 1)
     unit = spread[:, None]
     from_last = newest[..., 0] - past[:, :, :1, 0]  # lag 1 offers the last value of the series
     ahead = ops.log(steps)[..., None] / 5 + ops.zeros_like(mean)
-    in_cycles = ops.log(1 + steps[..., None] / lags[:, None])
+    cycles = ops.log(1 + steps[..., None] / lags[:, None])
     features = [from_last, arcsinh(from_last / unit), arcsinh((mean - newest[..., 0]) / unit)]
-    features = [*features, ahead, in_cycles, newest[..., 0]]
-    if phases:
-        apart = (phases["means"] - newest) * phases["has_means"] / unit[..., None]
-        number = ops.log(1 + ops.sum(seen, axis=-1)) / 3
-        features += [arcsinh(apart[..., 0]), arcsinh(apart[..., 1]), number, phases["noise"]]
-    return ops.concatenate([arcsinh(differences), few_seen, ops.stack(features, axis=-1)], axis=-1)
+    features = ops.stack([*features, ahead, cycles, newest[..., 0]], axis=-1)
+    return ops.concatenate([arcsinh(differences), seen, features], axis=-1)
 
 
 def continue_slopes(slopes, steps):

@@ -12,7 +12,7 @@ from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes
 from kerastrans.models.pretrained.scaling import rescaled
-from kerastrans.models.pretrained.zero.network import LONGEST, PARTS, build_network, shorten
+from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
@@ -31,9 +31,6 @@ def load(config, tensors):
     check_at_most(**{"the longest window": LONGEST, "context_length": config["context_length"]})
     if "quantiles" not in config:
         raise ValueError("the configuration lacks 'quantiles'.")
-    unknown = sorted(set(config.get("parts", ())) - set(PARTS))
-    if unknown:
-        raise ValueError(f"unknown parts of the network {unknown}; there are {sorted(PARTS)}.")
     network = build_network(config)
     dense = [layer for layer in network.layers if isinstance(layer, layers.Dense)]
     layout = {f"{x.name}.{part}": getattr(x, part) for x in dense for part in ("kernel", "bias")}

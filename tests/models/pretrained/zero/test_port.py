@@ -109,8 +109,6 @@ def test_another_checkpoint_is_refused():
         zero.load({name: CONFIG[name] for name in zero.SIZES}, tensors)
     with pytest.raises(ValueError, match="context_length"):
         zero.load({**CONFIG, "context_length": 512}, tensors)
-    with pytest.raises(ValueError, match=r"unknown parts of the network \['ridge'\]"):
-        zero.load({**CONFIG, "parts": ["ridge"]}, tensors)
     tensors.pop("lag.kernel")
     with pytest.raises(ValueError, match=r"lacks 'lag\.kernel'"):
         zero.load(CONFIG, tensors)
