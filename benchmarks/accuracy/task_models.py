@@ -136,6 +136,10 @@ MODELS = {
     "kerastrans_zero+covariates": functools.partial(
         zero_shot, "kerastrans_zero", reads_covariates=True
     ),
+    "kerastrans_zero_2": functools.partial(zero_shot, "kerastrans_zero_2"),
+    "kerastrans_zero_2+covariates": functools.partial(
+        zero_shot, "kerastrans_zero_2", reads_covariates=True
+    ),
     "fracast_0": functools.partial(zero_shot, "fracast_0"),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},

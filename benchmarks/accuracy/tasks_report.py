@@ -25,6 +25,7 @@ NAIVE = (
 )  # the first of them is what skill is over
 CARDS = {  # names in the tables -> names of their cards
     "kerastrans_zero": "kerastrans_zero",
+    "kerastrans_zero_2": "kerastrans_zero_2",
     "fracast_0": "ztxtech/fracast-0",
     "Chronos-2": "amazon/chronos-2",
     "Chronos-Bolt": "amazon/chronos-bolt-base",

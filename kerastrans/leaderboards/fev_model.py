@@ -17,7 +17,7 @@ class KerastransModel(fev.ForecastingModel):
     median. Covariates are used by all models but "fracast_0".
 
     Args:
-        model: "kerastrans_zero", "fracast_0", "auto" or "select".
+        model: "kerastrans_zero", "kerastrans_zero_2", "fracast_0", "auto" or "select".
         seed: int.
         time_limit: float, seconds of a training.
 

@@ -32,8 +32,9 @@ def train(
     """Return a forecaster that is ready to forecast a frame.
 
     Args:
-        model: "kerastrans_zero", which is not trained, and reads numbers and text of covariates;
-            "fracast_0", which takes none; "auto", the default of `Forecaster`; or "select".
+        model: "kerastrans_zero" or "kerastrans_zero_2", which are not trained, and read numbers and
+            text of covariates; "fracast_0", which takes none; "auto", the default of `Forecaster`;
+            or "select".
         frame: Long DataFrame of the training rows.
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
@@ -50,7 +51,7 @@ def train(
     columns = {"past": list(past), "future": list(future)}
     if model in SHIPPED:
         given = {}
-        if model == "kerastrans_zero":
+        if model != "fracast_0":
             given = {**columns, "categories": texts_of(frame, [*past, *future])}
         return from_pretrained(model, prediction_length, freq=freq, verbose=False, **given)
     static = None if static is None or len(static.columns) < 2 else static

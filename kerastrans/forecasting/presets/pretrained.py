@@ -53,14 +53,14 @@ def from_pretrained(
     frequency of these data.
 
     Args:
-        source: "kerastrans_zero" or "fracast_0", which are part of the package; a folder with a
-            published checkpoint, `config.json` and `model.safetensors`; or its name on the Hugging
-            Face hub, such as "amazon/chronos-bolt-small", which requires
+        source: "kerastrans_zero", "kerastrans_zero_2" or "fracast_0", which are part of the
+            package; a folder with a published checkpoint, `config.json` and `model.safetensors`;
+            or its name on the Hugging Face hub, such as "amazon/chronos-bolt-small", which requires
             `pip install "kerastrans[hub]"` and is downloaded once.
         prediction_length: int, number of steps to forecast.
         context_length: int, number of steps of history; by default 512, or 1,024 for
-            "kerastrans_zero" and 2,048 for "fracast_0", TinyCast and Reverso, but at most as many
-            as the model reads; "max" for these, as the authors' packages read by default.
+            both kerastrans-zero models and 2,048 for "fracast_0", TinyCast and Reverso, but at most
+            as many as the model reads; "max" for these, as the authors' packages read by default.
         joint: Names of the columns of wide frames that are forecast together, for a model that
             attends across variates (Chronos-2, Toto); by default each column is forecast
             separately.

@@ -12,7 +12,11 @@ FOLDER = next(
     _HERE / "saved_models",
 )
 # Checkpoints in the package -> names of their cards.
-SHIPPED = {"fracast_0": "ztxtech/fracast-0", "kerastrans_zero": "kerastrans_zero"}
+SHIPPED = {
+    "fracast_0": "ztxtech/fracast-0",
+    "kerastrans_zero": "kerastrans_zero",
+    "kerastrans_zero_2": "kerastrans_zero_2",
+}
 
 
 def resolve_checkpoint(source, revision=None):

@@ -89,16 +89,19 @@ def test_any_series_has_a_finite_forecast(model):
     np.testing.assert_allclose(model.forecast([np.full(30, -2.0)], STEPS)[0]["mean"], -2, atol=1e-3)
 
 
-def test_a_forecaster_of_it(tmp_path):
+@pytest.mark.parametrize("name", ["kerastrans_zero", "kerastrans_zero_2"])
+def test_a_forecaster_of_it(name, tmp_path):
     frame = kerastrans.datasets.load("air_passengers")
-    forecaster = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+    forecaster = kerastrans.from_pretrained(name, 12, verbose=False)
     assert forecaster.context_length == 1024
     assert forecaster.card["licence"] == "Apache-2.0"
     rows = forecaster.predict(frame)
-    assert {"kerastrans_zero", "kerastrans_zero-lo-95", "kerastrans_zero-hi-80"} <= set(rows)
+    assert {name, f"{name}-lo-95", f"{name}-hi-80"} <= set(rows)
     forecaster.save(tmp_path / "f")
     again = kerastrans.Forecaster.load(tmp_path / "f").predict(frame)
-    np.testing.assert_allclose(again["kerastrans_zero"], rows["kerastrans_zero"], rtol=1e-5)
+    np.testing.assert_allclose(again[name], rows[name], rtol=1e-5)
+    parts = forecaster.explain(frame).groupby("ds")["contribution"].sum()
+    np.testing.assert_allclose(parts, rows.set_index("ds")[name], rtol=1e-4)
 
 
 def test_another_checkpoint_is_refused():
