@@ -50,7 +50,8 @@ contract: $(INSTALLED)
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_array_windows.py \
 		tests/utils/test_precision.py tests/models/parts/test_regression.py \
-		tests/forecasting/training/test_checkpoint.py tests/contract/test_models.py
+		tests/forecasting/training/test_checkpoint.py tests/contract/test_models.py \
+		tests/tools/test_zero2.py
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0

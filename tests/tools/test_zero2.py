@@ -110,7 +110,7 @@ def test_sets_held_back_are_not_among_the_others():
     assert not set(zero_validation.SETS) & set(zero_validation.HELD)
 
 
-@pytest.mark.slow
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="JAX compiles the training")
 def test_a_training_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(train, "draw_piece", lambda *x: pool.draw_piece(*x, rounds=1))
     options = Namespace(windows=32, rate=1e-3, seed=0, pieces=1, source="families", pool=tmp_path)

@@ -52,6 +52,9 @@ def parse():
     parser.add_argument("--start", type=Path, help="folder of a checkpoint")
     parser.add_argument("--state", type=Path, default=ROOT / "build" / "zero2" / "state")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "zero2" / "model")
+    backend = keras.backend.backend()
+    if backend != "jax":
+        parser.error(f"set KERAS_BACKEND=jax, which compiles the steps; it is {backend}.")
     return parser.parse_args()
 
 
