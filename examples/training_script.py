@@ -19,6 +19,7 @@ own; start the script a second time, and it resumes at the epoch after the last 
 import importlib.util
 import os
 from pathlib import Path
+from typing import Any
 
 import keras
 import pandas as pd
@@ -44,9 +45,9 @@ train_windows = window_dataset(train, WEEK, DAY, shuffle=True, seed=0, **options
 validation_windows = window_dataset(validation, WEEK, DAY, **options)
 
 keras.utils.set_random_seed(0)
-sizes = {"num_heads": 4, "key_dim": 16, "ff_dim": 128, "dropout": 0.0, "patch_length": DAY}
-blocks = {"num_encoder_blocks": 1, "num_decoder_blocks": 1}
-model = kerastrans.build_transformer_model((WEEK, 3), **sizes, **blocks)
+sizes: dict[str, Any] = {"num_heads": 4, "key_dim": 16, "ff_dim": 128, "patch_length": DAY}
+sizes |= {"num_encoder_blocks": 1, "num_decoder_blocks": 1, "dropout": 0.0}
+model = kerastrans.build_transformer_model((WEEK, 3), **sizes)
 model.compile(keras.optimizers.Adam(1e-3), "mae")
 
 """
