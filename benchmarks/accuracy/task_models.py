@@ -8,6 +8,7 @@ import pandas as pd
 from kerastrans import Forecaster, combine, from_pretrained, select
 from kerastrans.data import WindowScaler
 from kerastrans.forecasting.selection.candidates import fit_naive
+from kerastrans.models.pretrained.shipped import SHIPPED
 
 
 def seasonal_naive(task, train, seed, **options):
@@ -132,15 +133,11 @@ MODELS = {
     "weekly_naive+quantiles": functools.partial(seasonal_naive_quantiles, True),
     "naive": naive,
     "select": selected,
-    "kerastrans_zero": functools.partial(zero_shot, "kerastrans_zero"),
-    "kerastrans_zero+covariates": functools.partial(
-        zero_shot, "kerastrans_zero", reads_covariates=True
-    ),
-    "kerastrans_zero_2": functools.partial(zero_shot, "kerastrans_zero_2"),
-    "kerastrans_zero_2+covariates": functools.partial(
-        zero_shot, "kerastrans_zero_2", reads_covariates=True
-    ),
-    "fracast_0": functools.partial(zero_shot, "fracast_0"),
+    **{name: functools.partial(zero_shot, name) for name in SHIPPED},
+    **{
+        f"{name}+covariates": functools.partial(zero_shot, name, reads_covariates=True)
+        for name in ("kerastrans_zero", "kerastrans_zero_2")
+    },
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},
     **{

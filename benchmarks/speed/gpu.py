@@ -121,18 +121,20 @@ def main():
     options = parser.parse_args()
     size = QUICK if options.quick else SIZES
     if options.precision:
-        print(json.dumps(measure(options.precision, size)))
+        print(json.dumps({"device": device_name(), **measure(options.precision, size)}))
         return
-    device = device_name().lower().replace(" ", "-")
-    path = RESULTS / f"gpu-{device}-{keras.backend.backend()}.csv"
     facts = {"sizes": size, "environment": environment()}
     rows = []
     for name in precision.POLICIES:
         command = [sys.executable, "-m", "benchmarks.speed.gpu", "--precision", name, *sys.argv[1:]]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        rows.append(json.loads(done.stdout.splitlines()[-1]))
-        print(rows[-1], flush=True)
+        row = json.loads(done.stdout.splitlines()[-1])
+        # Named by the other process: to ask for it, this one would take memory of the device.
+        device = row.pop("device").lower().replace(" ", "-")
+        rows.append(row)
+        print(row, flush=True)
         if not options.quick:  # what was measured stays if the run is cut off
+            path = RESULTS / f"gpu-{device}-{keras.backend.backend()}.csv"
             with path.open("w", newline="") as file:
                 writer = csv.DictWriter(file, rows[0], lineterminator="\n")
                 writer.writeheader()

@@ -10,7 +10,6 @@ from scipy.stats import norm
 
 from benchmarks.accuracy import zero_validation
 from benchmarks.accuracy.task_list import Task
-from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.models.pretrained.zero.network import build_network
 from tests.conftest import to_numpy
 from tools.presets.zero import CONFIG
@@ -18,8 +17,6 @@ from tools.presets.zero2 import families, pool, train
 from tools.presets.zero2.families import FAMILIES, NEW, draw_series
 from tools.presets.zero2.schedule import WarmUpStayFall
 from tools.presets.zero2.strata import draw_strata
-
-VERSION_1 = FOLDER / "kerastrans_zero"
 
 
 def strata(count, length, seed=0):

@@ -25,14 +25,6 @@ def model():
     return random_fracast()
 
 
-@pytest.fixture
-def series():
-    rng = np.random.default_rng(0)
-    values = np.sin(np.arange(50) / 2) + rng.normal(size=(3, 50)) / 4 + [[0], [20], [-3]]
-    values[1, 30:35] = np.nan
-    return values.astype("float32")
-
-
 @pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_path):
     built = model.build(50, STEPS, num_channels=3)

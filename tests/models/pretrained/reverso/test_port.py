@@ -24,14 +24,6 @@ SMALL = {
 }
 
 
-@pytest.fixture
-def series():
-    rng = np.random.default_rng(0)
-    values = np.sin(np.arange(50) / 2) + rng.normal(size=(3, 50)) / 4 + [[0], [20], [-3]]
-    values[1, 30:35] = np.nan
-    return values.astype("float32")
-
-
 @pytest.mark.slow
 def test_the_functional_model_forecasts_the_same_point_and_reloads(series, tmp_path):
     model = pretrained.load(FOLDER)
