@@ -3,8 +3,7 @@
 import functools
 
 import keras
-import torch
-from torch.fx.experimental.proxy_tensor import make_fx
+from keras import ops
 
 # A record takes as long as 20 to 60 calls of a small batch.
 RECORD_AFTER = 32
@@ -34,10 +33,15 @@ class RecordedFunction:
         # By the shapes of the tensors and the values of all else: the `MAX_RECORDS` latest.
         self._state = functools.lru_cache(MAX_RECORDS)(_State)
 
-    @torch.no_grad()
     def __call__(self, *arguments):
+        import torch
+
+        with torch.no_grad():
+            return self._call(arguments)
+
+    def _call(self, arguments):
         leaves = keras.tree.flatten(arguments)
-        tensors = [x for x in leaves if isinstance(x, torch.Tensor)]
+        tensors = [x for x in leaves if ops.is_tensor(x)]
         state = self._state(tuple(map(_kind, leaves)))
         if state.program:
             return state.program(*tensors)
@@ -54,8 +58,10 @@ class RecordedFunction:
 
     def _record(self, arguments, outputs):
         """Return a function of the tensors among the arguments, or None if there can be none."""
+        from torch.fx.experimental.proxy_tensor import make_fx
+
         leaves = keras.tree.flatten(arguments)
-        places = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+        places = [i for i, leaf in enumerate(leaves) if ops.is_tensor(leaf)]
 
         def stateless(values, *tensors):
             filled = dict(zip(places, tensors, strict=True))
@@ -88,13 +94,15 @@ class _State:
 
 def _kind(leaf):
     """Return what decides which operations are called."""
-    if isinstance(leaf, torch.Tensor):
+    if ops.is_tensor(leaf):
         return leaf.shape, leaf.stride(), leaf.dtype, leaf.device
     return leaf
 
 
 def _agree(outputs, expected):
     """Return whether all numbers are equal to 1e-5."""
+    import torch
+
     return all(
         torch.isclose(x, y, rtol=1e-5, atol=0, equal_nan=True).all()
         for x, y in zip(keras.tree.flatten(outputs), keras.tree.flatten(expected), strict=True)
