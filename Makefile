@@ -58,7 +58,7 @@ test-jax: $(INSTALLED)
 test-torch: $(INSTALLED)
 	$(BIN)/python -m pip install -qq --no-compile "$(TORCH)"
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
-	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
+	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS) tests/utils/test_recording.py
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py \
 		tests/models/pretrained/zero/test_port.py
 

@@ -13,6 +13,7 @@ from kerastrans import datasets
 
 OWN = "kerastrans"  # tasks that nobody published, for the comparison of the Transformers
 ORIGIN = pd.Timestamp("2000-01-01")  # of series that come without dates
+DAY = 24  # smallest season whose phases "kerastrans_zero_2+season" forecasts
 FREQUENCIES = {"yearly": "YS", "quarterly": "QS", "monthly": "MS", "other": "D"}
 
 

@@ -5,6 +5,7 @@ import functools
 import keras
 import pandas as pd
 
+from benchmarks.accuracy.task_list import DAY
 from kerastrans import Forecaster, combine, from_pretrained, select
 from kerastrans.data import WindowScaler
 from kerastrans.forecasting.selection.candidates import fit_naive
@@ -54,10 +55,15 @@ def selected(task, train, seed, time_limit=900):
     return forecaster, "; ".join(weights)
 
 
-def zero_shot(name, task, train, seed, reads_covariates=False, **options):
+def zero_shot(
+    name, task, train, seed, reads_covariates=False, reads_phases=False, time_limit=None, **options
+):
     """Weights that come with the package, without any training."""
-    columns = {"future": task.future} if reads_covariates else {}
-    return from_pretrained(name, task.horizon, verbose=False, **columns), ""
+    if reads_covariates:
+        options["future"] = task.future
+    if reads_phases and task.season >= DAY:
+        options["model_options"] = {"season": task.season}
+    return from_pretrained(name, task.horizon, verbose=False, **options), ""
 
 
 def nbeats_ensemble(task, train, seed, **options):
@@ -138,6 +144,12 @@ MODELS = {
         f"{name}+covariates": functools.partial(zero_shot, name, reads_covariates=True)
         for name in ("kerastrans_zero", "kerastrans_zero_2")
     },
+    "kerastrans_zero_2+season": functools.partial(
+        zero_shot, "kerastrans_zero_2", reads_phases=True
+    ),
+    "kerastrans_zero_2+season+covariates": functools.partial(
+        zero_shot, "kerastrans_zero_2", reads_covariates=True, reads_phases=True
+    ),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},
     **{

@@ -13,6 +13,7 @@ import argparse
 import time
 from pathlib import Path
 from statistics import NormalDist
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -23,7 +24,7 @@ from benchmarks.accuracy.task_list import TASKS, Task, split
 from benchmarks.common import RESULTS, append_row, keys_of
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.zero.network import shorten
-from kerastrans.models.pretrained.zero.port import normalized
+from kerastrans.models.pretrained.zero.windows import normalized
 from kerastrans.utils.pinball import pinball_loss
 
 SETS = (
@@ -69,6 +70,14 @@ def task_of(name):
     return TASKS[name] if name in TASKS else HELD[name]
 
 
+class Window(NamedTuple):
+    """A history, what followed, and the time stamps of both."""
+
+    past: np.ndarray
+    future: np.ndarray
+    times: pd.DatetimeIndex
+
+
 class Quantiles:
     """Forecasts by a network that is compiled for few sizes, with its weights as arguments."""
 
@@ -76,7 +85,11 @@ class Quantiles:
         self.model = model
         self.networks, self.compiled = dict(model.networks), {}
 
-    def __call__(self, histories, horizon):
+    def __call__(self, windows, task):
+        """Quantiles `(rows, horizon, levels)` of a list of windows."""
+        return self.forecast([window.past for window in windows], task.horizon)
+
+    def forecast(self, histories, horizon):
         """Quantiles `(rows, horizon, levels)` of a list of histories of any length."""
         longest = next(n for n in HORIZONS if n >= horizon)
         lengths = np.array([self.model.padded_length(len(x)) for x in histories])
@@ -110,29 +123,29 @@ class Quantiles:
 def measure(forecaster, task):
     """Scores of a task: a row of the table."""
     started = time.process_time()
-    pairs = windows_of(task)
-    quantiles = forecaster([past for past, _ in pairs], task.horizon)
-    own = scores(quantiles, forecaster.model.levels, pairs, task.season)
-    naive = np.stack([naive_quantiles(past, task.horizon, task.season) for past, _ in pairs])
-    base = scores(naive, (*LEVELS, *OUTER), pairs, task.season)
+    windows = windows_of(task)
+    quantiles = forecaster(windows, task)
+    own = scores(quantiles, forecaster.model.levels, windows, task.season)
+    naive = np.stack([naive_quantiles(x.past, task.horizon, task.season) for x in windows])
+    base = scores(naive, (*LEVELS, *OUTER), windows, task.season)
     ratios = {name: own[name] / base[name] for name in ("mase", "sql")}
     row = {name: f"{ratios.get(name, own[name]):.4f}" for name in SCORES}
-    return {"rows": len(pairs), **row, "seconds": f"{time.process_time() - started:.1f}"}
+    return {"rows": len(windows), **row, "seconds": f"{time.process_time() - started:.1f}"}
 
 
 def windows_of(task):
-    """Histories and what followed, all of it before the windows of the test."""
+    """A list of `Window`, all of them before those of the test."""
     frame, _ = split(task.load(), task.horizon * task.windows)
-    pairs, h = [], task.horizon
+    windows, h = [], task.horizon
     most = min(WINDOWS, -(-ROWS // frame["unique_id"].nunique())) if task.windows > 1 else 1
     for _, rows in frame.groupby("unique_id", sort=True):
-        values = rows["y"].to_numpy(float)
+        values, times = rows["y"].to_numpy(float), pd.DatetimeIndex(rows["ds"])
         count = min(most, max(1, len(values) // (3 * h)))
         for end in range(len(values) - count * h, len(values), h):
             past = values[:end]
             if end > task.season + 2 and scale_of(past, task.season) > 0:
-                pairs.append((past, values[end : end + h]))
-    return [pairs[i] for i in np.unique(np.linspace(0, len(pairs) - 1, ROWS).astype(int))]
+                windows.append(Window(past, values[end : end + h], times[: end + h]))
+    return [windows[i] for i in np.unique(np.linspace(0, len(windows) - 1, ROWS).astype(int))]
 
 
 def scale_of(past, season):
@@ -151,10 +164,10 @@ def naive_quantiles(past, horizon, season):
     return center[:, None] + deviation[:, None] * np.array(steps)
 
 
-def scores(quantiles, levels, pairs, season):
+def scores(quantiles, levels, windows, season):
     """Means over windows of the scores in units of the naive errors in each history."""
-    actual = np.stack([future for _, future in pairs])
-    scale = np.array([scale_of(past, season) for past, _ in pairs])[:, None]
+    actual = np.stack([window.future for window in windows])
+    scale = np.array([scale_of(window.past, season) for window in windows])[:, None]
     at = {round(level, 3): quantiles[..., i] for i, level in enumerate(levels)}
     errors = (actual[..., None] - np.stack([at[x] for x in LEVELS], -1)) / scale[..., None]
     found = {

@@ -4,7 +4,8 @@ Weights are random, of the published sizes: the time does not depend on their va
 and the reference is a process that stays alive, on one core with one thread; all are asked in turn,
 round after round, and CPU time is what counts, so that other work on the machine distorts little. A
 forecast is a whole call on arrays: `forecast` here, `predict_quantiles` there; context 512, horizon
-64, deciles.
+64, deciles. On PyTorch, "recorded" are calls after those that `kerastrans.utils.recording` waits
+for. kerastrans_zero, with its own weights, has no other package.
 
     pip install -e ".[jax,torch]" chronos-forecasting
     python -m benchmarks.speed.pretrained_speed          # writes results/pretrained_speed.csv
@@ -25,6 +26,7 @@ import numpy as np
 from benchmarks.common import RESULTS
 
 CONTEXT, HORIZON, ROUNDS = 512, 64, {1: 7, 64: 3}
+ZERO = "kerastrans_zero"
 DECILES = [k / 10 for k in range(1, 10)]
 KINDS = ("reference", "jax", "tensorflow", "torch")
 COLUMNS = ("model", "batch", "backend", "cpu_milliseconds", "reference_ms", "times_faster")
@@ -78,8 +80,14 @@ def reference(folder):
 
 
 def ours(folder):
+    import keras
+
     from kerastrans.models import pretrained
 
+    if keras.backend.backend() == "torch":
+        import torch
+
+        torch.set_num_threads(1)
     model = pretrained.load(folder)
 
     def forecast(rows):
@@ -89,14 +97,23 @@ def ours(folder):
 
 
 def work(kind, folder):
-    """Answer each batch size on stdin by the CPU seconds of one call and some of its forecast."""
+    """Answer each batch size on stdin by the CPU seconds of one call and some of its forecast.
+
+    "N until recorded" calls the function before until PyTorch runs a recorded program.
+    """
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     forecast = (reference if kind == "reference" else ours)(folder)
     rng = np.random.default_rng(1)
     series = [*rng.normal(10, 2, (max(ROUNDS), CONTEXT)).astype("float32").cumsum(axis=1)]
     for line in sys.stdin:
+        batch, *until_recorded = line.split()
+        if until_recorded:
+            from kerastrans.utils.recording import RECORD_AFTER
+
+            for _ in range(RECORD_AFTER):
+                forecast(series[: int(batch)])
         started = time.process_time()
-        found = forecast(series[: int(line)])
+        found = forecast(series[: int(batch)])
         seconds = time.process_time() - started
         answer = {"seconds": seconds, "values": found[0, ::16, 4].tolist()}
         print("answer", json.dumps(answer), flush=True)
@@ -113,7 +130,8 @@ def ask(process, batch):
 
 def measure(name, folder):
     processes = {}
-    for kind in KINDS:
+    kinds = KINDS[1:] if name == ZERO else KINDS
+    for kind in kinds:
         backend = "torch" if kind == "reference" else kind
         env = {**os.environ, "KERAS_BACKEND": backend, "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "benchmarks.speed.pretrained_speed", kind, str(folder)]
@@ -121,21 +139,23 @@ def measure(name, folder):
         processes[kind] = subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL, **pipes)
     rows = []
     for batch, rounds in ROUNDS.items():
-        warm = {kind: ask(process, batch) for kind, process in processes.items()}
-        expected = np.array(warm["reference"]["values"])
-        for answer in warm.values():
-            np.testing.assert_allclose(answer["values"], expected, rtol=1e-3)
-        answers = {kind: [] for kind in KINDS}
-        for _ in range(rounds):
-            for kind, process in processes.items():
-                answers[kind].append(ask(process, batch))
-        medians = {
-            kind: 1e3 * statistics.median(x["seconds"] for x in found)
-            for kind, found in answers.items()
-        }
-        for kind in KINDS:
-            ratio = medians["reference"] / medians[kind]
-            rows.append((name, batch, kind, medians[kind], medians["reference"], ratio))
+        warm = [ask(process, batch)["values"] for process in processes.values()]
+        for values in warm:
+            np.testing.assert_allclose(values, warm[0], rtol=1e-3)
+        medians = {}
+        for suffix in ("", ", recorded"):
+            asked = processes if not suffix else {"torch": processes["torch"]}
+            answers = {kind + suffix: [] for kind in asked}
+            for _ in range(rounds):
+                for kind, process in asked.items():
+                    answers[kind + suffix].append(ask(process, batch)["seconds"])
+            medians |= {kind: 1e3 * statistics.median(found) for kind, found in answers.items()}
+            if not suffix:
+                ask(processes["torch"], f"{batch} until recorded")
+        reference = medians.get("reference")
+        for kind, median in medians.items():
+            ratio = reference and reference / median
+            rows.append((name, batch, kind, median, reference, ratio))
             print(*(f"{x:.3g}" if isinstance(x, float) else x for x in rows[-1]), flush=True)
     for process in processes.values():
         process.stdin.close()
@@ -148,15 +168,19 @@ def main():
         work(*sys.argv[1:])
         return
     rows = []
-    for name in sys.argv[1:] or MODELS:
+    for name in sys.argv[1:] or (*MODELS, ZERO):
+        if name == ZERO:
+            rows += measure(name, Path(__file__).parents[2] / "saved_models" / ZERO)
+            continue
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), MODELS[name])
             rows += measure(name, folder)
     with (RESULTS / "pretrained_speed.csv").open("w", newline="") as file:
         text = [[f"{x:.4g}" if isinstance(x, float) else x for x in row] for row in rows]
-        csv.writer(file).writerows([COLUMNS, *text])
-    for kind in KINDS[1:]:
-        mean = statistics.geometric_mean(row[5] for row in rows if row[2] == kind)
+        csv.writer(file, lineterminator="\n").writerows([COLUMNS, *text])
+    for kind in (*KINDS[1:], "torch, recorded"):
+        ratios = [row[5] for row in rows if row[2] == kind and row[5]]
+        mean = statistics.geometric_mean(ratios)
         print(f"{kind}: {mean:.2f} times as fast as the reference, geometric mean")
 
 

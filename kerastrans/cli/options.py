@@ -60,6 +60,14 @@ def optional(text):
     return None if text.lower() == "none" else text
 
 
+def texts(text):
+    """Parse NAME=A,B, a column and its texts."""
+    name, sign, values = text.partition("=")
+    if not sign or not name:
+        raise argparse.ArgumentTypeError(f"expected NAME=A,B, got {text!r}")
+    return name, names(values)
+
+
 def hyperparameter(text):
     """Parse NAME=VALUE, with a Python literal or otherwise a str as the value."""
     name, sign, value = text.partition("=")

@@ -5,7 +5,7 @@ import contextlib
 import importlib.util
 from pathlib import Path
 
-from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter
+from kerastrans.cli.options import DOOR, FORECASTER, given, hyperparameter, texts
 from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
@@ -50,6 +50,13 @@ PUBLISHED = {
         **FORECASTER["--future-columns"],
         "dest": "known_ahead",
         "help": "covariates of published weights that are known in advance, see --future",
+    },
+    "--categories": {
+        "type": texts,
+        "action": "append",
+        "metavar": "NAME=A,B",
+        "help": "texts of a covariate of published weights (default: those in the data, which "
+        "export and serve do not have); may be repeated",
     },
 }
 
@@ -152,7 +159,7 @@ def _load_published(options, frame, once):
     arguments["model_options"] = dict(arguments.get("model_options", ()))
     arguments["future"] = arguments.pop("known_ahead", ())
     names = [] if frame is None else [*arguments.get("past", ()), *arguments["future"]]
-    arguments["categories"] = texts_of(frame, names)
+    arguments["categories"] = texts_of(frame, names) | dict(arguments.get("categories", ()))
     return from_pretrained(options.trained, steps, freq=freq, **arguments)
 
 

@@ -57,8 +57,9 @@ class Column:
             codes = categories.get_indexer(self._as_text(column)) + 1
             return np.where(column.isna(), 0, codes).astype("float32")
         if not pd.api.types.is_numeric_dtype(column):
-            is_fitted = self != Column(self.name)  # published weights fit no encoding
-            hint = "" if is_fitted else " Give its texts as categories of from_pretrained."
+            hint = ""
+            if self == Column(self.name):  # published weights fit no encoding
+                hint = " Give its texts as categories of from_pretrained, or with --categories."
             wrong = column[pd.to_numeric(column, errors="coerce").isna() & column.notna()]
             example = column.iloc[0] if wrong.empty else wrong.iloc[0]
             raise ValueError(

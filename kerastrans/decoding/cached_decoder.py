@@ -25,7 +25,7 @@ from kerastrans.decoding.graph import (
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention.copies import Copies
 from kerastrans.layers.masks import implicit_masks, pass_mask
-from kerastrans.utils.backend import compile_function
+from kerastrans.utils.backend import compile_function, record_function
 from kerastrans.utils.keras_internals import mask_of, set_mask
 
 MAX_LOOPS = 16  # number of compiled loops kept for each model
@@ -95,7 +95,9 @@ class CachedDecoder:
         }
         self._batch_factors = batch_factors(model, self.step_nodes)
         self.variables = _unique_variables(self.encode_nodes + self.step_nodes)
+        self._read = {id(x): x for node in self.step_nodes for x in node.input_tensors}
         self._compiled = {}
+        self.recorded_advance = record_function(self._advance, self.variables)
 
     def run(self, encoder_inputs, first, num_steps, sampler, copies=1):
         """Call `decode` on NumPy arrays, in a loop compiled once for a range of lengths."""
@@ -127,7 +129,7 @@ class CachedDecoder:
             del self._compiled[next(iter(self._compiled))]
         return loop
 
-    def decode(self, *tensors, num_patches, sampler, room=None, copies=1):
+    def decode(self, *tensors, num_patches, sampler, room=None, copies=1, advance=None):
         """Run the loop and return the result of the sampler.
 
         Args:
@@ -139,7 +141,9 @@ class CachedDecoder:
             room: int, number of patches that the caches can hold; `num_patches` by default.
             copies: int, number of sequences that are decoded from each row of the encoder inputs,
                 which is encoded once. They are neighbouring rows of the first decoder input.
+            advance: Function that runs one step; `_advance` by default.
         """
+        advance = self._advance if advance is None else advance
         room = num_patches if room is None else room
         count = len(self.encoder_inputs)
         encoder_inputs, (first, *draws) = tensors[:count], tensors[count:]
@@ -150,18 +154,17 @@ class CachedDecoder:
         if copies > 1:
             repeat = functools.partial(_repeat_rows, batch_size=batch_size, copies=copies)
             caches = keras.tree.map_structure(repeat, caches)
-            encoded |= {key: repeat(encoded[key]) for key in self._read_by_steps(encoded)}
+            for key, x in encoded.items():
+                if self._read[key].shape[:1] == (None,):
+                    encoded[key] = repeat(x)
+        masks = {key: mask_of(x) for key, x in encoded.items() if mask_of(x) is not None}
 
         def has_next_step(index, value, memory, caches):
             is_finished = sampler.is_finished(memory)
             return ops.logical_and(index < num_patches, ops.logical_not(is_finished))
 
-        def step(index, value, memory, caches):
-            outputs, caches = self._step(encoded, value, caches, index, shared)
-            value, memory, rows = sampler.advance(outputs, index, memory)
-            if rows is not None:
-                caches = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), caches)
-            return index + 1, value, memory, caches
+        def step(*state):
+            return advance(sampler, encoded, masks, shared, *state)
 
         index = ops.convert_to_tensor(0, "int32")
         memory = sampler.start(first, room * self.patch_length, *draws)
@@ -190,15 +193,10 @@ class CachedDecoder:
             sequence = ops.concatenate([sequence, newest], axis=1)
 
     def _encode(self, encoder_inputs):
-        """Return all tensors that do not change between steps, by the id of their KerasTensor."""
+        """Return the tensors that all steps read, by the id of their KerasTensor."""
         tensors = dict(zip(map(id, self.encoder_inputs), encoder_inputs, strict=True))
         run_calls(self.encode_nodes, tensors)
-        return tensors
-
-    def _read_by_steps(self, encoded):
-        """Return the ids of encoded tensors with a batch axis that the repeated part reads."""
-        read = (x for node in self.step_nodes for x in node.input_tensors)
-        return {id(x) for x in read if id(x) in encoded and x.shape[:1] == (None,)}
+        return {key: x for key, x in tensors.items() if key in self._read}
 
     def _start_caches(self, encoded, batch_size, length):
         """Return one cache for each layer of the step that has one, in the order of the graph."""
@@ -225,6 +223,19 @@ class CachedDecoder:
                 tensors = node.operation.start_shared(*args, **kwargs)
                 shared[id(node)] = {"shared": tensors, "copies": layout}
         return shared
+
+    def _advance(self, sampler, encoded, masks, shared, index, value, memory, caches):
+        """Run one step of the loop, of which `index` and the tensors after it are the state.
+
+        What the tensors of `encoded` have as implicit masks are `masks`, by the same keys.
+        """
+        for key, mask in masks.items():
+            set_mask(encoded[key], mask)
+        outputs, caches = self._step(encoded, value, caches, index, shared)
+        value, memory, rows = sampler.advance(outputs, index, memory)
+        if rows is not None:
+            caches = keras.tree.map_structure(lambda x: ops.take(x, rows, axis=0), caches)
+        return index + 1, value, memory, caches
 
     def _step(self, encoded, value, caches, index, shared):
         """Run the newest values `(batch, patch_length, width)` through the decoder.
@@ -274,7 +285,8 @@ class CachedDecoder:
 
 def _decode_patches(decoder, num_patches, *tensors, **options):
     """Call `decoder.decode` with the number of patches as a positional argument."""
-    return decoder.decode(*tensors, num_patches=num_patches, **options)
+    advance = decoder.recorded_advance
+    return decoder.decode(*tensors, num_patches=num_patches, advance=advance, **options)
 
 
 def _pad_draws(draws, num_steps):

@@ -33,6 +33,26 @@ def test_export_starts_tensorflow(monkeypatch, tmp_path):
     assert started == ["tensorflow"]
 
 
+@pytest.mark.slow
+def test_texts_of_covariates_are_given_where_no_data_are_read(monkeypatch):
+    found = []
+
+    def serve(forecaster, *others):
+        found.append(forecaster)
+
+    monkeypatch.setattr(kerastrans.serving, "serve", serve, raising=False)
+    options = ["--prediction-length=4", "--future-columns=wind,day", "--categories=day=work,feast"]
+    assert cli.main(["serve", "kerastrans_zero_2", *options]) == 0
+    wind, day = found[0].metadata["covariates"]["future"]
+    assert (wind["categories"], day["categories"]) == (None, ("feast", "work"))
+
+
+def test_texts_without_their_column_are_refused(refuse, served):
+    line = refuse("serve", "kerastrans_zero_2", "--prediction-length=4", "--categories=work,feast")
+    assert "expected NAME=A,B, got 'work,feast'" in line
+    assert served == []
+
+
 class Exported:
     """A forecaster that writes nothing."""
 

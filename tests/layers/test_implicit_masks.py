@@ -192,7 +192,7 @@ def test_samples_of_a_sequence_share_the_mask_of_its_memory():
     model = token_model()
     decoder = CachedDecoder(model)
     encoded = decoder._encode([ops.convert_to_tensor(SOURCE)])
-    memory = next(encoded[key] for key in decoder._read_by_steps(encoded))
+    (memory,) = (x for x in encoded.values() if mask_of(x) is not None)
     repeated = _repeat_rows(memory, 3, 2)
     mask = to_numpy(mask_of(repeated))
     np.testing.assert_array_equal(mask, np.repeat(SOURCE > 0, 2, axis=0))

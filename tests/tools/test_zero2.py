@@ -84,18 +84,20 @@ def test_validation_reads_nothing_of_the_test(monkeypatch, windows):
     values = np.arange(60.0) ** 1.1
     frame = pd.DataFrame({"unique_id": "a", "ds": range(60), "y": values})
     monkeypatch.setattr(Task, "load", lambda self: frame)
-    pairs = zero_validation.windows_of(Task("x", "x", 4, windows, 1, "x"))
-    newest = max(future[-1] for _, future in pairs)
+    found = zero_validation.windows_of(Task("x", "x", 4, windows, 1, "x"))
+    newest = max(future[-1] for _, future, _ in found)
     assert newest == values[60 - 4 * windows - 1]
-    for past, future in pairs:
+    for past, future, times in found:
         np.testing.assert_array_equal(np.append(past, future), values[: len(past) + 4])
+        assert len(times) == len(past) + 4
 
 
 def test_scores_of_known_quantiles():
-    pairs = [(np.array([0.0, 2.0, 0.0, 2.0]), np.array([1.0, 3.0]))]
+    past, future = np.array([0.0, 2.0, 0.0, 2.0]), np.array([1.0, 3.0])
+    windows = [zero_validation.Window(past, future, None)]
     levels = (*zero_validation.LEVELS, *zero_validation.OUTER)
     quantiles = np.broadcast_to(1 + norm.ppf(levels), (1, 2, len(levels)))
-    found = zero_validation.scores(quantiles, levels, pairs, season=1)
+    found = zero_validation.scores(quantiles, levels, windows, season=1)
     assert found["mase"] == pytest.approx((0 + 2) / 2 / 2)  # in units of the naive error, 2
     assert found["coverage-80"] == found["coverage-95"] == 50
     assert found["width-80"] == pytest.approx(2 * 1.2816 / 2, abs=1e-3)

@@ -62,6 +62,7 @@ def tables():
             "runtimes": speed.runtimes,
             "imports": speed.imports,
             "cold_start": speed.cold_start,
+            "pretrained_speed": speed.pretrained_speed,
             "reading": speed.reading,
             "sizes": speed.sizes,
             "serving": speed.served,

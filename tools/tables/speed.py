@@ -159,6 +159,23 @@ def cold_start():
     return table[rows.label.unique()].reset_index().rename(columns={"series": "series x rows"})
 
 
+def pretrained_speed():
+    """Milliseconds of the processor for a forecast by weights of others, and by theirs."""
+    rows = pd.read_csv(RESULTS / "pretrained_speed.csv")
+    columns = {
+        "reference": "its package",
+        "jax": "JAX",
+        "tensorflow": "TensorFlow",
+        "torch": "PyTorch",
+        "torch, recorded": "PyTorch, recorded",
+    }
+    cells = rows.assign(
+        cell=[f"{x:,.0f}" if x >= 100 else f"{x:.1f}" for x in rows.cpu_milliseconds]
+    )
+    table = cells.pivot(index=["model", "batch"], columns="backend", values="cell")
+    return table[[*columns]].rename(columns=columns).fillna("").reset_index()
+
+
 def reading():
     """Seconds to read a CSV, ours and pandas's."""
     rows = pd.read_csv(RESULTS / "tables.csv")

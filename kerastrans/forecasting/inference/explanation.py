@@ -6,7 +6,12 @@ import pandas as pd
 from kerastrans.data.frames import ID, TIME
 from kerastrans.data.pivot import pivot_windows
 from kerastrans.decoding.graph import inputs_of
-from kerastrans.models.pretrained.zero.explanation import WINDOWS, explain_windows, network_of
+from kerastrans.models.pretrained.zero.explanation import (
+    WINDOWS,
+    explain_windows,
+    network_of,
+    phases_of,
+)
 from kerastrans.utils.batch_sizes import BATCH
 
 PAST_VALUE, MEAN = "past value", "mean"  # the parts that have shares
@@ -21,6 +26,11 @@ def check_explains(state, alias):
         raise ValueError(
             f"explain reads the shares of past values in kerastrans_zero; {alias!r} is another "
             f"model, whose forecasts are not sums of such shares.{other}"
+        )
+    if phases_of(state.model) is not None:
+        raise ValueError(
+            f"{alias!r} has the option 'season': explain reads the shares of one window, and these "
+            "forecasts are means with those of each phase. Leave out the option."
         )
 
 

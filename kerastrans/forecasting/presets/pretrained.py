@@ -72,13 +72,13 @@ def from_pretrained(
             dense layer, which are finally added to the weights; or "head", the layers after the
             last attention.
         lora_rank: int, rank of the adapters.
-        past: Names of columns that are known for the past, for a model with covariates:
-            "kerastrans_zero", Chronos-2 and Toto. They are normalised by the model. They are also
-            used in `fit`.
+        past: Names of columns that are known for the past, for a model with covariates: both
+            kerastrans-zero models, Chronos-2 and Toto. They are normalised by the model. They are
+            also used in `fit`.
         future: Names of columns that are also known for the steps to forecast.
         categories: Dict of the columns in `past` and `future` that hold texts -> their texts, for
-            "kerastrans_zero"; other texts count as unknown. For another model, encode a category
-            as columns of 0 and 1.
+            both kerastrans-zero models; other texts count as unknown. For another model, encode a
+            category as columns of 0 and 1.
         freq: str, pandas frequency of the frames, if it cannot be inferred from the time stamps.
         revision: str, commit, branch or tag on the hub; by default the newest. The `card` of the
             forecaster has the commit, the licence, the source and the checksum.

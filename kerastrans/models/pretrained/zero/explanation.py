@@ -14,11 +14,12 @@ from kerastrans.models.pretrained.zero.network import (
     mean_error,
     naive_errors,
 )
-from kerastrans.models.pretrained.zero.port import effects_of, network_of, normalized
+from kerastrans.models.pretrained.zero.port import effects_of, network_of, phases_of
+from kerastrans.models.pretrained.zero.windows import normalized
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.keras_internals import calls
 
-__all__ = ["WINDOWS", "effects_of", "explain_windows", "network_of"]
+__all__ = ["WINDOWS", "effects_of", "explain_windows", "network_of", "phases_of"]
 
 
 def explain_windows(model):

@@ -7,16 +7,21 @@ import numpy as np
 from keras import layers, ops
 
 from kerastrans import heads
-from kerastrans.layers import CovariateEffects, ObservedNormalization
+from kerastrans.layers import CovariateEffects
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes
-from kerastrans.models.pretrained.scaling import rescaled
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
+from kerastrans.models.pretrained.zero.windows import (
+    LEAST_CYCLES,
+    PhaseForecasts,
+    forecast_windows,
+)
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
 SHORTEST = 256  # smallest window, in steps
+MOST_STEPS = 6144  # of a history of which the series of each phase are forecast
 SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
 
 
@@ -51,14 +56,41 @@ class KerastransZero(PretrainedModel):
     added to its forecast. Distances from the median are multiplied by the square root of `1 + v`,
     where `v` is the variance of the effects over that of the forecast, plus the relative excess of
     the error of left-out parts of the window over that of the fit.
+
+    Args:
+        network: Keras model, see `kerastrans.models.pretrained.zero.network.build_network`.
+        levels: Tuple of float, the trained quantile levels.
+        max_context: int, number of steps that the network reads.
+        season: int, option; number of steps of a season, such as 24 for hourly values. The series
+            of each phase are then forecast, too, from up to 6,144 steps of history, or from the
+            window if there are covariates; see
+            `kerastrans.models.pretrained.zero.windows.PhaseForecasts`. None forecasts the window
+            alone.
     """
 
     usual_context = 1024
+    option_names = ("season",)
     equivariance = "affine"
 
-    def __init__(self, network, levels, max_context):
+    def __init__(self, network, levels, max_context, season=None):
         super().__init__(network, levels, max_context)
-        self.networks = {max_context: network}  # by the length of the window
+        self.season = season
+        self.networks, self._layers = {max_context: network}, {}  # by the length of the window
+        if season is not None:
+            self.max_context = self.usual_context = min(MOST_STEPS, season * max_context)
+
+    def _with(self, season):
+        if season is not None:
+            check_positive_integers(season=season)
+            check_at_most(season=season, **{"the longest season": MOST_STEPS // LEAST_CYCLES})
+            if season == 1:
+                raise ValueError("season must be at least 2, or None, got 1.")
+        return type(self)(self.network, self.levels, self._window, season)
+
+    @property
+    def _window(self):
+        """Number of steps that the network reads."""
+        return self.network.inputs[0].shape[1]
 
     def padded_length(self, length):
         window = SHORTEST
@@ -67,11 +99,16 @@ class KerastransZero(PretrainedModel):
         return min(window, self.max_context)
 
     def quantiles(self, history, prediction_length):
-        length = self.padded_length(history.shape[1])
+        length = min(self.padded_length(history.shape[1]), self._window)
         if length not in self.networks:
             self.networks[length] = shorten(self.network, length)
-        inputs, location, scale = normalized(history, length, prediction_length)
-        return rescaled(self.networks[length](inputs), location, scale)
+        if self.season is None:
+            return forecast_windows(self.networks[length], history, prediction_length)
+        sizes = length, history.shape[1], prediction_length
+        if sizes not in self._layers:  # the channels of a model share one, and its weights
+            network = self.networks[length]
+            self._layers[sizes] = PhaseForecasts(network, self.season, prediction_length)
+        return self._layers[sizes](history)
 
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
         """Build a functional Keras model, see `PretrainedModel.build`.
@@ -100,10 +137,12 @@ class KerastransZero(PretrainedModel):
         history = keras.Input((context_length, num_channels), name="history")
         inputs = {"history": history, **covariate_inputs(*sizes.values(), covariates)}
         effects = CovariateEffects(prediction_length, **covariates, trend_length=self.max_context)
-        known = {name: x for name, x in inputs.items() if name != "history"}
+        earlier = max(0, context_length - self._window)  # steps in which effects may be others
+        known = {name: x[:, earlier:] for name, x in inputs.items()}
+        recent = known.pop("history")
         channels = []
         for i in range(num_channels):
-            rest, ahead, variance, ratio = effects(history[..., i], **known)
+            rest, ahead, variance, ratio = effects(recent[..., i], **known)
             x = self.quantiles(rest, prediction_length)
             middle = int(np.argmin(np.abs(np.subtract(self.levels, 0.5))))
             x = _widened(x, middle, self.levels, variance, ratio)
@@ -123,8 +162,15 @@ class KerastransZero(PretrainedModel):
 
 def network_of(model):
     """Return the network of kerastrans-zero in a model that was built from it, or None."""
-    inner = [x for x in model.layers if isinstance(x, keras.Model) and x.name == NAME]
+    phases = phases_of(model)
+    parts = model.layers if phases is None else [phases.network]
+    inner = [x for x in parts if isinstance(x, keras.Model) and x.name == NAME]
     return inner[0] if model.name == NAME and len(inner) == 1 else None
+
+
+def phases_of(model):
+    """Return the `PhaseForecasts` of a model that was built with a season, or None."""
+    return next((x for x in model.layers if isinstance(x, PhaseForecasts)), None)
 
 
 def effects_of(model):
@@ -141,27 +187,9 @@ def pretrained_of(model):
     network = network_of(model)
     if network is None:
         return None
-    return KerastransZero(network, heads.of(model).levels, network.inputs[0].shape[1])
-
-
-def normalized(history, length, prediction_length):
-    """Return the inputs of the network for histories `(batch, time)`, NaN where missing.
-
-    Args:
-        history: Tensor.
-        length: int, number of steps that the network reads.
-        prediction_length: int, number of steps to forecast.
-
-    Returns:
-        `([values, observed, steps], location, scale)`, see `build_network`; location and scale are
-        `(batch, 1)`, the mean and the deviation of each window.
-    """
-    values, observed, location, scale = ObservedNormalization()(history[:, -length:])
-    padding = [[0, 0], [length - values.shape[1], 0]]
-    values, observed = ops.pad(values, padding), ops.pad(observed, padding)
-    steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
-    steps = ops.zeros_like(values[:, :1]) + steps
-    return [values, observed, steps], location, scale
+    phases = phases_of(model)
+    window, levels = network.inputs[0].shape[1], heads.of(model).levels
+    return KerastransZero(network, levels, window, phases.season if phases else None)
 
 
 def _widened(quantiles, middle, levels, variance, ratio):

@@ -1,4 +1,6 @@
-"""kerastrans_zero with covariates: forecasts, files, exports and refusals."""
+"""kerastrans_zero with covariates: forecasts, files, exports, the service and refusals."""
+
+import asyncio
 
 import keras
 import numpy as np
@@ -32,8 +34,8 @@ OPTIONS = {"future": ["wind", "day"], "categories": {"day": ["work", "feast"]}, 
 NAME = "kerastrans_zero"
 
 
-def make(**options):
-    return kerastrans.from_pretrained(NAME, STEPS, **{**OPTIONS, **options})
+def make(source=NAME, **options):
+    return kerastrans.from_pretrained(source, STEPS, **{**OPTIONS, **options})
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +126,36 @@ def test_an_export_forecasts_the_same(name, tmp_path):
         tensors = {key: tf.constant(x) for key, x in raw.items()}
         found = serve(**tensors, future_categories=tf.constant(texts.astype(str)))["forecast"]
     np.testing.assert_allclose(found, expected["forecast"], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_the_service_reads_texts_and_codes():
+    httpx = pytest.importorskip("httpx")
+    serving = pytest.importorskip("kerastrans.serving")
+    forecaster = make(context_length=LENGTH, alias=NAME, source="kerastrans_zero_2")
+    app = serving.create_app(forecaster, "zero", warm_up=False, csv_processes=1)
+    known = PAST[:LENGTH], AHEAD[:STEPS]
+    both = pd.concat(known)
+    codes = both["day"].map({"feast": 1, "work": 2})
+    future = np.stack([both["wind"], codes], axis=1).tolist()
+    instance = {"history": known[0]["y"].to_numpy()[:, None].tolist(), "future_covariates": future}
+
+    async def ask():
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+        ):
+            text = {"content": both.to_csv(index=False), "headers": {"content-type": "text/csv"}}
+            rows = await client.post("/v1/forecast", **text)
+            outputs = await client.post("/v1/models/zero:predict", json={"instances": [instance]})
+            return rows.json()["forecast"], outputs.json()["predictions"][0]
+
+    rows, outputs = asyncio.run(ask())
+    expected = forecaster.predict(known[0], future=known[1])[NAME]
+    assert np.ptp(expected) > 5  # it depends on the covariates
+    np.testing.assert_allclose(rows[NAME], expected, rtol=1e-5)
+    np.testing.assert_allclose(np.ravel(outputs["forecast"]), expected, rtol=1e-5)
 
 
 @pytest.mark.slow

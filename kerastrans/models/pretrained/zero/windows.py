@@ -1,0 +1,108 @@
+"""Forecasts of windows by the network of kerastrans-zero, also of the series of each phase."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from kerastrans.layers import ObservedNormalization
+from kerastrans.models.pretrained.scaling import rescaled
+from kerastrans.models.pretrained.zero.network import shorten
+from kerastrans.utils.precision import full_precision
+
+SHARE = 0.25  # of the forecast of a phase's own series
+LEAST_CYCLES = 3  # number of known values of a phase below which its series is not forecast
+SHORTEST_PHASE = 64  # smallest window of a phase's series
+
+
+def normalized(history, length, prediction_length):
+    """Return the inputs of the network for histories `(batch, time)`, NaN where missing.
+
+    Args:
+        history: Tensor.
+        length: int, number of steps that the network reads.
+        prediction_length: int, number of steps to forecast.
+
+    Returns:
+        `([values, observed, steps], location, scale)`, see `build_network`; location and scale are
+        `(batch, 1)`, the mean and the deviation of each window.
+    """
+    values, observed, location, scale = ObservedNormalization()(history[:, -length:])
+    padding = [[0, 0], [length - values.shape[1], 0]]
+    values, observed = ops.pad(values, padding), ops.pad(observed, padding)
+    steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
+    steps = ops.zeros_like(values[:, :1]) + steps
+    return [values, observed, steps], location, scale
+
+
+def forecast_windows(network, history, prediction_length):
+    """Return quantiles `(batch, prediction_length, quantiles)` in the units of the histories."""
+    length = network.inputs[0].shape[1]
+    inputs, location, scale = normalized(history, length, prediction_length)
+    return rescaled(network(inputs), location, scale)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class PhaseForecasts(keras.layers.Layer):
+    """Forecasts windows, and the series of each phase of a season, and averages both.
+
+    The series of a phase has every `season`-th value, such as the loads at 3 o'clock. It sees as
+    many days in 64 steps as the window itself in 1,536. Its forecast has a quarter of the weight,
+    and none if fewer than three values of the phase are known. The layer has the weights of the
+    network.
+
+    Args:
+        network: Keras model, see `build_network`.
+        season: int, number of steps of a season.
+        prediction_length: int, number of steps to forecast.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        history: `(batch, time)`, NaN where missing. The network reads the last steps.
+
+    Returns:
+        Quantiles `(batch, prediction_length, quantiles)` in the units of the history.
+    """
+
+    def __init__(self, network, season, prediction_length, **kwargs):
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.network, self.season, self.prediction_length = network, season, prediction_length
+
+    def build(self, history_shape):
+        self.cycles = -(-history_shape[1] // self.season)
+        window = SHORTEST_PHASE
+        while window < self.cycles:
+            window *= 2
+        self.of_phases = shorten(self.network, window)  # which has the same dense layers
+        super().build(history_shape)
+
+    def call(self, history):
+        whole = forecast_windows(self.network, history, self.prediction_length)
+        # The last steps of a history are the end of a cycle: the first phase is the next step's.
+        padding = [[0, 0], [self.cycles * self.season - history.shape[1], 0]]
+        x = ops.pad(history, padding, constant_values=np.nan)
+        x = ops.reshape(x, (-1, self.cycles, self.season))
+        phases = min(self.season, self.prediction_length)
+        x = x[:, :, :phases]
+        known = ops.sum(ops.cast(ops.logical_not(ops.isnan(x)), whole.dtype), axis=1)
+        share = ops.where(known >= LEAST_CYCLES, SHARE, 0.0)  # (batch, phases)
+        x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, self.cycles))
+        steps = -(-self.prediction_length // self.season)
+        x = forecast_windows(self.of_phases, x, steps)
+        x = ops.reshape(x, (-1, phases, steps, whole.shape[2]))
+        x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, steps * phases, whole.shape[2]))
+        share = ops.concatenate([share] * steps, axis=1)[:, : self.prediction_length, None]
+        return whole + share * (x[:, : self.prediction_length] - whole)
+
+    def compute_output_shape(self, history_shape):
+        quantiles = self.network.output_shape[-1]
+        return (history_shape[0], self.prediction_length, quantiles)
+
+    def get_config(self):
+        own = {"season": self.season, "prediction_length": self.prediction_length}
+        own["network"] = keras.saving.serialize_keras_object(self.network)
+        return {**super().get_config(), **own}
+
+    @classmethod
+    def from_config(cls, config):
+        network = keras.saving.deserialize_keras_object(config["network"])
+        return cls(**{**config, "network": network})

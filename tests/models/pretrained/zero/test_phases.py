@@ -1,0 +1,124 @@
+"""kerastrans-zero with a season: its forecasts are means with those of the series of each phase."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kerastrans
+from kerastrans.models.pretrained import load
+from kerastrans.models.pretrained.shipped import FOLDER
+from kerastrans.models.pretrained.zero import port as zero
+from kerastrans.utils.backend import compile_inference
+
+SEASON, STEPS = 6, 8
+RNG = np.random.default_rng(0)
+LENGTH = 240
+WAVE = 3 * np.sin(np.arange(LENGTH) * 2 * np.pi / SEASON)
+LEVEL = np.repeat(RNG.normal(size=LENGTH // 4).cumsum(), 4)
+SERIES = 50 + WAVE + LEVEL + RNG.normal(size=LENGTH) / 3
+DATES = pd.date_range("2024-01-01", periods=LENGTH, freq="4h")
+FRAME = pd.DataFrame({"unique_id": "a", "ds": DATES, "y": SERIES})
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load(FOLDER / "kerastrans_zero_2")
+
+
+@pytest.fixture(scope="module")
+def seasonal(model):
+    return model.with_options(season=SEASON)
+
+
+def quantiles(model, series, steps=STEPS):
+    return [x["quantiles"][0] for x in model.forecast(series, steps)]
+
+
+@pytest.mark.slow
+def test_a_quarter_is_the_forecast_of_each_phase(model, seasonal):
+    whole = quantiles(model, [SERIES])[0]
+    phases = [SERIES[(len(SERIES) + i) % SEASON :: SEASON] for i in range(SEASON)]
+    phases = np.stack(quantiles(model, phases, steps=2))  # (phases, cycles, levels)
+    phases = phases.transpose(1, 0, 2).reshape(-1, whole.shape[1])[:STEPS]
+    assert np.abs(whole - phases).max() > 0.3
+    expected = 0.75 * whole + 0.25 * phases
+    np.testing.assert_allclose(quantiles(seasonal, [SERIES])[0], expected, rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_a_forecast_depends_on_its_series_alone(seasonal):
+    gaps = SERIES.copy()
+    gaps[100:140] = np.nan
+    one = quantiles(seasonal, [gaps])[0]
+    longer = np.tile(SERIES, 2)  # for which the window is twice as long
+    many = quantiles(seasonal, [longer, 1000 * gaps - 500])[1]
+    np.testing.assert_allclose(many, 1000 * one - 500, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_phase_with_few_values_has_the_forecast_of_the_window(model, seasonal):
+    night = SERIES[-60:].copy()
+    night[SEASON::SEASON] = np.nan  # one value is left of the next step's phase
+    known, whole = quantiles(seasonal, [night])[0], quantiles(model, [night])[0]
+    changed = np.abs(known - whole).max(axis=1)
+    np.testing.assert_array_equal(changed > 0.01, [False, *[True] * 5, False, True])
+    short = SERIES[-2 * SEASON :]
+    np.testing.assert_allclose(quantiles(seasonal, [short])[0], quantiles(model, [short])[0])
+
+
+@pytest.mark.slow
+def test_files_share_the_dense_layers_and_read_the_season(tmp_path):
+    options = {"model_options": {"season": SEASON}, "verbose": False}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", STEPS, **options)
+    assert forecaster.context_length == 6144
+    assert forecaster.card["parameters"] == 88_732
+    rows = forecaster.predict(FRAME)
+    forecaster.save(tmp_path / "f")
+    loaded = kerastrans.Forecaster.load(tmp_path / "f")
+    name = forecaster.alias
+    np.testing.assert_allclose(loaded.predict(FRAME)[name], rows[name], rtol=1e-6)
+    layer = zero.phases_of(loaded.model)
+    assert layer.season == SEASON
+    assert layer.of_phases.get_layer("mixed") is layer.network.get_layer("mixed")
+    with pytest.raises(ValueError, match="has the option 'season': explain reads the shares"):
+        loaded.explain(FRAME)
+    plain = kerastrans.from_pretrained("kerastrans_zero_2", STEPS, verbose=False)
+    assert np.abs(plain.predict(FRAME)[name] - rows[name]).max() > 0.05
+
+
+@pytest.mark.slow
+def test_covariates_and_channels_are_read_with_a_season(seasonal):
+    wind = RNG.normal(size=LENGTH + STEPS)
+    inputs = {
+        "history": np.stack([SERIES + 5 * wind[:LENGTH], SERIES], axis=1)[None],
+        "future_covariates": wind[None, :, None],
+    }
+    built = seasonal.build(LENGTH, STEPS, 2, {"future": (0,)})
+    assert sum(isinstance(x, zero.PhaseForecasts) for x in built.layers) == 1
+    run = compile_inference(built)
+    median = run(*(inputs[x.name] for x in built.inputs))[0, :, :, 6]
+    np.testing.assert_allclose(median[:, 0], median[:, 1] + 5 * wind[LENGTH:], atol=0.7)
+
+
+@pytest.mark.exhaustive
+def test_an_onnx_file_forecasts_the_same(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    options = {"model_options": {"season": SEASON}, "verbose": False, "context_length": LENGTH}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", STEPS, **options)
+    session = runtime.InferenceSession(forecaster.export(tmp_path / "zero.onnx"))
+    found = session.run(["forecast"], {"history": SERIES[None, :, None].astype("float32")})[0]
+    expected = forecaster.predict(FRAME)[forecaster.alias]
+    np.testing.assert_allclose(found[0, :, 0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("season", "message"),
+    [
+        (1, "season must be at least 2, or None, got 1"),
+        (0, "season must be an integer of at least 1, got 0"),
+        (5000, "the longest season=2048, got 5000"),
+    ],
+)
+def test_an_impossible_season_is_refused(model, season, message):
+    with pytest.raises(ValueError, match=message):
+        model.with_options(season=season)
