@@ -49,7 +49,8 @@ contract: $(INSTALLED)
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_array_windows.py \
-		tests/utils/test_precision.py tests/models/parts/test_regression.py \
+		tests/utils/test_precision.py tests/utils/test_compilation.py \
+		tests/models/parts/test_regression.py \
 		tests/forecasting/training/test_checkpoint.py tests/contract/test_models.py \
 		tests/tools/test_zero2.py
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py

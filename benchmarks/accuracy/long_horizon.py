@@ -45,6 +45,53 @@ SCHEDULES = {  # factor of the rate in an epoch, by a run's settings
 }
 
 
+def falling_mae(y_true, y_pred):
+    """Mean absolute error whose weight falls with the step, from 1 to 0.21.
+
+    Args:
+        y_true: Targets `(batch, prediction_length, num_channels)`.
+        y_pred: Forecasts of the same shape.
+
+    Returns:
+        A scalar tensor: the mean of the absolute errors, those of step i, counted from 1, times
+        1 + pi / 4 - arctan(i).
+
+    Source: Stitsyuk, Choi (2025), xPatch, "arctangent loss".
+    """
+    steps = np.arange(1, y_pred.shape[1] + 1)
+    weights = (1 + math.pi / 4 - np.arctan(steps)).astype("float32")[:, None]
+    return keras.ops.mean(keras.ops.abs(y_true - y_pred) * weights)
+
+
+LOSSES = {"falling_mae": falling_mae}  # beside those of Keras
+
+
+class OneCycle(keras.optimizers.schedules.LearningRateSchedule):
+    """Rate that rises by half a cosine from a 25th of its maximum, and falls to a 250,000th.
+
+    Args:
+        rate: float, the largest rate.
+        steps: int, number of training steps.
+        rise: float in (0, 1), share of the steps in which the rate rises.
+    """
+
+    def __init__(self, rate, steps, rise):
+        self.rate = rate
+        self.top = rise * steps - 1
+        self.last = steps - 1
+
+    def __call__(self, step):
+        step = keras.ops.cast(step, "float32")
+        rising = self._between(self.rate / 25, self.rate, step / self.top)
+        fall = (step - self.top) / (self.last - self.top)
+        return keras.ops.where(
+            step <= self.top, rising, self._between(self.rate, self.rate / 250_000, fall)
+        )
+
+    def _between(self, start, end, share):
+        return end + (start - end) / 2 * (1 + keras.ops.cos(math.pi * share))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--models", type=names, required=True, help="comma-separated")
@@ -149,20 +196,34 @@ def fit(model, train, validation, settings, verbose=0):
     """Train as the settings say; returns the validation loss of each epoch."""
     if not model.trainable_weights:
         return []
-    rate, schedule = settings["learning_rate"], SCHEDULES[settings["schedule"]]
-    model.compile(keras.optimizers.Adam(rate, epsilon=1e-8), settings.get("loss", "mse"))
+    callbacks = [
+        keras.callbacks.EarlyStopping(patience=settings["patience"], restore_best_weights=True)
+    ]
+    rate = settings["learning_rate"]
+    if settings["schedule"] == "one_cycle":  # by step
+        rate = OneCycle(rate, settings["epochs"] * len(train), settings["rise"])
+    else:
+        callbacks.append(keras.callbacks.LearningRateScheduler(lambda x: rate_of(x, settings)))
+    optimizer = keras.optimizers.Adam(rate, beta_1=settings.get("beta_1", 0.9), epsilon=1e-8)
+    loss = settings.get("loss", "mse")
+    model.compile(optimizer, LOSSES.get(loss, loss))
     history = model.fit(
         train,
         validation_data=validation,
         epochs=settings["epochs"],
         shuffle=False,  # the dataset does
         verbose=verbose,
-        callbacks=[
-            keras.callbacks.LearningRateScheduler(lambda epoch: rate * schedule(epoch, settings)),
-            keras.callbacks.EarlyStopping(patience=settings["patience"], restore_best_weights=True),
-        ],
+        callbacks=callbacks,
     )
     return history.history["val_loss"]
+
+
+def rate_of(epoch, settings):
+    """Learning rate in an epoch, counted from 0."""
+    factor = SCHEDULES[settings["schedule"]](epoch, settings)
+    if epoch == 0:
+        factor = settings.get("first_rate", factor)
+    return settings["learning_rate"] * factor
 
 
 def test_errors(model, test):

@@ -73,11 +73,14 @@ def compare(ours, published):
 def summarise(table, ours):
     """One row for each model, dataset and context: mean MSE over the horizons, worst ratio.
 
+    If each horizon has its own context, as in some scripts, there is one row: "336 or 512".
     Only horizons with a published figure count where there is any; without one the model stands
     with its own mean alone. `seeds` and `sd` are of the seeds that have all these horizons.
     """
+    groups = table.groupby(["model", "dataset"])
+    table = table.assign(context=pd.concat([_contexts(runs) for _, runs in groups]))
     rows = []
-    for key, runs in table.groupby(["model", "dataset", "context_length"], sort=False):
+    for key, runs in table.groupby(["model", "dataset", "context"], sort=False):
         known = runs.dropna(subset="published_mse")
         counted = known if len(known) else runs
         mean, published = counted["mse"].mean(), known["published_mse"].mean()
@@ -98,6 +101,14 @@ def summarise(table, ours):
             }
         )
     return pd.DataFrame(rows)
+
+
+def _contexts(runs):
+    """Return the label of the context of each run of a model on a data set."""
+    labels = runs["context_length"].astype(str)
+    if runs["horizon"].is_unique:
+        labels[:] = " or ".join(map(str, sorted(set(runs["context_length"]))))
+    return labels
 
 
 def standing(ours, published, dataset="etth1"):

@@ -7,6 +7,7 @@ import numpy as np
 from kerastrans.utils.validation import check_choice, check_positive_integers
 
 SCALERS = (None, "standard", "mean_abs", "mase")
+LEAST_SPACINGS = 4  # a deviation of less than as many spacings of the values counts as 0
 SHIFTING = ("standard", "mase")  # kinds that shift values, so that zeros do not stay zero
 
 
@@ -164,10 +165,6 @@ class WindowScaler:
         scale = xp.maximum(scale, typical / xp.sqrt(number + 1.0))
         return center, xp.where(scale > 0.0, scale, unit)
 
-    def deviations(self, seen):
-        """Return the measured scale of each context, 0 for a constant one; see `statistics`."""
-        return self._measured(seen, np)[1]
-
     def _measured(self, seen, xp):
         """Return centre, scale, magnitude (1 instead of 0) and number of known values."""
         known = xp.logical_not(xp.isnan(seen))
@@ -194,7 +191,7 @@ class WindowScaler:
             scale = xp.sum(steps, axis=1, keepdims=True) / pairs
         center = xp.where(number > 0.0, top + middle * unit, 0.0)
         # A deviation of a few rounding errors counts as 0.
-        is_real = scale > 4 * _resolution(seen)
+        is_real = scale > LEAST_SPACINGS * _resolution(seen)
         return center, xp.where(is_real, scale * unit, xp.zeros_like(scale)), unit, number
 
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-_CHUNK = 2**22  # number of values that are copied at once
+from kerastrans.data.scaling import LEAST_SPACINGS
+
+_CHUNK = 2**22  # number of values that are copied at once, but for a longer series
 
 
 def series_scales(panel, scaler, series, ends):
@@ -35,17 +37,82 @@ def series_scales(panel, scaler, series, ends):
     if scaler.is_identity:
         return scales, places
     begins, ends = panel.begins[pairs // size], pairs % size
-    lengths = ends - begins
-    # From the longest to the shortest, so that a chunk has parts of similar lengths, which are
-    # padded to the longest with row 0, which is NaN.
-    order = np.argsort(lengths, kind="stable")
-    order = order[lengths[order] > 0]
-    while len(order):
-        longest = lengths[order[-1]]
-        chosen = order[-max(1, _CHUNK // (longest * panel.num_channels)) :]
-        chosen = chosen[2 * lengths[chosen] >= longest]
-        order = order[: -len(chosen)]
-        rows = ends[chosen][:, None] - np.arange(longest, 0, -1)
-        rows = np.where(rows < begins[chosen][:, None], 0, rows)
-        scales[chosen] = scaler.deviations(panel.values[rows])[:, 0]
+    chosen = np.flatnonzero(ends > begins)
+    for part in np.split(chosen, _splits(begins[chosen], ends[chosen], panel.num_channels)):
+        if len(part):
+            scales[part] = _expanding_scales(panel.values, scaler, begins[part], ends[part])
     return scales, places
+
+
+def _splits(begins, ends, num_channels):
+    """Return where to split sorted pairs into whole series of about `_CHUNK` values together."""
+    first = np.flatnonzero(np.diff(begins, prepend=-1))
+    lengths = np.diff(ends[np.append(first[1:], len(ends)) - 1] - begins[first], prepend=0)
+    chunk = np.cumsum(lengths) * num_channels // _CHUNK
+    return first[1:][np.diff(chunk) > 0]
+
+
+def _expanding_scales(values, scaler, begins, ends):
+    """Return the scale of the rows from each begin to each end, `(pairs, num_channels)`.
+
+    Pairs are sorted by begin and end. The parts between two ends of a series are measured, and
+    combined one after the other: reading all rows before each of many ends takes their square.
+    """
+    is_first = np.diff(begins, prepend=-1) > 0
+    series = np.cumsum(is_first) - 1
+    starts = np.where(is_first, begins, np.roll(ends, 1))
+    lengths = ends - starts
+    offsets = np.cumsum(lengths) - lengths
+    rows = np.repeat(starts - offsets, lengths) + np.arange(lengths.sum())
+    seen = values[rows].astype("float64")
+    known = ~np.isnan(seen)
+    # In units of the largest magnitude of a series, squares do not overflow.
+    units = np.maximum.reduceat(np.where(known, np.abs(seen), 0.0), offsets)
+    (units,) = _accumulated(series, lambda a, b: (np.maximum(a, b),), units)
+    last = np.append(np.flatnonzero(is_first)[1:], len(begins)) - 1
+    largest = np.where(units[last] > 0, units[last], 1.0)[series]
+
+    if scaler.kind == "mean_abs":
+        x = np.abs(seen)
+    elif scaler.kind == "standard":
+        # Relative to the first known value, a large level does not hide a small range.
+        places = np.where(known, np.arange(len(rows))[:, None], len(rows) - 1)
+        places = np.minimum.reduceat(places, offsets[is_first])
+        x = seen - np.repeat(np.take_along_axis(seen, places, axis=0)[series], lengths, axis=0)
+    else:
+        earlier = rows - scaler.season
+        x = np.abs(seen - values[np.where(earlier < np.repeat(begins, lengths), 0, earlier)])
+        known = ~np.isnan(x)
+    x = np.where(known, x, 0.0) / np.repeat(largest, lengths, axis=0)
+
+    number = np.add.reduceat(known.astype("float64"), offsets)
+    mean = np.add.reduceat(x, offsets) / np.maximum(number, 1.0)
+    squares = np.where(known, x - np.repeat(mean, lengths, axis=0), 0.0) ** 2
+    squares = np.add.reduceat(squares, offsets)
+    number, mean, squares = _accumulated(series, _merge, number, mean, squares)
+    if scaler.kind == "mean_abs":
+        return mean * largest
+    scale = mean if scaler.kind == "mase" else np.sqrt(squares / np.maximum(number, 1.0))
+    scale = scale * largest
+    return np.where(scale > LEAST_SPACINGS * np.finfo(values.dtype).eps * units, scale, 0.0)
+
+
+def _accumulated(series, combine, *parts):
+    """Combine each part with all before it of its series, in log2(parts) rounds."""
+    shift = 1
+    while (same := series[shift:] == series[:-shift]).any():
+        before = [part[:-shift][same] for part in parts]
+        after = [part[shift:][same] for part in parts]
+        parts = [part.copy() for part in parts]
+        for part, found in zip(parts, combine(*before, *after), strict=True):
+            part[shift:][same] = found
+        shift *= 2
+    return parts
+
+
+def _merge(number, mean, squares, other_number, other_mean, other_squares):
+    """Return number, mean and sum of squared deviations of two parts (Chan et al., 1979)."""
+    total = number + other_number
+    share = other_number / np.maximum(total, 1.0)
+    step = other_mean - mean
+    return total, mean + step * share, squares + other_squares + step**2 * number * share

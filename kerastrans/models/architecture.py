@@ -106,7 +106,9 @@ class Architecture:
 
         Returns:
             Dict of context_length, batch_size, learning_rate, epochs, patience, schedule and
-            "hyperparameters". The files in `kerastrans/models/settings` name their sources.
+            "hyperparameters". Some have a loss other than "mse", a beta_1 of Adam other than 0.9,
+            and arguments of the schedule, see `benchmarks/accuracy/long_horizon.py`. The files in
+            `kerastrans/models/settings` name their sources.
 
         Raises:
             ValueError: If the architecture has no file of settings, or the data set is unknown.

@@ -53,6 +53,7 @@ def build_duet_model(
     balance=1.0,
     draw_always=False,
     dropout=0.1,
+    output_dropout=0.1,
     head=None,
     name="duet",
 ):
@@ -76,7 +77,8 @@ def build_duet_model(
         balance: float of at least 0, factor of the loss that keeps all experts in use.
         draw_always: bool, whether the mask of the channels is random in forecasts too, as in the
             authors' code.
-        dropout: float in [0, 1), dropout rate.
+        dropout: float in [0, 1), dropout rate of the attention and the feed-forward networks.
+        output_dropout: float in [0, 1), dropout rate of the forecast of the normalised window.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -89,7 +91,7 @@ def build_duet_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If `num_chosen_experts` is greater than `num_experts`.
         ValueError: If `num_heads` does not divide `d_model`.
-        ValueError: If `dropout` is outside [0, 1), or `balance` is negative.
+        ValueError: If a dropout is outside [0, 1), or `balance` is negative.
         ValueError: If `head` is unknown.
 
     Example:
@@ -110,12 +112,17 @@ def build_duet_model(
         return dense(num_experts, **options, name=name)(x)
 
     def apply_experts(x, name):
-        """Map `(batch, time, channels)` to `(batch, channels, experts, d_model)`."""
+        """Map `(batch, time, channels)` to `(batch, channels, experts, d_model)`.
+
+        As in the authors' code, the weights start as an average and the biases at random.
+        """
+        bound = context_length**-0.5
         return layers.EinsumDense(
             "btc,etd->bced",
             (num_channels, num_experts, d_model),
             bias_axes="ed",
-            kernel_initializer=FanInUniform(input_axes=(1,), output_axes=(2,)),
+            kernel_initializer=keras.initializers.Constant(1 / context_length),
+            bias_initializer=keras.initializers.RandomUniform(-bound, bound),
             name=name,
         )(x)
 
@@ -157,6 +164,7 @@ def build_duet_model(
                 name=name,
             )
         x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
-    x = dense(prediction_length * head.size, dtype=dtype, name="head")(Dropout(dropout)(x))
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
+    x = Dropout(output_dropout, dtype=dtype)(x)
     outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

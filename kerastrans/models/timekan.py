@@ -5,7 +5,7 @@ import itertools
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import ChebyshevDense, ValueEmbedding
+from kerastrans.layers import ChebyshevDense, Dropout, ValueEmbedding
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import check_scales, checked
@@ -30,6 +30,7 @@ SEARCH_SPACE = {
     "d_model": (8, 16, 32),
     "num_blocks": (1, 2, 3),
     "num_terms": (1, 2, 3),
+    "dropout": (0.0, 0.1, 0.2),
 }
 
 
@@ -44,6 +45,7 @@ def build_timekan_model(
     num_scales=3,
     downsampling=2,
     num_terms=2,
+    dropout=0.1,
     head=None,
     name="timekan",
 ):
@@ -62,6 +64,7 @@ def build_timekan_model(
         downsampling: int, number of steps to average from one resolution to the next.
         num_terms: int, number of terms of the polynomials of the coarsest resolution; each finer
             one has one more.
+        dropout: float in [0, 1), dropout rate of the embedded steps.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -73,6 +76,7 @@ def build_timekan_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is too short for the coarsest resolution.
+        ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
     Example:
@@ -118,7 +122,8 @@ def build_timekan_model(
     )
     embed = ValueEmbedding(d_model, dtype=dtype)
     scales = average_window(window, num_scales, downsampling)
-    scales = [embed(fold_channels(x)) for x in scales]  # (batch * channels, time, d_model)
+    # (batch * channels, time, d_model)
+    scales = [Dropout(dropout)(embed(fold_channels(x))) for x in scales]
     for _ in range(num_blocks):
         scales = mix_bands(scales)
     x = time_dense(scales[0], prediction_length, dtype=dtype, name="future")

@@ -2,11 +2,13 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from benchmarks.accuracy import long_horizon
 from benchmarks.accuracy import long_horizon_report as report
 from kerastrans import zoo
+from kerastrans.data import window_dataset
 
 needs_data = pytest.mark.skipif(
     "KERASTRANS_DATA_DIR" not in os.environ, reason="KERASTRANS_DATA_DIR names no folder"
@@ -40,6 +42,57 @@ def test_windows_of_the_three_parts_follow_each_other():
     assert counts == [2880 - 96 + 1] * 2  # none is dropped
 
 
+def test_absolute_errors_of_later_steps_weigh_less():
+    targets = np.zeros((2, 3, 1), "float32")
+    losses = [
+        float(long_horizon.falling_mae(targets, np.eye(3, dtype="float32")[None, :, [i]] - targets))
+        for i in range(3)
+    ]
+    # arctan(1) = pi / 4; arctan(2) + arctan(3) = 3 pi / 4, a known identity
+    assert losses[0] == pytest.approx(1 / 3)
+    assert losses[1] + losses[2] == pytest.approx((2 - np.pi / 4) / 3)
+    assert losses[0] > losses[1] > losses[2] > 0
+
+
+def test_one_cycle_rises_and_falls():
+    rates = [float(long_horizon.OneCycle(0.5, 100, 0.2)(step)) for step in range(100)]
+    assert rates[0] == pytest.approx(0.02)
+    assert np.argmax(rates) == 19
+    assert rates[19] == pytest.approx(0.5)
+    assert rates[59] == pytest.approx(0.25, rel=1e-4)  # halfway down
+    assert rates[99] == pytest.approx(2e-6)
+    assert (np.diff(rates[:20]) > 0).all()
+    assert (np.diff(rates[19:]) < 0).all()
+
+
+@pytest.mark.parametrize(
+    ("more", "rates"),
+    [
+        ({"schedule": "decay", "decay": 0.5, "first_rate": 0.04}, [0.08, 2, 2, 2, 1]),
+        ({"schedule": "halve"}, [2, 2, 1, 0.5, 0.25]),
+    ],
+)
+def test_schedules_by_epoch(more, rates):
+    settings = {"learning_rate": 2, **more}
+    assert [long_horizon.rate_of(epoch, settings) for epoch in range(5)] == rates
+
+
+@pytest.mark.parametrize("schedule", ["decay", "one_cycle"])
+def test_training_follows_the_settings(schedule):
+    settings = {"learning_rate": 0.1, "epochs": 2, "patience": 2, "schedule": schedule}
+    settings |= {"decay": 0.5, "first_rate": 0.04, "rise": 0.3, "beta_1": 0.95}
+    settings["loss"] = "falling_mae"
+    data = window_dataset(np.arange(24.0)[:, None], 4, 2, batch_size=8)
+    model = zoo.build("linear_regression", 4, 2, 1)
+    assert len(long_horizon.fit(model, data, data, settings)) == 2
+    assert model.optimizer.beta_1 == 0.95
+    assert model.loss is long_horizon.falling_mae
+    steps = 2 * len(data)
+    cycle = float(long_horizon.OneCycle(0.1, steps, 0.3)(steps))
+    last = {"decay": 0.1, "one_cycle": cycle}[schedule]
+    assert float(model.optimizer.learning_rate) == pytest.approx(last)
+
+
 def test_finished_runs_are_known_again(tmp_path):
     path = tmp_path / "results" / "table.csv"
     assert long_horizon.done(path) == set()
@@ -67,6 +120,21 @@ def test_report_averages_seeds_and_counts_published_horizons_alone():
     means = report.summarise(report.compare(ours, published), ours).iloc[0]
     assert (means.horizons, means.mse, means.ratio) == (1, pytest.approx(0.4), pytest.approx(0.8))
     assert (means.seeds, means.sd) == (2, pytest.approx(0.02**0.5))
+
+
+def test_report_joins_horizons_that_have_contexts_of_their_own():
+    import pandas as pd
+
+    key = {"model": "m", "dataset": "d", "seed": 0, "mae": 0.4}
+    cells = [(96, 512, 0.2), (192, 336, 0.4)]
+    ours = pd.DataFrame([{**key, "horizon": h, "context_length": c, "mse": x} for h, c, x in cells])
+    published = ours.assign(mse=0.25, source="paper").drop(columns="seed")
+    means = report.summarise(report.compare(ours, published), ours)
+    assert means["context_length"].tolist() == ["336 or 512"]
+    assert means["ratio"].tolist() == [pytest.approx(1.2)]
+    both = pd.concat([ours, ours[:1].assign(context_length=336)])  # one horizon by two contexts
+    means = report.summarise(report.compare(both, published), both)
+    assert means["context_length"].tolist() == ["512", "336"]
 
 
 def test_report_counts_architectures_near_their_published_means_and_says_what_is_missing():

@@ -26,7 +26,7 @@ SMALL = {
     "frets": {"embedding_dim": 8, "hidden_dim": 16},
     "softs": {"d_model": 16, "core_dim": 8, "ff_dim": 24, "num_blocks": 1},
     "timebase": {"period": 5, "num_bases": 3},
-    "timekan": {"d_model": 8, "num_blocks": 1},
+    "timekan": {"d_model": 8, "num_blocks": 1, "dropout": 0.0},
     "wpmixer": {"patch_length": 6, "stride": 6, "d_model": 4, "dropout": 0.0},
     "cyclenet": {"cycle_length": 6},
     "time_series_transformer": {**_ATTENTION, "patch_length": 5},
@@ -68,7 +68,13 @@ SMALL = {
     "timebridge": {**_ATTENTION, "period": 6, "moving_average": 2, "attention_dropout": 0.0},
     "xlstm_mixer": {"d_model": 16, "num_heads": 2, "ff_dim": 24, "dropout": 0.0},
     "timefilter": {**_ATTENTION, "patch_length": 6, "num_blocks": 1},
-    "duet": {**_ATTENTION, "num_blocks": 1, "num_experts": 3, "hidden_dim": 8},
+    "duet": {
+        **_ATTENTION,
+        "num_blocks": 1,
+        "num_experts": 3,
+        "hidden_dim": 8,
+        "output_dropout": 0.0,
+    },
     "multipatchformer": {**_ATTENTION, "patch_lengths": (5, 8)},
 }
 NAMES = zoo.names()

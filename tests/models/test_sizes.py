@@ -17,6 +17,9 @@ TRAINING = {
     "patience",
     "schedule",
     "decay",
+    "first_rate",
+    "rise",
+    "beta_1",
     "loss",
     "hyperparameters",
 }

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
-from kerastrans.layers import ChannelSegmentEmbedding, RecurrentCycle
+from kerastrans.layers import ChannelSegmentEmbedding, Dropout, RecurrentCycle
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
 from tests.helpers.architectures import SMALL
@@ -260,6 +260,34 @@ def test_duet_draws_its_mask_in_forecasts_on_request_only():
 
     assert len(forecasts()) == 1
     assert len(forecasts(draw_always=True)) > 1
+
+
+def test_timekan_drops_embedded_steps():
+    model = zoo.build("timekan", 24, 12, 3, **{**SMALL["timekan"], "dropout": 0.4})
+    embedded = [x.output for x in model.layers if isinstance(x, Dropout)]
+    assert sorted(x.shape[1:] for x in embedded) == [(6, 8), (12, 8), (24, 8)]
+    for x in keras.Model(model.input, embedded)(WINDOWS, training=True):
+        assert (to_numpy(x) == 0).mean() == pytest.approx(0.4, abs=0.12)
+
+
+def test_experts_of_duet_start_as_averages():
+    model = zoo.build("duet", 16, 12, 3, **SMALL["duet"])
+    for name in ("season", "trend"):
+        kernel, bias = map(to_numpy, model.get_layer(name).weights)
+        assert (kernel == 1 / 16).all()
+        assert 0.2 < np.abs(bias).max() < 0.25  # at random up to 1 / sqrt(16)
+
+
+def test_duet_drops_parts_of_its_forecast_in_training():
+    model = zoo.build("duet", 24, 200, 3, **{**SMALL["duet"], "output_dropout": 0.7})
+    window = WINDOWS[:1]
+    # What was dropped is the mean of the window.
+    dropped = np.isclose(to_numpy(model(window, training=True)), window.mean(1, keepdims=True))
+    assert dropped.mean() == pytest.approx(0.7, abs=0.1)
+    kept = zoo.build("duet", 24, 200, 3, **SMALL["duet"])
+    assert not np.isclose(
+        to_numpy(kept(window, training=True)), window.mean(1, keepdims=True)
+    ).all()
 
 
 @pytest.mark.slow

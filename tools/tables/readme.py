@@ -61,6 +61,7 @@ def tables():
             "generation_parts": speed.generation_parts,
             "runtimes": speed.runtimes,
             "imports": speed.imports,
+            "step_parts": speed.step_parts,
             "cold_start": speed.cold_start,
             "pretrained_speed": speed.pretrained_speed,
             "reading": speed.reading,

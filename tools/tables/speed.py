@@ -159,6 +159,14 @@ def cold_start():
     return table[rows.label.unique()].reset_index().rename(columns={"series": "series x rows"})
 
 
+def step_parts():
+    """Seconds of the processor of the parts of a training step."""
+    rows = pd.read_csv(RESULTS / "step_parts.csv")
+    return rows.assign(cpu_seconds=[f"{x:.2f} s" for x in rows.cpu_seconds]).rename(
+        columns={"cpu_seconds": "time", "model": "architecture"}
+    )
+
+
 def pretrained_speed():
     """Milliseconds of the processor for a forecast by weights of others, and by theirs."""
     rows = pd.read_csv(RESULTS / "pretrained_speed.csv")

@@ -21,6 +21,7 @@ def arguments(settings):
         "balance": 0.0,  # the recorded step is without this loss
         "draw_always": True,
         "dropout": 0.0,
+        "output_dropout": 0.0,
     }
 
 

@@ -10,6 +10,7 @@ def arguments(settings):
         "num_scales": settings["down_sampling_layers"] + 1,
         "downsampling": settings["down_sampling_window"],
         "num_terms": settings["begin_order"] + 1,
+        "dropout": 0.0,
     }
 
 
