@@ -17,7 +17,8 @@ class KerastransModel(fev.ForecastingModel):
     median. Covariates are used by all models but "fracast_0".
 
     Args:
-        model: "kerastrans_zero", "kerastrans_zero_2", "fracast_0", "auto" or "select".
+        model: "kerastrans_zero", "kerastrans_zero_2", "kerastrans_zero_2+season", "fracast_0",
+            "auto" or "select", see `leaderboards.forecasting.train`.
         seed: int.
         time_limit: float, seconds of a training.
 

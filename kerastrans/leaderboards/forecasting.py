@@ -6,6 +6,8 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.covariates import texts_of
+from kerastrans.data.time.frequency import step_of
+from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import read_columns
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.presets.pretrained import from_pretrained
@@ -13,8 +15,10 @@ from kerastrans.forecasting.selection.search import select
 from kerastrans.models.pretrained.shipped import SHIPPED
 from kerastrans.utils.validation import check_choice
 
-MODELS = (*SHIPPED, "auto", "select")
+WITH_SEASON = "kerastrans_zero_2+season"
+MODELS = (*SHIPPED, WITH_SEASON, "auto", "select")
 MEDIAN = 0.5
+_HOUR = pd.Timedelta("1h").value
 
 
 def train(
@@ -33,8 +37,9 @@ def train(
 
     Args:
         model: "kerastrans_zero" or "kerastrans_zero_2", which are not trained, and read numbers and
-            text of covariates; "fracast_0", which takes none; "auto", the default of `Forecaster`;
-            or "select".
+            text of covariates; "kerastrans_zero_2+season", with the option `season` for steps of a
+            minute to an hour; "fracast_0", which takes no covariates; "auto", the default of
+            `Forecaster`; or "select".
         frame: Long DataFrame of the training rows.
         prediction_length: int, number of steps to forecast.
         freq: str, pandas frequency.
@@ -49,11 +54,14 @@ def train(
     """
     check_choice("model", model, MODELS)
     columns = {"past": list(past), "future": list(future)}
-    if model in SHIPPED:
+    if model in (*SHIPPED, WITH_SEASON):
         given = {}
         if model != "fracast_0":
             given = {**columns, "categories": texts_of(frame, [*past, *future])}
-        return from_pretrained(model, prediction_length, freq=freq, verbose=False, **given)
+        if model == WITH_SEASON and _HOUR // 60 <= (step_of(freq) or 0) <= _HOUR:
+            given["model_options"] = {"season": season_of(freq)}
+        name = model.removesuffix("+season")
+        return from_pretrained(name, prediction_length, freq=freq, verbose=False, **given)
     static = None if static is None or len(static.columns) < 2 else static
     options = {"static": static, "freq": freq, "time_limit": time_limit}
     if model == "select":

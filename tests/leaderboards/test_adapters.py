@@ -12,6 +12,7 @@ import pytest
 
 import kerastrans
 from kerastrans.leaderboards.forecasting import forecast_quantiles, train
+from kerastrans.models.pretrained.zero.port import phases_of
 
 STEPS, LEVELS = 3, [0.1, 0.5, 0.9]
 needs = {
@@ -35,6 +36,14 @@ def frame(lengths=(40, 25)):
 @pytest.fixture(scope="module")
 def zero():
     return train("kerastrans_zero", frame(), STEPS, "D")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("freq", "season"), [("15min", 96), ("h", 24), ("D", None), ("W", None)])
+def test_steps_of_an_hour_or_less_have_a_season(freq, season):
+    forecaster = train("kerastrans_zero_2+season", frame(), STEPS, freq)
+    phases = phases_of(forecaster.model)
+    assert (phases and phases.season) == season
 
 
 @pytest.fixture

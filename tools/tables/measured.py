@@ -36,6 +36,7 @@ def _errors():
         ("select", "`select`, 15 minutes per task"),
         ("kerastrans_zero", "kerastrans-zero, without training"),
         ("kerastrans_zero_2", "kerastrans-zero 2, without training"),
+        ("kerastrans_zero_2+season", "kerastrans-zero 2 with the option `season`"),
     ):
         below = 1 - np.exp(np.log(tasks[model] / tasks["seasonal_naive"]).mean())
         what = f"MASE of {what}, geometric mean of {len(tasks)} published tasks"

@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 from keras import ops
+from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.scaling import rescaled
@@ -29,7 +30,7 @@ def normalized(history, length, prediction_length):
     values, observed, location, scale = ObservedNormalization()(history[:, -length:])
     padding = [[0, 0], [length - values.shape[1], 0]]
     values, observed = ops.pad(values, padding), ops.pad(observed, padding)
-    steps = np.arange(1, prediction_length + 1, dtype=values.dtype)[None]
+    steps = np.arange(1, prediction_length + 1, dtype=standardize_dtype(values.dtype))[None]
     steps = ops.zeros_like(values[:, :1]) + steps
     return [values, observed, steps], location, scale
 
