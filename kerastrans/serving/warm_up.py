@@ -10,6 +10,7 @@ import numpy as np
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.inference.forecast import forecast_outputs
 from kerastrans.forecasting.inference.univariate import to_univariate
+from kerastrans.utils.backend import shapes_that_come_often
 from kerastrans.utils.batch_sizes import BATCHES
 from kerastrans.utils.files import first_line
 
@@ -33,7 +34,8 @@ async def warm_up(forecaster, inputs, run):
             try:
                 arrays = _arrays(state, inputs, size)
                 arrays["history"][:, :-steps] = np.nan
-                await asyncio.to_thread(run, forecast_outputs, state, arrays)
+                with shapes_that_come_often():
+                    await asyncio.to_thread(run, forecast_outputs, state, arrays)
             except Exception as error:  # inputs that this model does not take
                 logger.warning("not compiled for batches of %d: %s", size, first_line(error))
 

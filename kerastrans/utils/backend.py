@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import contextvars
 import functools
 import os
 
@@ -15,6 +16,22 @@ QUICK = {
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_use_fusion_emitters": False,
 }
+_comes_often = contextvars.ContextVar("comes_often", default=False)
+
+
+@contextlib.contextmanager
+def shapes_that_come_often():
+    """Let programs called in this block be as fast as they get from then on, as in a service."""
+    token = _comes_often.set(True)
+    try:
+        yield
+    finally:
+        _comes_often.reset(token)
+
+
+def comes_often():
+    """Return whether the shapes of this call come often, see `shapes_that_come_often`."""
+    return _comes_often.get()
 
 
 def compile_function(function, variables):
@@ -58,7 +75,7 @@ def _compile_with_jax(function, variables):
             return compiled(*arguments)
         shapes = tuple((x.shape, x.dtype) for x in jax.tree.leaves(tensors))
         rows = max((shape[0] for shape, _ in shapes if shape), default=1)
-        calls[shapes] += 1
+        calls[shapes] += QUICK_CALLS + QUICK_ROWS if comes_often() else 1
         is_early = calls[shapes] <= max(QUICK_CALLS, QUICK_ROWS // max(1, rows))
         return (quick if is_early else compiled)(*arguments)
 

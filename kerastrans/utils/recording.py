@@ -5,6 +5,8 @@ import functools
 import keras
 from keras import ops
 
+from kerastrans.utils.backend import comes_often
+
 # A record takes as long as 20 to 60 calls of a small batch.
 RECORD_AFTER = 32
 MAX_RECORDS = 64
@@ -47,7 +49,7 @@ class RecordedFunction:
             return state.program(*tensors)
 
         outputs = self._function(*arguments)
-        state.calls += 1
+        state.calls = max(state.calls + 1, RECORD_AFTER if comes_often() else 0)
         if state.calls == RECORD_AFTER:
             state.candidate = self._record(arguments, outputs)
         elif state.candidate:

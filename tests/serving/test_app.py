@@ -15,6 +15,7 @@ import pytest
 
 from kerastrans import Forecaster, datasets
 from kerastrans.serving import Settings, create_app, warm_up
+from kerastrans.utils import backend
 
 CONTEXT, HORIZON = 24, 6
 LIMITS = {"max_batch": 8, "max_bytes": 20_000, "max_levels": 10}
@@ -200,9 +201,10 @@ def test_metrics_count_requests_by_route(ask):
 
 
 def test_it_is_ready_once_the_model_is_compiled(forecaster, monkeypatch):
-    sizes, waiting, go_on = [], threading.Event(), threading.Event()
+    sizes, often, waiting, go_on = [], [], threading.Event(), threading.Event()
 
     def compile_at(state, inputs):
+        often.append(backend.comes_often())
         sizes.append((len(inputs["history"]), inputs["history"].shape[-1]))
         waiting.set()
         go_on.wait()
@@ -228,6 +230,7 @@ def test_it_is_ready_once_the_model_is_compiled(forecaster, monkeypatch):
     assert answers[0].json() == {"error": "the model is being compiled."}
     # With its three channels, and for CSV files with other columns with one.
     assert sizes == [(size, channels) for channels in (3, 1) for size in (1, 8, 64, 256)]
+    assert all(often)
 
 
 def test_a_forecast_does_not_wait_for_a_csv(ask, app, histories, monkeypatch):

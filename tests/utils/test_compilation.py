@@ -62,6 +62,15 @@ def test_a_shape_that_comes_often_is_compiled_again(rows, times, called):
     assert called[-1]
 
 
+def test_the_shapes_of_a_service_are_compiled_once(called):
+    product = Product()
+    with backend.shapes_that_come_often():
+        product.call(100, 1)
+    product.call(100, 2)
+    product.call(101, 1)
+    assert called == [False] * 3 + [True]
+
+
 def test_a_part_of_a_compiled_function_has_no_options():
     product = Product()
     outer = jax.jit(lambda x: product.compiled(x) + 1)

@@ -14,6 +14,7 @@ if keras.backend.backend() != "torch":
 import torch
 
 from kerastrans.utils import recording
+from kerastrans.utils.backend import shapes_that_come_often
 from kerastrans.utils.recording import RecordedFunction
 
 RANDOM = np.random.default_rng(0)
@@ -55,6 +56,17 @@ def test_a_function_is_called_to_record_and_to_compare_and_not_again():
     calls = 4  # twice as before, once to record, once to compare
     assert called_often(lambda x: dense(x), dense.variables) == calls
     assert called_often(lambda x: {"a": (x + 1, x[:, :2]), "b": [ops.softmax(x)]}) == calls
+
+
+def test_the_shapes_of_a_service_are_recorded_at_once(monkeypatch):
+    monkeypatch.setattr(recording, "RECORD_AFTER", 32)
+    counted = Counted(lambda x: x + 1)
+    recorded = RecordedFunction(counted, [])
+    with shapes_that_come_often():
+        recorded(tensors(3))
+    for _ in range(4):
+        recorded(tensors(3))
+    assert counted.calls == 3
 
 
 def test_weights_that_change_later_are_those_of_the_record():
