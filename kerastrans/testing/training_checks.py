@@ -14,7 +14,7 @@ from kerastrans.decoding.samplers import AncestralSampler
 from kerastrans.export.savedmodel import export_savedmodel
 from kerastrans.testing.cases import arrange_inputs, assert_close
 from kerastrans.testing.reports import NotApplicable
-from kerastrans.text.tokens import END, START
+from kerastrans.text.tokens import END, PAD, START
 
 WINDOWS, STEPS = 16, 8  # size of a batch, and steps of training
 SAMPLES = 10
@@ -78,9 +78,12 @@ def check_decoding(case):
     if "int" not in decoder.dtype:
         assert_close(values, outputs, TOLERANCE, "the decoded forecast")
         return
-    most_probable = outputs.argmax(axis=-1)
     is_open = np.cumsum(decoder_inputs == END, axis=1) == 0  # the sequence has not ended
-    if not np.array_equal(values[is_open], most_probable[is_open]):
+    scores = np.take_along_axis(outputs, values[..., None], axis=-1)[..., 0]
+    possible = np.delete(outputs, [PAD, START], axis=-1)  # what decoding may choose
+    # Two tokens may have nearly the same score, of which rounding decides.
+    is_lower = possible.max(axis=-1) - scores > TOLERANCE * np.abs(outputs).max()
+    if is_lower[is_open].any():
         raise AssertionError("the decoded tokens are not the most probable of the whole sequence")
 
 

@@ -168,6 +168,10 @@ def test_tokens_are_decoded_and_padding_is_hidden(reads_lengths):
     if reads_lengths:
         report.raise_for_failures()
         assert report["decoding"].status == "passed"
+        bias = model.weights[-1]
+        bias.assign(np.where(np.arange(8) < 2, 9.0, 0.0))  # padding and start are never chosen
+        others = ["training", "same training"]
+        assert check_model(model, **SIZES, skip=others)["decoding"].status == "passed"
 
 
 def test_global_generators_and_the_dtype_policy_are_left_alone():
