@@ -109,6 +109,7 @@ SLOW = NEWEST
 EXHAUSTIVE = (
     *(name for name in SLOW if name not in ("mamba", "timebase", "tqnet")),
     *("autoformer", "direct_transformer", "fedformer", "informer", "timemixer", "timesnet"),
+    *("nbeats", "time_series_transformer", "timexer", "tsmixer"),
 )
 TRAINED = [name for name in NAMES if name not in ("last_value", "seasonal_naive", "moving_average")]
 
