@@ -116,7 +116,10 @@ def test_counts_of_any_size_are_covered_in_every_architecture(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "epochs"), [("deepar", 5), ("rlinear", 12)])
+@pytest.mark.parametrize(
+    ("name", "epochs"),
+    [pytest.param("deepar", 5, marks=pytest.mark.exhaustive), ("rlinear", 12)],
+)
 def test_intermittent_demand_is_forecast_nearly_as_well_as_its_law_allows(name, epochs):
     rng = np.random.default_rng(0)
 
