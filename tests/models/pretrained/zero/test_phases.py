@@ -100,6 +100,7 @@ def test_covariates_and_channels_are_read_with_a_season(seasonal):
     np.testing.assert_allclose(median[:, 0], median[:, 1] + 5 * wind[LENGTH:], atol=0.7)
 
 
+@pytest.mark.slow
 @pytest.mark.exhaustive
 def test_an_onnx_file_forecasts_the_same(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
