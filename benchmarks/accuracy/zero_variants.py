@@ -8,10 +8,8 @@ for its windows and scores.
 
 import argparse
 
-import jax
 import numpy as np
 import pandas as pd
-from keras import ops
 
 from benchmarks.accuracy.task_list import DAY, TASKS
 from benchmarks.accuracy.zero_validation import (
@@ -23,6 +21,7 @@ from benchmarks.accuracy.zero_validation import (
 )
 from benchmarks.common import RESULTS, append_row, keys_of, names
 from kerastrans.models.pretrained import load
+from kerastrans.models.pretrained.arrays import compile_by_name
 from kerastrans.models.pretrained.shipped import FOLDER
 
 PATH = RESULTS / "zero_validation.csv"
@@ -114,13 +113,14 @@ class Lags(Plain):
         found = np.empty((len(windows), task.horizon, len(self.model.levels)))
         for length in set(lengths):
             sizes = (0,) * columns[0].shape[1]
-            run = _compiled(self.model.build(length, task.horizon, 1, {"future": sizes}))
+            run = compile_by_name(self.model.build(length, task.horizon, 1, {"future": sizes}))
             for i in np.flatnonzero(np.equal(lengths, length)):
                 past, mean, size = _scaled(windows[i].past)
-                inputs = {"history": _last(past[:, None], length)}
+                history = _last(past[:, None], length)
                 known = np.stack([_scaled(x)[0] for x in columns[i].T], axis=1)
-                inputs["future_covariates"] = _last(known, length + task.horizon)
-                found[i] = run(inputs) * size + mean
+                known = _last(known, length + task.horizon)
+                quantiles = run(history=history[None], future_covariates=known[None])
+                found[i] = quantiles[0, :, 0] * size + mean
         return found
 
 
@@ -133,16 +133,6 @@ class LagsAndWeekends(Lags):
             return columns
         weekend = window.times.day_of_week.to_numpy() >= 5
         return np.column_stack([columns, weekend])
-
-
-def _compiled(model):
-    """A function of a dict of inputs of one window to its quantiles `(horizon, levels)`."""
-    weights = [x.value for x in model.trainable_variables]
-    others = [x.value for x in model.non_trainable_variables]
-    call = jax.jit(lambda inputs: model.stateless_call(weights, others, inputs)[0])
-    return lambda inputs: np.asarray(
-        call({name: ops.convert_to_tensor(x[None], "float32") for name, x in inputs.items()}), float
-    )[0, :, 0]
 
 
 def _scaled(values):

@@ -12,14 +12,13 @@ import csv
 import importlib.util
 import itertools
 import os
-import statistics
 import time
 
 import keras
 import numpy as np
 from keras import layers
 
-from benchmarks.common import RESULTS
+from benchmarks.common import RESULTS, median_seconds
 from kerastrans import zoo
 from kerastrans.models.parts.sublayers import TENSORFLOW_EPSILON
 from kerastrans.models.parts.variable_selection import GatedNetworks
@@ -77,7 +76,9 @@ def seconds(model, batch=BATCH):
         return sum((x**2).mean() for x in keras.tree.flatten(outputs))
 
     gradient, weights = jax.jit(jax.grad(loss)), [v.value for v in model.trainable_variables]
-    return median(lambda: jax.block_until_ready(gradient(weights)))
+    return median_seconds(
+        lambda: jax.block_until_ready(gradient(weights)), 5, clock=time.process_time
+    )
 
 
 def torch_seconds(rows, width, units, num_layers):
@@ -94,18 +95,7 @@ def torch_seconds(rows, width, units, num_layers):
         network.zero_grad()
         (network(inputs)[0] ** 2).mean().backward()
 
-    return median(step)
-
-
-def median(step):
-    """Return the median of the CPU seconds of five calls, after one."""
-    step()
-    found = []
-    for _ in range(5):
-        started = time.process_time()
-        step()
-        found.append(time.process_time() - started)
-    return statistics.median(found)
+    return median_seconds(step, 5, clock=time.process_time)
 
 
 def main():

@@ -4,7 +4,7 @@ import numpy as np
 
 from kerastrans.data.scaling import LEAST_SPACINGS
 
-_CHUNK = 2**22  # number of values that are copied at once, but for a longer series
+_CHUNK = 2**22  # number of values that are copied at once, more if one series has more
 
 
 def series_scales(panel, scaler, series, ends):

@@ -225,9 +225,9 @@ class CachedDecoder:
         return shared
 
     def _advance(self, sampler, encoded, masks, shared, index, value, memory, caches):
-        """Run one step of the loop, of which `index` and the tensors after it are the state.
+        """Return the next state of the loop, `(index, value, memory, caches)`.
 
-        What the tensors of `encoded` have as implicit masks are `masks`, by the same keys.
+        `masks` has the implicit masks of the tensors in `encoded`, by the same keys.
         """
         for key, mask in masks.items():
             set_mask(encoded[key], mask)

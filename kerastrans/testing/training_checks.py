@@ -81,7 +81,7 @@ def check_decoding(case):
     is_open = np.cumsum(decoder_inputs == END, axis=1) == 0  # the sequence has not ended
     scores = np.take_along_axis(outputs, values[..., None], axis=-1)[..., 0]
     possible = np.delete(outputs, [PAD, START], axis=-1)  # what decoding may choose
-    # Two tokens may have nearly the same score, of which rounding decides.
+    # Rounding decides between two tokens with nearly the same score.
     is_lower = possible.max(axis=-1) - scores > TOLERANCE * np.abs(outputs).max()
     if is_lower[is_open].any():
         raise AssertionError("the decoded tokens are not the most probable of the whole sequence")

@@ -68,16 +68,16 @@ def _compile_with_jax(function, variables):
     quick = jax.jit(stateless, compiler_options=QUICK)
 
     def run(*tensors):
-        arguments = [variable.value for variable in variables], *tensors
-        leaves = jax.tree.leaves(arguments)
-        # A part of a function that is being compiled has no options of its own.
-        if any(isinstance(x, jax.core.Tracer) for x in leaves) or not _compiles_quickly():
-            return compiled(*arguments)
-        shapes = tuple((x.shape, x.dtype) for x in jax.tree.leaves(tensors))
+        values, leaves = [variable.value for variable in variables], jax.tree.leaves(tensors)
+        # JAX accepts no options for a part of a function that is being compiled.
+        is_part = any(isinstance(x, jax.core.Tracer) for x in (*values, *leaves))
+        if is_part or not _compiles_quickly():
+            return compiled(values, *tensors)
+        shapes = tuple((x.shape, x.dtype) for x in leaves)
         rows = max((shape[0] for shape, _ in shapes if shape), default=1)
         calls[shapes] += QUICK_CALLS + QUICK_ROWS if comes_often() else 1
         is_early = calls[shapes] <= max(QUICK_CALLS, QUICK_ROWS // max(1, rows))
-        return (quick if is_early else compiled)(*arguments)
+        return (quick if is_early else compiled)(values, *tensors)
 
     return run
 

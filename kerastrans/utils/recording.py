@@ -88,7 +88,7 @@ class RecordedFunction:
 
 
 class _State:
-    """What is known of calls of one kind: a candidate has not been compared yet."""
+    """Number of calls of one kind, their program, and a candidate that was not yet compared."""
 
     def __init__(self, kind):
         self.calls, self.candidate, self.program = 0, None, None

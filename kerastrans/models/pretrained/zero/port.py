@@ -21,7 +21,7 @@ from kerastrans.utils.validation import check_at_most, check_positive_integers
 
 ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
 SHORTEST = 256  # smallest window, in steps
-MOST_STEPS = 6144  # of a history of which the series of each phase are forecast
+MOST_STEPS = 6144  # longest history, in steps, for the series of each phase
 SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
 
 
@@ -137,7 +137,7 @@ class KerastransZero(PretrainedModel):
         history = keras.Input((context_length, num_channels), name="history")
         inputs = {"history": history, **covariate_inputs(*sizes.values(), covariates)}
         effects = CovariateEffects(prediction_length, **covariates, trend_length=self.max_context)
-        earlier = max(0, context_length - self._window)  # steps in which effects may be others
+        earlier = max(0, context_length - self._window)  # steps before the window
         known = {name: x[:, earlier:] for name, x in inputs.items()}
         recent = known.pop("history")
         channels = []
