@@ -64,6 +64,8 @@ class PhaseForecasts(keras.layers.Layer):
         Quantiles `(batch, prediction_length, quantiles)` in the units of the history.
     """
 
+    takes_missing = True
+
     def __init__(self, network, season, prediction_length, **kwargs):
         super().__init__(**{"dtype": full_precision(), **kwargs})
         self.network, self.season, self.prediction_length = network, season, prediction_length

@@ -67,6 +67,20 @@ def test_a_phase_with_few_values_has_the_forecast_of_the_window(model, seasonal)
 
 
 @pytest.mark.slow
+def test_a_forecaster_forecasts_the_same(seasonal):
+    gaps = SERIES.copy()
+    gaps[100:140] = np.nan
+    series = {"whole": SERIES, "gaps": gaps, "short": SERIES[-5 * SEASON :]}
+    frame = pd.concat(FRAME.tail(len(y)).assign(unique_id=name, y=y) for name, y in series.items())
+    options = {"model_options": {"season": SEASON}, "verbose": False}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", STEPS, **options)
+    rows = forecaster.predict(frame, levels=[60]).groupby("unique_id", sort=False)
+    expected = [x["mean"][0] for x in seasonal.forecast(list(series.values()), STEPS)]
+    found = [rows.get_group(name)[forecaster.alias] for name in series]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.slow
 def test_files_share_the_dense_layers_and_read_the_season(tmp_path):
     options = {"model_options": {"season": SEASON}, "verbose": False}
     forecaster = kerastrans.from_pretrained("kerastrans_zero_2", STEPS, **options)
