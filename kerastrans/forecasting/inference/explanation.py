@@ -17,6 +17,8 @@ from kerastrans.utils.batch_sizes import BATCH
 PAST_VALUE, MEAN = "past value", "mean"  # the parts that have shares
 CHANGES, SLOPE, OFFSET = "recent changes", "slope", "offset"
 COVARIATE = "covariate"  # followed by its name
+# The arrays of `explain_windows` for one forecast.
+PARTS = ("mean", "lags", "places", "shares", "changes", "slopes", "offset")
 
 
 def check_explains(state, alias):
@@ -27,16 +29,13 @@ def check_explains(state, alias):
             f"explain reads the shares of past values in kerastrans_zero; {alias!r} is another "
             f"model, whose forecasts are not sums of such shares.{other}"
         )
-    if phases_of(state.model) is not None:
-        raise ValueError(
-            f"{alias!r} has the option 'season': explain reads the shares of one window, and these "
-            "forecasts are means with those of each phase. Leave out the option."
-        )
 
 
 def explanation_frame(state, windows):
     """Return the parts of the forecasts of windows as a frame, see `Forecaster.explain`."""
     explain, names = explain_windows(state.model), [x.name for x in inputs_of(state.model)[1:]]
+    phases = phases_of(state.model)
+    season = 1 if phases is None else phases.season
     columns = [x.name for x in (*state.covariates.past, *state.covariates.future)]
     panel, parts = windows.panel, []
     for start in range(0, len(windows), BATCH):
@@ -45,7 +44,7 @@ def explanation_frame(state, windows):
         series, cuts = (x[start : start + BATCH] for x in (windows.series, windows.cuts))
         for channel in range(panel.num_channels):
             found = _explain(explain, history[..., channel], known)
-            rows = _rows(panel.clock, panel.numbers(series, cuts), columns, *found)
+            rows = _rows(panel.clock, panel.numbers(series, cuts), columns, season, *found)
             ids = panel.names[series, channel]
             is_known = ~np.isnan(history[..., channel]).all(axis=1)
             rows.insert(0, ID, ids[rows["window"]])
@@ -56,60 +55,61 @@ def explanation_frame(state, windows):
 def _explain(explain, history, known):
     """Return the parts of the forecasts of histories `(batch, time)`, in units of the series.
 
-    The first two are the history without the effects of covariates, and these effects.
-
     Args:
         explain: Function that `explain_windows` returned.
         history: NumPy array, NaN where missing.
         known: List of arrays of covariates.
+
+    Returns:
+        The history without the effects of covariates; these effects; and for each forecast of a
+        sum, that of the window and perhaps that of each phase, its weight `(batch,
+        prediction_length)` and its seven arrays.
     """
     with np.errstate(over="ignore"):
         relative, pivot, unit = pivot_windows(history[..., None], "affine")
     found = explain(relative[..., 0].astype("float32"), *known)
-    effects = np.zeros((*found[-1].shape, 0))
+    pivot, unit = pivot[:, 0], unit[:, 0]
+    effects = np.zeros((*found[0].shape, 0))
     if known:
         rest, effects, *found = found
-        history = pivot[:, 0] + unit[:, 0] * np.asarray(rest, "float64")
-        effects = np.asarray(effects, "float64") * unit
-    mean, lags, places, *others = (np.asarray(x) for x in found)
-    shares, changes, slopes, offset = (x.astype("float64") for x in others)
-    pivot, unit = pivot[:, 0], unit[:, 0]
-    corrections = changes * unit[..., None], slopes * unit[..., None], offset * unit
-    return history, effects, pivot + unit * mean, lags, places, shares, *corrections
+        history = pivot + unit * np.asarray(rest, "float64")
+        effects = np.asarray(effects, "float64") * unit[..., None]
+    weights = [np.ones_like(found[0])]
+    if len(found) > len(PARTS):
+        weight = np.asarray(found.pop(len(PARTS)), "float64")
+        weights = [1 - weight, weight]
+    forecasts = []
+    for number, weight in enumerate(weights):
+        arrays = found[len(PARTS) * number :][: len(PARTS)]
+        parts = dict(zip(PARTS, (np.asarray(x, "float64") for x in arrays), strict=True))
+        for name in ("changes", "slopes"):
+            parts[name] = parts[name] * unit[..., None]
+        parts["offset"] = parts["offset"] * unit
+        parts["mean"] = pivot + unit * parts["mean"]
+        forecasts.append((weight, parts))
+    return history, effects, forecasts
 
 
-def _rows(
-    clock, cuts, columns, history, effects, mean, lags, places, shares, changes, slopes, offset
-):
+def _rows(clock, cuts, columns, season, history, effects, forecasts):
     """Return the rows of some windows, ordered by window, step and part."""
-    window, step = (x.ravel() for x in np.indices(offset.shape))
-
-    def table(part, window, step, contribution, lag=None, place=None, value=np.nan, share=np.nan):
-        columns = {"window": window, "step": step, "part": part, "lag": lag, "place": place}
-        numbers = {"value": value, "share": share, "contribution": contribution}
-        return pd.DataFrame({**columns, **numbers})
-
-    chosen = np.nonzero(shares)
-    share, place = shares[chosen], places[chosen]
-    value = history[chosen[0], place - 1]
-    past = table(PAST_VALUE, *chosen[:2], share * value, lags[chosen[0], chosen[2]], place)
-    past = past.assign(value=value, share=share)
-    rest = (1 - shares.sum(axis=(2, 3))).ravel()
-    means = mean[window, 0]
-    changed, slope = np.nonzero(changes), np.nonzero(slopes)
-    lag_of_change = lags[changed[0], changed[2]]
-    rows = [
-        past,
-        table(MEAN, window, step, rest * means, value=means, share=rest),
-        table(CHANGES, *changed[:2], changes[changed], lag_of_change),
-        table(SLOPE, *slope[:2], slopes[slope], np.take(WINDOWS, slope[2])),
-        table(OFFSET, window, step, offset.ravel()),
-        *(
-            table(f"{COVARIATE} {name}", window, step, effects[..., i].ravel())
-            for i, name in enumerate(columns)
-        ),
+    window, step = (x.ravel() for x in np.indices(effects.shape[:2]))
+    rows = []
+    for number, (weight, parts) in enumerate(forecasts):
+        rows += _rows_of_forecast(history, weight, season if number else 1, **parts)
+    rows += [
+        _table(f"{COVARIATE} {name}", window, step, effects[..., i].ravel())
+        for i, name in enumerate(columns)
     ]
-    rows = pd.concat(rows).sort_values(["window", "step"], kind="stable", ignore_index=True)
+    order = {part: i for i, part in enumerate(dict.fromkeys(x["part"].iloc[0] for x in rows))}
+    rows = pd.concat(rows)
+    if len(forecasts) > 1:  # the same value or lag may be a part of both
+        keys = ["window", "step", "part", "lag", "place"]
+        sums = rows.groupby(keys, dropna=False, sort=False)
+        rows = sums.agg({"value": "first", "share": _sum, "contribution": "sum"}).reset_index()
+        is_mean = rows["part"] == MEAN
+        rows.loc[is_mean, "value"] = (rows["contribution"] / rows["share"])[is_mean]
+    rows = rows.iloc[np.lexsort([rows["part"].map(order), rows["step"], rows["window"]])]
+    rows = rows.reset_index(drop=True)
     cut, place = cuts[rows["window"]], rows.pop("place")
     rows.insert(1, TIME, clock.times(cut + rows.pop("step")))
     rows["lag"] = rows["lag"].astype("Int64")
@@ -117,3 +117,45 @@ def _rows(
     times = clock.times(cut - 1 + place.where(known, 0).astype("int64"))
     rows.insert(4, "source", pd.Series(times).where(known))
     return rows
+
+
+def _sum(values):
+    return values.sum(min_count=1)
+
+
+def _rows_of_forecast(
+    history, weight, season, mean, lags, places, shares, changes, slopes, offset
+):
+    """Return the tables of a forecast that is a sum, multiplied by its weight.
+
+    Args:
+        history: `(batch, time)`.
+        weight: `(batch, prediction_length)`.
+        season: int, number of steps between two values of the series that was forecast.
+        mean: The mean of the series, and the other arrays of `explain_windows`, in units of the
+            history.
+    """
+    rest = weight * (1 - shares.sum(axis=(2, 3)))
+    shares = weight[..., None, None] * shares
+    changes, slopes = (weight[..., None] * x for x in (changes, slopes))
+    chosen = np.nonzero(shares)
+    share, place, lag = shares[chosen], places[chosen], lags[chosen[:3]]
+    value = history[chosen[0], place.astype(int) - 1]
+    past = _table(PAST_VALUE, *chosen[:2], share * value, lag, place, value, share)
+    window, step = (x.ravel() for x in np.indices(offset.shape))
+    means, rest, offset = mean.ravel(), rest.ravel(), (weight * offset).ravel()
+    changed, slope = np.nonzero(changes), np.nonzero(slopes)
+    return [
+        past,
+        _table(MEAN, window, step, rest * means, value=means, share=rest),
+        _table(CHANGES, *changed[:2], changes[changed], lags[changed]),
+        _table(SLOPE, *slope[:2], slopes[slope], season * np.take(WINDOWS, slope[2])),
+        _table(OFFSET, window, step, offset),
+    ]
+
+
+def _table(part, window, step, contribution, lag=None, place=None, value=np.nan, share=np.nan):
+    """Return the rows of one part as a frame."""
+    columns = {"window": window, "step": step, "part": part, "lag": lag, "place": place}
+    numbers = {"value": value, "share": share, "contribution": contribution}
+    return pd.DataFrame({**columns, **numbers})

@@ -1,7 +1,9 @@
 """The parts that the median forecast of kerastrans-zero is the sum of."""
 
 import keras
+import numpy as np
 from keras import ops
+from keras.backend import standardize_dtype
 
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
@@ -28,34 +30,55 @@ def explain_windows(model):
     With covariates, it takes the other inputs of the model, too. The function returns the parts of
     the median forecast, in the units of the histories, as NumPy arrays:
 
-    - only with covariates: the history without their effects `(batch, context_length)`, and the
-      effects ahead `(batch, prediction_length, covariates)`, past covariates first;
-    - mean of each window `(batch, 1)`,
-    - lags `(batch, octaves)`, in steps,
+    - only with covariates: the history without their effects `(batch, time)`, and the effects ahead
+      `(batch, prediction_length, covariates)`, past covariates first;
+    - mean of each window `(batch, prediction_length)`,
+    - lags `(batch, prediction_length, octaves)`, in steps,
     - places `(batch, prediction_length, octaves, cycles)` of past values, 0 for the last step and
       -1 for the one before,
     - shares of these values, of the same shape; what their sum lacks to 1 is the share of the mean,
     - corrections by recent changes `(batch, prediction_length, octaves)`,
     - by slopes of the last `WINDOWS` steps `(batch, prediction_length, len(WINDOWS))`,
-    - and by a learnt offset `(batch, prediction_length)`.
+    - and by a learnt offset `(batch, prediction_length)`;
+    - only with a season: the weight of the forecast of a phase `(batch, prediction_length)`, and
+      the same seven arrays for the series of the phase, whose slopes are those of `WINDOWS` cycles.
 
     Args:
         model: Model of `KerastransZero.build`, also after it was trained or read from a file.
     """
-    network, prediction_length = network_of(model), model.output_shape[1]
-    parts = build_parts(network)
+    network, phases = network_of(model), phases_of(model)
+    prediction_length = model.output_shape[1]
     first, *others = inputs_of(model)
     history = keras.Input(first.shape[1:2], name="history")
     known = {x.name: keras.Input(x.shape[1:], name=x.name) for x in others}
-    without = [history]
+    outputs, rest = [], history
     if known:
-        without = effects_of(model)(history, **known)[:2]
-    inputs, location, scale = normalized(without[0], network.inputs[0].shape[1], prediction_length)
-    lags, places, shares, changes, slopes, offset = parts(inputs)
-    corrections = [changes * scale[:, None], slopes * scale[:, None], offset * scale]
-    outputs = [location, lags, places, shares, *corrections]
-    outputs = [*without, *outputs] if known else outputs
+        effects = effects_of(model)
+        earlier = max(0, history.shape[1] - network.inputs[0].shape[1])  # steps before the window
+        recent = {name: x[:, earlier:] for name, x in known.items()}
+        rest, ahead = effects(history[:, earlier:], **recent)[:2]
+        outputs = [rest, ahead]
+    outputs += _parts_of(network, rest, prediction_length)
+    if phases is not None:
+        series, weight = phases.split(rest)
+        found = _parts_of(phases.of_phases, series, phases.num_cycles_ahead)
+        mean, lags, places, *others = (phases.in_order(x) for x in found)
+        # Of the last cycle, the first step is that of the first phase.
+        first = np.arange(prediction_length) % phases.num_phases - phases.season + 1
+        first = first.astype(standardize_dtype(places.dtype))[None, :, None, None]
+        places = ops.subtract(places * phases.season, -first)  # see `SamePhase.places`
+        outputs += [weight, mean, lags * phases.season, places, *others]
     return compile_inference(keras.Model([history, *known.values()], outputs))
+
+
+def _parts_of(network, history, steps):
+    """Return the seven arrays of `explain_windows`, those of one forecast of histories."""
+    inputs, location, scale = normalized(history, network.inputs[0].shape[1], steps)
+    lags, places, shares, changes, slopes, offset = build_parts(network)(inputs)
+    mean = location + ops.zeros_like(offset)
+    lags = lags[:, None] + ops.zeros_like(places[..., 0], dtype=lags.dtype)
+    corrections = [changes * scale[:, None], slopes * scale[:, None], offset * scale]
+    return [mean, lags, places, shares, *corrections]
 
 
 def build_parts(network):

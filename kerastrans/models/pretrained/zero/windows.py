@@ -78,23 +78,56 @@ class PhaseForecasts(keras.layers.Layer):
         self.of_phases = shorten(self.network, window)  # which has the same dense layers
         super().build(history_shape)
 
+    @property
+    def num_phases(self):
+        """Number of phases that are forecast."""
+        return min(self.season, self.prediction_length)
+
+    @property
+    def num_cycles_ahead(self):
+        """Number of steps that the series of a phase is forecast."""
+        return -(-self.prediction_length // self.season)
+
     def call(self, history):
         whole = forecast_windows(self.network, history, self.prediction_length)
+        series, share = self.split(history)
+        x = forecast_windows(self.of_phases, series, self.num_cycles_ahead)
+        x = self.in_order(x)
+        return whole + share[..., None] * (x - whole)
+
+    def split(self, history):
+        """Return the series of each phase, and the weights of their forecasts.
+
+        Args:
+            history: `(batch, time)`, NaN where missing.
+
+        Returns:
+            Tensors `(batch * num_phases, cycles)`, that of the next step first, and
+            `(batch, prediction_length)`.
+        """
         # The last steps of a history are the end of a cycle: the first phase is the next step's.
         padding = [[0, 0], [self.cycles * self.season - history.shape[1], 0]]
         x = ops.pad(history, padding, constant_values=np.nan)
-        x = ops.reshape(x, (-1, self.cycles, self.season))
-        phases = min(self.season, self.prediction_length)
-        x = x[:, :, :phases]
-        known = ops.sum(ops.cast(ops.logical_not(ops.isnan(x)), whole.dtype), axis=1)
-        share = ops.where(known >= LEAST_CYCLES, SHARE, 0.0)  # (batch, phases)
+        x = ops.reshape(x, (-1, self.cycles, self.season))[:, :, : self.num_phases]
+        known = ops.sum(ops.cast(ops.logical_not(ops.isnan(x)), history.dtype), axis=1)
+        share = ops.where(known >= LEAST_CYCLES, SHARE, 0.0)
+        share = ops.concatenate([share] * self.num_cycles_ahead, axis=1)
         x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, self.cycles))
-        steps = -(-self.prediction_length // self.season)
-        x = forecast_windows(self.of_phases, x, steps)
-        x = ops.reshape(x, (-1, phases, steps, whole.shape[2]))
-        x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, steps * phases, whole.shape[2]))
-        share = ops.concatenate([share] * steps, axis=1)[:, : self.prediction_length, None]
-        return whole + share * (x[:, : self.prediction_length] - whole)
+        return x, share[:, : self.prediction_length]
+
+    def in_order(self, x):
+        """Return values of the phases in the order of the steps.
+
+        Args:
+            x: `(batch * num_phases, num_cycles_ahead, ...)`.
+
+        Returns:
+            `(batch, prediction_length, ...)`.
+        """
+        steps, rest = self.num_cycles_ahead, tuple(x.shape[2:])
+        x = ops.reshape(x, (-1, self.num_phases, steps, *rest))
+        x = ops.transpose(x, (0, 2, 1, *range(3, 3 + len(rest))))
+        return ops.reshape(x, (-1, steps * self.num_phases, *rest))[:, : self.prediction_length]
 
     def compute_output_shape(self, history_shape):
         quantiles = self.network.output_shape[-1]
