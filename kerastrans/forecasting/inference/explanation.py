@@ -123,9 +123,7 @@ def _sum(values):
     return values.sum(min_count=1)
 
 
-def _rows_of_forecast(
-    history, weight, season, mean, lags, places, shares, changes, slopes, offset
-):
+def _rows_of_forecast(history, weight, season, mean, lags, places, shares, changes, slopes, offset):
     """Return the tables of a forecast that is a sum, multiplied by its weight.
 
     Args:

@@ -66,11 +66,15 @@ def test_contributions_sum_to_the_forecast_for_every_kind_of_series(explained):
 
 def test_a_past_value_is_that_of_its_time_and_of_the_phase_of_its_lag(explained):
     frame, rows, _ = explained
+    check_past_values(rows, frame)
+
+
+def check_past_values(rows, frame):
     past = rows[rows["part"] == PAST_VALUE]
     known = frame.set_index(["unique_id", "ds"])["y"]
     found = known.reindex(pd.MultiIndex.from_frame(past[["unique_id", "source"]]))
     np.testing.assert_array_equal(past["value"], found)
-    np.testing.assert_array_equal(past["contribution"], past["share"] * past["value"])
+    np.testing.assert_allclose(past["contribution"], past["share"] * past["value"], rtol=1e-12)
     ages = (past["ds"] - past["source"]).dt.days
     assert (ages % past["lag"] == 0).all()
     assert (past["source"] < past.groupby("unique_id")["ds"].transform("min")).all()
@@ -108,6 +112,20 @@ def test_columns_of_a_wide_frame_are_explained_as_series(zero, explained):
     found = zero.explain(wide)
     expected = rows[rows["unique_id"].isin(["season", "trend"])].reset_index(drop=True)
     pd.testing.assert_frame_equal(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("steps", [4, 19])
+def test_values_of_a_phase_are_parts_of_a_forecast_with_a_season(steps):
+    frame = long_frame()
+    options = {"verbose": False, "freq": "D", "alias": "zero", "model_options": {"season": 7}}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", steps, 200, **options)
+    rows = forecaster.explain(frame)
+    check_sums(rows, forecaster.predict(frame), frame)
+    check_past_values(rows, frame)
+    assert not rows.duplicated(["unique_id", "ds", "part", "lag", "source"]).any()
+    rows = rows[rows["unique_id"] == "season"]
+    assert set(rows.loc[rows["part"] == "slope", "lag"] % 7) > {0, 4}  # of cycles, and of steps
+    assert rows.loc[rows["part"] == MEAN, "value"].nunique() > 1  # each phase has its mean
 
 
 def test_other_models_are_refused_in_one_line():

@@ -94,8 +94,7 @@ def test_files_share_the_dense_layers_and_read_the_season(tmp_path):
     layer = zero.phases_of(loaded.model)
     assert layer.season == SEASON
     assert layer.of_phases.get_layer("mixed") is layer.network.get_layer("mixed")
-    with pytest.raises(ValueError, match="has the option 'season': explain reads the shares"):
-        loaded.explain(FRAME)
+    pd.testing.assert_frame_equal(loaded.explain(FRAME), forecaster.explain(FRAME))
     plain = kerastrans.from_pretrained("kerastrans_zero_2", STEPS, verbose=False)
     assert np.abs(plain.predict(FRAME)[name] - rows[name]).max() > 0.05
 
