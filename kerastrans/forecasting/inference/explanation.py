@@ -95,7 +95,7 @@ def _rows(clock, cuts, columns, season, history, effects, forecasts):
     window, step = (x.ravel() for x in np.indices(effects.shape[:2]))
     rows = []
     for number, (weight, parts) in enumerate(forecasts):
-        rows += _rows_of_forecast(history, weight, season if number else 1, **parts)
+        rows += _rows_of_forecast(history, weight, season if number else 1, parts)
     rows += [
         _table(f"{COVARIATE} {name}", window, step, effects[..., i].ravel())
         for i, name in enumerate(columns)
@@ -123,25 +123,25 @@ def _sum(values):
     return values.sum(min_count=1)
 
 
-def _rows_of_forecast(history, weight, season, mean, lags, places, shares, changes, slopes, offset):
+def _rows_of_forecast(history, weight, season, parts):
     """Return the tables of a forecast that is a sum, multiplied by its weight.
 
     Args:
         history: `(batch, time)`.
         weight: `(batch, prediction_length)`.
         season: int, number of steps between two values of the series that was forecast.
-        mean: The mean of the series, and the other arrays of `explain_windows`, in units of the
-            history.
+        parts: Dict of the arrays of `explain_windows`, in units of the history.
     """
+    lags, places, shares = (parts[name] for name in ("lags", "places", "shares"))
     rest = weight * (1 - shares.sum(axis=(2, 3)))
     shares = weight[..., None, None] * shares
-    changes, slopes = (weight[..., None] * x for x in (changes, slopes))
+    changes, slopes = (weight[..., None] * parts[name] for name in ("changes", "slopes"))
     chosen = np.nonzero(shares)
     share, place, lag = shares[chosen], places[chosen], lags[chosen[:3]]
     value = history[chosen[0], place.astype(int) - 1]
     past = _table(PAST_VALUE, *chosen[:2], share * value, lag, place, value, share)
-    window, step = (x.ravel() for x in np.indices(offset.shape))
-    means, rest, offset = mean.ravel(), rest.ravel(), (weight * offset).ravel()
+    window, step = (x.ravel() for x in np.indices(weight.shape))
+    means, rest, offset = parts["mean"].ravel(), rest.ravel(), (weight * parts["offset"]).ravel()
     changed, slope = np.nonzero(changes), np.nonzero(slopes)
     return [
         past,
