@@ -765,7 +765,8 @@ class Forecaster:
 
             - "past value": a value of the same phase, one to six cycles of `lag` steps ago. Its
               contribution is `share * value`. Values with a share of 0 are left out.
-            - "mean": the mean of the window, with the remaining share.
+            - "mean": the mean of the window, with the remaining share. With the option `season`,
+              the mean of this value and of the mean of the values of the same phase.
             - "recent changes": a multiple of the mean recent differences from the values `lag`
               steps earlier.
             - "slope": a multiple of the trend of the last `lag` steps, continued to this step.

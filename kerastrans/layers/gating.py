@@ -1,5 +1,7 @@
 """Gates of a mixture of experts: noise in training, the choice of experts, and their balance."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -16,6 +18,29 @@ def squared_variation(values):
     mean = ops.mean(values)
     variance = ops.sum(ops.square(values - mean)) / max(count - 1, 1)
     return variance / (ops.square(mean) + 1e-10)
+
+
+def choice_probabilities(logits, noisy, deviations, shares, k):
+    """Return how probable it is that another draw of an expert's noise leaves it among the best k.
+
+    Args:
+        logits: `(..., experts)`, without noise.
+        noisy: `(..., experts)`, with the noise that was drawn.
+        deviations: `(..., experts)`, standard deviations of the noise.
+        shares: `(..., experts)`, softmax of the mixed logits. As in DUET's code, logits are
+            compared with the best of these shares; Shazeer et al. compare them with the best
+            logits.
+        k: int, number of chosen experts, less than all.
+
+    Returns:
+        `(..., experts)`: each expert's probability while the noise of the others stays as it is.
+
+    Source: Shazeer et al. (2017), appendix A, equations 8 and 9.
+    """
+    best = ops.top_k(shares, k + 1)[0]
+    last_chosen, first_other = best[..., k - 1 : k], best[..., k:]
+    threshold = ops.where(noisy > first_other, first_other, last_chosen)
+    return (1 + ops.erf((logits - threshold) / deviations / math.sqrt(2))) / 2
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -48,7 +73,11 @@ class GateNoise(keras.layers.Layer):
     def call(self, logits, scales, training=False):
         if not training:
             return logits
-        return logits + self.draw(logits) * (ops.softplus(scales) + MIN_NOISE)
+        return logits + self.draw(logits) * self.deviations(scales)
+
+    def deviations(self, scales):
+        """Return the standard deviations of the noise, in the shape of `scales`."""
+        return ops.softplus(scales) + MIN_NOISE
 
     def draw(self, logits):
         """Return standard normal numbers in the shape of the logits."""
@@ -66,7 +95,8 @@ class TopKGate(keras.layers.Layer):
     """Weights of the best experts, which add up to 1; the others have weight 0.
 
     In training the logits get noise, and pass a learnt matrix. A loss keeps the experts in use: the
-    squared coefficient of variation of their total weights.
+    squared coefficients of variation of their total weights and, if not all are chosen, of how many
+    choices of each are expected.
 
     Args:
         k: int, number of experts with a weight.
@@ -109,15 +139,18 @@ class TopKGate(keras.layers.Layer):
         )
 
     def call(self, logits, scales, training=False):
-        logits = self.noise(logits, scales, training=training)
-        if training:
-            logits = ops.matmul(logits, self.mixing)
-        weights = ops.softmax(logits)
-        better = ops.cast(weights[..., None, :] > weights[..., :, None], weights.dtype)
-        weights = ops.where(ops.sum(better, axis=-1) < self.k, weights, 0.0)
+        noisy = self.noise(logits, scales, training=training)
+        shares = ops.softmax(ops.matmul(noisy, self.mixing) if training else noisy)
+        better = ops.cast(shares[..., None, :] > shares[..., :, None], shares.dtype)
+        weights = ops.where(ops.sum(better, axis=-1) < self.k, shares, 0.0)
         weights = weights / (ops.sum(weights, axis=-1, keepdims=True) + 1e-6)
         if training and self.balance:
-            self.add_loss(self.balance * squared_variation(ops.sum(weights, axis=(0, 1))))
+            loss = squared_variation(ops.sum(weights, axis=(0, 1)))
+            if self.k < weights.shape[-1]:
+                deviations = self.noise.deviations(scales)
+                chosen = choice_probabilities(logits, noisy, deviations, shares, self.k)
+                loss = loss + squared_variation(ops.sum(chosen, axis=(0, 1)))
+            self.add_loss(self.balance * loss)
         return weights
 
     def compute_output_shape(self, logits_shape, scales_shape):
