@@ -46,6 +46,7 @@ XLA = {"jit_compile": keras.backend.backend() == "jax"}
 
 # The longest files come first: a process that ends with one keeps the other waiting.
 LONGEST = (
+    "contract/test_option_pairs.py",
     "contract/test_forecaster.py",
     "models/pretrained/test_parity.py",
     "contract/test_export.py",

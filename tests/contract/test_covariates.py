@@ -7,7 +7,14 @@ import pytest
 from kerastrans import zoo
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
-from tests.helpers.architectures import CHANNELS, CONTEXT, HORIZON, SMALL, build
+from tests.helpers.architectures import (
+    CHANNELS,
+    CONTEXT,
+    HORIZON,
+    SMALL,
+    all_in_slow_tier,
+    build,
+)
 
 # TFT and DeepAR are the slow ones, and have tests of their own.
 NATIVE = [name for name in zoo.names("future covariates") if name not in ("tft", "deepar")]
@@ -51,8 +58,7 @@ def test_each_kind_alone_for_one_series(name, kind):
     assert np.isfinite(forecast).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NATIVE)
+@pytest.mark.parametrize("name", all_in_slow_tier(NATIVE))
 def test_the_contract_of_a_model_with_covariates(name):
     report = check_model(
         name, CONTEXT, HORIZON, CHANNELS, covariates=ALL, **SMALL[name], skip=("training",)
@@ -71,8 +77,7 @@ def promoted(count, seed):
     return {"history": values[:, :16], "future_covariates": promotion}, values[:, 16:]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [*NATIVE, *OPTIONAL])
+@pytest.mark.parametrize("name", all_in_slow_tier([*NATIVE, *OPTIONAL]))
 def test_a_promotion_is_forecast_in_units_and_as_a_share(name):
     """Who knows the promotions' past alone has a mean absolute error of at least .9 in both."""
     options = SMALL[name] | OPTIONAL.get(name, {})

@@ -100,16 +100,19 @@ def _rows(clock, cuts, columns, season, history, effects, forecasts):
         _table(f"{COVARIATE} {name}", window, step, effects[..., i].ravel())
         for i, name in enumerate(columns)
     ]
-    order = {part: i for i, part in enumerate(dict.fromkeys(x["part"].iloc[0] for x in rows))}
     rows = pd.concat(rows)
     if len(forecasts) > 1:  # the same value or lag may be a part of both
         keys = ["window", "step", "part", "lag", "place"]
         sums = rows.groupby(keys, dropna=False, sort=False)
         rows = sums.agg({"value": "first", "share": _sum, "contribution": "sum"}).reset_index()
-        is_mean = rows["part"] == MEAN
-        rows.loc[is_mean, "value"] = (rows["contribution"] / rows["share"])[is_mean]
-    rows = rows.iloc[np.lexsort([rows["part"].map(order), rows["step"], rows["window"]])]
-    rows = rows.reset_index(drop=True)
+        is_mean = (rows["part"] == MEAN) & (rows["share"] != 0)
+        rows.loc[is_mean, "value"] = rows["contribution"] / rows["share"]
+        order = dict.fromkeys([PAST_VALUE, MEAN, CHANGES, SLOPE, OFFSET, *rows["part"]])
+        rows["part"] = pd.Categorical(rows["part"], list(order))
+        rows = rows.sort_values(["window", "step", "part"], kind="stable", ignore_index=True)
+        rows["part"] = rows["part"].astype(object)
+    else:
+        rows = rows.sort_values(["window", "step"], kind="stable", ignore_index=True)
     cut, place = cuts[rows["window"]], rows.pop("place")
     rows.insert(1, TIME, clock.times(cut + rows.pop("step")))
     rows["lag"] = rows["lag"].astype("Int64")

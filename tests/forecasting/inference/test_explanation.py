@@ -114,6 +114,7 @@ def test_columns_of_a_wide_frame_are_explained_as_series(zero, explained):
     pd.testing.assert_frame_equal(found, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [4, 19])
 def test_values_of_a_phase_are_parts_of_a_forecast_with_a_season(steps):
     frame = long_frame()
@@ -126,6 +127,10 @@ def test_values_of_a_phase_are_parts_of_a_forecast_with_a_season(steps):
     rows = rows[rows["unique_id"] == "season"]
     assert set(rows.loc[rows["part"] == "slope", "lag"] % 7) > {0, 4}  # of cycles, and of steps
     assert rows.loc[rows["part"] == MEAN, "value"].nunique() > 1  # each phase has its mean
+    parts = rows.loc[rows["ds"] == rows["ds"].min(), "part"]
+    assert list(dict.fromkeys(parts)) == [PAST_VALUE, MEAN, "recent changes", "slope", "offset"]
+    constant = forecaster.explain(frame[frame["unique_id"] == "constant"])
+    np.testing.assert_allclose(constant.loc[constant["part"] == MEAN, "value"], 7.5)
 
 
 def test_other_models_are_refused_in_one_line():

@@ -34,16 +34,17 @@ LEFT_OUT = {
 SHIPPED = {"fracast-0": presets.FOLDER / "fracast_0"}
 
 QUICK = ("patchtst-fm",)  # of the others the cases take 3 to 30 s each folder
+EXHAUSTIVE = [pytest.mark.slow, pytest.mark.exhaustive]
+# The same model and numbers as timesfm-2.5-transformers, in other files.
+OTHER_FILES = ("timesfm-2.5-original",)
 
 
 def folders():
     """The folders with cases, by name; all but the quick ones are slow."""
     for folder in cases.folders():
-        marks = () if folder.name in QUICK else pytest.mark.slow
+        marks = () if folder.name in QUICK else [pytest.mark.slow]
+        marks = EXHAUSTIVE if folder.name in OTHER_FILES else marks
         yield pytest.param(folder, id=folder.name, marks=marks)
-
-
-EXHAUSTIVE = [pytest.mark.slow, pytest.mark.exhaustive]
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=EXHAUSTIVE)])

@@ -48,8 +48,8 @@ def explain_windows(model):
     """
     network, phases = network_of(model), phases_of(model)
     prediction_length = model.output_shape[1]
-    first, *others = inputs_of(model)
-    history = keras.Input(first.shape[1:2], name="history")
+    symbol, *others = inputs_of(model)
+    history = keras.Input(symbol.shape[1:2], name="history")
     known = {x.name: keras.Input(x.shape[1:], name=x.name) for x in others}
     outputs, rest = [], history
     if known:
@@ -62,12 +62,12 @@ def explain_windows(model):
     if phases is not None:
         series, weight = phases.split(rest)
         found = _parts_of(phases.of_phases, series, phases.num_cycles_ahead)
-        mean, lags, places, *others = (phases.in_order(x) for x in found)
+        mean, lags, places, *shares = (phases.in_order(x) for x in found)
         # Of the last cycle, the first step is that of the first phase.
         first = np.arange(prediction_length) % phases.num_phases - phases.season + 1
         first = first.astype(standardize_dtype(places.dtype))[None, :, None, None]
         places = ops.subtract(places * phases.season, -first)  # see `SamePhase.places`
-        outputs += [weight, mean, lags * phases.season, places, *others]
+        outputs += [weight, mean, lags * phases.season, places, *shares]
     return compile_inference(keras.Model([history, *known.values()], outputs))
 
 
