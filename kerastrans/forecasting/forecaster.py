@@ -274,7 +274,7 @@ class Forecaster:
                 training.fallback.published_state(self.config, data), read_as=read_as
             )
             if kwargs.get("verbose", 1):
-                print(training.fallback.description(data))
+                print(training.fallback.description(data, self.card["name"]))
             return self
         with distributed(distribute) if distribute else contextlib.nullcontext():
             if before:

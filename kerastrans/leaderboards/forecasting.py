@@ -6,19 +6,16 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.covariates import texts_of
-from kerastrans.data.time.frequency import step_of
-from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import read_columns
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.presets.pretrained import from_pretrained
 from kerastrans.forecasting.selection.search import select
-from kerastrans.models.pretrained.shipped import SHIPPED
+from kerastrans.models.pretrained.shipped import SHIPPED, options_for
 from kerastrans.utils.validation import check_choice
 
 WITH_SEASON = "kerastrans_zero_2+season"
 MODELS = (*SHIPPED, WITH_SEASON, "auto", "select")
 MEDIAN = 0.5
-_HOUR = pd.Timedelta("1h").value
 
 
 def train(
@@ -37,8 +34,8 @@ def train(
 
     Args:
         model: "kerastrans_zero" or "kerastrans_zero_2", which are not trained, and read numbers and
-            text of covariates; "kerastrans_zero_2+season", with the option `season` for steps of a
-            minute to an hour; "fracast_0", which takes no covariates; "auto", the default of
+            text of covariates; "kerastrans_zero_2+season", with the option `season` for steps of
+            five minutes to an hour; "fracast_0", which takes no covariates; "auto", the default of
             `Forecaster`; or "select".
         frame: Long DataFrame of the training rows.
         prediction_length: int, number of steps to forecast.
@@ -58,9 +55,9 @@ def train(
         given = {}
         if model != "fracast_0":
             given = {**columns, "categories": texts_of(frame, [*past, *future])}
-        if model == WITH_SEASON and _HOUR // 60 <= (step_of(freq) or 0) <= _HOUR:
-            given["model_options"] = {"season": season_of(freq)}
         name = model.removesuffix("+season")
+        if model == WITH_SEASON:
+            given["model_options"] = options_for(name, freq)
         return from_pretrained(name, prediction_length, freq=freq, verbose=False, **given)
     static = None if static is None or len(static.columns) < 2 else static
     options = {"static": static, "freq": freq, "time_limit": time_limit}

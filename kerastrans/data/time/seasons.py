@@ -5,6 +5,7 @@ import pandas as pd
 from kerastrans.data.time.frequency import DAY, offset_of, step_of
 
 _HOUR, _YEAR = (pd.Timedelta(period).value for period in ("1h", "365.25D"))
+_SHORTEST_STEP = _HOUR // 12  # five minutes, of which a day has 288
 # Seasons of the frequencies whose steps vary in length, by the first part of their names.
 _SEASONS = {
     **dict.fromkeys(("B", "C"), (5, 261)),
@@ -66,3 +67,25 @@ def season_of(freq):
         [96, 24, 7, 5, 52, 4, 1]
     """
     return seasons_of(freq)[0]
+
+
+def daily_season(freq):
+    """Return the number of steps in a day, for steps of five minutes to an hour.
+
+    Args:
+        freq: str, pandas frequency.
+
+    Returns:
+        int, or None for shorter and longer steps, and for steps that do not divide a day.
+
+    Raises:
+        ValueError: If `freq` is not a frequency.
+
+    Example:
+        >>> [daily_season(freq) for freq in ("min", "15min", "h", "2h", "D")]
+        [None, 96, 24, None, None]
+    """
+    step = step_of(freq)
+    if step is None or not _SHORTEST_STEP <= step <= _HOUR or DAY % step:
+        return None
+    return DAY // step

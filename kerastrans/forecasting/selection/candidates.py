@@ -11,12 +11,12 @@ from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.forecast import forecast_windows
 from kerastrans.forecasting.inference.windows import windows_of
-from kerastrans.forecasting.training.fallback import NAME as PRETRAINED
 from kerastrans.forecasting.training.fallback import build_published
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from kerastrans.forecasting.training.time_limit import TimeLimitWarning
 from kerastrans.models import registry
 from kerastrans.models.parts.ensemble import at_levels, with_residuals
+from kerastrans.models.pretrained.shipped import DEFAULT as PRETRAINED
 
 QUANTILES = heads.QuantileHead().levels
 NAIVE = "seasonal_naive"
@@ -78,7 +78,7 @@ def load_pretrained(frame, prediction_length, freq, seed, **columns):
         seed: int, seed of the forecaster.
         **columns: Names of covariates, "past" and "future".
     """
-    model, _ = build_published(prediction_length, Covariates.of(frame, **columns))
+    model, _ = build_published(prediction_length, Covariates.of(frame, **columns), freq)
     size = history_input(model).shape[1], prediction_length
     options = {"scaler": None, "alias": PRETRAINED, "seed": seed, **columns}
     forecaster = Forecaster(at_levels(model, QUANTILES), *size, **options)

@@ -7,7 +7,6 @@ from kerastrans.forecasting.inference.config import AUTO
 from kerastrans.forecasting.inference.state import FittedState
 from kerastrans.forecasting.training.defaults import MIN_TRAINING_FORECASTS, can_measure_spread
 
-NAME = "kerastrans_zero"
 # Arguments of `Forecaster` with which published weights forecast as well.
 _ARGUMENTS = {"model", "prediction_length", "short", "num_samples", "seed", "alias", "bounds"}
 _ARGUMENTS |= {"past", "future"}
@@ -69,35 +68,40 @@ def published_state(config, data):
         config: `Config` that was given.
         data: `TrainingData`.
     """
-    covariates = data.reader.covariates
-    model, card = build_published(config.prediction_length, covariates)
-    config = config.with_published(model, NAME)
+    covariates, freq = data.reader.covariates, data.reader.clock.freq
+    model, card = build_published(config.prediction_length, covariates, freq)
+    config = config.with_published(model, card["name"])
     return FittedState(config, model, data.reader.clock, covariates, card=card)
 
 
-def build_published(prediction_length, covariates):
+def build_published(prediction_length, covariates, freq):
     """Return the model of the published weights, and its card.
 
     Args:
         prediction_length: int, number of steps to forecast.
         covariates: `Covariates` of the frames, past and future, whose effects the model takes from
             each window.
+        freq: str, pandas frequency of the frames.
     """
-    from kerastrans.models import pretrained  # only here: most trainings need none of it
-    from kerastrans.models.pretrained.shipped import resolve_checkpoint
+    # Only here: most trainings need none of it.
+    from kerastrans.models import pretrained
+    from kerastrans.models.pretrained.shipped import DEFAULT, options_for, resolve_checkpoint
 
-    folder, card = resolve_checkpoint(NAME)
-    weights = pretrained.load(folder)
+    folder, card = resolve_checkpoint(DEFAULT)
+    options = options_for(DEFAULT, freq)
+    weights = pretrained.load(folder).with_options(**options)
+    if options:
+        card["options"] = options
     model = weights.build(weights.default_context, prediction_length, 1, covariates.sizes())
     card["parameters"] = card["trainable_parameters"] = model.count_params()
     return model, card
 
 
-def description(data):
-    """Return one line that says why nothing was trained."""
+def description(data, name):
+    """Return one line that says why nothing was trained, and what forecasts instead."""
     panel = data.panels[0]
     return (
-        f"auto: {NAME}, published weights without training: {len(panel)} series of "
+        f"auto: {name}, published weights without training: {len(panel)} series of "
         f"{int(np.median(panel.lengths))} rows (median) are too few to train on. Name a model, "
         'such as Forecaster("nlinear", ...), to train it.'
     )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kerastrans.data.time.seasons import daily_season
 from kerastrans.models.pretrained.hub import resolve_hub_name
 from kerastrans.models.pretrained.licences import card_of
 
@@ -17,6 +18,20 @@ SHIPPED = {
     "kerastrans_zero": "kerastrans_zero",
     "kerastrans_zero_2": "kerastrans_zero_2",
 }
+DEFAULT = "kerastrans_zero"  # what forecasts where nobody names a model
+
+
+def options_for(name, freq):
+    """Return the options of a checkpoint in the package for a frequency.
+
+    kerastrans_zero_2 has a `season` for steps of five minutes to an hour.
+
+    Args:
+        name: Name of the checkpoint.
+        freq: str, pandas frequency.
+    """
+    season = daily_season(freq) if name == "kerastrans_zero_2" else None
+    return {} if season is None else {"season": season}
 
 
 def resolve_checkpoint(source, revision=None):
