@@ -16,7 +16,7 @@ LENGTHS = 1, CONTEXT - 1, CONTEXT + 1, 2 * CONTEXT
 RECURRENT = "tft", "lstm_seq2seq", "deepar"
 # One of each way into the graph; `make contract` runs the others.
 REPRESENTATIVE = (
-    *("last_value", "nlinear", "cyclenet", "nhits", "tide", "patchtst", "itransformer", "tcn"),
+    *("last_value", "nlinear", "cyclenet", "patchtst", "tcn"),
     *("decoder_transformer", "encoder-decoder", *RECURRENT),
 )
 MARKS = {True: SLOW, False: [SLOW, pytest.mark.exhaustive]}

@@ -18,10 +18,14 @@ pytestmark = pytest.mark.tensorflow
 CONTEXT, HORIZON, CHANNELS, SAMPLES, SEED = 24, 12, 2, 20, 3
 SCALER = StandardScaler(np.array([5.0, -2.0]), np.array([2.0, 0.5]))
 SLOW = pytest.mark.slow
+EXHAUSTIVE = [SLOW, pytest.mark.exhaustive]  # by `make contract`
 FUTURE = {"covariates": {"future": (0,)}}
 CASES = [
     ("decoder_transformer", "quantiles", {}),
-    ("time_series_transformer", "mixture", {**FUTURE, "patch_length": HORIZON}),
+    pytest.param(
+        *("time_series_transformer", "mixture", {**FUTURE, "patch_length": HORIZON}),
+        marks=EXHAUSTIVE,
+    ),
     ("deepar", "student_t", FUTURE),
     ("deepar", "negative_binomial", {}),
 ]
@@ -63,7 +67,9 @@ def test_samples_are_those_of_keras(name, head, options, runtime, tmp_path):
 
 
 @SLOW
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize(
+    "runtime", ["ONNX", *(pytest.param(x, marks=EXHAUSTIVE) for x in ("SavedModel", "LiteRT"))]
+)
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_bounds_and_conformal_intervals_of_samples(runtime, tmp_path):
     suffix, run = RUNTIMES[runtime]

@@ -149,7 +149,13 @@ def test_past_covariates_are_not_known_later():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["deepar", "decoder_transformer", "time_series_transformer"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("deepar", "decoder_transformer"),
+        pytest.param("time_series_transformer", marks=pytest.mark.exhaustive),
+    ],
+)
 @pytest.mark.parametrize("columns", [False, True])
 def test_autoregressive_models_decode_on(name, columns):
     frame = frame_of(columns=True)
