@@ -40,11 +40,12 @@ test-tensorflow: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) $(MODELS)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) tests $(addprefix --ignore=,$(MODELS))
 
-# Architectures, presets and first imports that go the way of others, and published weights in
-# float64: what `test-all` leaves out.
+# Architectures, presets, lessons and first imports that go the way of others, published weights in
+# float64, and the budget on JAX: what `test-all` leaves out.
 contract: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m exhaustive $(MODELS)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m exhaustive tests $(addprefix --ignore=,$(MODELS))
+	KERAS_BACKEND=jax $(PYTEST) tests/test_budget.py
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
