@@ -11,6 +11,7 @@ import pytest
 import kerastrans
 from kerastrans.cli import main as cli
 from kerastrans.cli import trained
+from kerastrans.models.pretrained.shipped import DEFAULT
 
 pytestmark = pytest.mark.tensorflow  # what the command line calls is tested on every backend
 
@@ -88,6 +89,10 @@ print(keras.backend.backend(), "tensorflow" in sys.modules)
     expected = forecaster.predict(kerastrans.datasets.load("air_passengers"))
     numbers = expected.columns[2:]
     np.testing.assert_allclose(pd.read_csv(path)[numbers], expected[numbers], rtol=1e-5)
+
+
+def test_the_command_line_has_the_default_of_the_package():
+    assert trained.DEFAULT == DEFAULT
 
 
 @pytest.mark.parametrize(("series", "steps", "once"), [(1, 12, False), (512, 24, True)])

@@ -33,11 +33,11 @@ def test_the_best_experts_share_the_weight_and_training_mixes_the_logits():
 def test_the_loss_is_the_squared_variation_of_the_total_weights():
     weights = keras.ops.convert_to_tensor([1.0, 3.0])
     np.testing.assert_allclose(to_numpy(squared_variation(weights)), 0.5)
-    logits = np.array([[[9.0, 0.0]], [[9.0, 0.0]]], "float32")
-    layer = TopKGate(k=2, balance=0.5)  # of two: weights (2, 0)
+    logits = np.array([[[30.0, 0.0]], [[30.0, 0.0]]], "float32")
+    layer = TopKGate(k=2, balance=0.5)  # of two: all are chosen
     layer.noise.draw = lambda logits: 0 * logits
-    layer(logits, logits, training=True)
-    np.testing.assert_allclose(to_numpy(layer.losses[0]), 0.5 * 2, rtol=1e-3)
+    layer(logits, logits, training=True)  # weights (2, 0): variance 2, mean 1
+    np.testing.assert_allclose(to_numpy(layer.losses[0]), 0.5 * 2, rtol=1e-5)
     layer(logits, logits)
     assert not layer.losses
 

@@ -5,7 +5,7 @@ import pandas as pd
 from kerastrans.data.time.frequency import DAY, offset_of, step_of
 
 _HOUR, _YEAR = (pd.Timedelta(period).value for period in ("1h", "365.25D"))
-_SHORTEST_STEP = _HOUR // 12  # five minutes, of which a day has 288
+_SHORTEST_STEP = _HOUR // 12  # five minutes
 # Seasons of the frequencies whose steps vary in length, by the first part of their names.
 _SEASONS = {
     **dict.fromkeys(("B", "C"), (5, 261)),

@@ -93,26 +93,19 @@ def _explain(explain, history, known):
 def _rows(clock, cuts, columns, season, history, effects, forecasts):
     """Return the rows of some windows, ordered by window, step and part."""
     window, step = (x.ravel() for x in np.indices(effects.shape[:2]))
+    effect_names = [f"{COVARIATE} {name}" for name in columns]
     rows = []
     for number, (weight, parts) in enumerate(forecasts):
         rows += _rows_of_forecast(history, weight, season if number else 1, parts)
     rows += [
-        _table(f"{COVARIATE} {name}", window, step, effects[..., i].ravel())
-        for i, name in enumerate(columns)
+        _table(name, window, step, effects[..., i].ravel()) for i, name in enumerate(effect_names)
     ]
     rows = pd.concat(rows)
-    if len(forecasts) > 1:  # the same value or lag may be a part of both
-        keys = ["window", "step", "part", "lag", "place"]
-        sums = rows.groupby(keys, dropna=False, sort=False)
-        rows = sums.agg({"value": "first", "share": _sum, "contribution": "sum"}).reset_index()
-        is_mean = (rows["part"] == MEAN) & (rows["share"] != 0)
-        rows.loc[is_mean, "value"] = rows["contribution"] / rows["share"]
-        order = dict.fromkeys([PAST_VALUE, MEAN, CHANGES, SLOPE, OFFSET, *rows["part"]])
-        rows["part"] = pd.Categorical(rows["part"], list(order))
-        rows = rows.sort_values(["window", "step", "part"], kind="stable", ignore_index=True)
-        rows["part"] = rows["part"].astype(object)
-    else:
-        rows = rows.sort_values(["window", "step"], kind="stable", ignore_index=True)
+    if len(forecasts) > 1:
+        rows = _added(rows)
+    order = [PAST_VALUE, MEAN, CHANGES, SLOPE, OFFSET, *effect_names]
+    places = rows["part"].map({part: i for i, part in enumerate(order)})
+    rows = rows.iloc[np.lexsort([places, rows["step"], rows["window"]])].reset_index(drop=True)
     cut, place = cuts[rows["window"]], rows.pop("place")
     rows.insert(1, TIME, clock.times(cut + rows.pop("step")))
     rows["lag"] = rows["lag"].astype("Int64")
@@ -122,8 +115,20 @@ def _rows(clock, cuts, columns, season, history, effects, forecasts):
     return rows
 
 
-def _sum(values):
-    return values.sum(min_count=1)
+def _added(rows):
+    """Return the rows of two forecasts, one for each value or lag that is a part of both."""
+    keys = ["window", "step", "part", "lag", "place"]
+    groups = rows.groupby(keys, dropna=False, sort=False)
+    numbers = {
+        "value": groups["value"].first(),
+        "share": groups["share"].sum(min_count=1),
+        "contribution": groups["contribution"].sum(),
+    }
+    rows = pd.DataFrame(numbers).reset_index()
+    is_past, is_mean = rows["part"] == PAST_VALUE, (rows["part"] == MEAN) & (rows["share"] != 0)
+    rows.loc[is_past, "contribution"] = rows["share"] * rows["value"]
+    rows.loc[is_mean, "value"] = rows["contribution"] / rows["share"]
+    return rows
 
 
 def _rows_of_forecast(history, weight, season, parts):

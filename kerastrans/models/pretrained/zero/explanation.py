@@ -17,7 +17,7 @@ from kerastrans.models.pretrained.zero.network import (
     naive_errors,
 )
 from kerastrans.models.pretrained.zero.port import effects_of, network_of, phases_of
-from kerastrans.models.pretrained.zero.windows import normalized
+from kerastrans.models.pretrained.zero.windows import normalized, since_window
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.keras_internals import calls
 
@@ -53,11 +53,9 @@ def explain_windows(model):
     known = {x.name: keras.Input(x.shape[1:], name=x.name) for x in others}
     outputs, rest = [], history
     if known:
-        effects = effects_of(model)
-        earlier = max(0, history.shape[1] - network.inputs[0].shape[1])  # steps before the window
-        recent = {name: x[:, earlier:] for name, x in known.items()}
-        rest, ahead = effects(history[:, earlier:], **recent)[:2]
-        outputs = [rest, ahead]
+        recent = since_window(network, {"history": history, **known})
+        outputs = list(effects_of(model)(recent.pop("history"), **recent)[:2])
+        rest = outputs[0]
     outputs += _parts_of(network, rest, prediction_length)
     if phases is not None:
         series, weight = phases.split(rest)

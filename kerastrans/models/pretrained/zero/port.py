@@ -16,6 +16,7 @@ from kerastrans.models.pretrained.zero.windows import (
     LEAST_CYCLES,
     PhaseForecasts,
     forecast_windows,
+    since_window,
 )
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
@@ -137,8 +138,7 @@ class KerastransZero(PretrainedModel):
         history = keras.Input((context_length, num_channels), name="history")
         inputs = {"history": history, **covariate_inputs(*sizes.values(), covariates)}
         effects = CovariateEffects(prediction_length, **covariates, trend_length=self.max_context)
-        earlier = max(0, context_length - self._window)  # steps before the window
-        known = {name: x[:, earlier:] for name, x in inputs.items()}
+        known = since_window(self.network, inputs)
         recent = known.pop("history")
         channels = []
         for i in range(num_channels):

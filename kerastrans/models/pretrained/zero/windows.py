@@ -42,6 +42,12 @@ def forecast_windows(network, history, prediction_length):
     return rescaled(network(inputs), location, scale)
 
 
+def since_window(network, inputs):
+    """Return a dict of inputs by name, all from the first step of the window that is read."""
+    earlier = max(0, inputs["history"].shape[1] - network.inputs[0].shape[1])
+    return {name: x[:, earlier:] for name, x in inputs.items()}
+
+
 @keras.saving.register_keras_serializable(package="kerastrans")
 class PhaseForecasts(keras.layers.Layer):
     """Forecasts windows, and the series of each phase of a season, and averages both.
