@@ -10,7 +10,8 @@ from kerastrans.cli.startup import start_keras
 from kerastrans.utils.validation import check_positive_integers
 
 TEXT = "folder that train or Forecaster.save wrote; a preset; published weights such as fracast_0"
-DEFAULT = "kerastrans_zero"
+DEFAULT = "kerastrans_zero_2"
+ZERO = ("kerastrans_zero", DEFAULT)  # networks so small that NumPy can compute them
 # Number of forecast values up to which NumPy takes less time than a compiler: about 0.4 s.
 MAX_FOR_NUMPY = 256 * 24
 HORIZON = {
@@ -141,22 +142,26 @@ def _load_published(options, frame, once):
     """Load published weights for the given number of steps, or for a season of the frame."""
     freq, arguments = given(options, DOOR).get("freq"), given(options, PUBLISHED)
     steps = arguments.pop("prediction_length", None)
-    if steps is None:
-        if frame is None:
-            raise ValueError(
-                f"{options.trained} can forecast any number of steps: pass --prediction-length."
-            )
+    if steps is None and frame is None:
+        raise ValueError(
+            f"{options.trained} can forecast any number of steps: pass --prediction-length."
+        )
+    clock = freq
+    if frame is not None and (steps is None or options.trained == DEFAULT):
         from kerastrans.cli.split import Series
 
         names = [*arguments.get("past", ()), *arguments.get("known_ahead", ())]
-        steps = Series.of(frame, freq=freq, covariates=names).sizes["prediction_length"]
-    is_small = once and options.trained == DEFAULT and steps * _num_series(frame) <= MAX_FOR_NUMPY
+        series = Series.of(frame, freq=freq, covariates=names)
+        steps, clock = steps or series.sizes["prediction_length"], series.freq
+    is_small = once and options.trained in ZERO and steps * _num_series(frame) <= MAX_FOR_NUMPY
     # Keras on NumPy imports JAX.
     start_keras("numpy" if is_small and importlib.util.find_spec("jax") else None)
     from kerastrans.data.covariates import texts_of
     from kerastrans.forecasting.presets.pretrained import from_pretrained
+    from kerastrans.models.pretrained.shipped import options_for
 
-    arguments["model_options"] = dict(arguments.get("model_options", ()))
+    chosen = options_for(options.trained, clock) if options.trained == DEFAULT else {}
+    arguments["model_options"] = chosen | dict(arguments.get("model_options", ()))
     arguments["future"] = arguments.pop("known_ahead", ())
     names = [] if frame is None else [*arguments.get("past", ()), *arguments["future"]]
     arguments["categories"] = texts_of(frame, names) | dict(arguments.get("categories", ()))

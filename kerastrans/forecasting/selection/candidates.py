@@ -78,7 +78,9 @@ def load_pretrained(frame, prediction_length, freq, seed, **columns):
         seed: int, seed of the forecaster.
         **columns: Names of covariates, "past" and "future".
     """
-    model, _ = build_published(prediction_length, Covariates.of(frame, **columns), freq)
+    longest = int(frame.groupby("unique_id").size().max())
+    covariates = Covariates.of(frame, **columns)
+    model, _ = build_published(prediction_length, covariates, freq, longest)
     size = history_input(model).shape[1], prediction_length
     options = {"scaler": None, "alias": PRETRAINED, "seed": seed, **columns}
     forecaster = Forecaster(at_levels(model, QUANTILES), *size, **options)

@@ -74,7 +74,7 @@ def published_state(config, data):
     return FittedState(config, model, data.reader.clock, covariates, card=card)
 
 
-def build_published(prediction_length, covariates, freq):
+def build_published(prediction_length, covariates, freq, longest=None):
     """Return the model of the published weights, and its card.
 
     Args:
@@ -82,6 +82,8 @@ def build_published(prediction_length, covariates, freq):
         covariates: `Covariates` of the frames, past and future, whose effects the model takes from
             each window.
         freq: str, pandas frequency of the frames.
+        longest: int, number of rows of the longest series; the model then reads no more steps than
+            it needs for these. None for the default of the weights.
     """
     # Only here: most trainings need none of it.
     from kerastrans.models import pretrained
@@ -92,7 +94,10 @@ def build_published(prediction_length, covariates, freq):
     weights = pretrained.load(folder).with_options(**options)
     if options:
         card["options"] = options
-    model = weights.build(weights.default_context, prediction_length, 1, covariates.sizes())
+    context_length = weights.default_context
+    if longest is not None:
+        context_length = min(context_length, weights.padded_length(longest))
+    model = weights.build(context_length, prediction_length, 1, covariates.sizes())
     card["parameters"] = card["trainable_parameters"] = model.count_params()
     return model, card
 

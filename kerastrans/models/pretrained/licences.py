@@ -93,8 +93,11 @@ def suggestion(source):
 def summary(card):
     """Return a card as one line of text."""
     revision = f" at {card['revision'][:8]}" if "revision" in card else ""
+    options = ", ".join(f"{name}={value}" for name, value in card.get("options", {}).items())
+    options = f" with {options}" if options else ""
     return (
-        f"{card['name']}{revision}: licence {card['licence']}; {card['parameters']:,} parameters, "
+        f"{card['name']}{revision}{options}: licence {card['licence']}; "
+        f"{card['parameters']:,} parameters, "
         f"{card['trainable_parameters']:,} of them trained by fit; source {card['source']}; "
         f"trained on: {card['trained_on']}."
     )

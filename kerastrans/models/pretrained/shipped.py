@@ -18,7 +18,7 @@ SHIPPED = {
     "kerastrans_zero": "kerastrans_zero",
     "kerastrans_zero_2": "kerastrans_zero_2",
 }
-DEFAULT = "kerastrans_zero"  # what forecasts where nobody names a model
+DEFAULT = "kerastrans_zero_2"  # what forecasts where nobody names a model
 
 
 def options_for(name, freq):
@@ -28,9 +28,10 @@ def options_for(name, freq):
 
     Args:
         name: Name of the checkpoint.
-        freq: str, pandas frequency.
+        freq: str, pandas frequency; None where it is unknown.
     """
-    season = daily_season(freq) if name == "kerastrans_zero_2" else None
+    has_season = name == "kerastrans_zero_2" and freq is not None
+    season = daily_season(freq) if has_season else None
     return {} if season is None else {"season": season}
 
 
