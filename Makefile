@@ -9,11 +9,10 @@ INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
 DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
-# One of each kind of what differs, and of the families of models.
-CONTRACT = test_the_contract_of_a_model
+# One of each kind of what differs.
 SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.py \
 	tests/data/test_array_windows.py tests/heads/test_losses.py \
-	$(foreach model,nlinear nhits patchtst deepar,"tests/contract/test_models.py::$(CONTRACT)[$(model)]")
+	"tests/contract/test_models.py::test_the_contract_of_a_model[nhits]"
 
 # Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models

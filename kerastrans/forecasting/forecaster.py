@@ -51,7 +51,7 @@ class Forecaster:
     Args:
         model: Name of an architecture, see `kerastrans.zoo.names`. By default "auto": `fit` chooses
             an architecture and the calendar, see `training.defaults.resolve_config`, or uses
-            "kerastrans_zero" without training if series are too short to train on, see
+            "kerastrans_zero_2" without training if series are too short to train on, see
             `training.fallback.is_needed`, or the trained model is worse, see `fit`. Or a functional
             Keras model with the same inputs and outputs, or a function `(context_length,
             prediction_length, num_channels, **hyperparameters)` that builds one.
@@ -230,9 +230,9 @@ class Forecaster:
                 of held-out windows is lower after the training, by more than its standard error.
                 The windows are those that early stopping monitors, also if `epochs` is given. One
                 line says which weights were kept; `fine_tuning` has the figures. The model "auto"
-                is replaced by kerastrans-zero, without training, for series that are too short, and
-                if its loss there is higher than that of kerastrans-zero by more than three standard
-                errors, unless this is False or an argument says how to train.
+                is replaced by kerastrans-zero 2, without training, for series that are too short,
+                and if its loss there is higher than that of kerastrans-zero 2 by more than three
+                standard errors, unless this is False or an argument says how to train.
             **kwargs: Arguments of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:
@@ -356,7 +356,7 @@ class Forecaster:
 
         "loss_change" is the relative change of the quantile loss of so many held-out "windows" by
         training, and "standard_error" its error. Also of the model "auto" if it was compared with
-        kerastrans-zero; None for other models and before `fit`.
+        kerastrans-zero 2; None for other models and before `fit`.
         """
         return self.fitted and self.fitted.fine_tuning
 

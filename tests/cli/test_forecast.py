@@ -155,9 +155,9 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     assert refuse("forecast", run_folder, series, *output, "--static=s.csv") == line
     line = f"{run_folder} has no covariates known in advance: leave out --future."
     assert refuse("forecast", run_folder, series, *output, "--future=s.csv") == line
-    line = "kerastrans_zero has no static covariates: leave out --static."
+    line = "kerastrans_zero_2 has no static covariates: leave out --static."
     assert refuse("forecast", series, *output, "--static=s.csv") == line
-    line = "kerastrans_zero has no covariates known in advance: leave out --future, or name them"
+    line = "kerastrans_zero_2 has no covariates known in advance: leave out --future, or name them"
     line += " with --future-columns."
     assert refuse("forecast", series, *output, "--future=s.csv") == line
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
@@ -197,8 +197,10 @@ def test_data_alone_are_forecast_a_season_ahead_on_the_screen(frame, series, cap
     assert cli.main(["forecast", str(series)]) == 0
     printed = capsys.readouterr().out
     rows = [line.split() for line in printed.splitlines() if line.startswith(("   ", " "))]
-    assert "kerastrans_zero-lo-80" in printed
-    expected = kerastrans.from_pretrained("kerastrans_zero", 24, verbose=False).predict(frame)
+    assert "kerastrans_zero_2-lo-80" in printed
+    assert "kerastrans_zero_2 with season=24" in printed
+    options = {"model_options": {"season": 24}, "verbose": False}
+    expected = kerastrans.from_pretrained("kerastrans_zero_2", 24, **options).predict(frame)
     assert len(expected) == 24 * frame.shape[1]
     last = expected.iloc[-1]
     assert rows[-1][0] == last["unique_id"]

@@ -85,7 +85,7 @@ import keras
 print(keras.backend.backend(), "tensorflow" in sys.modules)
 """
     assert run(code).splitlines()[-1] == "numpy False"
-    forecaster = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
     expected = forecaster.predict(kerastrans.datasets.load("air_passengers"))
     numbers = expected.columns[2:]
     np.testing.assert_allclose(pd.read_csv(path)[numbers], expected[numbers], rtol=1e-5)
@@ -97,7 +97,10 @@ def test_the_command_line_has_the_default_of_the_package():
 
 @pytest.mark.parametrize(("series", "steps", "once"), [(1, 12, False), (512, 24, True)])
 def test_many_forecasts_are_compiled(series, steps, once, monkeypatch):
-    frame = pd.DataFrame({"unique_id": [f"s{i}" for i in range(series)], "y": 1.0})
+    times = pd.date_range("2024-01-01", periods=3, freq="h")
+    frame = pd.DataFrame({"ds": times, "y": 1.0}).merge(
+        pd.DataFrame({"unique_id": [f"s{i}" for i in range(series)]}), how="cross"
+    )
     started = []
 
     def start(backend):
@@ -105,7 +108,7 @@ def test_many_forecasts_are_compiled(series, steps, once, monkeypatch):
         raise RuntimeError("started")
 
     monkeypatch.setattr(trained, "start_keras", start)
-    options = argparse.Namespace(trained="kerastrans_zero", prediction_length=steps)
+    options = argparse.Namespace(trained="kerastrans_zero_2", prediction_length=steps)
     with pytest.raises(RuntimeError, match="started"):
         trained.load_forecaster(options, frame, once)
     assert started == [None]

@@ -4,19 +4,23 @@ import pytest
 
 from kerastrans import Forecaster
 from kerastrans.testing import check_forecaster
-from tests.helpers.architectures import AUTOREGRESSIVE, NAMES, SMALL, all_in_slow_tier
+from tests.helpers.architectures import AUTOREGRESSIVE, NAMES, SMALL
 from tests.helpers.contract_frames import HORIZON, TRAINING, make_data
 
 CONTEXT = 24
 
 # What does not depend on the architecture is checked in test_option_pairs.py.
 QUICK = ("seasonal_naive",)
+# One of each way through a Forecaster; `make contract` has the others.
+SLOW = ("last_value", "rlinear", "tide", "lstm_seq2seq", "deepar", "decoder_transformer")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [*QUICK, *all_in_slow_tier(name for name in NAMES if name not in QUICK)],
-)
+def tier(name):
+    slow = [] if name in QUICK else [pytest.mark.slow]
+    return slow if name in (*QUICK, *SLOW) else [*slow, pytest.mark.exhaustive]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=tier(name)) for name in NAMES])
 def test_every_architecture(name):
     options = {"num_samples": 20} if name in AUTOREGRESSIVE else {}
     forecaster = Forecaster(name, CONTEXT, HORIZON, **options, **SMALL.get(name, {}))

@@ -20,6 +20,7 @@ SHORTER = {
 # `fit` that chooses the model itself takes a small one for a short series.
 SHORT = {"docs/guide/choose-a-model.md": {r'load\("nyc_departures"\)': r"\g<0>.tail(1500)"}}
 ELSEWHERE = {"docs/pretrained.md"}  # needs a checkpoint: forecasting/presets/test_pretrained.py
+LONG = {"docs/guide/train-your-own-transformer.md"}  # by `make contract`
 QUICK = {"docs/architectures/index.md", "docs/how/heads.md", "docs/how/windows.md"}
 
 
@@ -34,7 +35,8 @@ def pages():
 
 
 def marked(page):
-    return pytest.param(page, marks=[] if page in QUICK else [pytest.mark.slow])
+    slow = [] if page in QUICK else [pytest.mark.slow]
+    return pytest.param(page, marks=[*slow, pytest.mark.exhaustive] if page in LONG else slow)
 
 
 @pytest.mark.tensorflow

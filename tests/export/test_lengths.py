@@ -19,7 +19,13 @@ REPRESENTATIVE = (
     *("last_value", "nlinear", "cyclenet", "patchtst", "tcn"),
     *("decoder_transformer", "encoder-decoder", *RECURRENT),
 )
-MARKS = {True: SLOW, False: [SLOW, pytest.mark.exhaustive]}
+# A SavedModel is the graph as it is: few ways need be seen there.
+SAVED = "last_value", "cyclenet", "patchtst", "deepar"
+
+
+def tier(name, runtime):
+    chosen = SAVED if runtime == "SavedModel" else REPRESENTATIVE
+    return [SLOW, *([] if name in chosen else [pytest.mark.exhaustive])]
 
 
 def build_or_loop(name):
@@ -42,7 +48,7 @@ def build_or_loop(name):
         ("rlinear", "SavedModel"),
         ("cyclenet", "ONNX"),
         *(
-            pytest.param(name, runtime, marks=MARKS[name in REPRESENTATIVE])
+            pytest.param(name, runtime, marks=tier(name, runtime))
             for name in (*NAMES, "encoder-decoder")
             for runtime in RUNTIMES
         ),

@@ -32,7 +32,9 @@ CASES = [
 
 
 @SLOW
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize(
+    "runtime", ["ONNX", "LiteRT", pytest.param("SavedModel", marks=EXHAUSTIVE)]
+)
 @pytest.mark.parametrize(("name", "head", "options"), CASES)
 def test_samples_are_those_of_keras(name, head, options, runtime, tmp_path):
     suffix, run = RUNTIMES[runtime]

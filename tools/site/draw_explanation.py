@@ -13,7 +13,7 @@ PATH = Path(__file__).parents[2] / "docs" / "images" / "explanation.png"
 
 def main():
     frame = datasets.load("air_passengers")
-    forecaster = kerastrans.from_pretrained("kerastrans_zero", 12, verbose=False)
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
     figure = plotting.plot_explanation(forecaster.explain(frame), frame, unit="thousands")
     figure.savefig(PATH, dpi=110)
 

@@ -13,8 +13,9 @@ PATH = Path(__file__).parents[2] / "docs" / "images" / "forecast.png"
 
 def main():
     flights = datasets.load("nyc_departures")
-    forecaster = kerastrans.from_pretrained("kerastrans_zero", 24, verbose=False)
-    title = "kerastrans_zero: 24 hours ahead, without training"
+    options = {"model_options": {"season": 24}, "verbose": False}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 24, **options)
+    title = "kerastrans_zero_2: 24 hours ahead, without training"
     forecast = forecaster.predict(flights)
     plotting.plot_fan(forecast, flights, title=title, unit="departures per hour").savefig(PATH)
 

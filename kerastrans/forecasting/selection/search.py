@@ -55,7 +55,7 @@ def select(
 ) -> Forecaster:
     """Backtest several models on the end of each series, and return the best ensemble of them.
 
-    The first candidates are the seasonal naive forecast and "kerastrans_zero", which need no
+    The first candidates are the seasonal naive forecast and "kerastrans_zero_2", which need no
     training. Linear models, TiDE, N-HiTS, PatchTST and a decoder-only Transformer follow, with and
     without calendar features, each with the defaults of `Forecaster`. All candidates are backtested
     on the held-out end of each series. An ensemble that averages their quantiles is then selected

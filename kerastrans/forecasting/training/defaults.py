@@ -8,6 +8,7 @@ from kerastrans.data.time.seasons import seasons_of
 from kerastrans.forecasting.conformal.offsets import windows_needed
 from kerastrans.forecasting.inference.config import AUTO
 
+LONG_CONTEXT = 4  # a context that is so many times as long as the longest series is a mistake
 MIN_ROWS_FOR_ATTENTION = 2000  # training rows of the median series
 WITH_FUTURE = {"d_model": 128, "ff_dim": 256}  # of the decoder-only Transformer
 MAX_CONTEXT_LENGTH = 512

@@ -5,7 +5,11 @@ import numpy as np
 from kerastrans.decoding.graph import is_autoregressive
 from kerastrans.forecasting.inference.config import AUTO
 from kerastrans.forecasting.inference.state import FittedState
-from kerastrans.forecasting.training.defaults import MIN_TRAINING_FORECASTS, can_measure_spread
+from kerastrans.forecasting.training.defaults import (
+    LONG_CONTEXT,
+    MIN_TRAINING_FORECASTS,
+    can_measure_spread,
+)
 
 # Arguments of `Forecaster` with which published weights forecast as well.
 _ARGUMENTS = {"model", "prediction_length", "short", "num_samples", "seed", "alias", "bounds"}
@@ -82,8 +86,8 @@ def build_published(prediction_length, covariates, freq, longest=None):
         covariates: `Covariates` of the frames, past and future, whose effects the model takes from
             each window.
         freq: str, pandas frequency of the frames.
-        longest: int, number of rows of the longest series; the model then reads no more steps than
-            it needs for these. None for the default of the weights.
+        longest: int, number of rows of the longest series; the model then reads up to four times as
+            many steps, so that longer series can follow. None for the default of the weights.
     """
     # Only here: most trainings need none of it.
     from kerastrans.models import pretrained
@@ -96,7 +100,7 @@ def build_published(prediction_length, covariates, freq, longest=None):
         card["options"] = options
     context_length = weights.default_context
     if longest is not None:
-        context_length = min(context_length, weights.padded_length(longest))
+        context_length = min(context_length, LONG_CONTEXT * longest)
     model = weights.build(context_length, prediction_length, 1, covariates.sizes())
     card["parameters"] = card["trainable_parameters"] = model.count_params()
     return model, card

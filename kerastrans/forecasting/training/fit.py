@@ -9,7 +9,7 @@ from kerastrans import heads
 from kerastrans.forecasting.inference.losses import report_zeros
 from kerastrans.forecasting.inference.model import compile_model
 from kerastrans.forecasting.training.checkpoint import Checkpoint, checksum_of
-from kerastrans.forecasting.training.defaults import MAX_VALIDATION_WINDOWS, HeldOut
+from kerastrans.forecasting.training.defaults import LONG_CONTEXT, MAX_VALIDATION_WINDOWS, HeldOut
 from kerastrans.forecasting.training.extra_steps import finish, reserve_for_finish
 from kerastrans.forecasting.training.guard import Guard
 from kerastrans.forecasting.training.loop import (
@@ -34,7 +34,6 @@ _REPLACED = {
     "loss": "Forecaster(..., loss=...)",
     "optimizer": "Forecaster(..., optimizer=...)",
 }
-LONG_CONTEXT = 4  # a context that is so many times as long as the longest series is a mistake
 _OWN = {"frame", "static", "freq", "validation", "validation_size", "stride", "time_limit"}
 
 

@@ -39,7 +39,7 @@ def report_unmeasured_spread(windows, epochs, num_forecasts):
         return
     config, panel = windows.config, windows.data.panels[0]
     held_out, steps = windows.data.held_out, config.prediction_length
-    advice = f'kerastrans.from_pretrained("kerastrans_zero", {steps}) needs no training.'
+    advice = f'kerastrans.from_pretrained("kerastrans_zero_2", {steps}) needs no training.'
     if held_out.num_forecasts(len(panel), steps) >= MIN_HELD_OUT_FORECASTS:
         if held_out.share < 1:  # the other series have trained on the same dates
             num_forecasts = min(num_forecasts, count_independent_series(panel))

@@ -156,7 +156,7 @@ def test_past_covariates_are_not_known_later():
         pytest.param("time_series_transformer", marks=pytest.mark.exhaustive),
     ],
 )
-@pytest.mark.parametrize("columns", [False, True])
+@pytest.mark.parametrize("columns", [True, pytest.param(False, marks=pytest.mark.exhaustive)])
 def test_autoregressive_models_decode_on(name, columns):
     frame = frame_of(columns=True)
     options = {"units": 4} if name == "deepar" else {"d_model": 16, "num_heads": 2}

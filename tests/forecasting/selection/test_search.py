@@ -1,5 +1,7 @@
 """`kerastrans.select`: candidates, greedy weights, saving and exports."""
 
+import warnings
+
 import keras
 import numpy as np
 import pandas as pd
@@ -244,18 +246,33 @@ def test_the_pretrained_candidate_has_the_quantiles_of_the_other_candidates(monk
     frame = weekly().drop(columns="price")
     selected = kerastrans.select(frame, HORIZON, time_limit=1e6, verbose=False)
     table = selected.leaderboard.set_index("model")
-    assert table.loc["kerastrans_zero", "loss"] < table.loc["seasonal_naive", "loss"]
+    assert table.loc["kerastrans_zero_2", "loss"] < table.loc["seasonal_naive", "loss"]
     member = candidates.load_pretrained(frame, HORIZON, "D", 0).predict(frame, levels=[80, 50])
-    published = kerastrans.from_pretrained("kerastrans_zero", HORIZON, verbose=False)
+    published = kerastrans.from_pretrained("kerastrans_zero_2", HORIZON, verbose=False)
     expected = published.predict(frame, levels=[80, 50])
-    for column in ("kerastrans_zero", "kerastrans_zero-lo-80"):
+    for column in ("kerastrans_zero_2", "kerastrans_zero_2-lo-80"):
         np.testing.assert_allclose(member[column], expected[column], rtol=1e-4)
-    between = expected[["kerastrans_zero-lo-80", "kerastrans_zero"]].to_numpy()
-    quartile = member["kerastrans_zero-lo-50"]
+    between = expected[["kerastrans_zero_2-lo-80", "kerastrans_zero_2"]].to_numpy()
+    quartile = member["kerastrans_zero_2-lo-50"]
     assert ((between[:, 0] < quartile) & (quartile < between[:, 1])).all()
     selected.save(tmp_path / "s")
     rows = Selected.load(tmp_path / "s").predict(frame)
     np.testing.assert_allclose(rows["ensemble"], selected.predict(frame)["ensemble"], rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_the_pretrained_candidate_has_the_season_of_the_frequency_and_reads_no_more_than_it_needs():
+    times = pd.date_range("2024-01-01", periods=200, freq="h")
+    wave = np.sin(np.arange(200) * np.pi / 12) + np.random.default_rng(0).normal(0, 0.1, 200)
+    frame = pd.DataFrame({"unique_id": "a", "ds": times, "y": wave})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        member = candidates.load_pretrained(frame, HORIZON, "h", 0)
+    assert member.context_length == 800
+    options = {"model_options": {"season": 24}, "verbose": False}
+    expected = kerastrans.from_pretrained("kerastrans_zero_2", HORIZON, **options).predict(frame)
+    column = "kerastrans_zero_2"
+    np.testing.assert_allclose(member.predict(frame)[column], expected[column], rtol=1e-4)
 
 
 @pytest.mark.slow

@@ -10,6 +10,12 @@ from kerastrans.forecasting.training.data import TrainingData
 from kerastrans.forecasting.training.guard import Guard
 
 
+def published(**options):
+    """Return the published weights of `auto`, with the season of hourly steps."""
+    options = {"model_options": {"season": 24}, "verbose": False, **options}
+    return from_pretrained("kerastrans_zero_2", 6, **options)
+
+
 def hourly(num_series=1, rows=60, seed=0):
     rng = np.random.default_rng(seed)
     times = pd.date_range("2024-01-01", periods=rows, freq="h")
@@ -29,12 +35,14 @@ def test_short_series_have_the_forecast_of_published_weights_and_are_told(capsys
     frame = hourly()
     forecaster = Forecaster(prediction_length=6).fit(frame)
     (line,) = capsys.readouterr().out.splitlines()
-    assert line.startswith("auto: kerastrans_zero, published weights without training: 1 series of")
+    assert line.startswith(
+        "auto: kerastrans_zero_2, published weights without training: 1 series of"
+    )
     assert "60 rows" in line
-    expected = from_pretrained("kerastrans_zero", 6, verbose=False).predict(frame)
+    expected = published().predict(frame)
     pd.testing.assert_frame_equal(forecaster.predict(frame), expected)
     assert forecaster.history is None
-    assert forecaster.card["name"] == "kerastrans_zero"
+    assert forecaster.card["name"] == "kerastrans_zero_2"
     assert forecaster.clone().config.model == "auto"
     assert capsys.readouterr().out == ""
 
@@ -51,12 +59,14 @@ def test_covariates_act_without_training(tmp_path):
     ahead = frame[~frame["ds"].isin(known["ds"])].drop(columns="y")
     forecaster = Forecaster(prediction_length=6, future=["price", "open"]).fit(known, verbose=0)
     options = {"future": ["price", "open"], "categories": {"open": ["yes", "no"]}}
-    published = from_pretrained("kerastrans_zero", 6, verbose=False, **options)
+    untrained = published(**options)
     rows = forecaster.predict(known, future=ahead)
-    assert forecaster.alias == "kerastrans_zero"
-    pd.testing.assert_frame_equal(rows, published.predict(known, future=ahead), atol=1e-4)
+    assert forecaster.alias == "kerastrans_zero_2"
+    pd.testing.assert_frame_equal(rows, untrained.predict(known, future=ahead), atol=1e-4)
     together = rows.merge(frame, on=["unique_id", "ds"])
-    assert (together["kerastrans_zero"] - together["y"]).abs().mean() < 0.3  # 3 without covariates
+    assert (
+        together["kerastrans_zero_2"] - together["y"]
+    ).abs().mean() < 0.3  # 3 without covariates
     forecaster.save(tmp_path / "saved")
     again = Forecaster.load(tmp_path / "saved").predict(known, future=ahead)
     pd.testing.assert_frame_equal(again, rows)
@@ -103,11 +113,11 @@ def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
     assert verdict["loss_change"] > 3 * verdict["standard_error"] > 0
     assert verdict["windows"] == 61  # in the last 66 rows
     line = capsys.readouterr().out.splitlines()[-1]
-    assert line.startswith("auto: kerastrans_zero, published weights without training: on 61")
+    assert line.startswith("auto: kerastrans_zero_2, published weights without training: on 61")
     assert f"tide is {100 * verdict['loss_change']:.1f} +- " in line
-    published = from_pretrained("kerastrans_zero", 6, bounds=(0, None), alias="f", verbose=False)
+    untrained = published(bounds=(0, None), alias="f")
     rows = forecaster.predict(frame)
-    pd.testing.assert_frame_equal(rows, published.predict(frame))
+    pd.testing.assert_frame_equal(rows, untrained.predict(frame))
     assert forecaster.fitted.trained == {}
     assert list(forecaster.fitted.chosen_by) == ["s0"]  # by its last rows
     forecaster.save(tmp_path / "saved")
@@ -181,7 +191,7 @@ def test_a_series_of_one_value_is_forecast():
 def test_a_backtest_keeps_what_the_first_origin_has_chosen():
     options = {"windows": 3, "refit": True, "time_limit": 1e-6, "verbose": 0}
     rows = Forecaster(prediction_length=6, alias="f").backtest(hourly(rows=612), **options)
-    zero = from_pretrained("kerastrans_zero", 6, verbose=False, alias="f")
+    zero = published(alias="f")
     pd.testing.assert_frame_equal(rows, zero.backtest(hourly(rows=612), windows=3))
 
 

@@ -281,7 +281,7 @@ def test_a_forecast_is_never_narrower_after_its_windows_have_trained(later, expe
 
 TOO_SHORT = (
     r"the median series has {} rows, and {} are needed .* intervals of {} steps .*"
-    r"from_pretrained\(.kerastrans_zero., {}\) needs no training"
+    r"from_pretrained\(.kerastrans_zero_2., {}\) needs no training"
 )
 
 

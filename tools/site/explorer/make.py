@@ -17,7 +17,7 @@ from tools.site.explorer.zero import zero_function
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "docs" / "explorer"
 FACTS = FOLDER / "models.json"
-ZERO = "zero"  # kerastrans-zero, which is not trained here
+ZERO = "zero"  # kerastrans-zero 2, which is not trained here
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ def make(name):
 
 
 def make_zero():
-    """Write the file of kerastrans-zero, and return its facts."""
+    """Write the file of kerastrans-zero 2, and return its facts."""
     import tensorflow as tf
 
-    network = pretrained.load(ROOT / "saved_models" / "kerastrans_zero").network
+    network = pretrained.load(ROOT / "saved_models" / "kerastrans_zero_2").network
     signature = [
         tf.TensorSpec((1, network.inputs[0].shape[1]), "float32", name="history"),
         tf.TensorSpec((1, None), "float32", name="steps"),
