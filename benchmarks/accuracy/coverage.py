@@ -4,7 +4,7 @@
 nothing but a `prediction_length` of 12. After each fit, the intervals meet 400 futures that the
 process draws after the last row, so that a replicate measures the coverage of its fit without the
 noise of a single future; replicates differ in the history and the seed. A cell is replicated until
-the standard error of its coverage of 80 % is at most 3 points. kerastrans_zero, without training,
+the standard error of its coverage of 80 % is at most 3 points. kerastrans_zero_2, without training,
 is beside each of the processes and sizes.
 
     python -m benchmarks.accuracy.coverage           # adds to benchmarks/results/coverage.csv
@@ -23,12 +23,13 @@ import pandas as pd
 from benchmarks.common import RESULTS, append_row, names, read_rows
 from kerastrans import Forecaster, from_pretrained, heads
 from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
+from kerastrans.models.pretrained.shipped import DEFAULT as ZERO
+from kerastrans.models.pretrained.shipped import options_for
 
 OUTPUT = RESULTS / "coverage.csv"
 HORIZON, SEASON, NUM_FUTURES = 12, 24, 400
 STANDARD_ERROR, FEWEST, MOST = 0.03, 5, 60
 LEVELS = (80, 95)
-ZERO = "kerastrans_zero"
 COLUMNS = ("process", "series", "rows", "model", "seed", "chosen", "covers-80", "covers-95")
 COLUMNS += ("first-80", "last-80", "width", "warned", "spread", "seconds")
 
@@ -98,7 +99,7 @@ def long_frame(history):
 def fit(model, frame, seed):
     """Return a forecaster, and whether `fit` warned that its intervals are not measured."""
     if model == ZERO:
-        return from_pretrained(ZERO, HORIZON), False
+        return from_pretrained(ZERO, HORIZON, model_options=options_for(ZERO, "h")), False
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         forecaster = Forecaster(model, prediction_length=HORIZON, seed=seed)

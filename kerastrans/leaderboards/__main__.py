@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from kerastrans.leaderboards.forecasting import MODELS
+from kerastrans.leaderboards.forecasting import MODELS, WITH_SEASON
 from kerastrans.utils.files import new_file
 from kerastrans.utils.validation import check_new
 
 FOLDER = "https://raw.githubusercontent.com/autogluon/fev/refs/heads/main/benchmarks/fev_bench"
 
 
-def evaluate(tasks, model="kerastrans_zero", seed=0, time_limit=900):
+def evaluate(tasks, model=WITH_SEASON, seed=0, time_limit=900):
     """Return the rows of a submission, one per task.
 
     Args:
@@ -42,7 +42,7 @@ def evaluate(tasks, model="kerastrans_zero", seed=0, time_limit=900):
 def main(arguments=None):
     """Read the command line, run the tasks, and write a CSV file."""
     parser = argparse.ArgumentParser(prog="python -m kerastrans.leaderboards")
-    parser.add_argument("--model", choices=MODELS, default=MODELS[0])
+    parser.add_argument("--model", choices=MODELS, default=WITH_SEASON)
     parser.add_argument(
         "--benchmark",
         default=f"{FOLDER}/tasks.yaml",

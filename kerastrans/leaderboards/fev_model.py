@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from kerastrans.leaderboards.forecasting import MEDIAN, MODELS, forecast_quantiles, train
+from kerastrans.leaderboards.forecasting import (
+    MEDIAN,
+    MODELS,
+    WITH_SEASON,
+    forecast_quantiles,
+    train,
+)
 from kerastrans.utils.validation import check_choice, import_extra
 
 fev = import_extra("fev", "the adapter for fev", "leaderboards")
@@ -30,9 +36,9 @@ class KerastransModel(fev.ForecastingModel):
     """
 
     model_name = "kerastrans"
-    trained_on_datasets = ()  # none by kerastrans_zero; see `is_contaminated`
+    trained_on_datasets = ()  # none by kerastrans_zero_2; see `is_contaminated`
 
-    def __init__(self, model="kerastrans_zero", seed=0, time_limit=900):
+    def __init__(self, model=WITH_SEASON, seed=0, time_limit=900):
         super().__init__()
         check_choice("model", model, MODELS)
         self.model, self.seed, self.time_limit = model, seed, time_limit

@@ -35,7 +35,7 @@ def frame(lengths=(40, 25)):
 
 @pytest.fixture(scope="module")
 def zero():
-    return train("kerastrans_zero", frame(), STEPS, "D")
+    return train("kerastrans_zero_2", frame(), STEPS, "D")
 
 
 @pytest.mark.slow
@@ -103,7 +103,7 @@ class Task:
 def test_quantiles_are_those_of_predict_in_the_order_of_the_frame(zero):
     names, found = forecast_quantiles(zero, frame(), LEVELS)
     rows = zero.predict(frame(), levels=[80])
-    expected = rows[[f"kerastrans_zero{x}" for x in ("-lo-80", "", "-hi-80")]].to_numpy()
+    expected = rows[[f"kerastrans_zero_2{x}" for x in ("-lo-80", "", "-hi-80")]].to_numpy()
     assert names == ["b", "a"]
     np.testing.assert_allclose(found, expected.reshape(2, STEPS, 3), rtol=1e-6)
 
@@ -118,7 +118,7 @@ def test_published_weights_read_numbers_and_text_of_covariates():
     )
     known = whole[whole["ds"] < "2024-02-24"]
     ahead = whole[whole["ds"] >= "2024-02-24"].groupby("unique_id").head(STEPS)
-    trained = train("kerastrans_zero", known, STEPS, "D", future=["price", "day"])
+    trained = train("kerastrans_zero_2", known, STEPS, "D", future=["price", "day"])
     names, found = forecast_quantiles(trained, known, [0.5], future=ahead.drop(columns="y"))
     truth = np.stack([ahead.loc[ahead["unique_id"] == name, "y"] for name in names])
     assert np.abs(found[..., 0] - truth).mean() < 0.5  # 2.9 without covariates
@@ -171,7 +171,7 @@ def test_the_predictor_of_gluonts_forecasts_entries_of_any_start(adapters, zero)
         {"start": start, "target": y, "item_id": i}
         for i, (start, y) in enumerate(zip(starts, series, strict=True))
     ]
-    predictor = module.KerastransPredictor.train("kerastrans_zero", entries, STEPS)
+    predictor = module.KerastransPredictor.train("kerastrans_zero_2", entries, STEPS)
     found = list(predictor.predict(entries, num_samples=100))
     expected = forecast_quantiles(zero, frame(), [0.5, *module.DECILES])[1]
     for number, (array, facts) in enumerate(found):
@@ -182,7 +182,7 @@ def test_the_predictor_of_gluonts_forecasts_entries_of_any_start(adapters, zero)
     with pytest.raises(ValueError, match=r"target of the shape \(2, 9\), expected \(time,\)"):
         list(predictor.predict([{"start": starts[0], "target": np.ones((2, 9))}]))
     with pytest.raises(ValueError, match="at least one entry"):
-        module.KerastransPredictor.train("kerastrans_zero", [], STEPS)
+        module.KerastransPredictor.train("kerastrans_zero_2", [], STEPS)
 
 
 @pytest.mark.parametrize(
@@ -249,5 +249,5 @@ def test_gluonts_itself_evaluates_the_predictor(zero):
     data = template.generate_instances(STEPS, windows=1)
     table = evaluate_model(KerastransPredictor(zero), test_data=data, metrics=[MAE(0.5)], axis=None)
     rows = zero.backtest(frame((40, 40)), windows=1)
-    expected = (rows["kerastrans_zero"] - rows["y"]).abs().mean()
+    expected = (rows["kerastrans_zero_2"] - rows["y"]).abs().mean()
     np.testing.assert_allclose(table["MAE[0.5]"].iloc[0], expected, rtol=1e-3)
