@@ -90,14 +90,14 @@ def missed():
 
 
 def few_rows():
-    """Return how a trained model compares with kerastrans_zero, by the number of rows."""
+    """Return how a trained model compares with kerastrans_zero_2, by the number of rows."""
     rows = pd.read_csv(FALLBACK)
     lines = []
     for count, group in rows.groupby("rows"):
         line = {"rows": count, "series": len(group)}
         for measure in ("mae", "wql"):
             ratio = group[f"{measure} tide"] / group[f"{measure} zero"]
-            line[f"{measure.upper()}, TiDE over kerastrans-zero"] = np.exp(np.log(ratio).mean())
+            line[f"{measure.upper()}, TiDE over kerastrans-zero 2"] = np.exp(np.log(ratio).mean())
             line[f"of which below 1, {measure.upper()}"] = int((ratio < 1).sum())
         for name in ("tide", "zero"):
             line[f"80 % cover, {name}"] = f"{100 * group[f'coverage-80 {name}'].mean():.0f}"
@@ -113,7 +113,7 @@ def _span(values, factor=100, decimals=0):
 
 
 def draw(path=PICTURE):
-    """Draw the coverage of each cell, before and now, and of kerastrans_zero."""
+    """Draw the coverage of each cell, before and now, and of kerastrans_zero_2."""
     import matplotlib
 
     matplotlib.use("Agg")
