@@ -89,6 +89,19 @@ def seed():
 
 
 @pytest.fixture
+def eagerly():
+    """Run TensorFlow without graphs, where compiling takes longer than what is computed."""
+    if keras.backend.backend() != "tensorflow":
+        yield
+        return
+    import tensorflow as tf
+
+    tf.config.run_functions_eagerly(True)
+    yield
+    tf.config.run_functions_eagerly(False)
+
+
+@pytest.fixture
 def small_model():
     """An untrained Transformer: 8 steps of 3 channels in, any number out."""
     return kerastrans.build_transformer_model(

@@ -77,19 +77,6 @@ OTHERS = [row for row in ROWS if row not in TRAINED_AGAIN]
 ONCE = few_rows(OTHERS)
 
 
-@pytest.fixture
-def eagerly():
-    """Compiling the small step of each training takes longer than running it."""
-    if keras.backend.backend() != "tensorflow":
-        yield
-        return
-    import tensorflow as tf
-
-    tf.config.run_functions_eagerly(True)
-    yield
-    tf.config.run_functions_eagerly(False)
-
-
 def marked(rows, chosen):
     """The rows as parameters of a slow test, those that are not chosen by `make contract` alone."""
     slow, exhaustive = pytest.mark.slow, pytest.mark.exhaustive
