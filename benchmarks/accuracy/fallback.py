@@ -1,6 +1,6 @@
 """From how many rows on does a trained model forecast a series better than kerastrans_zero_2?
 
-`auto` uses kerastrans_zero_2, without training, where the series hold fewer than 100 forecasts that
+`auto` uses kerastrans_zero_2, without training, if the series hold fewer than 100 forecasts that
 do not overlap. Here TiDE, its choice for short series, is trained on the first rows of real hourly
 and daily series, from 41 to 250 forecasts of 12 steps, and both forecast the next 120 rows from ten
 origins. Prices come with their two covariates, known ahead. The rows are training rows of each data

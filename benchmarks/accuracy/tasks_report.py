@@ -68,7 +68,7 @@ def report(ours, published):
         "Whether published weights were trained on the series of a task, by their cards "
         "(`kerastrans/models/pretrained/cards.toml`, which cites the sources). All other models "
         "were trained only on the rows before the first test window, or have no weights; "
-        "`select` also uses kerastrans_zero.\n\n"
+        "`select` and `auto` also use kerastrans_zero or kerastrans_zero_2.\n\n"
         + f"{markdown(seen)}\n"
         + f"\n## Runs\n\n{markdown(runs)}\n"
     )

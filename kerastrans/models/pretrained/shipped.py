@@ -18,7 +18,7 @@ SHIPPED = {
     "kerastrans_zero": "kerastrans_zero",
     "kerastrans_zero_2": "kerastrans_zero_2",
 }
-DEFAULT = "kerastrans_zero_2"  # what forecasts where nobody names a model
+DEFAULT = "kerastrans_zero_2"  # what forecasts if no model is named
 
 
 def options_for(name, freq):
@@ -28,7 +28,7 @@ def options_for(name, freq):
 
     Args:
         name: Name of the checkpoint.
-        freq: str, pandas frequency; None where it is unknown.
+        freq: str, pandas frequency; None if it is unknown.
     """
     has_season = name == "kerastrans_zero_2" and freq is not None
     season = daily_season(freq) if has_season else None
