@@ -160,8 +160,8 @@ def _load_published(options, frame, once):
     from kerastrans.forecasting.presets.pretrained import from_pretrained
     from kerastrans.models.pretrained.shipped import options_for
 
-    chosen = options_for(options.trained, clock) if options.trained == DEFAULT else {}
-    arguments["model_options"] = chosen | dict(arguments.get("model_options", ()))
+    model_options = options_for(options.trained, clock)
+    arguments["model_options"] = model_options | dict(arguments.get("model_options", ()))
     arguments["future"] = arguments.pop("known_ahead", ())
     names = [] if frame is None else [*arguments.get("past", ()), *arguments["future"]]
     arguments["categories"] = texts_of(frame, names) | dict(arguments.get("categories", ()))

@@ -190,7 +190,7 @@ TRAINED = {  # the models of the table of tasks, and how they came to their fore
     "kerastrans_zero+covariates": "the same with `future=...`",
     "kerastrans_zero_2": "`from_pretrained`, 89 thousand weights, no training",
     "kerastrans_zero_2+covariates": "the same with `future=...`",
-    "kerastrans_zero_2+season": "the same with `season`, where a day has 24 or more steps",
+    "kerastrans_zero_2+season": "the same with `season`, if a day has 24 or more steps",
     "kerastrans_zero_2+season+covariates": "the same with both",
     "PatchTST": "again for every window, up to two hours each",
     "TFT": "again for every window, up to two hours each",

@@ -78,9 +78,8 @@ def load_pretrained(frame, prediction_length, freq, seed, **columns):
         seed: int, seed of the forecaster.
         **columns: Names of covariates, "past" and "future".
     """
-    longest = int(frame.groupby("unique_id").size().max())
     covariates = Covariates.of(frame, **columns)
-    model, _ = build_published(prediction_length, covariates, freq, longest)
+    model, _ = build_published(prediction_length, covariates, freq, _longest(frame))
     size = history_input(model).shape[1], prediction_length
     options = {"scaler": None, "alias": PRETRAINED, "seed": seed, **columns}
     forecaster = Forecaster(at_levels(model, QUANTILES), *size, **options)
@@ -98,7 +97,7 @@ def fit_naive(frame, prediction_length, freq, season=None, **options):
         **options: Options of `Forecaster`; only "seed" and "short" are used, because covariates
             would require weights.
     """
-    longest = int(frame.groupby("unique_id").size().max())
+    longest = _longest(frame)
     season = season or season_of(freq)
     season = season if 2 * season <= longest else 1
     context_length = max(2 * season, 3)
@@ -119,6 +118,11 @@ def fit_naive(frame, prediction_length, freq, season=None, **options):
     residuals = _residual_quantiles(points, panel, origins, prediction_length)
     model = with_residuals(model, residuals, QUANTILES)
     return Forecaster(model, *size, alias=NAIVE, **options).fit(frame, freq=freq, epochs=0)
+
+
+def _longest(frame):
+    """Return the number of rows of the longest series of a long frame."""
+    return int(frame.groupby("unique_id").size().max())
 
 
 def _residual_quantiles(points, panel, origins, prediction_length):

@@ -30,8 +30,9 @@ def options_for(name, freq):
         name: Name of the checkpoint.
         freq: str, pandas frequency; None if it is unknown.
     """
-    has_season = name == "kerastrans_zero_2" and freq is not None
-    season = daily_season(freq) if has_season else None
+    if name != "kerastrans_zero_2" or freq is None:
+        return {}
+    season = daily_season(freq)
     return {} if season is None else {"season": season}
 
 
