@@ -5,10 +5,16 @@ import pandas as pd
 
 from benchmarks.accuracy.fair import CHUNK, NUM_SEEDS, PATH, RATES
 from kerastrans import datasets, zoo
-from kerastrans.evaluation.significance import diebold_mariano, holm, time_blocks
+from kerastrans.evaluation.significance import (
+    SIGNIFICANCE,
+    diebold_mariano,
+    holm,
+    time_blocks,
+)
 from kerastrans.models.architecture import HORIZONS
 
-REFERENCES = ("patchtst", "dlinear")
+BASELINE = "dlinear"
+REFERENCES = ("patchtst", BASELINE)
 NUM_RESAMPLES = 4000
 DATASETS = ("etth1", "etth2", "ettm1", "weather", "exchange_rate")
 
@@ -16,10 +22,7 @@ DATASETS = ("etth1", "etth2", "ettm1", "weather", "exchange_rate")
 def comparison(dataset="etth1", horizon=96):
     """Return one row per architecture, sorted by the upper end of its difference from PatchTST."""
     rows = chosen_runs(pd.read_csv(PATH), dataset, horizon)
-    errors = {  # arrays `(seeds, chunks)` by architecture
-        model: np.array([line.split() for line in runs.squared_errors], "float64")
-        for model, runs in rows.groupby("model", sort=False)
-    }
+    errors = errors_by_model(rows)
     differences = {
         reference: differences_from(errors, reference, horizon) for reference in REFERENCES
     }
@@ -27,7 +30,7 @@ def comparison(dataset="etth1", horizon=96):
     table = []
     for model in order:
         runs = rows[rows.model == model]
-        low, high = interval(errors[model][:, None], horizon)
+        low, high = interval(errors[model], horizon)
         row = {
             "architecture": zoo.info(model).title,
             "weights": f"{runs.parameters.iloc[0]:,}",
@@ -41,6 +44,91 @@ def comparison(dataset="etth1", horizon=96):
             row[f"minus {zoo.info(reference).title}"] = "" if model == reference else text
         table.append(row)
     return pd.DataFrame(table)
+
+
+def horizons(dataset):
+    """Return one row per architecture that has runs at all horizons of a data set.
+
+    Each cell has the MSE and its difference from that of DLinear in percent, bold if established.
+    The rows are sorted by the upper end of the interval of this difference, averaged over the
+    horizons.
+    """
+    cells = differences_by_horizon(dataset)
+    order = sorted(cells, key=lambda model: np.mean([cell[3] for cell in cells[model]]))
+    table = []
+    for model in order:
+        row = {"architecture": zoo.info(model).title}
+        for horizon, (mse, *percent, p) in zip(HORIZONS, cells[model], strict=True):
+            row[f"{horizon} steps"] = f"{mse:.3f}"
+            if model != BASELINE:
+                mean, low, high = percent
+                mark = "**" if verdict(low, high, p) else ""
+                row[f"{horizon} steps"] += f", {mark}{mean:+.1f} % ({low:+.1f} to {high:+.1f}){mark}"
+        table.append(row)
+    return pd.DataFrame(table)
+
+
+def established():
+    """Return one row per architecture: of how many differences from DLinear the sign is known."""
+    table = {}
+    for dataset in DATASETS:
+        for model, cells in differences_by_horizon(dataset).items():
+            if model == BASELINE:
+                continue
+            counts = table.setdefault(
+                model, {"better": 0, "not known": 0, "worse": 0, "no test": 0, "means": []}
+            )
+            for _, mean, low, high, p in cells:
+                sign = verdict(low, high, p)
+                name = {-1: "better", 0: "not known", 1: "worse"}[sign]
+                counts["no test" if np.isnan(p) else name] += 1
+                counts["means"].append(mean)
+    rows = []
+    for model, counts in sorted(table.items(), key=lambda item: np.mean(item[1]["means"])):
+        mean = np.mean(counts.pop("means"))
+        row = {"architecture": zoo.info(model).title, **counts, "mean difference": f"{mean:+.1f} %"}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def verdict(low, high, p):
+    """Return the sign of an established difference, 0 if it is not established or not tested."""
+    return int(np.sign(low)) if low * high > 0 and p < SIGNIFICANCE else 0
+
+
+def differences_by_horizon(dataset):
+    """Return a dict of model -> for each horizon `(mse, mean, low, high, p)`, in order.
+
+    The mean difference from DLinear and its interval are in percent of the MSE of DLinear. Models
+    without runs at all horizons are left out; without DLinear there is nothing to compare.
+    """
+    runs = pd.read_csv(PATH)
+    by_horizon = []
+    for horizon in HORIZONS:
+        errors = errors_by_model(chosen_runs(runs, dataset, horizon))
+        if BASELINE not in errors:
+            return {}
+        scale = 100 / errors[BASELINE].mean()
+        found = differences_from(errors, BASELINE, horizon)
+        by_horizon.append(
+            {
+                model: (errors[model].mean(), mean * scale, low * scale, high * scale, p)
+                for model, (mean, low, high, p) in found.items()
+            }
+        )
+    return {
+        model: [cells[model] for cells in by_horizon]
+        for model in by_horizon[0]
+        if all(model in cells for cells in by_horizon)
+    }
+
+
+def errors_by_model(rows):
+    """Return a dict of model -> array `(seeds, chunks)` of the mean squared errors of chunks."""
+    return {
+        model: np.array([line.split() for line in runs.squared_errors], "float64")
+        for model, runs in rows.groupby("model", sort=False)
+    }
 
 
 def chosen_runs(rows, dataset, horizon):
@@ -71,32 +159,39 @@ def differences_from(errors, reference, horizon):
     _, p = diebold_mariano(np.transpose(means), blocks, positions)
     found = {reference: (0.0, 0.0, 0.0, np.nan)}
     for model, mean, value in zip(others, means, holm(p), strict=True):
-        # All pairs of seeds, resampled together: `(seeds, seeds of the reference, chunks)`.
-        pairs = errors[model][:, None] - errors[reference][None]
-        found[model] = (mean.mean(), *interval(pairs, horizon), value)
+        found[model] = (mean.mean(), *interval(errors[model], horizon, errors[reference]), value)
     return found
 
 
-def interval(errors, horizon):
+def interval(errors, horizon, reference=None):
     """Return the 95 % interval of a mean by a circular block bootstrap over time and seeds.
 
     Args:
-        errors: Array `(seeds, seeds of the reference, chunks)`.
+        errors: Array `(seeds, chunks)`.
         horizon: int, number of steps of a forecast. A block has two horizons.
+        reference: Array `(seeds of the reference, chunks)` that is subtracted, with the same blocks
+            and seeds of its own, or None.
     """
     random = np.random.default_rng(0)
-    seeds, others, chunks = errors.shape
+    chunks = errors.shape[1]
     length = min(chunks, -(-2 * horizon // CHUNK))
     starts = random.integers(chunks, size=(NUM_RESAMPLES, -(-chunks // length), 1))
     steps = ((starts + np.arange(length)) % chunks).reshape(NUM_RESAMPLES, -1)[:, :chunks]
-    # The mean over the drawn seeds weights each seed by how often it was drawn.
-    weights = [
-        random.multinomial(size, [1 / size] * size, NUM_RESAMPLES) / size
-        for size in (seeds, others)
-    ]
-    over_time = errors[..., steps].mean(axis=-1)  # (seeds, seeds of the reference, resamples)
-    means = np.einsum("rs,rt,str->r", *weights, over_time)
+    places = steps + chunks * np.arange(NUM_RESAMPLES)[:, None]
+    counts = np.bincount(places.ravel(), minlength=NUM_RESAMPLES * chunks)
+    shares = counts.reshape(NUM_RESAMPLES, chunks) / chunks
+    means = _resampled_means(errors, shares, random)
+    if reference is not None:
+        means = means - _resampled_means(reference, shares, random)
     return np.quantile(means, [0.025, 0.975])
+
+
+def _resampled_means(errors, shares, random):
+    """Return the mean over drawn chunks and seeds, `(resamples,)`."""
+    seeds = len(errors)
+    # Each seed is weighted by how often it was drawn.
+    weights = random.multinomial(seeds, [1 / seeds] * seeds, NUM_RESAMPLES) / seeds
+    return np.sum(weights * (shares @ errors.T), axis=1)
 
 
 def left_out():

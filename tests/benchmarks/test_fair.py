@@ -8,14 +8,14 @@ from benchmarks.accuracy import fair_report as report
 
 
 def test_an_interval_has_the_width_of_its_standard_error():
-    errors = np.random.default_rng(1).normal(size=(1, 1, 4000))
+    errors = np.random.default_rng(1).normal(size=(1, 4000))
     low, high = report.interval(errors, horizon=24)
     assert high - low == pytest.approx(2 * 1.96 / 4000**0.5, rel=0.15)
     assert low < errors.mean() < high
 
 
 def test_an_interval_contains_the_spread_of_the_seeds():
-    seeds = np.array([0.3, 0.4, 0.5])[:, None, None] * np.ones((3, 1, 200))
+    seeds = np.array([0.3, 0.4, 0.5])[:, None] * np.ones((3, 200))
     assert report.interval(seeds, horizon=96) == pytest.approx([0.3, 0.5])
 
 
@@ -49,6 +49,52 @@ def test_the_rate_is_chosen_on_validation_and_unfinished_choices_are_left_out():
     chosen = report.chosen_runs(rows, "etth1", 96)
     assert chosen.model.tolist() == ["a", "a", "naive"]
     assert set(chosen[chosen.model == "a"].learning_rate) == {0.01}
+
+
+@pytest.fixture
+def simulated(tmp_path, monkeypatch):
+    """Runs of DLinear, one better, one worse, one alike and one with a horizon missing."""
+    random = np.random.default_rng(0)
+    rows = []
+    for horizon in report.HORIZONS:
+        for dataset, forecasts in (("etth1", 12), ("etth2", 6)):
+            chunks = forecasts * horizon // report.CHUNK
+            base = random.uniform(0.4, 0.6, chunks)
+            shares = {"dlinear": 1, "nlinear": 0.9, "rlinear": 1.2, "fits": 1, "cyclenet": 0.5}
+            for model, share in shares.items():
+                if model == "cyclenet" and horizon == 720:
+                    continue
+                for seed, rate in ((0, 0.001), (0, 0.01), (1, 0.01)):
+                    errors = share * base + random.normal(0, 0.005, chunks)
+                    row = (model, dataset, horizon, seed, rate, errors.mean(), 1 - rate, 3)
+                    rows.append((*row, " ".join(f"{x:.4g}" for x in errors)))
+    columns = ["model", "dataset", "horizon", "seed", "learning_rate", "mse", "validation_mse"]
+    path = tmp_path / "fair.csv"
+    table = pd.DataFrame(rows, columns=[*columns, "epochs", "squared_errors"])
+    table.to_csv(path, index=False)
+    monkeypatch.setattr(report, "PATH", path)
+
+
+def test_a_data_set_has_the_architectures_with_all_horizons_and_marks_what_is_established(simulated):
+    table = report.horizons("etth1").set_index("architecture")
+    assert table.index[0] == "NLinear"
+    assert table.index[-1] == "RLinear"
+    assert "CycleNet" not in table.index
+    better, worse = table.loc["NLinear", "96 steps"], table.loc["RLinear", "96 steps"]
+    assert float(better.split("**")[1].split()[0]) == pytest.approx(-10, abs=0.5)
+    assert float(worse.split("**")[1].split()[0]) == pytest.approx(20, abs=0.5)
+    assert "**" not in table.loc["FITS", "96 steps"]
+    assert "%" not in table.loc["DLinear", "96 steps"]
+    assert report.horizons("weather").empty
+
+
+def test_differences_are_counted_by_what_is_known_of_them(simulated):
+    table = report.established().set_index("architecture")
+    # Six forecasts one after another, the test period of etth2, are too few for a test.
+    assert table.loc["NLinear"].tolist()[:4] == [4, 0, 0, 4]
+    assert table.loc["RLinear"].tolist()[:4] == [0, 0, 4, 4]
+    assert table.loc["FITS"].tolist()[:4] == [0, 4, 0, 4]
+    assert table.loc["NLinear", "mean difference"] == "-10.0 %"
 
 
 def test_runs_that_are_left_out_are_counted_with_their_hours(tmp_path, monkeypatch):
