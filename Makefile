@@ -18,6 +18,9 @@ SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.
 MODELS = tests/contract tests/models
 SLOW = "slow and not exhaustive"
 
+# Where this is set, each of the many processes would compile TensorFlow's modules anew: 10 s.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: browser explorer explorer-check contract demo test test-all test-tensorflow test-jax \
 	test-torch parity parity-table presets runtimes lattice \
 	mutations notebooks changed-notebooks docs \
@@ -151,7 +154,7 @@ clean:
 	rm -rf .venv build dist site *.egg-info
 
 # The versions in requirements.txt are those that were tested. Without `--no-compile`, pip compiles
-# all modules, which takes as long as the rest; Python compiles those that are imported.
+# all modules, which takes as long as the rest; Python compiles those that are imported, once.
 $(INSTALLED): pyproject.toml requirements.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install -qq --upgrade pip

@@ -23,6 +23,7 @@ from benchmarks.common import RESULTS, append_row, keys_of, names
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.arrays import compile_by_name
 from kerastrans.models.pretrained.shipped import FOLDER
+from kerastrans.models.pretrained.zero.network import build_network, sizes_of
 
 PATH = RESULTS / "zero_validation.csv"
 
@@ -95,6 +96,17 @@ class Last512(Plain):
         return self.forecast([x.past[-512:] for x in windows], task.horizon)
 
 
+class Last2048(Plain):
+    """The last 2,048 steps, and one more octave of lags, with the same weights."""
+
+    def __init__(self):
+        super().__init__()
+        config = sizes_of(self.model.network)
+        longer = {"context_length": 2048, "octaves": config["octaves"] + 1, "trend_length": 2048}
+        self.networks[2048] = build_network({**config, **longer}, like=self.model.network)
+        self.model.max_context = 2048
+
+
 class Lags(Plain):
     """Past values of the series as covariates, a horizon, a season more and seven seasons back."""
 
@@ -153,6 +165,7 @@ VARIANTS = {
     "flip": Flip,
     "mean with version 1": BothVersions,
     "512 steps": Last512,
+    "2,048 steps": Last2048,
     "lags": Lags,
     "lags and weekends": LagsAndWeekends,
 }

@@ -82,18 +82,26 @@ def shorten(network, context_length):
         network: Network of `build_network`, also one that was read from a file.
         context_length: int, number of steps of the window, a power of two.
     """
+    sizes = sizes_of(network)
+    octaves = min(sizes["octaves"], int(np.log2(context_length)))
+    config = {**sizes, "context_length": context_length, "octaves": octaves}
+    return build_network(config, like=network)
+
+
+def sizes_of(network):
+    """Return the sizes that `build_network` was given, from the layers."""
     found = {type(layer): layer for layer in network.layers}
     units = {x.name: x.units for x in network.layers if isinstance(x, layers.Dense)}
-    config = {
-        "context_length": context_length,
-        "octaves": min(found[OctaveLags].octaves, int(np.log2(context_length))),
-        "trend_length": found[OctaveLags].trend_length or network.inputs[0].shape[1],
+    length = network.inputs[0].shape[1]
+    return {
+        "context_length": length,
+        "octaves": found[OctaveLags].octaves,
+        "trend_length": found[OctaveLags].trend_length or length,
         "cycles": found[SamePhase].cycles,
         "width": units["lag"],
         "hidden": units["window"],
         "quantiles": range(units["quantiles"]),
     }
-    return build_network(config, like=network)
 
 
 def choose(logits, seen):
