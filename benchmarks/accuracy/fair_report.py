@@ -62,8 +62,8 @@ def horizons(dataset):
             row[f"{horizon} steps"] = f"{mse:.3f}"
             if model != BASELINE:
                 mean, low, high = percent
-                mark = "**" if verdict(low, high, p) else ""
-                row[f"{horizon} steps"] += f", {mark}{mean:+.1f} % ({low:+.1f} to {high:+.1f}){mark}"
+                text = f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
+                row[f"{horizon} steps"] += f", **{text}**" if verdict(low, high, p) else f", {text}"
         table.append(row)
     return pd.DataFrame(table)
 

@@ -75,7 +75,7 @@ def simulated(tmp_path, monkeypatch):
     monkeypatch.setattr(report, "PATH", path)
 
 
-def test_a_data_set_has_the_architectures_with_all_horizons_and_marks_what_is_established(simulated):
+def test_architectures_with_all_horizons_are_shown_and_what_is_established_is_marked(simulated):
     table = report.horizons("etth1").set_index("architecture")
     assert table.index[0] == "NLinear"
     assert table.index[-1] == "RLinear"
