@@ -20,6 +20,7 @@ def full_disk(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_training_whose_report_fails_is_resumed(series, tmp_path, full_disk, capsys):
     output = tmp_path / "run"
     arguments = ["train", str(series), f"--output={output}", *SMALL, "--epochs=2", "--quiet"]

@@ -16,6 +16,7 @@ from tests.helpers.architectures import (
     CONTEXT,
     HORIZON,
     NAMES,
+    all_in_slow_tier,
     build,
     by_tier,
     example_inputs,
@@ -100,7 +101,9 @@ def test_an_untrained_mean_is_as_equivariant_as_the_point(name):
     np.testing.assert_allclose(moved[..., 1], 3 * plain[..., 1], rtol=2e-3, atol=2e-3)
 
 
-@pytest.mark.parametrize("name", by_tier(WITH_HEAD))
+@pytest.mark.parametrize(
+    "name", ["tide", *all_in_slow_tier(name for name in WITH_HEAD if name != "tide")]
+)
 def test_with_covariates_it_learns_a_distribution(name):
     rng = np.random.default_rng(1)
     model = build(name, head="mixture", covariates=COVARIATES)

@@ -31,6 +31,7 @@ def test_one_epoch_uses_every_window_once(folder):
     assert len(streamed.predict(series(100, 2))) == 16
 
 
+@pytest.mark.slow
 def test_loss_decreases_over_epochs(folder):
     forecaster = Forecaster("nlinear", **SIZES).fit(folder, epochs=12, batch_size=16, verbose=0)
     losses = forecaster.history.history["loss"]

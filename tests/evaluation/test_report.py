@@ -89,6 +89,7 @@ def test_backtest_with_several_models_reports_all_of_them(tmp_path):
     assert "<p>nhits beats tide: its MAE is " in page
 
 
+@pytest.mark.slow
 def test_ranks_are_shown_for_enough_series_and_models(tmp_path):
     rng = np.random.default_rng(0)
     rows = pd.concat(

@@ -34,6 +34,7 @@ def test_seasonal_naive_is_exact_on_a_periodic_series():
     assert table.loc["naive"].tolist() == [0, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch_size", [3, 100])
 def test_forecast_windows_scales_inputs_and_unscales_outputs(small_model, batch_size):
     contexts = 50 + 10 * random_sequences(7, 8, 3, seed=0)

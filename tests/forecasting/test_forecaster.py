@@ -78,6 +78,7 @@ def test_the_order_of_rows_does_not_matter_and_the_model_is_plain_keras(trained,
     assert len(trained.history.history["loss"]) == 3
 
 
+@pytest.mark.slow
 def test_one_model_beats_the_seasonal_naive_on_series_of_all_sizes(with_covariates, frame):
     backtest = with_covariates.backtest(frame, windows=3, static=statics())
     naive = Forecaster("seasonal_naive", CONTEXT, HORIZON, head=None, season=7).fit(frame)
@@ -306,6 +307,7 @@ def test_backtest_rows_are_what_predict_said_at_each_origin(trained, frame):
         np.testing.assert_array_equal(rows["y"], truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("train_size", [None, 40])
 def test_refitting_trains_on_the_past_of_each_origin_alone(frame, train_size):
     forecaster = Forecaster("nlinear", CONTEXT, HORIZON)
@@ -462,6 +464,7 @@ def test_histories_are_forecast_as_frames_are(model):
     np.testing.assert_allclose(found["forecast"][0], expected, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "share"), [({"validation_size": 14, "epochs": 1}, 0), ({}, 0), ({"epochs": 1}, 1)]
 )
@@ -475,6 +478,7 @@ def test_covariates_are_standardised_by_the_rows_that_train(frame, options, shar
     assert column.mean == pytest.approx(share * frame["price"].mean())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scaler", "is_share"), [(None, False), ("mean_abs", True)])
 def test_a_covariates_effect_is_in_the_unit_of_the_series_or_a_share_of_its_level(scaler, is_share):
     """By standard deviations an effect of 30 was 28 in the quiet series, and 105 in the noisy."""

@@ -57,6 +57,7 @@ def test_a_channel_named_as_the_column_of_long_frames_is_not_taken_for_it(wide):
     np.testing.assert_allclose(found, numbers(forecaster.predict(wide)), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_wide_model_backtests_and_calibrates_on_a_long_frame_as_it_predicts(wide):
     forecaster = Forecaster("nlinear", *SIZE).fit(wide[:80], epochs=1, verbose=0)
     long = as_long(wide)
@@ -115,6 +116,7 @@ def quick_selection(monkeypatch):
     monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["constant", "zeros", "seasonal"])
 def test_select_takes_series_that_the_naive_forecasts_exactly(kind, quick_selection):
     frame = weekly("a")
@@ -184,6 +186,7 @@ def test_a_finished_checkpoint_is_not_taken_for_another_training(tmp_path):
     assert num_extra_steps(-300) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other", [int, float, lambda x: x.astype(str), lambda x: x.astype(str).str.lower()]
 )
@@ -243,6 +246,7 @@ def test_metadata_that_cannot_be_read_are_refused(head, tmp_path):
         read_licence(tmp_path, "someone/model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["kerastrans_zero", "fracast_0"])
 def test_published_weights_forecast_every_level_and_size_alike(name):
     forecaster = kerastrans.from_pretrained(name, 7, verbose=False)

@@ -34,12 +34,13 @@ def inputs_of(model, batch=3):
     return [x.astype("float32") for x in arrays]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "options",
     [
         {"head": "quantiles", "num_channels": 2, "covariates": COVARIATES},
-        pytest.param({"head": "normal", "horizon": 12}, marks=pytest.mark.slow),
+        {"head": "normal", "horizon": 12},
     ],
     ids=["covariates", "whole patches"],
 )
@@ -74,6 +75,7 @@ def test_a_patch_is_forecast_without_its_own_values_and_later_ones(name):
     assert (np.abs(first - second)[:, PATCH:].max(axis=(1, 2, 3)) > 1e-5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_point_forecast_is_fed_back_inside_the_model(name):
     model = build(name, covariates=COVARIATES)

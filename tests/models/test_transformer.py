@@ -151,6 +151,7 @@ def test_same_seed_same_model(small_inputs):
         np.testing.assert_allclose(first, second, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", [None, "student_t"])
 def test_with_patches_it_is_the_forecaster_of_the_zoo(small_inputs, head):
     sizes = {"d_model": 16, "num_heads": 2, "ff_dim": 16, "num_decoder_blocks": 2}

@@ -68,6 +68,7 @@ def test_what_has_been_told_is_kept(forecaster):
     assert told == {"air_passengers"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changes", "line"),
     [

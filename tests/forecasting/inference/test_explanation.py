@@ -95,6 +95,7 @@ def test_the_mean_is_that_of_the_window(explained):
         np.testing.assert_allclose(means.loc[name], expected[name], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_saved_forecaster_and_changed_weights_are_explained_too(zero, explained, tmp_path):
     frame, rows, _ = explained
     zero.save(tmp_path / "saved")

@@ -214,6 +214,7 @@ def test_refitting_reads_covariates_by_the_past_alone(frame):
     same(first_origin(spiked), first_origin(frame))
 
 
+@pytest.mark.slow
 def test_an_integer_refits_at_every_so_many_origins(frame, monkeypatch):
     ends, fit = [], Forecaster.fit
 

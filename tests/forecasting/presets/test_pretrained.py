@@ -243,6 +243,7 @@ def test_the_default_optimizer_can_be_replaced(folder):
     assert type(forecaster.model.optimizer).__name__ == "SGD"
 
 
+@pytest.mark.slow
 def test_chronos_2_forecasts_too(tmp_path):
     own, core = chronos_2_network.read_own(CHRONOS_2), chronos_2_network.read_core(CHRONOS_2)
     tensors = random_tensors(chronos_2_network.build_network(core, own)[1])
@@ -371,6 +372,7 @@ def test_a_series_shorter_than_the_context_is_not_one_that_begins_with_missing_v
     )
 
 
+@pytest.mark.slow
 def test_joint_columns_are_forecast_together(tmp_path, folder):
     own, core = chronos_2_network.read_own(CHRONOS_2), chronos_2_network.read_core(CHRONOS_2)
     tensors = random_tensors(chronos_2_network.build_network(core, own)[1])

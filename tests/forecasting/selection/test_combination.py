@@ -203,6 +203,7 @@ def odd_series():
     return pd.concat(frames, ignore_index=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["mean", "median"])
 def test_a_combination_of_extreme_series_equals_the_mean_or_median_of_its_members(how):
     options = [{}, {"name": "rlinear", "context_length": 14}, {"fill": "last"}]

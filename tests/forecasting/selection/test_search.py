@@ -206,6 +206,7 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
         kerastrans.select(frame, HORIZON + 1, **options, seed=4)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::UserWarning")
 def test_yearly_series_have_no_calendar_and_no_duplicate_candidates(two, monkeypatch):
     monkeypatch.setattr(search, "CANDIDATES", (("nlinear", True, 0), ("nlinear", False, 0)))

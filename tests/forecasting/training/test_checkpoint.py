@@ -95,6 +95,7 @@ def test_the_best_epoch_survives_an_interruption(tmp_path):
         assert_same_numbers(whole.model.get_weights(), resumed.model.get_weights())
 
 
+@pytest.mark.slow
 def test_what_differs_is_named(tmp_path):
     forecaster().fit(FRAME, checkpoint=tmp_path, **FIT | {"epochs": 1})
     with pytest.raises(

@@ -75,6 +75,7 @@ def test_the_held_out_end_trains_at_last_and_all_rows_are_told(frame):
     assert float(one.model.optimizer.learning_rate) == pytest.approx(0.001)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["optimizer", "validation_size", "validation", "epochs"])
 def test_what_was_given_to_validate_and_a_given_optimizer_keep_it_out(frame, kind):
     def fit(frame):

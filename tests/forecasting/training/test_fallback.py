@@ -126,6 +126,7 @@ def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
     assert loaded.clone().config.model == "auto"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("above", "kept"), [(0.29, "trained"), (0.31, "published")])
 def test_a_rival_has_to_be_better_by_three_standard_errors(monkeypatch, above, kept):
     # Two series with as many windows: the standard error is 0.1.

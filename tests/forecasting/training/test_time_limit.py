@@ -134,6 +134,7 @@ def test_a_compilation_that_takes_long_is_named(clock, monkeypatch):
         Forecaster("nlinear", 24, 6).fit(noisy(), time_limit=60, verbose=0)
 
 
+@pytest.mark.slow
 def test_a_limit_that_is_not_reached_changes_no_bit(clock, monkeypatch):
     monkeypatch.setattr(loop, "MAX_EPOCHS", 2)
     frame = noisy(400)

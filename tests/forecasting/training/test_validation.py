@@ -62,6 +62,7 @@ def test_rows_that_follow_in_any_order_end_a_default_training_and_set_the_spread
     assert [seen[0][name] - seen[1][name] for name in "ab"] == [14, 14]
 
 
+@pytest.mark.slow
 def test_other_series_validate_from_their_own_beginning(frame, few_epochs):
     other = series("c", 40, 2)
     forecaster = Forecaster("nlinear", *SIZE).fit(frame, validation=other, verbose=0)
@@ -73,6 +74,7 @@ def test_other_series_validate_from_their_own_beginning(frame, few_epochs):
     pd.testing.assert_frame_equal(*points)  # only the spread is measured there
 
 
+@pytest.mark.slow
 def test_a_series_without_a_value_does_not_validate(frame, few_epochs):
     train, end = split(frame, 14)
     end = end.assign(y=end["y"].where(end["unique_id"] == "a"))

@@ -34,6 +34,7 @@ def assert_close(one, other):
             np.testing.assert_allclose(x[key], y[key], rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
     functional = model.build(33, HORIZON, num_channels=2)
     history = np.stack([series[1], series[0][-33:]], axis=-1)[None].astype("float32")
@@ -47,6 +48,7 @@ def test_the_functional_model_is_what_forecast_runs(model, series, tmp_path):
     np.testing.assert_allclose(loaded(history), quantiles, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_forecast_does_not_depend_on_its_neighbours(model, series):
     together = model.forecast(series, HORIZON)
     alone = [model.forecast([values], HORIZON)[0] for values in series]

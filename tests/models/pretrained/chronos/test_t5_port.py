@@ -21,6 +21,7 @@ def model():
     return chronos_t5.load(CHRONOS_T5, weights(CHRONOS_T5))
 
 
+@pytest.mark.slow
 def test_a_forecast_does_not_depend_on_its_neighbours(model):
     together = model.forecast(SERIES, HORIZON)
     for values, found in zip(SERIES, together, strict=True):

@@ -64,6 +64,7 @@ def test_a_forecast_does_not_depend_on_its_neighbours(model):
     assert_close(together, alone)
 
 
+@pytest.mark.slow
 def test_a_single_series_can_be_forecast_for_a_single_patch(model):
     one, *_ = model.forecast([SERIES[0]], 4)
     assert_close([one], model.forecast([SERIES[0]] * 2, 4)[:1])

@@ -40,6 +40,7 @@ def test_the_functional_model_forecasts_the_same_and_reloads(model, series, tmp_
     np.testing.assert_allclose(reloaded, outputs, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_forecast_depends_on_its_own_last_steps_alone(model, series):
     together = model.forecast([*series], STEPS)[1]
     alone = model.forecast([series[1, -40:]], STEPS)[0]
