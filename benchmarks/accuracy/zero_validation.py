@@ -54,13 +54,15 @@ def main():
     parser.add_argument("--model", type=Path, required=True, help="folder of a checkpoint")
     parser.add_argument("--label", required=True, help="name of these weights in the table")
     parser.add_argument("--frozen", action="store_true", help="read the sets held back, too")
+    parser.add_argument("--gaps", action="store_true", help="leave three gaps in each history")
     parser.add_argument("--output", type=Path, default=RESULTS / "zero_validation.csv")
     options = parser.parse_args()
     forecaster = Quantiles(load(options.model))
     known = keys_of(options.output, ("label", "set"))
     for name in (*SETS, *(HELD if options.frozen else ())):
         if (options.label, name) not in known:
-            row = {"label": options.label, "set": name, **measure(forecaster, task_of(name))}
+            found = measure(forecaster, task_of(name), options.gaps)
+            row = {"label": options.label, "set": name, **found}
             append_row(options.output, COLUMNS, row)
     table = pd.read_csv(options.output)
     print(summary(table).to_string(), flush=True)
@@ -120,11 +122,11 @@ class Quantiles:
         return outputs * np.asarray(size)[..., None] + np.asarray(mean)[..., None]
 
 
-def measure(forecaster, task):
-    """Scores of a task: a row of the table."""
+def measure(forecaster, task, gaps=False):
+    """Scores of a task: a row of the table. Gaps are in what the model reads, not in the scale."""
     started = time.process_time()
     windows = windows_of(task)
-    quantiles = forecaster(windows, task)
+    quantiles = forecaster(with_gaps(windows) if gaps else windows, task)
     own = scores(quantiles, forecaster.model.levels, windows, task.season)
     naive = np.stack([naive_quantiles(x.past, task.horizon, task.season) for x in windows])
     base = scores(naive, (*LEVELS, *OUTER), windows, task.season)
@@ -146,6 +148,19 @@ def windows_of(task):
             if end > task.season + 2 and scale_of(past, task.season) > 0:
                 windows.append(Window(past, values[end : end + h], times[: end + h]))
     return [windows[i] for i in np.unique(np.linspace(0, len(windows) - 1, ROWS).astype(int))]
+
+
+def with_gaps(windows):
+    """The windows without three stretches of a twelfth of their last 1,024 steps."""
+    random, found = np.random.default_rng(1), []
+    for window in windows:
+        past = window.past.copy()
+        size = max(1, min(len(past), 1024) // 12)
+        first = max(0, len(past) - 1024)
+        for start in random.integers(first, len(past) - size + 1, size=3):
+            past[start : start + size] = np.nan
+        found.append(window._replace(past=past))
+    return found
 
 
 def scale_of(past, season):
