@@ -32,13 +32,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variants", type=names, default=tuple(VARIANTS))
     parser.add_argument("--sets", type=names, default=SETS)
+    parser.add_argument("--gaps", action="store_true", help="leave three gaps in each history")
     options = parser.parse_args()
     for variant in options.variants:
         forecast = VARIANTS[variant]()
         for name in options.sets:
-            label = f"version 2, {variant}"
+            label = f"version 2, {variant}" + ", gaps" * options.gaps
             if (label, name) not in keys_of(PATH, ("label", "set")):
-                row = {"label": label, "set": name, **measure(forecast, TASKS[name])}
+                found = measure(forecast, TASKS[name], options.gaps)
+                row = {"label": label, "set": name, **found}
                 append_row(PATH, COLUMNS, row)
                 print(*row.values(), flush=True)
     print(summary(pd.read_csv(PATH)).to_string(), flush=True)
@@ -107,6 +109,16 @@ class Last2048(Plain):
         self.model.max_context = 2048
 
 
+class PairedLags(Plain):
+    """Autocorrelations over the power of the pairs at each lag, with the same weights."""
+
+    def __init__(self):
+        super().__init__()
+        network = self.model.network
+        self.model.network = build_network({**sizes_of(network), "paired_lags": True}, like=network)
+        self.networks = {1024: self.model.network}
+
+
 class Lags(Plain):
     """Past values of the series as covariates, a horizon, a season more and seven seasons back."""
 
@@ -160,6 +172,8 @@ def _last(rows, length):
 
 
 VARIANTS = {
+    "as it is": Plain,
+    "paired lags": PairedLags,
     "phases": Phases,
     "phases of all seasons": AllPhases,
     "flip": Flip,

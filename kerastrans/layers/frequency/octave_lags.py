@@ -20,6 +20,9 @@ class OctaveLags(keras.layers.Layer):
         trend_length: int, number of steps in which the time of the trend increases from -1 to 1;
             by default all steps of the series. The last steps of a series that begins with missing
             values then have the same lags as the whole series.
+        paired: bool, whether the autocorrelation of a lag is divided by the mean square of the
+            values in its pairs, instead of that of all values. In a series with gaps or few cycles
+            the two differ.
         **kwargs: Additional arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -44,24 +47,29 @@ class OctaveLags(keras.layers.Layer):
     Source: Wiener (1930) and Khinchin (1934), for computing the autocorrelation from the spectrum.
     """
 
-    def __init__(self, octaves, trend_length=None, **kwargs):
+    def __init__(self, octaves, trend_length=None, paired=False, **kwargs):
         sizes = {} if trend_length is None else {"trend_length": trend_length}
         check_positive_integers(octaves=octaves, **sizes)
         super().__init__(**{"dtype": full_precision(), **kwargs})
         self.octaves = octaves
         self.trend_length = trend_length
+        self.paired = paired
 
     def call(self, values, observed):
         max_lag = 2**self.octaves
-        # Autocorrelation: mean product of all pairs of observed values at each lag.
-        # Both sums are computed together, because each copy of the waves makes exports larger.
-        trend_length = self.trend_length or values.shape[1]
-        both = ops.stack([observed, _remove_trend(values, observed, trend_length)], axis=1)
-        sums = _sum_lagged_products(ops.reshape(both, (-1, values.shape[1])), max_lag)
-        sums = ops.reshape(sums, (-1, 2, max_lag + 1))
+        # Autocorrelation: mean product of all pairs of observed values at each lag, by their power.
+        # All sums are computed together, because each copy of the waves makes exports larger.
+        rest = _remove_trend(values, observed, self.trend_length or values.shape[1])
+        series, factors = [observed, rest], [(0, 0), (1, 1)]
+        if self.paired:
+            series, factors = [*series, ops.square(rest)], [*factors, (0, 2)]
+        sums = _sum_lagged_products(ops.stack(series, axis=1), factors, max_lag)
         pairs, products = sums[:, 0], sums[:, 1]
-        power = products[:, :1] / ops.maximum(pairs[:, :1], 1) + 1e-6
-        correlation = products / ops.maximum(pairs, 1) / power
+        power = products[:, :1] / ops.maximum(pairs[:, :1], 1)
+        if self.paired:
+            # A thousandth of the power of all values is above the rounding errors of the sums.
+            power = sums[:, 2] / ops.maximum(pairs, 1) + 0.001 * power
+        correlation = products / ops.maximum(pairs, 1) / (power + 1e-6)
         inner = correlation[:, 1:-1]
         is_peak = (inner >= correlation[:, :-2]) & (inner > correlation[:, 2:])
         lags = np.arange(1, max_lag)
@@ -84,7 +92,7 @@ class OctaveLags(keras.layers.Layer):
         return ((values_shape[0], self.octaves),) * 3
 
     def get_config(self):
-        own = {"octaves": self.octaves, "trend_length": self.trend_length}
+        own = {"octaves": self.octaves, "trend_length": self.trend_length, "paired": self.paired}
         return {**super().get_config(), **own}
 
 
@@ -102,21 +110,33 @@ def _remove_trend(values, observed, length):
     return x - slope * time
 
 
-def _sum_lagged_products(x, max_lag):
-    """Return the sum of the products of all values k steps apart, `(batch, max_lag + 1)`.
+def _sum_lagged_products(series, factors, max_lag):
+    """Return the sums of the products of values k steps apart, for the lags k up to `max_lag`.
 
-    The lag k runs from 0 to `max_lag`. The sums are the inverse transform of the power spectrum.
+    A product is the mean of that of a value of one series with the value of another k steps before
+    it, and that with the value k steps after it. The sums are the inverse transform of the real
+    part of the cross spectrum.
+
+    Args:
+        series: `(batch, count, time)`.
+        factors: List of pairs of int, the places of the two series of each product.
+        max_lag: int.
+
+    Returns:
+        Tensor `(batch, products, max_lag + 1)`.
     """
-    size = x.shape[1] + max_lag  # long enough that no product wraps around the end
+    count, length = series.shape[1:]
+    size = length + max_lag  # long enough that no product wraps around the end
     rows = int(np.ceil(np.sqrt(size)))
     columns = -(-size // rows)
-    x = ops.pad(x, [[0, 0], [0, rows * columns - x.shape[1]]])
-    x = ops.reshape(x, (-1, rows, columns))
-    real, imaginary = _transform(x)
-    # The spectrum is real and symmetric, so its inverse transform is the real part of another one.
-    power = ops.square(real) + ops.square(imaginary)
-    power = ops.reshape(power, (-1, rows, columns)) / (rows * columns)
-    return _transform(power)[0][:, : max_lag + 1]
+    x = ops.pad(series, [[0, 0], [0, 0], [0, rows * columns - length]])
+    parts = _transform(ops.reshape(x, (-1, rows, columns)))
+    parts = [ops.reshape(part, (-1, count, rows * columns)) for part in parts]
+    power = [sum(part[:, i] * part[:, j] for part in parts) for i, j in factors]
+    power = ops.stack(power, axis=1) / (rows * columns)
+    # It is symmetric, so its inverse transform is the real part of another transform.
+    sums = _transform(ops.reshape(power, (-1, rows, columns)))[0][:, : max_lag + 1]
+    return ops.reshape(sums, (-1, len(factors), max_lag + 1))
 
 
 def _transform(x):

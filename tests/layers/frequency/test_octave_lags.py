@@ -9,34 +9,46 @@ from tests.conftest import to_numpy
 RNG = np.random.default_rng(0)
 
 
-def correlation(values, observed, lag):
+def correlation(values, observed, lag, paired):
     """The closed form: less its line, over the pairs that are there, by the mean square."""
     time = np.arange(len(values))
     seen = observed > 0
     line = np.polyfit(time[seen], values[seen], 1)
     x = (values - np.polyval(line, time)) * observed
-    pairs = (observed[lag:] * observed[:-lag]).sum()
-    return (x[lag:] * x[:-lag]).sum() / pairs / (np.square(x).sum() / seen.sum())
+    both = seen[lag:] & seen[:-lag]
+    later, earlier = x[lag:][both], x[:-lag][both]
+    power = np.square(x[seen]).mean()
+    if paired:
+        power = np.square([later, earlier]).mean() + 0.001 * power
+    return (later * earlier).mean() / power
 
 
-def test_autocorrelation_equals_its_formula():
+@pytest.mark.parametrize("paired", [False, True])
+def test_autocorrelation_equals_its_formula(paired):
     observed = (RNG.random((3, 50)) > 0.2).astype("float32")
     values = RNG.normal(size=(3, 50)).astype("float32").cumsum(axis=1) * observed
-    lags, correlations, usable = (to_numpy(x) for x in OctaveLags(4)(values, observed))
+    lags, correlations, usable = (
+        to_numpy(x) for x in OctaveLags(4, paired=paired)(values, observed)
+    )
     assert usable.all()
     for row, series in enumerate(zip(values, observed, strict=True)):
-        expected = [correlation(*series, int(lag)) for lag in lags[row]]
+        expected = [correlation(*series, int(lag), paired) for lag in lags[row]]
         np.testing.assert_allclose(correlations[row], np.clip(expected, -1, 1), atol=1e-4)
 
 
 @pytest.mark.parametrize(("length", "max_lag"), [(1, 1), (7, 16), (100, 64), (1024, 512)])
 def test_sums_of_lagged_products_are_those_of_every_pair(length, max_lag):
-    x = RNG.normal(size=(2, length)).astype("float32")
-    found = to_numpy(octave_lags._sum_lagged_products(ops.convert_to_tensor(x), max_lag))
-    long = np.concatenate([x.astype("float64"), np.zeros((2, max_lag))], axis=1)
-    lags = range(max_lag + 1)
-    expected = [(long[:, lag:] * long[:, : long.shape[1] - lag]).sum(axis=1) for lag in lags]
-    np.testing.assert_allclose(found, np.transpose(expected), atol=1e-6 * length)
+    series, factors = RNG.normal(size=(2, 2, length)).astype("float32"), [(0, 0), (0, 1)]
+    tensor = ops.convert_to_tensor(series)
+    found = to_numpy(octave_lags._sum_lagged_products(tensor, factors, max_lag))
+    long = np.pad(series.astype("float64"), [(0, 0), (0, 0), (0, max_lag)]).swapaxes(0, 1)
+    size, lags = length + max_lag, np.arange(max_lag + 1)
+    for number, (x, y) in enumerate((long[i], long[j]) for i, j in factors):
+        expected = [
+            (x[:, lag:] * y[:, : size - lag] + y[:, lag:] * x[:, : size - lag]).sum(axis=1) / 2
+            for lag in lags
+        ]
+        np.testing.assert_allclose(found[:, number], np.transpose(expected), atol=1e-6 * length)
 
 
 def test_tables_of_waves_are_small(monkeypatch):
@@ -53,10 +65,26 @@ def test_tables_of_waves_are_small(monkeypatch):
 
 @pytest.mark.parametrize("period", [3, 7, 12, 24, 50])
 def test_season_is_found_despite_trend_and_noise(period):
-    time = np.arange(200)
-    values = np.sin(2 * np.pi * time / period) + 0.1 * RNG.normal(size=200) + 0.02 * time
+    random, time = np.random.default_rng(0), np.arange(200)
+    values = np.sin(2 * np.pi * time / period) + 0.1 * random.normal(size=200) + 0.02 * time
     lags = to_numpy(OctaveLags(6)(values[None].astype("float32"), np.ones((1, 200)))[0])
     assert period in lags[0]
+
+
+def test_a_season_of_few_cycles_with_gaps_is_found_by_the_power_of_its_pairs():
+    random, count, time = np.random.default_rng(1), 200, np.arange(100)
+    periods = random.integers(33, 50, size=count)
+    phases = random.uniform(0, 2 * np.pi, size=(count, 1))
+    values = np.sin(2 * np.pi * time / periods[:, None] + phases)
+    values = values + 0.2 * random.normal(size=values.shape)
+    starts = random.integers(0, 91, size=(count, 2, 1))
+    observed = 1.0 - ((time >= starts) & (time < starts + 10)).any(axis=1)
+    series = [x.astype("float32") for x in (values * observed, observed)]
+    shares = {}
+    for paired in (False, True):
+        lags = to_numpy(OctaveLags(6, paired=paired)(*series)[0])[:, 5]
+        shares[paired] = np.mean(np.abs(lags - periods) <= 1)
+    assert shares[True] > 0.8 > 0.7 > shares[False]
 
 
 def test_each_octave_has_one_lag_and_too_long_lags_are_unusable():
@@ -69,7 +97,7 @@ def test_each_octave_has_one_lag_and_too_long_lags_are_unusable():
 
 @pytest.mark.parametrize("length", [2, 4, 10, 40, 64])
 def test_the_end_of_a_series_has_its_lags_if_all_before_is_missing(length):
-    values = RNG.normal(size=(20, length)).astype("float32").cumsum(axis=1)
+    values = np.random.default_rng(0).normal(size=(20, length)).astype("float32").cumsum(axis=1)
     padding = [(0, 0), (200 - length, 0)]
     long = OctaveLags(6)(np.pad(values, padding), np.pad(np.ones_like(values), padding))
     short = OctaveLags(6, trend_length=200)(values, np.ones_like(values))
@@ -113,7 +141,9 @@ def test_as_many_steps_as_cycles_have_the_places_of_single_steps():
     np.testing.assert_array_equal(to_numpy(layer.places(lags, steps)), np.concatenate(each, axis=1))
 
 
-@pytest.mark.parametrize("layer", [OctaveLags(4), OctaveLags(4, 9), LagChanges(5), SamePhase(2)])
+@pytest.mark.parametrize(
+    "layer", [OctaveLags(4), OctaveLags(4, 9, True), LagChanges(5), SamePhase(2)]
+)
 def test_layers_reload_from_their_configs(layer):
     again = type(layer).from_config(layer.get_config())
     assert again.get_config() == layer.get_config()

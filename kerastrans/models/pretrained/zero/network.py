@@ -38,7 +38,8 @@ def build_network(config, like=None):
     observed = keras.Input((length,), name="observed")
     steps = keras.Input((None,), name="steps")
 
-    find_lags = OctaveLags(config["octaves"], config.get("trend_length"))
+    paired = config.get("paired_lags", False)
+    find_lags = OctaveLags(config["octaves"], config.get("trend_length"), paired)
     lags, correlations, usable = find_lags(values, observed)
     changes, paired = LagChanges(2 ** config["octaves"])(values, observed, lags)
     past, seen = SamePhase(config["cycles"])(values, observed, lags, steps)
@@ -97,6 +98,7 @@ def sizes_of(network):
         "context_length": length,
         "octaves": found[OctaveLags].octaves,
         "trend_length": found[OctaveLags].trend_length or length,
+        "paired_lags": found[OctaveLags].paired,
         "cycles": found[SamePhase].cycles,
         "width": units["lag"],
         "hidden": units["window"],
