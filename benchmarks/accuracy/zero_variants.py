@@ -72,6 +72,20 @@ class AllPhases(Phases):
     shortest = 2
 
 
+class PairedLags(Plain):
+    """Autocorrelations over the power of the pairs at each lag, with the same weights."""
+
+    def __init__(self):
+        super().__init__()
+        network = self.model.network
+        self.model.network = build_network({**sizes_of(network), "paired_lags": True}, like=network)
+        self.networks = {1024: self.model.network}
+
+
+class PairedPhases(PairedLags, Phases):
+    """The same, with the option `season` where a day has at least 24 steps."""
+
+
 class Flip(Plain):
     """Mean with the negative forecast of the negative history."""
 
@@ -107,16 +121,6 @@ class Last2048(Plain):
         longer = {"context_length": 2048, "octaves": config["octaves"] + 1, "trend_length": 2048}
         self.networks[2048] = build_network({**config, **longer}, like=self.model.network)
         self.model.max_context = 2048
-
-
-class PairedLags(Plain):
-    """Autocorrelations over the power of the pairs at each lag, with the same weights."""
-
-    def __init__(self):
-        super().__init__()
-        network = self.model.network
-        self.model.network = build_network({**sizes_of(network), "paired_lags": True}, like=network)
-        self.networks = {1024: self.model.network}
 
 
 class Lags(Plain):
@@ -174,12 +178,13 @@ def _last(rows, length):
 VARIANTS = {
     "as it is": Plain,
     "paired lags": PairedLags,
+    "paired lags and phases": PairedPhases,
     "phases": Phases,
     "phases of all seasons": AllPhases,
     "flip": Flip,
     "mean with version 1": BothVersions,
     "512 steps": Last512,
-    "2,048 steps": Last2048,
+    "2048 steps": Last2048,
     "lags": Lags,
     "lags and weekends": LagsAndWeekends,
 }
