@@ -17,6 +17,7 @@ import keras
 import numpy as np
 from safetensors.numpy import load_file
 
+from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.zero.network import build_network, shorten
 from tools.presets.zero import CONFIG, export, quantile_loss, write
 from tools.presets.zero2.pool import FOLDER, LENGTHS, ROOT, SOURCES, draw_piece, read_batches
@@ -31,18 +32,14 @@ AVERAGED = 8  # snapshots, in the last half of the fall
 def main():
     options = parse()
     keras.utils.set_random_seed(options.seed)
-    CONFIG.update(dict.fromkeys(options.parts, True))
-    network = build_network(CONFIG)
+    config = {**CONFIG, "paired_lags": options.paired_lags}
+    network = build_network(config)
     if options.start:
-        began = load_file(options.start / "model.safetensors")
-        for layer in network.layers:
-            for name in ("kernel", "bias") if layer.weights else ():
-                if f"{layer.name}.{name}" in began:
-                    getattr(layer, name).assign(began[f"{layer.name}.{name}"])
+        network.set_weights(load(options.start).network.get_weights())
     training = Training(network, options)
     training.run()
     training.write_mean()
-    export(network, options.output, CONFIG)
+    export(network, options.output, config)
 
 
 def parse():
@@ -56,8 +53,7 @@ def parse():
     parser.add_argument("--source", choices=SOURCES, default=SOURCES[0], help="of the pool")
     parser.add_argument("--pool", type=Path, default=FOLDER)
     parser.add_argument("--start", type=Path, help="folder of a checkpoint")
-    parts = ("paired_lags", "second_choice", "phase_median")
-    parser.add_argument("--parts", nargs="*", choices=parts, default=())
+    parser.add_argument("--paired-lags", action="store_true", help="see OctaveLags")
     parser.add_argument("--state", type=Path, default=ROOT / "build" / "zero2" / "state")
     parser.add_argument("--output", type=Path, default=ROOT / "build" / "zero2" / "model")
     backend = keras.backend.backend()

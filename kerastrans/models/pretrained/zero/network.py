@@ -57,55 +57,14 @@ def build_network(config, like=None):
     x = ops.relu(x)
     x = ops.relu(dense(width, name="mixed")(x))  # (batch, future, octaves, width)
 
-    if config.get("second_choice"):
-        score = dense(1, name="first", **exact)(
-            ops.relu(dense(width, name="first_hidden")(features))
-        )
-        score = ops.where(usable > 0, score[..., 0], -1e4)
-        first = ops.softmax(ops.concatenate([score, ops.zeros_like(score[:, :1])], axis=1))[:, :-1]
-        residual = ops.sum(first[..., None] * changes, axis=1)
-        # An observed residual: pairs at the lags that are chosen.
-        rested = ops.cast(
-            ops.sum(first[..., None] * paired, axis=1) > 0.5 * ops.sum(first, axis=1)[:, None],
-            residual.dtype,
-        )
-        residual = residual * rested
-        past2, seen2 = SamePhase(config["cycles"])(residual, rested, lags, steps)
-        size2 = _mean(ops.abs(residual), rested)[:, None, None] + SMALLEST_SPREAD  # (batch, 1, 1)
-        mean2 = ops.sum(past2 * seen2, axis=-1) / ops.maximum(ops.sum(seen2, axis=-1), 1)
-        offers2 = ops.concatenate(
-            [arcsinh(past2 / size2[..., None]), seen2, arcsinh(mean2 / size2)[..., None]], axis=-1
-        )
-        y = dense(width, name="residual_lag")(features)[:, None]
-        y = ops.relu(
-            y + dense(width, name="residual_offer")(offers2) + dense(width, name="residual_of")(x)
-        )
-        logits2 = dense(config["cycles"], name="residual_choice", **exact)(y)
-        second = choose(logits2, seen2 * usable[:, None, :, None])
-        gate2 = ops.tanh(
-            dense(config["cycles"], name="residual_gate", kernel_initializer="zeros", **exact)(y)
-        )
-        correction2 = ops.sum(second * gate2 * past2, axis=(2, 3))
-
     # The base forecast is a weighted mean of the past values of the phase.
     logits = dense(config["cycles"], name="choice", **exact)(x)
-    offered, there = past, seen
-    if config.get("phase_median"):
-        middle, has = phase_median(past, seen)
-        extra = dense(
-            1, name="choice_median", bias_initializer=keras.initializers.Constant(-3), **exact
-        )(x)
-        logits = ops.concatenate([logits, extra], axis=-1)
-        offered = ops.concatenate([past, middle[..., None]], axis=-1)
-        there = ops.concatenate([seen, has[..., None]], axis=-1)
-    choice = choose(logits, there * usable[:, None, :, None])
-    base = ops.sum(choice * offered, axis=(2, 3))  # (batch, future)
+    choice = choose(logits, seen * usable[:, None, :, None])
+    base = ops.sum(choice * past, axis=(2, 3))  # (batch, future)
     share = ops.sum(choice, axis=3)  # (batch, future, octaves)
     # Add a share of the recent changes, the differences of new values from those a lag earlier.
     gates = ops.tanh(dense(recent.shape[-1], name="corrections", **exact)(x))
     base = base + ops.sum(gates * recent[:, None] * share[..., None], axis=(2, 3))
-    if config.get("second_choice"):
-        base = base + correction2
     unit = mean_error(share, spread)
 
     x = ops.sum(x * share[..., None], axis=2)
@@ -140,29 +99,11 @@ def sizes_of(network):
         "octaves": found[OctaveLags].octaves,
         "trend_length": found[OctaveLags].trend_length or length,
         "paired_lags": found[OctaveLags].paired,
-        "second_choice": "residual_choice" in units,
-        "phase_median": "choice_median" in units,
         "cycles": found[SamePhase].cycles,
         "width": units["lag"],
         "hidden": units["window"],
         "quantiles": range(units["quantiles"]),
     }
-
-
-def phase_median(past, seen):
-    """Median of the observed of the cycles, by counting: 0 where none is."""
-    cycles = past.shape[-1]
-    marked = ops.where(seen > 0, past, 1e30)
-    ranked = ops.sort(marked, axis=-1)
-    count = ops.sum(seen, axis=-1, keepdims=True)
-    places = ops.convert_to_tensor(np.arange(cycles), past.dtype)
-    low, high = ops.floor((count - 1) / 2), ops.floor(count / 2)
-    weight = (
-        ops.cast(ops.equal(places, low), past.dtype) + ops.cast(ops.equal(places, high), past.dtype)
-    ) / 2
-    middle = ops.sum(ops.where(weight > 0, ranked * weight, 0.0), axis=-1)
-    has = ops.cast(count[..., 0] > 0, past.dtype)
-    return ops.where(has > 0, middle, 0.0), has
 
 
 def choose(logits, seen):
