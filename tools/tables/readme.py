@@ -4,6 +4,7 @@ python -m tools.tables.readme
 """
 
 import re
+from functools import partial
 from pathlib import Path
 
 from benchmarks.accuracy import changed, coverage_report, fair_report
@@ -29,6 +30,10 @@ def tables():
         },
         "docs/comparison.md": {
             "fair": fair_report.comparison,
+            "fair_established": fair_report.established,
+            "fair_etth1": partial(fair_report.horizons, "etth1"),
+            "fair_etth2": partial(fair_report.horizons, "etth2"),
+            "fair_exchange_rate": partial(fair_report.horizons, "exchange_rate"),
             "fair_left_out": fair_report.left_out,
         },
         "docs/deviations.md": {"changed": changed.comparison},
