@@ -180,23 +180,29 @@ OPTIONS = [
     ("tide", {"covariate_dim": 2, "covariates": {"past": (0,), "future": (0, 3)}}, {}),
     ("tide", {"layer_norm": False, "standardize": False}, {"mixes_channels": False}),
     ("itransformer", {"covariate_tokens": True, **PAST}, {}),
+    ("patchtst", {"covariate_tokens": True, "covariates": {"past": (0,), "future": (0, 3)}}, {}),
+    ("informer", {"calendar_embedding": True, **FUTURE}, {}),
+    ("nhits", {"input_dim": 5}, {}),
+    ("nbeats", {"stacks": ("trend", "seasonality"), "reference_curves": True}, {}),
+]
+# Those that `make contract` checks. They take long, and test_parity.py compares their numbers.
+MORE_OPTIONS = [
     ("timexer", {"shared_embedding": True, "activation": "relu", **PAST}, {}),
     ("itransformer", {"covariate_tokens": True, **FUTURE}, {}),
     ("patchtst", {"individual": True}, {}),
-    ("patchtst", {"covariate_tokens": True, "covariates": {"past": (0,), "future": (0, 3)}}, {}),
     ("timemixer", {"mix_channels": True}, {"mixes_channels": True}),
     ("autoformer", {"reference_delays": True}, {}),
     ("fedformer", {"shared_blocks": True, "reference_layout": True}, {"mixes_channels": True}),
     ("informer", {"reference_attention": True, "mix": True, "distil": False}, {}),
-    ("informer", {"calendar_embedding": True, **FUTURE}, {}),
     ("tft", {"variant": "time_series_library", **FUTURE}, {"equivariance": "affine"}),
-    ("nhits", {"input_dim": 5}, {}),
-    ("nbeats", {"stacks": ("trend", "seasonality"), "reference_curves": True}, {}),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "options", "claims"), OPTIONS)
+@pytest.mark.parametrize(
+    ("name", "options", "claims"),
+    [*OPTIONS, *(pytest.param(*row, marks=pytest.mark.exhaustive) for row in MORE_OPTIONS)],
+)
 def test_options_of_published_code_keep_the_contract(name, options, claims):
     def build(context_length, prediction_length, num_channels, **options):
         return zoo.build(name, context_length, prediction_length, num_channels, **options)
