@@ -71,7 +71,8 @@ def test_a_sensor_that_is_stuck_has_a_finite_likelihood_and_a_wide_forecast():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["rlinear", "nhits", pytest.param("patchtst", marks=pytest.mark.exhaustive)]
+    "name",
+    ["rlinear", *(pytest.param(x, marks=pytest.mark.exhaustive) for x in ("nhits", "patchtst"))],
 )
 def test_intervals_cover_with_any_part_of_the_context_missing(name):
     rng = np.random.default_rng(0)
