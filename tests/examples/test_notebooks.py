@@ -14,7 +14,7 @@ pytestmark = pytest.mark.tensorflow
 # Asserts of seconds, which hold on a machine that does nothing else: the full run has them.
 TIMED = re.compile(r"^assert .*# claim: (faster|compiled|cache|batch)$", re.MULTILINE)
 TEXTS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.py"))
-LONG = ("answers", "03", "04b", "05b", "05c", "06", "07", "09")  # by `make contract`
+LONG = ("answers", "02b", "03", "04b", "05b", "05c", "06", "07", "08", "09")  # `make contract`
 # Compiling takes most of a small run. These lessons are about compiled and exported functions.
 COMPILED = ("07_cached_decoding", "09_production", "answers", "answers_capstone")
 # For the others: two batches per epoch, large batches to predict, and nothing is compiled.

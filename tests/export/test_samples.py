@@ -33,7 +33,7 @@ CASES = [
 
 @SLOW
 @pytest.mark.parametrize(
-    "runtime", ["ONNX", "LiteRT", pytest.param("SavedModel", marks=EXHAUSTIVE)]
+    "runtime", ["ONNX", *(pytest.param(x, marks=EXHAUSTIVE) for x in ("SavedModel", "LiteRT"))]
 )
 @pytest.mark.parametrize(("name", "head", "options"), CASES)
 def test_samples_are_those_of_keras(name, head, options, runtime, tmp_path):

@@ -41,10 +41,10 @@ def test_presets_are_installed_and_small():
 
 
 def tier(name):
-    """Marks of a preset: the small one is quick, and two others of 96 steps are exhaustive."""
+    """Marks of a preset: the small one is quick, and three others of 96 steps are exhaustive."""
     if "passengers" in name:
         return []
-    exhaustive = name in ("itransformer_etth1_96", "cyclenet_etth2_96")
+    exhaustive = name.endswith("_96") and name != "dlinear_etth1_96"
     return [pytest.mark.slow, *([pytest.mark.exhaustive] if exhaustive else [])]
 
 
