@@ -1,5 +1,7 @@
 """Intervals and tests of the runs of fair.py: the tables of docs/comparison.md."""
 
+import functools
+
 import numpy as np
 import pandas as pd
 
@@ -16,6 +18,7 @@ from kerastrans.models.architecture import HORIZONS
 BASELINE = "dlinear"
 REFERENCES = ("patchtst", BASELINE)
 NUM_RESAMPLES = 4000
+VERDICTS = ("better", "not known", "worse", "no test")
 DATASETS = ("etth1", "etth2", "ettm1", "weather", "exchange_rate")
 
 
@@ -53,7 +56,7 @@ def horizons(dataset):
     The rows are sorted by the upper end of the interval of this difference, averaged over the
     horizons.
     """
-    cells = differences_by_horizon(dataset)
+    cells = differences_by_horizon(PATH, dataset)
     order = sorted(cells, key=lambda model: np.mean([cell[3] for cell in cells[model]]))
     table = []
     for model in order:
@@ -63,46 +66,48 @@ def horizons(dataset):
             if model != BASELINE:
                 mean, low, high = percent
                 text = f"{mean:+.1f} % ({low:+.1f} to {high:+.1f})"
-                row[f"{horizon} steps"] += f", **{text}**" if verdict(low, high, p) else f", {text}"
+                is_known = verdict(low, high, p) in ("better", "worse")
+                row[f"{horizon} steps"] += f", **{text}**" if is_known else f", {text}"
         table.append(row)
     return pd.DataFrame(table)
 
 
 def established():
     """Return one row per architecture: of how many differences from DLinear the sign is known."""
-    table = {}
+    cells = {}
     for dataset in DATASETS:
-        for model, cells in differences_by_horizon(dataset).items():
-            if model == BASELINE:
-                continue
-            counts = table.setdefault(
-                model, {"better": 0, "not known": 0, "worse": 0, "no test": 0, "means": []}
-            )
-            for _, mean, low, high, p in cells:
-                sign = verdict(low, high, p)
-                name = {-1: "better", 0: "not known", 1: "worse"}[sign]
-                counts["no test" if np.isnan(p) else name] += 1
-                counts["means"].append(mean)
+        for model, found in differences_by_horizon(PATH, dataset).items():
+            cells.setdefault(model, []).extend(found)
+    cells.pop(BASELINE, None)
+    means = {model: np.mean([cell[1] for cell in found]) for model, found in cells.items()}
     rows = []
-    for model, counts in sorted(table.items(), key=lambda item: np.mean(item[1]["means"])):
-        mean = np.mean(counts.pop("means"))
-        row = {"architecture": zoo.info(model).title, **counts, "mean difference": f"{mean:+.1f} %"}
-        rows.append(row)
+    for model in sorted(means, key=means.get):
+        verdicts = [verdict(*cell[2:]) for cell in cells[model]]
+        counts = {
+            name: verdicts.count(name) for name in ("better", "not known", "worse", "no test")
+        }
+        row = {"architecture": zoo.info(model).title, **counts}
+        rows.append(row | {"mean difference": f"{means[model]:+.1f} %"})
     return pd.DataFrame(rows)
 
 
 def verdict(low, high, p):
-    """Return the sign of an established difference, 0 if it is not established or not tested."""
-    return int(np.sign(low)) if low * high > 0 and p < SIGNIFICANCE else 0
+    """Return what is known of a difference, by its interval and its adjusted p-value."""
+    if np.isnan(p):
+        return "no test"
+    if p >= SIGNIFICANCE or low * high <= 0:
+        return "not known"
+    return "better" if high < 0 else "worse"
 
 
-def differences_by_horizon(dataset):
+@functools.cache
+def differences_by_horizon(path, dataset):
     """Return a dict of model -> for each horizon `(mse, mean, low, high, p)`, in order.
 
     The mean difference from DLinear and its interval are in percent of the MSE of DLinear. Models
     without runs at all horizons are left out; without DLinear there is nothing to compare.
     """
-    runs = pd.read_csv(PATH)
+    runs = pd.read_csv(path)
     by_horizon = []
     for horizon in HORIZONS:
         errors = errors_by_model(chosen_runs(runs, dataset, horizon))

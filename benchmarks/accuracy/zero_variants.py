@@ -79,7 +79,7 @@ class PairedLags(Plain):
         super().__init__()
         network = self.model.network
         self.model.network = build_network({**sizes_of(network), "paired_lags": True}, like=network)
-        self.networks = {1024: self.model.network}
+        self.networks = {self.model.max_context: self.model.network}
 
 
 class PairedPhases(PairedLags, Phases):

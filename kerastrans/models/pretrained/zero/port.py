@@ -10,7 +10,7 @@ from kerastrans import heads
 from kerastrans.layers import CovariateEffects
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.pretrained.base import PretrainedModel
-from kerastrans.models.pretrained.checkpoint import assign, read_sizes
+from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.models.pretrained.zero.windows import (
     LEAST_CYCLES,
@@ -34,6 +34,7 @@ def reads(config):
 def load(config, tensors):
     """Load the model of a checkpoint, see `kerastrans.models.pretrained.load`."""
     read_sizes(config, *SIZES)
+    refuse_others(config, paired_lags=(False, True))
     check_at_most(**{"the longest window": LONGEST, "context_length": config["context_length"]})
     if "quantiles" not in config:
         raise ValueError("the configuration lacks 'quantiles'.")

@@ -104,6 +104,19 @@ def test_a_forecaster_of_it(name, tmp_path):
     np.testing.assert_allclose(parts, rows.set_index("ds")[name], rtol=1e-4)
 
 
+def test_lags_by_the_power_of_their_pairs_stay_in_shorter_windows_and_files(tmp_path):
+    tensors = load_file(FOLDER / "model.safetensors")
+    usual = zero.load(CONFIG, tensors).build(90, STEPS)
+    history = SERIES[:1].T[None].copy()
+    history[0, 30:50] = np.nan
+    built = zero.load({**CONFIG, "paired_lags": True}, tensors).build(90, STEPS)  # a window of 256
+    outputs = keras.ops.convert_to_numpy(built(history))
+    assert np.abs(outputs - keras.ops.convert_to_numpy(usual(history))).max() > 1e-4
+    built.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    np.testing.assert_allclose(keras.ops.convert_to_numpy(again(history)), outputs, rtol=1e-5)
+
+
 def test_another_checkpoint_is_refused():
     tensors = load_file(FOLDER / "model.safetensors")
     with pytest.raises(ValueError, match="lacks 'width'"):
@@ -112,6 +125,8 @@ def test_another_checkpoint_is_refused():
         zero.load({name: CONFIG[name] for name in zero.SIZES}, tensors)
     with pytest.raises(ValueError, match="context_length"):
         zero.load({**CONFIG, "context_length": 512}, tensors)
+    with pytest.raises(ValueError, match="paired_lags"):
+        zero.load({**CONFIG, "paired_lags": "false"}, tensors)
     tensors.pop("lag.kernel")
     with pytest.raises(ValueError, match=r"lacks 'lag\.kernel'"):
         zero.load(CONFIG, tensors)
