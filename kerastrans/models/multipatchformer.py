@@ -41,6 +41,7 @@ def build_multipatchformer_model(
     num_channels,
     *,
     patch_lengths=(8, 16, 24, 32),
+    strides=(),
     d_model=64,
     num_heads=4,
     ff_dim=128,
@@ -53,15 +54,18 @@ def build_multipatchformer_model(
 ):
     """Build MultiPatchFormer: tokens hold patches of several lengths; the forecast grows in pieces.
 
-    The number of tokens is the number of whole patches of the first length. The strides of the
-    other lengths follow from it, and their patches cover the newest steps.
+    The number of tokens is the number of whole patches of the first length. Unless they are given,
+    the strides of the other lengths follow from it, and their patches cover the newest steps.
 
     Args:
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         patch_lengths: Tuple of int, number of steps in a patch at each scale; their number divides
-            `d_model`.
+            `d_model`. No length is given twice.
+        strides: Tuple of int, number of steps between the starts of two patches at each scale;
+            empty for strides that follow from the context. Those of the Time-Series-Library are
+            (8, 8, 7, 6), at any context.
         d_model: int, width of all blocks.
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
@@ -80,7 +84,8 @@ def build_multipatchformer_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
-        ValueError: If the context is shorter than a patch.
+        ValueError: If the context is shorter than a patch, or a patch length is given twice.
+        ValueError: If there is not one stride for each patch length.
         ValueError: If `num_heads` or the number of scales does not divide `d_model`.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -98,19 +103,28 @@ def build_multipatchformer_model(
     check_positive_integers(**{f"patch_lengths[{i}]": x for i, x in enumerate(patch_lengths)})
     for i, patch_length in enumerate(patch_lengths):
         check_at_most(**{f"patch_lengths[{i}]": patch_length, "context_length": context_length})
-    num_tokens = context_length // patch_lengths[0]
+    if len(set(patch_lengths)) < len(patch_lengths):
+        raise ValueError(f"patch_lengths must differ from each other, got {patch_lengths}.")
+    if not strides:
+        first = patch_lengths[0]
+        tokens_between = max(1, context_length // first - 2)
+        others = [(context_length - length) // tokens_between for length in patch_lengths[1:]]
+        strides = (first, *(max(1, stride) for stride in others))
+    if len(strides) != len(patch_lengths):
+        raise ValueError(
+            f"strides must have one number for each of {patch_lengths}, got {strides}."
+        )
+    check_positive_integers(**{f"strides[{i}]": stride for i, stride in enumerate(strides)})
+    num_tokens = (context_length - patch_lengths[0]) // strides[0] + 1
     options = {
         "num_heads": num_heads,
         "key_dim": d_model // num_heads,
         "kernel_initializer": FanInUniform,
     }
 
-    def embed_patches(x, patch_length, first):
+    def embed_patches(x, patch_length, stride, is_first):
         """Return the newest tokens of a scale, `(batch, channels, tokens, features)`."""
-        if first:
-            stride = patch_length
-        else:
-            stride = max(1, (context_length - patch_length) // max(1, num_tokens - 2))
+        if not is_first:
             missing = patch_length + (num_tokens - 1) * stride - context_length
             repeated = ops.repeat(x[:, -1:], max(stride, missing), axis=1)
             x = ops.concatenate([x, repeated], axis=1)
@@ -132,7 +146,10 @@ def build_multipatchformer_model(
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = concatenate(
-        [embed_patches(window.values, length, i == 0) for i, length in enumerate(patch_lengths)]
+        [
+            embed_patches(window.values, *sizes, is_first=i == 0)
+            for i, sizes in enumerate(zip(patch_lengths, strides, strict=True))
+        ]
     )
     x = PositionalEncoding(None, d_model, MAX_WAVELENGTH)(ops.reshape(x, (-1, num_tokens, d_model)))
     x = Dropout(dropout)(x)

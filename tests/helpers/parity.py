@@ -244,7 +244,9 @@ def compare_case(case):
     port = importlib.import_module(f"tests.models.ports.{case.name}")
     settings = Settings(case.facts)
     sizes = [settings[size] for size in SIZES]
-    model = zoo.build(case.name, *sizes, **port.arguments(settings))
+    arguments = port.arguments(settings)
+    settings.check_all_read()
+    model = zoo.build(case.name, *sizes, **arguments)
     ours = weights_by_path(model)
 
     def assign(arrays, trainable):

@@ -24,6 +24,7 @@ ALLOWED = {
     ("time_series_transformer", "lags", ()),
     ("tft", "static_channels", ()),
     ("tcn", "block_filters", ()),  # all blocks have `filters`
+    ("multipatchformer", "strides", ()),
 }
 # Lengths and hyperparameters that do not fit together, and the rule in the message.
 LENGTHS = CONTEXT, HORIZON, CHANNELS
@@ -46,6 +47,13 @@ UNFIT = [
         r"patch_lengths\[1\] must be at most",
     ),
     ("multipatchformer", LENGTHS, {"patch_lengths": (2, 3, 4)}, "must divide d_model=16, got 3"),
+    ("multipatchformer", LENGTHS, {"patch_lengths": (8, 8)}, "must differ from each other"),
+    (
+        "multipatchformer",
+        LENGTHS,
+        {"patch_lengths": (4, 8), "strides": (4,)},
+        "one number for each",
+    ),
     ("timebridge", LENGTHS, {"period": 25}, "period must be at most context_length=24, got 25"),
     ("timebridge", LENGTHS, {"num_patches": 5}, "num_patches must be at most .*=4, got 5"),
     (

@@ -33,6 +33,7 @@ def tables():
             "fair_established": fair_report.established,
             "fair_etth1": partial(fair_report.horizons, "etth1"),
             "fair_etth2": partial(fair_report.horizons, "etth2"),
+            "fair_ettm1": partial(fair_report.horizons, "ettm1"),
             "fair_exchange_rate": partial(fair_report.horizons, "exchange_rate"),
             "fair_left_out": fair_report.left_out,
         },

@@ -28,10 +28,12 @@ def arguments(settings):
 def prepare(model, extra, settings):
     channels = settings["channels"]
     noise = extra["gate_noise"].reshape(-1, channels, settings["num_experts"])
-    gumbel = (extra["gumbel"][:, 0] - extra["gumbel"][:, 1]).reshape(-1, channels, channels)
-    noise, gumbel = ops.convert_to_tensor(noise), ops.convert_to_tensor(gumbel)
+    noise = ops.convert_to_tensor(noise)
     model.get_layer("gates").noise.draw = lambda logits: noise
-    model.get_layer("similar_channels").draw = lambda logits: gumbel
+    if channels > 1:
+        gumbel = (extra["gumbel"][:, 0] - extra["gumbel"][:, 1]).reshape(-1, channels, channels)
+        gumbel = ops.convert_to_tensor(gumbel)
+        model.get_layer("similar_channels").draw = lambda logits: gumbel
 
 
 def weights(official, settings):
@@ -48,10 +50,12 @@ def weights(official, settings):
         yield f"{ours}/kernel", np.stack(kernels)
         biases = [official.take(f"{expert}.{theirs}.bias") for expert in experts]
         yield f"{ours}/bias", np.stack(biases)
-    yield "similar_channels/metric", official.take("mask_generator.A")
-    for i in range(settings["e_layers"]):
-        theirs = f"Channel_transformer.attn_layers.{i}"
-        yield from encoder_layer(official, f"encoder_{i}", theirs)
-    yield from norm(official, "layer_normalization_0", "Channel_transformer.norm")
+    if settings["channels"] > 1:
+        yield "similar_channels/metric", official.take("mask_generator.A")
+        for i in range(settings["e_layers"]):
+            theirs = f"Channel_transformer.attn_layers.{i}"
+            yield from encoder_layer(official, f"encoder_{i}", theirs)
+        yield from norm(official, "layer_normalization_0", "Channel_transformer.norm")
+    official.drop("mask_generator.*", "Channel_transformer.*")
     yield from linear(official, "head", "linear_head.0")
     official.drop("cluster.mean", "cluster.std")

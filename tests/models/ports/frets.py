@@ -17,10 +17,12 @@ def arguments(settings):
 def weights(official, settings):
     width = settings["embed_size"]
     yield "embedding/kernel", official.take("embeddings")[0]
-    for i in range(2):  # over channels, and over time
+    networks = (1, 2) if settings["channel_independence"] == "1" else (2,)  # channels, time
+    for i, theirs in enumerate(networks):
         for part, letter in (("real", "r"), ("imaginary", "i")):
-            matrix = official.take(f"{letter}{i + 1}", unused=width * width - width)
+            matrix = official.take(f"{letter}{theirs}", unused=width * width - width)
             yield f"complex_dense_{i}/{part}", np.diag(matrix)
-            yield f"complex_dense_{i}/{part}_bias", official.take(f"{letter}b{i + 1}")
+            yield f"complex_dense_{i}/{part}_bias", official.take(f"{letter}b{theirs}")
+    official.drop("r1", "i1", "rb1", "ib1")
     yield from linear(official, "hidden", "fc.0")
     yield from linear(official, "head", "fc.2")

@@ -2,13 +2,14 @@
 
 from tests.models.ports.maps import linear, norm, projections
 
-PATCH_LENGTHS = (8, 16, 24, 32)  # constants of the class
+PATCH_LENGTHS, STRIDES = (8, 16, 24, 32), (8, 8, 7, 6)  # constants of the class
 PIECES = 8
 
 
 def arguments(settings):
     return {
         "patch_lengths": PATCH_LENGTHS,
+        "strides": STRIDES,
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],

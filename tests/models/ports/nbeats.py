@@ -44,10 +44,11 @@ def weights(official, settings):
         official.drop(f"{block}.basis.*")
         wave_order = order(kind, official.arrays[f"{last}.bias"], settings)
         width = official.arrays[f"{last}.weight"].shape[1]
-        left_out = len(official.arrays[f"{last}.bias"]) - 2 * len(wave_order)
+        has_backcast = count > 1 or i < num_blocks - 1
+        left_out = len(official.arrays[f"{last}.bias"]) - (1 + has_backcast) * len(wave_order)
         kernel = official.take(f"{last}.weight", unused=left_out * width)
         bias = official.take(f"{last}.bias", unused=left_out)
-        for part in (1, 0) if count > 1 or i < num_blocks - 1 else (0,):  # backcast, forecast
+        for part in (1, 0) if has_backcast else (0,):  # backcast, forecast
             rows = part * len(bias) // 2 + wave_order
             yield f"dense_{number}/kernel", kernel[rows].T
             yield f"dense_{number}/bias", bias[rows]

@@ -8,6 +8,9 @@ from tests.models.ports.maps import attention, batch_norm, feature_major, linear
 def arguments(settings):
     settings.require("revin", 1)
     settings.require("activation", "gelu")
+    settings.require("padding_patch", "end")
+    settings.require("decomposition", 0)
+    settings.require("subtract_last", 0)
     return {
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],

@@ -71,6 +71,8 @@ class Networks:
             self.official.drop(f"{theirs}.joint_grn.*")
             yield from self.residual(f"{theirs}.variable_grns.0")
             return
+        if not context:
+            self.official.drop(f"{theirs}.joint_grn.lin_c.*")
         yield from self.residual(f"{theirs}.joint_grn", context)
         yield from self.residual_of_each(f"{theirs}.variable_grns", count)
 

@@ -5,6 +5,7 @@ from tests.models.ports.maps import attention, linear, norm
 
 def arguments(settings):
     settings.require("pd_layers", 1)
+    assert settings["ia_layers"], "ia_layers=0 cannot be expressed, at least 1"
     settings.require("revin", True)
     return {
         "period": settings["period"],
@@ -13,7 +14,8 @@ def arguments(settings):
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["ia_layers"],
-        "num_channel_blocks": settings["ca_layers"],
+        "num_channel_blocks": max(1, settings["ca_layers"]),
+        "mix_channels": settings["ca_layers"] > 0,
         "moving_average": settings["stable_len"],
         "smooth_features": True,
         "empty_channels": True,

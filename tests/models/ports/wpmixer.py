@@ -5,10 +5,14 @@ import numpy as np
 from kerastrans.layers.frequency.wavelets import daubechies
 from tests.models.ports.maps import batch_norm, linear
 
+WAVELETS = {"haar": 1, **{f"db{order}": order for order in range(1, 39)}}
+
 
 def arguments(settings):
+    wavelet = settings["wavelet"]
+    assert wavelet in WAVELETS, f"wavelet={wavelet!r} cannot be expressed, only Daubechies'"
     return {
-        "wavelet_order": int(settings["wavelet"].removeprefix("db")),
+        "wavelet_order": WAVELETS[wavelet],
         "num_levels": settings["level"],
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],

@@ -19,6 +19,7 @@ MAPS = {
 def arguments(settings):
     settings.require("padding_patch", "end")
     settings.require("revin", 1)
+    settings.require("ma_type", *DECOMPOSITIONS)
     return {
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],
