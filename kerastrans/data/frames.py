@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.time.date_formats import read_times
-from kerastrans.utils.validation import NoSeriesError
+from kerastrans.utils.validation import NoSeriesError, list_names
 
 ID, TIME, TARGET = "unique_id", "ds", "y"  # columns of a long frame, as the Nixtla tools call them
 
@@ -146,6 +146,10 @@ def read_frame(frame, covariates, future=None):
     check_real(frame, channels)
     if future is not None:
         check_is_frame(future)
+        missing = [name for name in covariates if name not in frame.columns]
+        if missing:  # in the future alone, they would have no known value in the history
+            known = list_names(frame.columns)
+            raise ValueError(f"covariates {missing} are missing: the columns are {known}.")
         _check_same_zone(*((x.index if wide else x.get(TIME)) for x in (frame, future)))
         frame = pd.concat([frame, future.drop(columns=channels, errors="ignore")])
     columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in channels]

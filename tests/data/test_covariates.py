@@ -89,6 +89,17 @@ def test_static_frame_must_have_one_row_per_series():
         read_panel(frame, covariates=covariates)
 
 
+def test_a_covariate_of_the_future_alone_is_refused():
+    """It would have no known value in the history, and no effect."""
+    frame = long_frame([9]).assign(price=np.arange(9.0))
+    covariates = Covariates.of(frame, future=["price"])
+    past, ahead = frame[:6], frame[6:].drop(columns="y")
+    panel = read_panel(past, covariates=covariates, future=ahead)
+    assert np.isfinite(panel.future[1:]).all()
+    with pytest.raises(ValueError, match=r"covariates \['price'\] are missing: the columns are"):
+        read_panel(past.drop(columns="price"), covariates=covariates, future=ahead)
+
+
 def test_held_out_steps_are_excluded_from_covariate_statistics():
     """By the clock: "s1" has gaps, and a row of it is before its last two steps."""
     frame = long_frame([6, 6]).drop(index=[7, 8, 10])

@@ -1,6 +1,6 @@
 """Published weights as a forecaster that predicts without training, and can be fine-tuned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -145,11 +145,14 @@ def from_pretrained(
 
 def _covariates(past, future, categories):
     """Return the `Covariates` with these names and the encodings of the given categories."""
+    if not isinstance(categories, Mapping):
+        raise ValueError(f"categories must be a dict of lists of texts, got {categories!r}.")
     unknown = sorted(set(categories) - {*past, *future})
     if unknown:
         raise ValueError(f"categories of {unknown}, which are neither past nor future covariates.")
     for name, texts in categories.items():
-        if isinstance(texts, str) or not texts or not all(isinstance(x, str) for x in texts):
+        is_list = isinstance(texts, Collection) and not isinstance(texts, str)
+        if not is_list or not len(texts) or not all(isinstance(x, str) and x for x in texts):
             raise ValueError(f"categories of {name!r} must be a list of texts, got {texts!r}.")
     covariates = Covariates.named(past=past, future=future)
     texts = {name: tuple(sorted(set(x))) for name, x in categories.items()}

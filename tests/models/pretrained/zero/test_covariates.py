@@ -175,6 +175,11 @@ def test_what_cannot_be_read_is_refused():
         make(categories={"month": ["may"]})
     with pytest.raises(ValueError, match="'day' must be a list of texts, got 'work'"):
         make(categories={"day": "work"})
+    with pytest.raises(ValueError, match="must be a list of texts"):
+        make(categories={"day": ["work", ""]})
+    with pytest.raises(ValueError, match=r"must be a dict of lists of texts, got \['day'\]"):
+        make(categories=["day"])
+    make(categories={"day": np.array(["work", "feast"])})
     with pytest.raises(ValueError, match="no static covariates: it learns from each series"):
         load(FOLDER / NAME).build(90, STEPS, covariates={"static": (0,)})
 
