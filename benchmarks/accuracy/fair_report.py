@@ -83,9 +83,7 @@ def established():
     rows = []
     for model in sorted(means, key=means.get):
         verdicts = [verdict(*cell[2:]) for cell in cells[model]]
-        counts = {
-            name: verdicts.count(name) for name in ("better", "not known", "worse", "no test")
-        }
+        counts = {name: verdicts.count(name) for name in VERDICTS}
         row = {"architecture": zoo.info(model).title, **counts}
         rows.append(row | {"mean difference": f"{means[model]:+.1f} %"})
     return pd.DataFrame(rows)

@@ -147,7 +147,7 @@ def read_frame(frame, covariates, future=None):
     if future is not None:
         check_is_frame(future)
         missing = [name for name in covariates if name not in frame.columns]
-        if missing:  # in the future alone, they would have no known value in the history
+        if missing:  # the rows of `future` would give the frame these columns, without a past
             known = list_names(frame.columns)
             raise ValueError(f"covariates {missing} are missing: the columns are {known}.")
         _check_same_zone(*((x.index if wide else x.get(TIME)) for x in (frame, future)))
