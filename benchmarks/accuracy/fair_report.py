@@ -106,24 +106,17 @@ def differences_by_horizon(path, dataset):
     without runs at all horizons are left out; without DLinear there is nothing to compare.
     """
     runs = pd.read_csv(path)
-    by_horizon = []
-    for horizon in HORIZONS:
-        errors = errors_by_model(chosen_runs(runs, dataset, horizon))
-        if BASELINE not in errors:
-            return {}
-        scale = 100 / errors[BASELINE].mean()
-        found = differences_from(errors, BASELINE, horizon)
-        by_horizon.append(
-            {
-                model: (errors[model].mean(), mean * scale, low * scale, high * scale, p)
-                for model, (mean, low, high, p) in found.items()
-            }
-        )
-    return {
-        model: [cells[model] for cells in by_horizon]
-        for model in by_horizon[0]
-        if all(model in cells for cells in by_horizon)
-    }
+    errors = [errors_by_model(chosen_runs(runs, dataset, horizon)) for horizon in HORIZONS]
+    models = [model for model in errors[0] if all(model in found for found in errors)]
+    if BASELINE not in models:
+        return {}
+    cells = {model: [] for model in models}
+    for horizon, found in zip(HORIZONS, errors, strict=True):
+        scale = 100 / found[BASELINE].mean()
+        compared = {model: found[model] for model in models}
+        for model, (*percent, p) in differences_from(compared, BASELINE, horizon).items():
+            cells[model].append((found[model].mean(), *(scale * x for x in percent), p))
+    return cells
 
 
 def errors_by_model(rows):
@@ -200,15 +193,16 @@ def _resampled_means(errors, shares, random):
 def left_out():
     """Return one row per data set: runs that were made and left out, and the hours of the latter.
 
-    The seconds of a run are the mean of the architecture's runs on ETTh1 in the table; of an
-    architecture without runs, that of its family, or of attention where the family has none. They
-    are multiplied by the number of training rows relative to ETTh1; longer horizons and further
-    channels, which cost more, are not counted.
+    The seconds of a run are the mean of the architecture's runs on ETTh1 in the table that used no
+    accelerator; of an architecture without such runs, that of its family, or of attention if the
+    family has none. They are multiplied by the number of training rows relative to ETTh1; longer
+    horizons and further channels, which cost more, are not counted.
     """
     runs = pd.read_csv(PATH)
     trained = [name for name in zoo.names() if "takes heads" in zoo.info(name).tags]
     family = {name: zoo.info(name).tags[0] for name in trained}
-    measured = runs[(runs.dataset == "etth1") & runs.model.isin(trained)]
+    on_processor = ~runs.backend.str.contains("(", regex=False)  # no accelerator is named
+    measured = runs[(runs.dataset == "etth1") & runs.model.isin(trained) & on_processor]
     by_model = measured.groupby("model").seconds.mean()
     by_family = measured.groupby(measured.model.map(family)).seconds.mean()
     done = runs.drop_duplicates(["model", "dataset", "horizon", "seed", "learning_rate"])
