@@ -19,7 +19,8 @@ STEPS = 12  # number of conjugate-gradient steps
 EARLIER = 2  # number of earlier steps whose mean is a second feature of a number
 SHORTEST_SEASON = 4  # steps
 MOST_OCTAVES = 9  # lags are below 512 steps
-LARGEST_CHANGE = 3.0  # changes of the series are clipped, in units of their mean size
+LARGEST_RESIDUAL = 3.0  # residuals of a first fit are clipped, in units of their mean size
+FIRST_SHRINKAGE, HUBER_STEPS = 0.03, 2  # of that fit, and how often it is repeated
 LARGEST_VALUE = 5.0  # a covariate is clipped, in units of its deviation
 # Squared t-value below which effects are ignored, and its relative growth with the square of the
 # number of features per known value.
@@ -36,7 +37,9 @@ class CovariateEffects(keras.layers.Layer):
     the lag of at least four steps with the highest autocorrelation of the series. A number has two
     features, its value and the mean of the two values before; a category has one indicator for each
     known text. A past covariate is read with a delay of `prediction_length` steps, so that it is
-    known at all steps of the forecast.
+    known at all steps of the forecast. Outliers of the series are drawn in first: the residuals of
+    a fit to the whole window are clipped at three times their mean size. Large effects of rare
+    events are not outliers, since the covariate explains them.
 
     The window is cut into eight parts of equally many known values, and each part is predicted from
     the other seven. These predictions are judged by the changes from one season earlier, because a
@@ -102,7 +105,7 @@ class CovariateEffects(keras.layers.Layer):
         columns = self._columns(begun, past_covariates, future_covariates)
         features, groups = _features(columns, observed)  # (batch, time, features)
         changes = self._changes(values, observed, features[:, :length])
-        slopes, without, trust, ratio = _regress(*changes, observed)
+        slopes, without, trust, ratio = _regress(*_draw_in(*changes), observed)
         trust = trust * scale  # (batch, 1), in units of the series
         effects = features * slopes[:, None] * trust[:, None]
         rest = history - ops.sum(effects[:, :length], axis=2)
@@ -159,12 +162,9 @@ class CovariateEffects(keras.layers.Layer):
         changes = ops.concatenate([changes, features[:, None]], axis=1)
         paired = ops.concatenate([paired, observed[:, None]], axis=1)
         targets = _centered(targets, paired)
-        limit = LARGEST_CHANGE * _mean(ops.abs(targets), paired)
-        targets = ops.clip(targets, -limit, limit)
-        size = ops.sqrt(_mean(ops.square(targets), paired)) + 1e-6
         changes = _centered(ops.transpose(changes, (0, 3, 1, 2)), paired[:, None])
-        changes = ops.transpose(changes / size[:, None], (0, 2, 3, 1))
-        return targets / size, changes, paired, judge
+        changes = ops.transpose(changes, (0, 2, 3, 1))
+        return *_in_units(targets, changes, paired), paired, judge
 
     def compute_output_shape(
         self, history_shape, past_covariates_shape=None, future_covariates_shape=None
@@ -218,6 +218,34 @@ def _standardize(column, observed):
     return ops.clip(column, -LARGEST_VALUE, LARGEST_VALUE)
 
 
+def _in_units(targets, changes, paired):
+    """Return both in units of the root mean square of the targets, by kind."""
+    size = ops.sqrt(_mean(ops.square(targets), paired)) + 1e-6
+    return targets / size, changes / size[..., None]
+
+
+def _draw_in(targets, changes, paired, judge):
+    """Clip the residuals of the targets from a fit to the whole window; return all four.
+
+    Two steps of Huber's estimator, from least squares with some shrinkage. Arguments as in
+    `_regress`.
+    """
+    transposed = ops.transpose(changes, (0, 1, 3, 2))
+    gram = ops.sum(ops.matmul(transposed, changes * paired[..., None]), axis=1)
+    unit = _root_of_diagonal(gram)
+    ridge = ops.multiply(FIRST_SHRINKAGE, np.eye(gram.shape[-1], dtype="float32"))
+    gram = gram / unit[:, None] / unit[..., None] + ridge
+    drawn = targets
+    for _ in range(HUBER_STEPS):
+        product = ops.sum(ops.matmul(transposed, (drawn * paired)[..., None])[..., 0], axis=1)
+        slopes = solve_by_conjugate_gradients(gram, product / unit, STEPS) / unit
+        fit = paired * ops.matmul(changes, slopes[:, None, :, None])[..., 0]
+        residuals = _centered(drawn - fit, paired)
+        limit = LARGEST_RESIDUAL * _mean(ops.abs(residuals), paired)
+        drawn = fit + ops.clip(residuals, -limit, limit)
+    return *_in_units(drawn, changes, paired), paired, judge
+
+
 def _regress(targets, changes, paired, judge, observed):
     """Regress changes of the series on changes of the features, in parts of a window.
 
@@ -251,7 +279,7 @@ def _regress(targets, changes, paired, judge, observed):
     grams, products = ops.sum(grams, axis=2), ops.sum(products, axis=2)
     # Scale the features so that the diagonal of the whole matrix is 1.
     gram = ops.sum(grams, axis=1)
-    unit = ops.sqrt(ops.sum(ops.multiply(gram, np.eye(count, dtype="float32")), axis=2) + _TINY)
+    unit = _root_of_diagonal(gram)
 
     def scaled(grams, products):
         return grams / unit[:, None, :, None] / unit[:, None, None], products / unit[:, None]
@@ -272,7 +300,8 @@ def _regress(targets, changes, paired, judge, observed):
     without = ops.sum(without * is_best[:, None, :, None], axis=2)
     matrix = gram + ops.sum(is_best[..., None, None] * ridge, axis=1)
     slopes = solve_by_conjugate_gradients(matrix, product, STEPS)
-    trust = _trust(fitted, size, number, count)
+    varying = ops.sum(ops.cast(unit > 2 * _TINY**0.5, unit.dtype), axis=1, keepdims=True)
+    trust = _trust(fitted, size, number, varying)
     # Squared errors with this trust, of left-out parts and of the fit.
     gram, product = ops.sum(judged[0], axis=1), ops.sum(judged[1], axis=1)
     held_out = ops.sum(fitted, axis=1, keepdims=True), ops.sum(size, axis=1, keepdims=True)
@@ -280,6 +309,12 @@ def _regress(targets, changes, paired, judge, observed):
     held_out, own = (squares - 2 * trust * x + ops.square(trust) * y for x, y in (held_out, own))
     ratio = held_out / ops.maximum(own, 1e-3 * squares + _TINY)
     return slopes / unit, without / unit[:, None], trust, ratio
+
+
+def _root_of_diagonal(matrices):
+    """Return the roots of the diagonals, `(batch, size)`, above 0."""
+    identity = np.eye(matrices.shape[-1], dtype="float32")
+    return ops.sqrt(ops.sum(ops.multiply(matrices, identity), axis=2) + _TINY)
 
 
 def _form(matrices, vectors):
@@ -294,7 +329,7 @@ def _trust(fitted, size, number, count):
         fitted: `(batch, parts)`, products of the changes in left-out parts and their predictions.
         size: `(batch, parts)`, squares of these predictions.
         number: `(batch, 1)`, number of known values.
-        count: int, number of features.
+        count: `(batch, 1)`, number of features that vary in the window.
     """
     total = ops.sum(size, axis=1, keepdims=True) + _TINY
     slope = ops.sum(fitted, axis=1, keepdims=True) / total

@@ -77,6 +77,23 @@ def test_units_do_not_matter(found):
     np.testing.assert_allclose(rest[3], 1e3 * rest[0] - 5e3, atol=2)
 
 
+def test_rare_events_have_their_whole_effect(run):
+    # Three events, each of 20 deviations of the noise.
+    events = np.zeros((ROWS, LENGTH + STEPS), "float32")
+    events[:, [9, 30, 55, LENGTH + 1]] = 1
+    history = (20 * events + NOISE)[:, :LENGTH]
+    _, ahead, *_ = run(history, 0 * NUMBERS, 1 + events)
+    effects = ahead[:, 1].sum(axis=1) - ahead[:, 0].sum(axis=1)
+    assert 17 < np.median(effects) < 21
+
+
+def test_an_outlier_does_not_hide_the_effects(run, windows):
+    history = (EFFECT + 0.1 * NOISE)[:, :LENGTH].astype("float32")
+    history[:, 40] += 40
+    rest, *_ = run(history, NUMBERS, CODES)
+    assert np.median(np.std(np.delete(rest, 40, axis=1), axis=1)) < 0.5
+
+
 def test_a_constant_covariate_is_harmless(found, windows):
     rest, ahead, *_ = found
     assert np.std(rest[5]) < 0.2
