@@ -7,7 +7,12 @@ import pandas as pd
 
 from kerastrans.leaderboards.forecasting import MODELS, WITH_SEASON
 from kerastrans.utils.files import new_file
-from kerastrans.utils.validation import check_new
+from kerastrans.utils.validation import (
+    check_can_create,
+    check_positive,
+    check_positive_integers,
+    check_seed,
+)
 
 FOLDER = "https://raw.githubusercontent.com/autogluon/fev/refs/heads/main/benchmarks/fev_bench"
 
@@ -53,7 +58,19 @@ def main(arguments=None):
     parser.add_argument("--time-limit", type=float, default=900, help="of a training, in seconds")
     parser.add_argument("--output", type=Path, required=True, help="CSV file to write")
     options = parser.parse_args(arguments)
-    check_new(options.output)
+    try:
+        _write(options)
+    except (ImportError, OSError, ValueError) as error:
+        parser.exit(2, f"{parser.prog}: error: {error}\n")
+
+
+def _write(options):
+    """Check the options, run the tasks, and write their table."""
+    if options.num_tasks is not None:
+        check_positive_integers(num_tasks=options.num_tasks)
+    check_positive(time_limit=options.time_limit)
+    check_seed(options.seed)
+    check_can_create(options.output)
     from kerastrans.leaderboards.fev_model import fev
 
     tasks = fev.Benchmark.from_yaml(options.benchmark).tasks[: options.num_tasks]

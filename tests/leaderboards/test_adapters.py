@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import importlib.util
+import re
 import sys
 import types
 
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 
 import kerastrans
+from kerastrans.leaderboards.__main__ import main as leaderboards_main
 from kerastrans.leaderboards.forecasting import forecast_quantiles, train
 from kerastrans.models.pretrained.zero.port import phases_of
 
@@ -193,6 +195,28 @@ def test_an_adapter_without_its_package_names_the_extra(monkeypatch, name, missi
     sys.modules.pop(f"kerastrans.leaderboards.{name}", None)
     with pytest.raises(ImportError, match=r'pip install "kerastrans\[leaderboards\]"'):
         importlib.import_module(f"kerastrans.leaderboards.{name}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--num-tasks", "-1"], "num_tasks must be an integer of at least 1, got -1"),
+        (["--time-limit", "-5"], "time_limit must be a number of at least 0, got -5.0"),
+        (["--seed", "-1"], "seed must be an int of at least 0, got -1"),
+        (["--output", "."], "exists: choose another name"),
+        ([], r'pip install "kerastrans\[leaderboards\]"'),
+    ],
+)
+def test_wrong_options_of_the_command_are_told_in_a_line(
+    monkeypatch, capsys, tmp_path, arguments, message
+):
+    monkeypatch.setitem(sys.modules, "fev", None)
+    monkeypatch.delitem(sys.modules, "kerastrans.leaderboards.fev_model", raising=False)
+    with pytest.raises(SystemExit) as stopped:
+        leaderboards_main(["--output", str(tmp_path / "new.csv"), *arguments])
+    assert stopped.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(message, line)
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Published checkpoints: reading a folder, and assigning its tensors to a network."""
 
+from numbers import Real
 from pathlib import Path
 
 import ml_dtypes  # noqa: F401  registers the dtype bfloat16 with NumPy
@@ -8,7 +9,12 @@ import safetensors
 from safetensors.numpy import load_file
 
 from kerastrans.utils.files import first_line, read_json
-from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
+from kerastrans.utils.validation import (
+    check_at_most,
+    check_choice,
+    check_levels,
+    check_positive_integers,
+)
 
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 # Limit of the size of a layer, a context or a vocabulary; a larger size means a damaged config.
@@ -67,6 +73,23 @@ def read_sizes(config, *names):
     for name, size in sizes.items():
         check_at_most(**{name: size, "the largest size": MAX_SIZE})
     return sizes
+
+
+def read_quantiles(config):
+    """Return the levels of the quantiles of a configuration, a list that increases in (0, 1).
+
+    Raises:
+        ValueError: If they are missing, or are not such a list of numbers.
+    """
+    if "quantiles" not in config:
+        raise ValueError("the configuration lacks 'quantiles'.")
+    levels = config["quantiles"]
+    if not isinstance(levels, list) or not all(isinstance(x, Real) for x in levels):
+        raise ValueError(
+            f"the configuration's quantiles must be a list of numbers, got {levels!r}."
+        )
+    check_levels(levels)
+    return levels
 
 
 def refuse_others(config, **choices):

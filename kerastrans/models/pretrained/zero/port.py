@@ -1,5 +1,6 @@
 """kerastrans-zero: the small zero-shot forecaster of this package, trained on synthetic series."""
 
+from numbers import Integral
 from statistics import NormalDist
 
 import keras
@@ -10,7 +11,12 @@ from kerastrans import heads
 from kerastrans.layers import CovariateEffects
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.pretrained.base import PretrainedModel
-from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
+from kerastrans.models.pretrained.checkpoint import (
+    assign,
+    read_quantiles,
+    read_sizes,
+    refuse_others,
+)
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.models.pretrained.zero.windows import (
     LEAST_CYCLES,
@@ -36,13 +42,12 @@ def load(config, tensors):
     read_sizes(config, *SIZES)
     refuse_others(config, paired_lags=(False, True))
     check_at_most(**{"the longest window": LONGEST, "context_length": config["context_length"]})
-    if "quantiles" not in config:
-        raise ValueError("the configuration lacks 'quantiles'.")
+    levels = read_quantiles(config)
     network = build_network(config)
     dense = [layer for layer in network.layers if isinstance(layer, layers.Dense)]
     layout = {f"{x.name}.{part}": getattr(x, part) for x in dense for part in ("kernel", "bias")}
     assign(tensors, layout)
-    return KerastransZero(network, config["quantiles"], config["context_length"])
+    return KerastransZero(network, levels, config["context_length"])
 
 
 class KerastransZero(PretrainedModel):
@@ -83,10 +88,11 @@ class KerastransZero(PretrainedModel):
 
     def _with(self, season):
         if season is not None:
-            check_positive_integers(season=season)
+            if isinstance(season, bool) or not isinstance(season, Integral) or season < 2:
+                raise ValueError(
+                    f"season must be an integer of at least 2, or None, got {season!r}."
+                )
             check_at_most(season=season, **{"the longest season": MOST_STEPS // LEAST_CYCLES})
-            if season == 1:
-                raise ValueError("season must be at least 2, or None, got 1.")
         return type(self)(self.network, self.levels, self._window, season)
 
     @property

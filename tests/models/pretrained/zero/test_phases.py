@@ -128,8 +128,9 @@ def test_an_onnx_file_forecasts_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("season", "message"),
     [
-        (1, "season must be at least 2, or None, got 1"),
-        (0, "season must be an integer of at least 1, got 0"),
+        (1, "season must be an integer of at least 2, or None, got 1"),
+        (0, "season must be an integer of at least 2, or None, got 0"),
+        (24.0, "season must be an integer of at least 2, or None, got 24.0"),
         (5000, "the longest season=2048, got 5000"),
     ],
 )

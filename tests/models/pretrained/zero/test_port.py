@@ -123,6 +123,12 @@ def test_another_checkpoint_is_refused():
         zero.load({"quantiles": [0.5], **dict.fromkeys(zero.SIZES[:-2], 8)}, tensors)
     with pytest.raises(ValueError, match="lacks 'quantiles'"):
         zero.load({name: CONFIG[name] for name in zero.SIZES}, tensors)
+    for wrong in (None, [0.1, "0.5"]):
+        with pytest.raises(ValueError, match="quantiles must be a list of numbers, got"):
+            zero.load({**CONFIG, "quantiles": wrong}, tensors)
+    for wrong in ([0.9, 0.1], []):
+        with pytest.raises(ValueError, match=r"levels must increase and be in \(0, 1\), got"):
+            zero.load({**CONFIG, "quantiles": wrong}, tensors)
     with pytest.raises(ValueError, match="context_length"):
         zero.load({**CONFIG, "context_length": 512}, tensors)
     with pytest.raises(ValueError, match="paired_lags"):
