@@ -115,6 +115,7 @@ def test_covariates_and_channels_are_read_with_a_season(seasonal):
 
 @pytest.mark.slow
 @pytest.mark.exhaustive
+@pytest.mark.tensorflow
 def test_an_onnx_file_forecasts_the_same(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     options = {"model_options": {"season": SEASON}, "verbose": False, "context_length": LENGTH}
