@@ -45,6 +45,7 @@ def build_timebridge_model(
     num_heads=4,
     ff_dim=128,
     num_blocks=1,
+    num_downsampling_blocks=1,
     num_channel_blocks=1,
     mix_channels=True,
     moving_average=6,
@@ -70,6 +71,7 @@ def build_timebridge_model(
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of blocks over the patches of a channel.
+        num_downsampling_blocks: int, number of blocks that map the patches to `num_patches`.
         num_channel_blocks: int, number of blocks over the channels.
         mix_channels: bool, whether there are blocks over the channels.
         moving_average: int, number of patches in the trend that queries and keys leave out.
@@ -139,18 +141,18 @@ def build_timebridge_model(
         stable = Detrending(moving_average, "features" if smooth_features else "time")(x)
         return attention(name)(stable, x, stable)
 
-    def merge_patches(x):
+    def merge_patches(x, name):
         """Mix all patches to fewer ones, `(batch * rows, num_patches, d_model)`."""
-        y = time_dense(x, num_patches, use_bias=False, name="merge")
+        y = time_dense(x, num_patches, use_bias=False, name=f"{name}_merge")
         mean = ops.mean(x, axis=1, keepdims=True)
         z = ops.concatenate([y, mean], axis=1)
-        z = time_dense(z, num_patches, use_bias=False, name="merge_again")
+        z = time_dense(z, num_patches, use_bias=False, name=f"{name}_merge_again")
         return layers.Add()([y, z])
 
     def downsample(x, name):
         """Add a block whose queries are the merged patches, which only its sum drops parts of."""
         options = {"norm": "post", "epsilon": TORCH_EPSILON}
-        merged = merge_patches(x)
+        merged = merge_patches(x, name)
         x = add_norm(
             Dropout(dropout)(merged),
             lambda _: attention(f"{name}_attention")(merged, x),
@@ -189,7 +191,8 @@ def build_timebridge_model(
     for i in range(num_blocks):
         name = f"patches_{i}"
         x = add_block(x, lambda x, name=name: attend_without_trends(x, f"{name}_attention"), name)
-    x = downsample(x, "downsampling")
+    for i in range(num_downsampling_blocks):
+        x = downsample(x, f"downsampling_{i}")
     for i in range(num_channel_blocks if mix_channels else 0):
         name = f"channels_{i}"
         x = exchange_axes(x, rows)  # (batch * patches, channels, d_model)

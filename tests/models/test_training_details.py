@@ -42,7 +42,7 @@ def test_timebridge_drops_embeddings_and_merged_patches_but_not_what_they_attend
     sizes = {"period": 12, "d_model": 16, "num_blocks": 1, "mix_channels": False}
     model = zoo.build("timebridge", 48, 12, 3, dropout=RATE, **sizes)
     embedded, attended = model.get_layer("patches_0_self_attention_add").input
-    merged, downsampled = model.get_layer("downsampling_self_attention_add").input
+    merged, downsampled = model.get_layer("downsampling_0_self_attention_add").input
     shares = shares_of_zeros(model, [embedded, attended, merged, downsampled])
     assert shares == pytest.approx([RATE, RATE, RATE, 0], abs=0.03)
 
