@@ -74,7 +74,7 @@ def build_moderntcn_model(
         dropout: float in [0, 1), dropout rate.
         affine: bool, whether the normalisation of windows has a learnt scale and offset.
         decompose: bool, whether trend and season have separate networks, whose forecasts are added.
-            Each of the two is normalised by itself, and so is its forecast restored.
+            Each of the two is normalised, and its forecast restored, by its own statistics.
         moving_average: int, number of steps in the average that is the trend.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.

@@ -135,7 +135,7 @@ def build_multipatchformer_model(
         return dense(d_model // len(patch_lengths), name=f"embedding_{patch_length}")(x)
 
     def encode(x, attend, name):
-        """Add a block whose feed-forward network drops its result only; `attend` is attention."""
+        """Add a block without dropout between the layers of its feed-forward network."""
         residual = {"dropout": dropout, "norm": "post", "epsilon": TORCH_EPSILON}
         network = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
         x = add_norm(x, attend, **residual, name=f"{name}_self_attention")

@@ -150,7 +150,7 @@ def build_timebridge_model(
         return layers.Add()([y, z])
 
     def downsample(x, name):
-        """Add a block whose queries are the merged patches, which only its sum drops parts of."""
+        """Add a block whose queries are the merged patches; only their residual has dropout."""
         options = {"norm": "post", "epsilon": TORCH_EPSILON}
         merged = merge_patches(x, name)
         x = add_norm(
