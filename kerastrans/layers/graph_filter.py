@@ -26,8 +26,9 @@ class GraphFilter(keras.layers.Layer):
     The strength of an edge is the GELU of a product of two maps of its patches. The weakest edges
     of a patch are removed. A gate then chooses, for each patch and head, the kinds of edges that
     it keeps: edges to other channels at the same time, to other times of the channel, and to all
-    others. It keeps the most probable kinds until their probabilities exceed `top_p`. The strength
-    of a removed edge is 0, which the softmax turns into a small weight.
+    others. It keeps the most probable kinds until their probabilities exceed `top_p`, and none of
+    them if that is 0: then only the edges from a patch to itself remain. The strength of a removed
+    edge is 0, which the softmax turns into a small weight.
 
     The choice has no gradient: the gate learns from a loss only, which keeps the kinds balanced
     and the choice clear.
@@ -36,7 +37,7 @@ class GraphFilter(keras.layers.Layer):
         num_channels: int, number of channels; the patches of a channel follow each other.
         num_heads: int, number of heads, a divisor of the width of the inputs.
         removed: float in [0, 1), share of the edges of a patch that are removed.
-        top_p: float in [0, 1], probability that the kept kinds have to exceed.
+        top_p: float in [0, 1], probability that the kept kinds have to exceed; 0 to keep no kind.
         dropout: float in [0, 1), applied to the weights of the edges.
         balance: float of at least 0, factor of the loss.
         seed: int, seed of the gate's noise in training; None draws a seed.
@@ -114,9 +115,11 @@ class GraphFilter(keras.layers.Layer):
         if num_removed:
             weakest = -ops.top_k(-edges, num_removed)[0][..., -1:]
             edges = ops.where(edges > weakest, edges, 0.0)
-        kept = self._route(edges, training)  # (batch, heads, tokens, kinds)
-        kinds = ops.convert_to_tensor(self.kinds, edges.dtype)
-        mask = ops.einsum("bhtk,kts->bhts", kept, kinds) + ops.eye(tokens, dtype=edges.dtype)
+        mask = ops.eye(tokens, dtype=edges.dtype)
+        if self.top_p:
+            kept = self._route(edges, training)  # (batch, heads, tokens, kinds)
+            kinds = ops.convert_to_tensor(self.kinds, edges.dtype)
+            mask = ops.einsum("bhtk,kts->bhts", kept, kinds) + mask
         weights = self.weights_dropout(ops.softmax(edges * mask))
         weights = weights / ops.maximum(ops.sum(weights, axis=-1, keepdims=True), 1e-12)
         values = self._split_heads(self.values(inputs))

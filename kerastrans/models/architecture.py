@@ -39,7 +39,8 @@ class Architecture:
             and "position" `(batch,)`, the number of the window's first step in the series.
         paper: Dict of hyperparameter -> value in the paper, for hyperparameters whose default is
             smaller so that the model trains on a laptop. `build(name, ..., **info(name).paper)`
-            has the size of the paper.
+            has the size of the paper. The dict is empty if no default is smaller, as for N-HiTS, or
+            if the paper chooses a size for each data set, as for TiDE: then see `sizes`.
         parameters: Dict of the keyword arguments of the builder and their defaults.
         search_space: Dict of hyperparameter -> values worth trying.
 
@@ -79,8 +80,9 @@ class Architecture:
     def sizes(self):
         """Dict of size -> hyperparameters other than the defaults.
 
-        "laptop" is the default and "paper" the size in the paper. "etth1_96" and others are those
-        of the authors' scripts for a data set and a number of steps to forecast, see `settings`.
+        "laptop" is the default and "paper" the size in the paper, which is the default if `paper`
+        is empty. "etth1_96" and others are those of the authors' scripts for a data set and a
+        number of steps to forecast, see `settings`.
 
         Example:
             >>> from kerastrans import zoo

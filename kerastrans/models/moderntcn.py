@@ -3,11 +3,16 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import Dropout, Patching, SeriesDecomposition
+from kerastrans.layers import (
+    Dropout,
+    Patching,
+    ReversibleInstanceNormalization,
+    SeriesDecomposition,
+)
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
-from kerastrans.models.parts.projections import add, dense
+from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_positive_integers
 
@@ -69,6 +74,7 @@ def build_moderntcn_model(
         dropout: float in [0, 1), dropout rate.
         affine: bool, whether the normalisation of windows has a learnt scale and offset.
         decompose: bool, whether trend and season have separate networks, whose forecasts are added.
+            Each of the two is normalised, and its forecast restored, by its own statistics.
         moving_average: int, number of steps in the average that is the trend.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -153,7 +159,7 @@ def build_moderntcn_model(
         return ops.transpose(dense(width)(x), (0, 2, 1, 3))
 
     def forecast(x):
-        """Map a window to `(batch, channels, prediction_length * head.size)`."""
+        """Map a window to raw values `(batch, prediction_length * head.size, channels)`."""
         x = ops.concatenate([x, ops.repeat(x[:, -1:], patch_length - stride, axis=1)], axis=1)
         x = Patching(patch_length, stride)(x)  # (batch, channels, patches, patch_length)
         for i, (width, count, *sizes) in enumerate(stages):
@@ -165,16 +171,30 @@ def build_moderntcn_model(
                 x = mix(x, *sizes)
         x = ops.transpose(x, (0, 2, 1, 3))
         x = ops.reshape(x, (-1, num_channels, x.shape[2] * x.shape[3]))
-        return dense(prediction_length * head.size, dtype=dtype)(x)
+        return ops.transpose(dense(prediction_length * head.size, dtype=dtype)(x), (0, 2, 1))
+
+    def forecast_part(x):
+        """Forecast trend or season in its own units, from its own normalised window."""
+        kind = ("mean", "std") if head.takes_scaled_windows else (None, None)
+        normalization = ReversibleInstanceNormalization(*kind, affine)
+        values, statistics = normalization(x)
+        return normalization(forecast(values), statistics)
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=affine
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        affine=affine and not decompose,
     )
-    parts = [window.values]
     if decompose:
-        parts = SeriesDecomposition(moving_average, dtype=dtype)(window.values)
-    x = add([forecast(part) for part in parts], dtype=dtype)
-    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
+        scale = window.statistics[:, 1:]
+        season, trend = SeriesDecomposition(moving_average, dtype=dtype)(window.values * scale)
+        x = layers.Add(dtype=dtype)([forecast_part(season), forecast_part(trend)]) / scale
+    else:
+        x = forecast(window.values)
+    outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
 
 

@@ -5,14 +5,13 @@ import itertools
 import keras
 from keras import ops
 
-from kerastrans.layers import CachedMultiHeadAttention, Dropout, Patching, PositionalEncoding
+from kerastrans.layers import CachedMultiHeadAttention, Patching, PositionalEncoding
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.layers.masks import create_look_ahead_mask
-from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_divides, check_positive_integers
 
@@ -48,6 +47,7 @@ def build_multipatchformer_model(
     num_blocks=1,
     num_pieces=8,
     dropout=0.1,
+    attention_dropout=0.1,
     causal=False,
     head=None,
     name="multipatchformer",
@@ -71,7 +71,9 @@ def build_multipatchformer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks over the tokens of a channel.
         num_pieces: int, number of pieces of the forecast; a piece depends on earlier ones.
-        dropout: float in [0, 1), dropout rate.
+        dropout: float in [0, 1), dropout rate on the results of attention and of the feed-forward
+            networks.
+        attention_dropout: float in [0, 1), dropout rate on the attention weights.
         causal: bool, whether a token attends only to earlier tokens, and a channel only to earlier
             channels, as in the Time-Series-Library.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -87,7 +89,7 @@ def build_multipatchformer_model(
         ValueError: If the context is shorter than a patch, or a patch length is given twice.
         ValueError: If there is not one stride for each patch length.
         ValueError: If `num_heads` or the number of scales does not divide `d_model`.
-        ValueError: If `dropout` is outside [0, 1).
+        ValueError: If a dropout is outside [0, 1).
         ValueError: If `head` is unknown.
 
     Example:
@@ -119,6 +121,7 @@ def build_multipatchformer_model(
     options = {
         "num_heads": num_heads,
         "key_dim": d_model // num_heads,
+        "dropout": attention_dropout,
         "kernel_initializer": FanInUniform,
     }
 
@@ -131,17 +134,13 @@ def build_multipatchformer_model(
         x = Patching(patch_length, stride)(x)[:, :, -num_tokens:]
         return dense(d_model // len(patch_lengths), name=f"embedding_{patch_length}")(x)
 
-    def encode(x, name, **more):
-        return transformer_encoder(
-            x,
-            **options,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
-            activation="gelu",
-            layer_norm_epsilon=TORCH_EPSILON,
-            name=name,
-            **more,
+    def encode(x, attend, name):
+        """Add a block without dropout between the layers of its feed-forward network."""
+        residual = {"dropout": dropout, "norm": "post", "epsilon": TORCH_EPSILON}
+        network = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+        x = add_norm(x, attend, **residual, name=f"{name}_self_attention")
+        return add_norm(
+            x, lambda x: position_wise_ffn(x, ff_dim, **network), **residual, name=f"{name}_ffn"
         )
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
@@ -152,18 +151,18 @@ def build_multipatchformer_model(
         ]
     )
     x = PositionalEncoding(None, d_model, MAX_WAVELENGTH)(ops.reshape(x, (-1, num_tokens, d_model)))
-    x = Dropout(dropout)(x)
     for i in range(num_blocks):
+        name = f"encoder_{i}"
         attention = CachedMultiHeadAttention(
-            **options, dropout=dropout, causal=causal, name=f"encoder_{i}_self_attention"
+            **options, causal=causal, name=f"{name}_self_attention"
         )
-        x = encode(x, f"encoder_{i}", self_attention=attention)
+        x = encode(x, attention, name)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     x = dense(d_model, name="channel_embedding")(x)
     keys = dense(d_model, name="keys")(x)
     earlier = create_look_ahead_mask(num_channels) if causal else None
-    attention = CachedMultiHeadAttention(**options, dropout=dropout, name="channels_self_attention")
-    x = encode(x, "channels", self_attention=lambda x: attention(x, keys, attention_mask=earlier))
+    attention = CachedMultiHeadAttention(**options, name="channels_self_attention")
+    x = encode(x, lambda x: attention(x, keys, attention_mask=earlier), "channels")
 
     ends = [i * prediction_length // num_pieces for i in range(num_pieces + 1)]
     for i, (start, end) in enumerate(itertools.pairwise(ends)):

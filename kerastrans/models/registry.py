@@ -9,7 +9,7 @@ that architectures can be listed and described without importing them.
 import fnmatch
 import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +59,7 @@ def names(
     Raises:
         ValueError: If a tag is unknown, or the pattern fits no name; the nearest known one is
             suggested.
+        ValueError: If `tag` or `pattern` is of another type.
         ValueError: If no architecture has the license, or the named size.
         ValueError: If `max_parameters`, or a size beside it, is below 1.
 
@@ -68,6 +69,10 @@ def names(
         >>> names(["attention", "future covariates"], pattern="*transformer")
         ['time_series_transformer', 'decoder_transformer']
     """
+    if tag is not None and not isinstance(tag, Iterable):
+        raise ValueError(f"tag must be a tag such as 'linear', or a list of tags, got {tag!r}.")
+    if pattern is not None and not isinstance(pattern, str):
+        raise ValueError(f"pattern must be text such as '*former', got {pattern!r}.")
     architectures = _architectures()
     known = sorted({tag for architecture in architectures.values() for tag in architecture.tags})
     tags = [tag] if isinstance(tag, str) else list(tag or ())

@@ -5,13 +5,13 @@ import math
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import CachedMultiHeadAttention, Detrending
+from kerastrans.layers import CachedMultiHeadAttention, Detrending, Dropout
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import exchange_axes, time_dense
-from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most
 
@@ -45,6 +45,7 @@ def build_timebridge_model(
     num_heads=4,
     ff_dim=128,
     num_blocks=1,
+    num_downsampling_blocks=1,
     num_channel_blocks=1,
     mix_channels=True,
     moving_average=6,
@@ -70,6 +71,7 @@ def build_timebridge_model(
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of blocks over the patches of a channel.
+        num_downsampling_blocks: int, number of blocks that map the patches to `num_patches`.
         num_channel_blocks: int, number of blocks over the channels.
         mix_channels: bool, whether there are blocks over the channels.
         moving_average: int, number of patches in the trend that queries and keys leave out.
@@ -139,13 +141,32 @@ def build_timebridge_model(
         stable = Detrending(moving_average, "features" if smooth_features else "time")(x)
         return attention(name)(stable, x, stable)
 
-    def merge_patches(x):
-        """Mix all patches to fewer ones, `(batch * channels, num_patches, d_model)`."""
-        y = time_dense(x, num_patches, use_bias=False, name="merge")
+    def merge_patches(x, name):
+        """Mix all patches to fewer ones, `(batch * rows, num_patches, d_model)`."""
+        y = time_dense(x, num_patches, use_bias=False, name=f"{name}_merge")
         mean = ops.mean(x, axis=1, keepdims=True)
         z = ops.concatenate([y, mean], axis=1)
-        z = time_dense(z, num_patches, use_bias=False, name="merge_again")
+        z = time_dense(z, num_patches, use_bias=False, name=f"{name}_merge_again")
         return layers.Add()([y, z])
+
+    def downsample(x, name):
+        """Add a block whose queries are the merged patches; only their residual has dropout."""
+        options = {"norm": "post", "epsilon": TORCH_EPSILON}
+        merged = merge_patches(x, name)
+        x = add_norm(
+            Dropout(dropout)(merged),
+            lambda _: attention(f"{name}_attention")(merged, x),
+            **options,
+            name=f"{name}_self_attention",
+        )
+        network = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+        return add_norm(
+            x,
+            lambda x: position_wise_ffn(x, ff_dim, dropout, **network),
+            dropout,
+            **options,
+            name=f"{name}_ffn",
+        )
 
     def attend_to_channels(x, name):
         """Attend within rows, then within columns of a square of channels."""
@@ -164,13 +185,14 @@ def build_timebridge_model(
     x = ops.reshape(x, (-1, num_channels, count, patch_length))
     initial = FanInUniform()
     x = layers.Dense(d_model, use_bias=False, kernel_initializer=initial, name="embedding")(x)
+    x = Dropout(dropout)(x)
     x = ops.pad(x, ((0, 0), (0, rows - num_channels), (0, 0), (0, 0)))
     x = ops.reshape(x, (-1, count, d_model))
     for i in range(num_blocks):
         name = f"patches_{i}"
         x = add_block(x, lambda x, name=name: attend_without_trends(x, f"{name}_attention"), name)
-    merged = merge_patches(x)
-    x = add_block(merged, lambda y: attention("downsampling_attention")(y, x), "downsampling")
+    for i in range(num_downsampling_blocks):
+        x = downsample(x, f"downsampling_{i}")
     for i in range(num_channel_blocks if mix_channels else 0):
         name = f"channels_{i}"
         x = exchange_axes(x, rows)  # (batch * patches, channels, d_model)

@@ -66,7 +66,8 @@ def build_timefilter_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of blocks.
         removed: float in [0, 1), share of the weakest edges of a patch that are removed.
-        top_p: float of at least 0, probability that the kept kinds of edges have to exceed.
+        top_p: float of at least 0, probability that the kept kinds of edges have to exceed; 0 for
+            edges from a patch to itself only.
         balance: float of at least 0, factor of the loss of the gates, which learn from it alone.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the

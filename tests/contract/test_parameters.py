@@ -344,13 +344,22 @@ def multipatchformer(d_model, ff_dim, patch_lengths, num_blocks, num_pieces, **_
 
 
 def timebridge(
-    d_model, ff_dim, period, num_patches, num_blocks, num_channel_blocks, mix_channels, **_
+    d_model,
+    ff_dim,
+    period,
+    num_patches,
+    num_blocks,
+    num_downsampling_blocks,
+    num_channel_blocks,
+    mix_channels,
+    **_,
 ):
     patches = L // period
     fewer = num_patches or patches
     merge = patches * fewer + (fewer + 1) * fewer
+    merge += (num_downsampling_blocks - 1) * (2 * fewer + 1) * fewer
     channels = mix_channels * num_channel_blocks * (encoder(d_model, ff_dim) + attention(d_model))
-    blocks = (num_blocks + 1) * encoder(d_model, ff_dim) + channels
+    blocks = (num_blocks + num_downsampling_blocks) * encoder(d_model, ff_dim) + channels
     return L // patches * d_model + blocks + merge + fewer * d_model * H
 
 

@@ -75,7 +75,7 @@ SMALL = {
         "hidden_dim": 8,
         "output_dropout": 0.0,
     },
-    "multipatchformer": {**_ATTENTION, "patch_lengths": (5, 8)},
+    "multipatchformer": {**_ATTENTION, "patch_lengths": (5, 8), "attention_dropout": 0.0},
 }
 NAMES = zoo.names()
 AUTOREGRESSIVE = zoo.names("autoregressive")

@@ -61,6 +61,12 @@ def test_names_are_filtered_by_pattern_tags_and_size():
         zoo.names(pattern="patchts")
     with pytest.raises(ValueError, match="unknown tag 'atention': did you mean 'attention'"):
         zoo.names(["linear", "atention"])
+    with pytest.raises(
+        ValueError, match=r"^tag must be a tag such as .*, or a list of tags, got 5\.$"
+    ):
+        zoo.names(tag=5)
+    with pytest.raises(ValueError, match=r"^pattern must be text such as '\*former', got 5\.$"):
+        zoo.names(pattern=5)
     with pytest.raises(ValueError, match="max_parameters must be"):
         zoo.names(max_parameters=0)
     with pytest.raises(ValueError, match="context_length must be"):

@@ -16,6 +16,12 @@ RATE = 0.3
 HISTORY = np.random.default_rng(0).standard_normal((16, 48, 3)).astype("float32")
 
 
+def shares_of_zeros(model, tensors):
+    """Return the share of zeros in each of two or more tensors of the graph, in training."""
+    part = keras.Model(model.inputs, tensors)
+    return [(to_numpy(x) == 0).mean() for x in part([HISTORY], training=True)]
+
+
 def share_of_zeros(model, tensor):
     """Return the share of zeros in a tensor of the graph, in training."""
     part = keras.Model(model.inputs, tensor)
@@ -30,6 +36,28 @@ def test_patchtst_drops_the_result_of_attention_twice(residual):
     assert share_of_zeros(model, added) == pytest.approx(1 - (1 - RATE) ** 2, abs=0.02)
     added = model.get_layer("encoder_0_ffn_add").input[1]
     assert share_of_zeros(model, added) == pytest.approx(RATE, abs=0.02)
+
+
+def test_timebridge_drops_embeddings_and_merged_patches_but_not_what_they_attend_to():
+    sizes = {"period": 12, "d_model": 16, "num_blocks": 1, "mix_channels": False}
+    model = zoo.build("timebridge", 48, 12, 3, dropout=RATE, **sizes)
+    embedded, attended = model.get_layer("patches_0_self_attention_add").input
+    merged, downsampled = model.get_layer("downsampling_0_self_attention_add").input
+    shares = shares_of_zeros(model, [embedded, attended, merged, downsampled])
+    assert shares == pytest.approx([RATE, RATE, RATE, 0], abs=0.03)
+
+
+def test_multipatchformer_drops_results_and_attention_weights_only():
+    sizes = {"d_model": 16, "num_blocks": 1, "num_pieces": 1}
+    model = zoo.build("multipatchformer", 48, 12, 3, dropout=RATE, attention_dropout=0.2, **sizes)
+    tensors = []
+    for block in ("encoder_0", "channels"):
+        assert model.get_layer(f"{block}_self_attention").weights_dropout.rate == 0.2
+        tensors += model.get_layer(f"{block}_self_attention_add").input
+        tensors += [model.get_layer(f"{block}_ffn_contract").input]
+        tensors += model.get_layer(f"{block}_ffn_add").input[1:]
+    expected = [0, RATE, 0, RATE] * 2
+    assert shares_of_zeros(model, tensors) == pytest.approx(expected, abs=0.04)
 
 
 def test_tide_drops_after_the_last_layer_of_its_temporal_decoder():

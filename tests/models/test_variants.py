@@ -5,7 +5,12 @@ import numpy as np
 import pytest
 
 from kerastrans import zoo
-from kerastrans.layers import ChannelSegmentEmbedding, Dropout, RecurrentCycle
+from kerastrans.layers import (
+    ChannelSegmentEmbedding,
+    Dropout,
+    RecurrentCycle,
+    ReversibleInstanceNormalization,
+)
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
 from tests.helpers.architectures import SMALL
@@ -302,5 +307,8 @@ def test_decomposed_moderntcn_adds_the_forecasts_of_two_networks():
     model = zoo.build("moderntcn", 24, 12, 3, decompose=True, **options)
     one = zoo.build("moderntcn", 24, 12, 3, **options)
     assert model.count_params() == 2 * one.count_params()
+    counts = zoo.build("moderntcn", 24, 12, 3, decompose=True, head="poisson", **options)
+    norms = [x for x in counts.layers if isinstance(x, ReversibleInstanceNormalization)]
+    assert [x.center for x in norms] == [None] * 3  # counts are never shifted
     with pytest.raises(ValueError, match="widths and depths must have one number for each stage"):
         zoo.build("moderntcn", 24, 12, 3, depths=(1, 1))

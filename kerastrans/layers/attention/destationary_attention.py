@@ -12,7 +12,8 @@ class DestationaryAttention(ProjectedAttention):
     """Multi-head attention with one factor of the scores per window, and one offset per key.
 
     Windows that were normalised are alike: the factor and the offset, which are computed from the
-    raw window, restore the attention that the raw window would have had. The other arguments and
+    raw window, restore the attention that the raw window would have had. Both may be large: in half
+    precision they are not rounded, and the scores are computed in float32. The other arguments and
     the weights are those of `CachedMultiHeadAttention`. The layer cannot be decoded step by step.
 
     Call arguments:
@@ -35,6 +36,10 @@ class DestationaryAttention(ProjectedAttention):
 
     Source: Liu et al. (2022), "Non-stationary Transformers", equation 6.
     """
+
+    def __init__(self, **kwargs):
+        # Otherwise Keras casts factor and offset to float16, whose largest number is 65,504.
+        super().__init__(autocast=False, **kwargs)
 
     def build(self, query_shape, value_shape=None, factor_shape=None, offset_shape=None):
         super().build(query_shape, value_shape)

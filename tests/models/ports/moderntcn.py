@@ -1,11 +1,12 @@
 """ModernTCN of luodhhh/ModernTCN."""
 
+from itertools import count
+
 from tests.models.ports.maps import batch_norm, feature_major
 
 
 def arguments(settings):
     settings.require("revin", 1)
-    settings.require("decomposition", 0)
     stages = len(settings["num_blocks"])
     settings.require("dw_dims", settings["dims"])
     return {
@@ -18,6 +19,8 @@ def arguments(settings):
         "downsampling": settings["downsample_ratio"],
         "expansion": settings["ffn_ratio"],
         "affine": bool(settings["affine"]),
+        "decompose": bool(settings["decomposition"]),
+        "moving_average": settings["kernel_size"],
         "dropout": 0.0,
     }
 
@@ -30,36 +33,49 @@ def grouped(official, ours, theirs, groups):
 
 
 def weights(official, settings):
+    numbers = {name: count() for name in ("normalization", "dense", "convolution", "map")}
+    if settings["decomposition"]:
+        for i, theirs in enumerate(("model_res", "model_trend")):
+            ours = f"reversible_instance_normalization_{i}"
+            yield from network(official, settings, ours, theirs, numbers)
+    else:
+        yield from network(official, settings, "window", "model", numbers)
+
+
+def network(official, settings, window, theirs, numbers):
+    """One network; `numbers` count the layers that have no name."""
+
+    def norm(name):
+        number = next(numbers["normalization"])
+        return batch_norm(official, f"batch_normalization_{number}", f"{theirs}.{name}")
+
+    def dense(kernel, name):
+        number = next(numbers["dense"])
+        yield f"dense_{number}/kernel", kernel
+        yield f"dense_{number}/bias", official.take(f"{theirs}.{name}.bias")
+
     if settings["affine"]:
-        yield "window/gamma", official.take("model.revin_layer.affine_weight")
-        yield "window/beta", official.take("model.revin_layer.affine_bias")
-    norms = maps = convolutions = 0
+        yield f"{window}/gamma", official.take(f"{theirs}.revin_layer.affine_weight")
+        yield f"{window}/beta", official.take(f"{theirs}.revin_layer.affine_bias")
     for i, blocks in enumerate(settings["num_blocks"]):
-        stem, (first, second) = f"model.downsample_layers.{i}", (1, 0) if i == 0 else (0, 1)
-        yield from batch_norm(official, f"batch_normalization_{norms}", f"{stem}.{first}")
-        kernel = official.take(f"{stem}.{second}.weight")  # (out, in, kernel)
-        yield f"dense_{i}/kernel", kernel.transpose(2, 1, 0).reshape(-1, len(kernel))
-        yield f"dense_{i}/bias", official.take(f"{stem}.{second}.bias")
-        norms += 1
+        stem, (first, second) = f"downsample_layers.{i}", (1, 0) if i == 0 else (0, 1)
+        yield from norm(f"{stem}.{first}")
+        kernel = official.take(f"{theirs}.{stem}.{second}.weight")  # (out, in, kernel)
+        yield from dense(kernel.transpose(2, 1, 0).reshape(-1, len(kernel)), f"{stem}.{second}")
         for j in range(blocks):
-            block = f"model.stages.{i}.blocks.{j}"
+            block = f"stages.{i}.blocks.{j}"
             for part in ("lkb_origin", "small_conv"):
-                kernel = official.take(f"{block}.dw.{part}.conv.weight")
-                yield f"depthwise_conv1d_{convolutions}/kernel", kernel.transpose(2, 0, 1)
-                yield from batch_norm(
-                    official, f"batch_normalization_{norms}", f"{block}.dw.{part}.bn"
-                )
-                convolutions, norms = convolutions + 1, norms + 1
-            yield from batch_norm(official, f"batch_normalization_{norms}", f"{block}.norm")
-            norms += 1
-            for network, groups in (("ffn1", settings["channels"]), ("ffn2", settings["dims"][i])):
+                kernel = official.take(f"{theirs}.{block}.dw.{part}.conv.weight")
+                ours = f"depthwise_conv1d_{next(numbers['convolution'])}"
+                yield f"{ours}/kernel", kernel.transpose(2, 0, 1)
+                yield from norm(f"{block}.dw.{part}.bn")
+            yield from norm(f"{block}.norm")
+            for part, groups in (("ffn1", settings["channels"]), ("ffn2", settings["dims"][i])):
                 for k in (1, 2):
-                    name = f"{block}.{network}pw{k}"
-                    yield from grouped(official, f"einsum_dense_{maps}", name, groups)
-                    maps += 1
-    head = official.take("model.head.linear.weight")
+                    ours, name = f"einsum_dense_{next(numbers['map'])}", f"{block}.{part}pw{k}"
+                    yield from grouped(official, ours, f"{theirs}.{name}", groups)
+    head = official.take(f"{theirs}.head.linear.weight")
     last = settings["dims"][len(settings["num_blocks"]) - 1]
-    yield f"dense_{i + 1}/kernel", feature_major(head, head.shape[1] // last).T
-    yield f"dense_{i + 1}/bias", official.take("model.head.linear.bias")
+    yield from dense(feature_major(head, head.shape[1] // last).T, "head.linear")
     unused = ("te_patch", "lat_layer", "smooth_layer", "up_sample_conv", "downsample_layers")
-    official.drop(*(f"model.{name}.*" for name in unused))
+    official.drop(*(f"{theirs}.{name}.*" for name in unused))

@@ -17,6 +17,7 @@ def arguments(settings):
         "num_pieces": PIECES,
         "causal": True,
         "dropout": 0.0,
+        "attention_dropout": 0.0,
     }
 
 

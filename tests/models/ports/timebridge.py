@@ -4,8 +4,8 @@ from tests.models.ports.maps import attention, linear, norm
 
 
 def arguments(settings):
-    settings.require("pd_layers", 1)
-    assert settings["ia_layers"], "ia_layers=0 cannot be expressed, at least 1"
+    for key in ("ia_layers", "pd_layers"):
+        assert settings[key], f"{key}=0 cannot be expressed, at least 1"
     settings.require("revin", True)
     return {
         "period": settings["period"],
@@ -14,6 +14,7 @@ def arguments(settings):
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["ia_layers"],
+        "num_downsampling_blocks": settings["pd_layers"],
         "num_channel_blocks": max(1, settings["ca_layers"]),
         "mix_channels": settings["ca_layers"] > 0,
         "moving_average": settings["stable_len"],
@@ -43,13 +44,15 @@ def weights(official, settings):
         theirs = f"encoder.attn_layers.{i}"
         yield from projections(official, f"patches_{i}_attention", f"{theirs}.attention")
         yield from after_attention(official, f"patches_{i}", theirs)
-    theirs = f"encoder.attn_layers.{depth}"
-    yield from projections(official, "downsampling_attention", f"{theirs}.attention")
-    for ours, conv in (("merge", "conv1"), ("merge_again", "conv2")):
-        yield from linear(official, ours, f"{theirs}.{conv}", bias=False)
-    yield from after_attention(official, "downsampling", theirs)
+    for i in range(settings["pd_layers"]):
+        ours, theirs = f"downsampling_{i}", f"encoder.attn_layers.{depth + i}"
+        yield from projections(official, f"{ours}_attention", f"{theirs}.attention")
+        for part, conv in (("merge", "conv1"), ("merge_again", "conv2")):
+            yield from linear(official, f"{ours}_{part}", f"{theirs}.{conv}", bias=False)
+        yield from after_attention(official, ours, theirs)
+    depth += settings["pd_layers"]
     for i in range(settings["ca_layers"]):
-        ours, theirs = f"channels_{i}", f"encoder.attn_layers.{depth + 1 + i}"
+        ours, theirs = f"channels_{i}", f"encoder.attn_layers.{depth + i}"
         yield from projections(official, f"{ours}_rows", f"{theirs}.attention1")
         yield from projections(official, f"{ours}_columns", f"{theirs}.attention2")
         yield from after_attention(official, ours, theirs)
