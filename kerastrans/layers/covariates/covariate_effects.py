@@ -210,6 +210,9 @@ def _standardize(column, observed):
     known = ops.cast(ops.logical_not(ops.isnan(column)), observed.dtype)
     column = ops.where(known > 0, column, 0.0)
     counted = known[:, :length] * observed
+    # In units in which no square is too large or too small for float32.
+    largest = ops.max(ops.abs(column[:, :length]) * counted, axis=1, keepdims=True)
+    column = column / ops.where(largest > 0, largest, 1.0)
     mean = _mean(column[:, :length], counted)
     column = (column - mean) * known
     deviation = ops.sqrt(_mean(ops.square(column[:, :length]), counted))

@@ -77,6 +77,13 @@ def test_units_do_not_matter(found):
     np.testing.assert_allclose(rest[3], 1e3 * rest[0] - 5e3, atol=2)
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1e30])
+def test_units_of_a_covariate_do_not_matter(run, found, windows, unit):
+    history, numbers, codes = windows
+    _, ahead, *_ = run(history, (unit * numbers.astype("float64")).astype("float32"), codes)
+    np.testing.assert_allclose(ahead[0], found[1][0], rtol=1e-3, atol=1e-3)
+
+
 def test_rare_events_have_their_whole_effect(run):
     # Three events, each of 20 deviations of the noise.
     events = np.zeros((ROWS, LENGTH + STEPS), "float32")
