@@ -16,16 +16,15 @@ RATE = 0.3
 HISTORY = np.random.default_rng(0).standard_normal((16, 48, 3)).astype("float32")
 
 
-def shares_of_zeros(model, tensors):
-    """Return the share of zeros in each of two or more tensors of the graph, in training."""
-    part = keras.Model(model.inputs, tensors)
-    return [(to_numpy(x) == 0).mean() for x in part([HISTORY], training=True)]
-
-
 def share_of_zeros(model, tensor):
     """Return the share of zeros in a tensor of the graph, in training."""
     part = keras.Model(model.inputs, tensor)
     return (to_numpy(part([HISTORY], training=True)) == 0).mean()
+
+
+def shares_of_zeros(model, tensors):
+    """Return the share of zeros in each tensor of the graph, in training."""
+    return [share_of_zeros(model, tensor) for tensor in tensors]
 
 
 @pytest.mark.parametrize("residual", [False, True])

@@ -210,7 +210,7 @@ def _standardize(column, observed):
     known = ops.cast(ops.logical_not(ops.isnan(column)), observed.dtype)
     column = ops.where(known > 0, column, 0.0)
     counted = known[:, :length] * observed
-    # In units in which no square is too large or too small for float32.
+    # Scale it so that no square is too large or too small for float32.
     largest = ops.max(ops.abs(column[:, :length]) * counted, axis=1, keepdims=True)
     column = column / ops.where(largest > 0, largest, 1.0)
     mean = _mean(column[:, :length], counted)
@@ -231,18 +231,18 @@ def _draw_in(targets, changes, paired, judge):
     """Clip the residuals of the targets from a fit to the whole window; return all four.
 
     Two steps of Huber's estimator, from least squares with some shrinkage. Arguments as in
-    `_regress`.
+    `_regress`: targets and changes are 0 if not known.
     """
     transposed = ops.transpose(changes, (0, 1, 3, 2))
-    gram = ops.sum(ops.matmul(transposed, changes * paired[..., None]), axis=1)
+    gram = ops.sum(ops.matmul(transposed, changes), axis=1)
     unit = _root_of_diagonal(gram)
     ridge = ops.multiply(FIRST_SHRINKAGE, np.eye(gram.shape[-1], dtype="float32"))
     gram = gram / unit[:, None] / unit[..., None] + ridge
     drawn = targets
     for _ in range(HUBER_STEPS):
-        product = ops.sum(ops.matmul(transposed, (drawn * paired)[..., None])[..., 0], axis=1)
+        product = ops.sum(ops.matmul(transposed, drawn[..., None])[..., 0], axis=1)
         slopes = solve_by_conjugate_gradients(gram, product / unit, STEPS) / unit
-        fit = paired * ops.matmul(changes, slopes[:, None, :, None])[..., 0]
+        fit = ops.matmul(changes, slopes[:, None, :, None])[..., 0]
         residuals = _centered(drawn - fit, paired)
         limit = LARGEST_RESIDUAL * _mean(ops.abs(residuals), paired)
         drawn = fit + ops.clip(residuals, -limit, limit)

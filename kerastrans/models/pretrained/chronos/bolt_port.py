@@ -10,6 +10,7 @@ from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import (
     assign,
+    read_quantiles,
     read_section,
     read_sizes,
     refuse_others,
@@ -64,7 +65,7 @@ def build_network(config):
     start = token(ops.full_like(mask[:, :1], t5["decoder_start_token_id"], dtype="int32"))
     depth = t5["num_decoder_layers"]
     x = t5_stack(layer, "decoder", start, t5, depth, memory=memory, memory_mask=mask)
-    horizon, levels = own["prediction_length"], len(own["quantiles"])
+    horizon, levels = own["prediction_length"], len(read_quantiles(own))
     exact = {"dtype": full_precision()}
     x = residual_block(layer, "output_patch_embedding", x, levels * horizon, t5, **exact)
     x = ops.transpose(ops.reshape(x, (-1, levels, horizon)), (0, 2, 1))

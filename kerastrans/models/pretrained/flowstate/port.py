@@ -10,7 +10,12 @@ from keras import ops
 from kerastrans.layers import LegendreExpansion, ObservedValues
 from kerastrans.models.pretrained.arrays import few_sizes
 from kerastrans.models.pretrained.base import PretrainedModel
-from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others
+from kerastrans.models.pretrained.checkpoint import (
+    assign,
+    read_quantiles,
+    read_sizes,
+    refuse_others,
+)
 from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import empirical_quantiles, rescaled
@@ -35,6 +40,7 @@ def reads(config):
 def load(config, tensors):
     """Load the model of a published checkpoint, see `kerastrans.models.pretrained.load`."""
     read_sizes(config, *SIZES)
+    read_quantiles(config)
     refuse_others(
         config,
         mlp_type=("gated", "transformer"),
