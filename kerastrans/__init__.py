@@ -59,6 +59,7 @@ _SAVED = {
     "decoding.rollout": ("Rollout", "SampledQuantiles"),
     "layers.initializers": ("FanInUniform",),
     "models.parts.forecast_graph": ("Unscaling", "WindowScaling"),
+    "models.pretrained.zero.cycles": ("CycleRegression",),
     "models.pretrained.zero.windows": ("PhaseForecasts",),
     "text.metrics": ("TokenAccuracy",),
 }

@@ -771,6 +771,8 @@ class Forecaster:
               steps earlier.
             - "slope": a multiple of the trend of the last `lag` steps, continued to this step.
             - "offset": what the network adds by itself.
+            - "regression", only with the option `season`: how far a regression on earlier cycles
+              moves the forecast.
             - "covariate wind", one part for each covariate by its name: its effect. Past values and
               their mean are then those of the series without the effects of all covariates.
 

@@ -16,6 +16,7 @@ from kerastrans.utils.batch_sizes import BATCH
 
 PAST_VALUE, MEAN = "past value", "mean"  # the parts that have shares
 CHANGES, SLOPE, OFFSET = "recent changes", "slope", "offset"
+REGRESSION = "regression"  # on earlier cycles of a season
 COVARIATE = "covariate"  # followed by its name
 # The arrays of `explain_windows` for one forecast.
 PARTS = ("mean", "lags", "places", "shares", "changes", "slopes", "offset")
@@ -61,9 +62,10 @@ def _explain(explain, history, known):
         known: List of arrays of covariates.
 
     Returns:
-        The history without the effects of covariates; these effects; and for each forecast of a
-        sum, that of the window and perhaps that of each phase, its weight `(batch,
-        prediction_length)` and its seven arrays.
+        The history without the effects of covariates; these effects; how far a regression moves the
+        forecast, `(batch, prediction_length)`; and for each forecast of a sum, that of the window
+        and perhaps that of each phase, its weight `(batch, prediction_length)` and its seven
+        arrays.
     """
     with np.errstate(over="ignore"):
         relative, pivot, unit = pivot_windows(history[..., None], "affine")
@@ -75,6 +77,8 @@ def _explain(explain, history, known):
         history = pivot + unit * np.asarray(rest, "float64")
         effects = np.asarray(effects, "float64") * unit[..., None]
     weights = [np.ones_like(found[0])]
+    has_regression = len(found) > 2 * len(PARTS) + 1
+    move = unit * np.asarray(found.pop(), "float64") if has_regression else 0 * weights[0]
     if len(found) > len(PARTS):
         weight = np.asarray(found.pop(len(PARTS)), "float64")
         weights = [1 - weight, weight]
@@ -87,10 +91,10 @@ def _explain(explain, history, known):
         parts["offset"] = parts["offset"] * unit
         parts["mean"] = pivot + unit * parts["mean"]
         forecasts.append((weight, parts))
-    return history, effects, forecasts
+    return history, effects, move, forecasts
 
 
-def _rows(clock, cuts, columns, season, history, effects, forecasts):
+def _rows(clock, cuts, columns, season, history, effects, move, forecasts):
     """Return the rows of some windows, ordered by window, step and part."""
     window, step = (x.ravel() for x in np.indices(effects.shape[:2]))
     effect_names = [f"{COVARIATE} {name}" for name in columns]
@@ -100,10 +104,12 @@ def _rows(clock, cuts, columns, season, history, effects, forecasts):
     rows += [
         _table(name, window, step, effects[..., i].ravel()) for i, name in enumerate(effect_names)
     ]
+    moved = np.nonzero(move)
+    rows.append(_table(REGRESSION, *moved, move[moved]))
     rows = pd.concat(rows)
     if len(forecasts) > 1:
         rows = _added(rows)
-    order = [PAST_VALUE, MEAN, CHANGES, SLOPE, OFFSET, *effect_names]
+    order = [PAST_VALUE, MEAN, CHANGES, SLOPE, OFFSET, REGRESSION, *effect_names]
     places = rows["part"].map({part: i for i, part in enumerate(order)})
     rows = rows.iloc[np.lexsort([places, rows["step"], rows["window"]])].reset_index(drop=True)
     cut, place = cuts[rows["window"]], rows.pop("place")

@@ -16,7 +16,12 @@ from kerastrans.models.pretrained.zero.network import (
     mean_error,
     naive_errors,
 )
-from kerastrans.models.pretrained.zero.port import effects_of, network_of, phases_of
+from kerastrans.models.pretrained.zero.port import (
+    effects_of,
+    network_of,
+    phases_of,
+    regression_of,
+)
 from kerastrans.models.pretrained.zero.windows import normalized, since_window
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.keras_internals import calls
@@ -41,7 +46,9 @@ def explain_windows(model):
     - by slopes of the last `WINDOWS` steps `(batch, prediction_length, len(WINDOWS))`,
     - and by a learnt offset `(batch, prediction_length)`;
     - only with a season: the weight of the forecast of a phase `(batch, prediction_length)`, and
-      the same seven arrays for the series of the phase, whose slopes are those of `WINDOWS` cycles.
+      the same seven arrays for the series of the phase, whose slopes are those of `WINDOWS` cycles;
+    - only with a regression on earlier cycles: how far it moves the forecast
+      `(batch, prediction_length)`.
 
     Args:
         model: Model of `KerastransZero.build`, also after it was trained or read from a file.
@@ -66,6 +73,9 @@ def explain_windows(model):
         first = first.astype(standardize_dtype(places.dtype))[None, :, None, None]
         places = ops.subtract(places * phases.season, -first)  # see `SamePhase.places`
         outputs += [weight, mean, lags * phases.season, places, *shares]
+    regression = regression_of(model)
+    if regression is not None:
+        outputs.append(regression.move(rest, phases(rest)))
     return compile_inference(keras.Model([history, *known.values()], outputs))
 
 

@@ -17,6 +17,7 @@ from kerastrans.models.pretrained.checkpoint import (
     read_sizes,
     refuse_others,
 )
+from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.models.pretrained.zero.windows import (
     LEAST_CYCLES,
@@ -70,8 +71,9 @@ class KerastransZero(PretrainedModel):
         max_context: int, number of steps that the network reads.
         season: int, option; number of steps of a season, such as 24 for hourly values. The series
             of each phase are then forecast, too, from up to 6,144 steps of history, or from the
-            window if there are covariates; see
-            `kerastrans.models.pretrained.zero.windows.PhaseForecasts`. None forecasts the window
+            window if there are covariates, and the forecast moves towards a regression on earlier
+            cycles; see `kerastrans.models.pretrained.zero.windows.PhaseForecasts` and
+            `kerastrans.models.pretrained.zero.cycles.CycleRegression`. None forecasts the window
             alone.
     """
 
@@ -113,10 +115,14 @@ class KerastransZero(PretrainedModel):
         if self.season is None:
             return forecast_windows(self.networks[length], history, prediction_length)
         sizes = length, history.shape[1], prediction_length
-        if sizes not in self._layers:  # the channels of a model share one, and its weights
-            network = self.networks[length]
-            self._layers[sizes] = PhaseForecasts(network, self.season, prediction_length)
-        return self._layers[sizes](history)
+        if sizes not in self._layers:  # the channels of a model share them, and their weights
+            phases = PhaseForecasts(self.networks[length], self.season, prediction_length)
+            self._layers[sizes] = phases, CycleRegression(self.season, self.levels)
+        phases, regression = self._layers[sizes]
+        quantiles = phases(history)
+        if not has_rows(history.shape[1], self.season, prediction_length):
+            return quantiles
+        return regression(history, quantiles)
 
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
         """Build a functional Keras model, see `PretrainedModel.build`.
@@ -178,6 +184,11 @@ def network_of(model):
 def phases_of(model):
     """Return the `PhaseForecasts` of a model that was built with a season, or None."""
     return next((x for x in model.layers if isinstance(x, PhaseForecasts)), None)
+
+
+def regression_of(model):
+    """Return the `CycleRegression` of a model that was built with a season, or None."""
+    return next((x for x in model.layers if isinstance(x, CycleRegression)), None)
 
 
 def effects_of(model):

@@ -1,5 +1,6 @@
-"""kerastrans-zero with a season: its forecasts are means with those of the series of each phase."""
+"""kerastrans-zero with a season: the series of each phase, and files, covariates and channels."""
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -41,7 +42,16 @@ def test_a_quarter_is_the_forecast_of_each_phase(model, seasonal):
     phases = np.stack(quantiles(model, phases, steps=2))  # (phases, cycles, levels)
     phases = phases.transpose(1, 0, 2).reshape(-1, whole.shape[1])[:STEPS]
     assert np.abs(whole - phases).max() > 0.3
-    expected = 0.75 * whole + 0.25 * phases
+    built = seasonal.build(LENGTH, STEPS)
+    history = SERIES[None].astype("float32")
+    found = keras.ops.convert_to_numpy(zero.phases_of(built)(history))[0]
+    levels = [float(level) for level in model.levels]
+    at = [levels.index(k / 10) for k in range(1, 10)]
+    np.testing.assert_allclose(found[:, at], 0.75 * whole + 0.25 * phases, rtol=1e-5)
+    # What the regression on earlier cycles adds.
+    move = zero.regression_of(built).move(history, found[None])[0][:, None]
+    assert np.abs(move).max() > 0.05
+    expected = found[:, at] + keras.ops.convert_to_numpy(move)
     np.testing.assert_allclose(quantiles(seasonal, [SERIES])[0], expected, rtol=1e-5)
 
 

@@ -1,0 +1,194 @@
+"""A regression on earlier cycles of a season, which moves the forecast of kerastrans-zero."""
+
+from statistics import NormalDist
+
+import keras
+import numpy as np
+from keras import ops
+from keras.backend import standardize_dtype
+
+from kerastrans.layers import ObservedNormalization
+from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_gradients
+from kerastrans.utils.precision import full_precision
+
+CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday and a week ago
+MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
+SHRINKAGE = 0.3  # added to the diagonal, in units of the mean sum of squares of a row
+CAUTION = 2.0  # factor of the squared error of the regression in its weight
+LEAST_ROWS = 5  # number of cycles to fit below which the forecast stays as it is
+CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
+BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
+STEPS = 24  # number of conjugate-gradient steps
+LEVELS = (0.1, 0.9)  # quantiles that tell the spread of a forecast
+_SMALLEST_REST = 0.05  # of 1 less the leverage of a row
+_TINY = 1e-6
+
+
+def has_rows(length, season, prediction_length):
+    """Return whether a history of `length` steps has enough cycles for `CycleRegression`."""
+    return num_rows(-(-length // season), season, prediction_length) >= LEAST_ROWS
+
+
+def num_rows(cycles, season, prediction_length):
+    """Return how many of so many cycles have their features before and the steps ahead after."""
+    return cycles - max(CYCLES_AGO) - -(-prediction_length // season) + 1
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class CycleRegression(keras.layers.Layer):
+    """Moves quantiles towards a ridge regression on the last cycle and on that of seven ago.
+
+    With a season of a day, the values of the next steps are regressed on those of yesterday and of
+    the same day of the last week, over all days of the history. A season of more than 24 steps is
+    averaged to at most 24 features. Values are transformed by the inverse hyperbolic sine of their
+    distance from a robust location in units of a robust scale, so that peaks do not decide the fit.
+    The mean of the features is subtracted from each row, and the shrinkage is fixed.
+
+    The squared errors of the fit at cycles that are left out are compared with the spread of the
+    quantiles: the regression has a weight of `v / (v + 2 e)`, where `v` is the variance of the
+    quantiles and `e` the mean squared error. All quantiles of a step move by as much as the median.
+    With fewer than five cycles to fit, nothing moves. The layer has no weights.
+
+    Args:
+        season: int, number of steps of a season.
+        levels: Tuple of float, the quantile levels.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        history: `(batch, time)`, NaN where missing.
+        quantiles: `(batch, prediction_length, quantiles)`, in the units of the history.
+
+    Returns:
+        Quantiles of the same shape.
+
+    Source: Lago et al. (2021), "Forecasting day-ahead electricity prices", section 4.2, for the
+    features; Uniejewski, Weron, Ziel (2018) for the transformation; Allen (1974) for the errors of
+    rows that are left out; Bates, Granger (1969) for the weights.
+    """
+
+    takes_missing = True
+
+    def __init__(self, season, levels, **kwargs):
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.season, self.levels = season, tuple(levels)
+
+    def call(self, history, quantiles):
+        return quantiles + self.move(history, quantiles)[..., None]
+
+    def move(self, history, quantiles):
+        """Return how far the quantiles move, `(batch, prediction_length)`."""
+        steps = quantiles.shape[1]
+        padding = [[0, 0], [-history.shape[1] % self.season, 0]]  # to whole cycles
+        history = ops.pad(history, padding, constant_values=np.nan)
+        values, observed, location, scale = ObservedNormalization()(history)
+        center, size = _robust(values, observed)
+        values = observed * ops.arcsinh((values - center) / size)
+        forecast, error, known = self._regress(values, observed, steps)
+        lowest = ops.min(values, axis=1, keepdims=True) - BEYOND
+        highest = ops.max(values, axis=1, keepdims=True) + BEYOND
+        forecast = ops.minimum(ops.maximum(forecast, lowest), highest)
+        # Back to the units of the history.
+        forecast = location + scale * (center + size * ops.sinh(forecast))
+        low, median, high = (quantiles[..., self._place(x)] for x in (LEVELS[0], 0.5, LEVELS[1]))
+
+        def transformed(x):
+            return ops.arcsinh(((x - location) / scale - center) / size)
+
+        spread = (transformed(high) - transformed(low)) / np.diff(_normal(LEVELS))[0]
+        variance = ops.mean(ops.square(spread), axis=1, keepdims=True)
+        weight = variance / (variance + CAUTION * error + _TINY)
+        return ops.where(known >= LEAST_ROWS, weight, 0.0) * (forecast - median)
+
+    def _place(self, level):
+        return int(np.argmin(np.abs(np.subtract(self.levels, level))))
+
+    def _regress(self, values, observed, steps):
+        """Fit values ahead of each cycle by earlier cycles.
+
+        Args:
+            values: `(batch, time)`, whole cycles, 0 where missing.
+            observed: `(batch, time)`, 1 for known values.
+            steps: int, number of steps to forecast.
+
+        Returns:
+            The forecast `(batch, steps)`, the mean squared error of rows that are left out,
+            `(batch, 1)`, and the number of known rows, `(batch, 1)`.
+        """
+        cycles = values.shape[1] // self.season
+        first, ahead = max(CYCLES_AGO), -(-steps // self.season)
+        rows = num_rows(cycles, self.season, steps)
+        values, observed = (ops.reshape(x, (-1, cycles, self.season)) for x in (values, observed))
+        # Missing values are the mean of their phase.
+        count = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
+        of_phase = ops.sum(values, axis=1, keepdims=True) / count
+        values = values + (1 - observed) * of_phase
+
+        def features(x):
+            size = next(n for n in range(MOST_FEATURES, 0, -1) if self.season % n == 0)
+            x = ops.mean(ops.reshape(x, (-1, cycles, size, self.season // size)), axis=3)
+            parts = [x[:, first - ago : cycles + 1 - ago] for ago in CYCLES_AGO]
+            return ops.concatenate(parts, axis=2)
+
+        def targets(x):
+            x = ops.concatenate([x[:, first + i :][:, :rows] for i in range(ahead)], axis=2)
+            return x[..., :steps]
+
+        inputs, outputs = features(values), targets(values)
+        level = ops.mean(inputs, axis=2, keepdims=True)
+        inputs, outputs = inputs - level, outputs - level[:, :rows]
+        newest, inputs = inputs[:, -1:], inputs[:, :rows]
+        # A row counts by the known shares of its cycles and of what follows, `(batch, rows, 1)`.
+        share = ops.mean(targets(observed), axis=2, keepdims=True)
+        for part in ops.split(features(observed)[:, :rows], len(CYCLES_AGO), axis=2):
+            share = share * ops.mean(part, axis=2, keepdims=True)
+        known = ops.sum(share, axis=1, keepdims=True)
+        of_all = share / ops.maximum(known, 1)
+        mean_input = ops.sum(inputs * of_all, axis=1, keepdims=True)
+        mean_output = ops.sum(outputs * of_all, axis=1, keepdims=True)
+        inputs, outputs = inputs - mean_input, outputs - mean_output
+        # Of the matrix in units of its mean diagonal, so that its size does not matter.
+        weighted = ops.transpose(inputs * of_all, (0, 2, 1))
+        gram, size = ops.matmul(weighted, inputs), inputs.shape[2]
+        power = ops.sum(ops.square(inputs) * of_all, axis=(1, 2))[:, None, None] + _TINY
+        identity = np.eye(size, dtype=standardize_dtype(values.dtype))
+        ridge = SHRINKAGE / ops.maximum(known, 1)
+        matrix = gram / power + ridge * identity
+        inverse = solve_by_conjugate_gradients(
+            matrix[:, None], ops.zeros_like(matrix) + identity, STEPS
+        )
+        inverse = inverse / power
+        slopes = ops.matmul(inverse, ops.matmul(weighted, outputs))
+        forecast = ops.matmul(newest - mean_input, slopes) + mean_output + level[:, -1:]
+        leverage = ops.sum(ops.matmul(inputs, inverse) * inputs, axis=2, keepdims=True)
+        rest = ops.maximum(1 - of_all * (1 + leverage), _SMALLEST_REST)
+        errors = (outputs - ops.matmul(inputs, slopes)) / rest
+        error = ops.mean(ops.sum(ops.square(errors) * of_all, axis=1), axis=1, keepdims=True)
+        return forecast[:, 0], error, known[:, 0]
+
+    def compute_output_shape(self, history_shape, quantiles_shape):
+        return quantiles_shape
+
+    def get_config(self):
+        return {**super().get_config(), "season": self.season, "levels": self.levels}
+
+
+def _robust(values, observed):
+    """Return a location and a scale of known values, `(batch, 1)`, without far values."""
+    count = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
+
+    def mean(x):
+        return ops.sum(x * observed, axis=1, keepdims=True) / count
+
+    center = mean(values)
+    size = mean(ops.abs(values - center))
+    for _ in range(CLIP_STEPS):
+        limit = LARGEST_DEVIATION * size
+        drawn = ops.minimum(ops.maximum(values, center - limit), center + limit)
+        center = mean(drawn)
+        size = mean(ops.abs(drawn - center))
+    # As the deviation of a normal distribution.
+    return center, size * np.sqrt(np.pi / 2).astype("float32") + _TINY
+
+
+def _normal(levels):
+    return [NormalDist().inv_cdf(level) for level in levels]

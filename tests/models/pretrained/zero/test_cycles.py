@@ -1,0 +1,201 @@
+"""The regression on earlier cycles, compared with NumPy in float64, and what it leaves alone."""
+
+from statistics import NormalDist
+
+import keras
+import numpy as np
+import pytest
+
+from kerastrans.models.pretrained.zero import cycles
+from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
+
+SEASON, STEPS, LEVELS = 6, 8, (0.1, 0.5, 0.9)
+NAN = float("nan")
+
+
+def made(seed, days=60, season=SEASON):
+    """Days that follow the day before and the same day of the week before, with peaks."""
+    random = np.random.default_rng(seed)
+    y = random.normal(size=(days, season))
+    for day in range(7, days):
+        y[day] += 0.5 * y[day - 1, ::-1] + 0.4 * y[day - 7]
+    y = 30 + 4 * y.ravel() + 3 * np.sin(np.arange(days * season) * 2 * np.pi / season)
+    y[random.integers(len(y), size=3)] += 60
+    return y
+
+
+def flat(series, spread=4.0, steps=STEPS):
+    """Quantiles of a forecast that knows the mean only."""
+    center = np.full(steps, np.nanmean(series))
+    return np.stack([center + spread * k for k in (-1, 0, 1)], axis=-1)
+
+
+def moved(*series, season=SEASON, quantiles=None):
+    found = [flat(y) for y in series] if quantiles is None else quantiles
+    layer = CycleRegression(season, LEVELS)
+    arrays = (np.stack(x).astype("float32") for x in (series, found))
+    return keras.ops.convert_to_numpy(layer.move(*map(keras.ops.convert_to_tensor, arrays)))
+
+
+def fitted(y, steps, season=SEASON):
+    """The forecast of a series of whole cycles in float64, with a fit for each row left out.
+
+    Returns the transformed forecast, its mean squared error, and location and scale of the
+    transformation in deviations from the mean.
+    """
+    y = (y - np.nanmean(y)) / np.nanstd(y)
+    known = y[np.isfinite(y)]
+    center = known.mean()
+    size = np.abs(known - center).mean()
+    for _ in range(4):
+        drawn = known.clip(center - 2 * size, center + 2 * size)
+        center = drawn.mean()
+        size = np.abs(drawn - center).mean()
+    size *= np.sqrt(np.pi / 2)
+    z = np.arcsinh((y - center) / size)
+    days = z.reshape(-1, season)
+    is_known = np.isfinite(days)
+    filled = np.where(is_known, days, np.nanmean(days, axis=0))
+    ahead = -(-steps // season)
+
+    def row(table, day):
+        return np.concatenate([table[day - 1], table[day - 7]])
+
+    origins = range(7, len(days) - ahead + 1)
+    inputs = np.array([row(filled, day) for day in origins])
+    outputs = np.array([filled[day : day + ahead].ravel()[:steps] for day in origins])
+    share = [
+        is_known[day - 1].mean()
+        * is_known[day - 7].mean()
+        * is_known[day : day + ahead].ravel()[:steps].mean()
+        for day in origins
+    ]
+    share = np.array(share)
+    newest = row(filled, len(days))
+    level = inputs.mean(axis=1, keepdims=True)
+    inputs, outputs = inputs - level, outputs - level
+    ridge = 0.3 * np.sum((inputs - np.average(inputs, axis=0, weights=share)) ** 2 * share[:, None])
+    ridge /= share.sum() ** 2
+
+    def fit(weights, point):
+        total = weights.sum()
+        means = [weights @ table / total for table in (inputs, outputs)]
+        x, t = inputs - means[0], outputs - means[1]
+        gram = (x * weights[:, None]).T @ x + ridge * share.sum() * np.eye(2 * season)
+        return (point - means[0]) @ np.linalg.solve(gram, (x * weights[:, None]).T @ t) + means[1]
+
+    forecast = fit(share, newest - newest.mean()) + newest.mean()
+    forecast = forecast.clip(np.nanmin(z) - 1, np.nanmax(z) + 1)
+    errors = []
+    for i in np.flatnonzero(share):
+        weights = share.copy()
+        weights[i] = 0
+        errors.append(share[i] * (outputs[i] - fit(weights, inputs[i])) ** 2)
+    error = np.sum(errors, axis=0).mean() / share.sum()
+    return forecast, error, center, size
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_forecasts_and_weights_are_those_of_float64(gaps):
+    y = made(0)
+    if gaps:
+        y[:3] = y[100:115] = y[301] = NAN
+    quantiles = flat(y)
+    forecast, error, center, size = fitted(y, STEPS)
+    mean, deviation = np.nanmean(y), np.nanstd(y)
+    low, median, high = quantiles.T
+    ends = [np.arcsinh(((x - mean) / deviation - center) / size) for x in (low, high)]
+    variance = np.mean(((ends[1] - ends[0]) / (2 * NormalDist().inv_cdf(0.9))) ** 2)
+    expected = mean + deviation * (center + size * np.sinh(forecast)) - median
+    expected *= variance / (variance + 2 * error)
+    assert np.abs(expected).max() > 1
+    np.testing.assert_allclose(moved(y)[0], expected, atol=2e-3)
+
+
+@pytest.mark.slow
+def test_a_series_that_repeats_itself_moves_towards_what_follows():
+    y = made(1, days=61)
+    known, ahead = y[:-SEASON], y[-SEASON:]
+    move = moved(known)[0, :SEASON]
+    errors = ahead - flat(known)[:SEASON, 1]
+    assert np.abs(errors - move).mean() < 0.9 * np.abs(errors).mean()
+
+
+@pytest.mark.slow
+def test_noise_moves_little():
+    y = np.random.default_rng(0).normal(size=60 * SEASON)
+    assert np.abs(moved(y, quantiles=[flat(y, spread=1.28)])).mean() < 0.1
+
+
+@pytest.mark.slow
+def test_a_move_depends_on_its_series_alone_and_has_its_units():
+    y, other = made(2), made(3)
+    one = moved(y)[0]
+    changed = [1e3 * flat(y) - 500, flat(other)]
+    many = moved(1e3 * y - 500, other, quantiles=changed)[0]
+    np.testing.assert_allclose(many, 1e3 * one, rtol=1e-3, atol=1)
+    np.testing.assert_allclose(moved(-y, quantiles=[-flat(y)[:, ::-1]])[0], -one, atol=1e-3)
+    # Nor on the steps before the series begins, which need not be a whole cycle.
+    longer = np.concatenate([np.full(100, NAN), y[4:]])
+    np.testing.assert_allclose(
+        moved(longer, quantiles=[flat(y)]), moved(y[4:], quantiles=[flat(y)]), atol=1e-4
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "series",
+    [
+        np.full(240, NAN),
+        np.full(240, 7.5),
+        np.where(np.arange(240) == 100, 1e9, 0.0),
+        np.where(np.arange(240) % 11 == 0, 5.0, 0.0),
+        np.append(np.full(239, NAN), 3.0),
+        np.arange(240.0) ** 3,
+    ],
+    ids=["missing", "constant", "one peak", "mostly zero", "one value", "growth"],
+)
+def test_moves_are_finite_and_stay_near_the_values(series):
+    level = np.nan_to_num(series[-1])
+    quantiles = np.stack([np.full(STEPS, level + k) for k in (-1, 0, 1)], axis=-1)
+    move = moved(series, quantiles=[quantiles])[0]
+    assert np.isfinite(move).all()
+    assert np.abs(move).max() <= np.nanmax(np.abs(np.nan_to_num(series)))
+
+
+@pytest.mark.parametrize(("days", "enough"), [(3, False), (12, False), (13, True)])
+def test_few_cycles_move_nothing(days, enough):
+    y = made(4)[-days * SEASON :]
+    padded = np.concatenate([np.full(200, NAN), y])
+    assert moved(padded, quantiles=[flat(y)]).any() == enough
+    assert has_rows(len(padded), SEASON, STEPS)
+    assert has_rows(len(y), SEASON, STEPS) == enough
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("season", "parts"), [(24, 24), (96, 24), (60, 20), (31, 1)])
+def test_long_cycles_are_averaged_to_few_features(season, parts, monkeypatch):
+    sizes = []
+
+    def solve(matrices, targets, steps):
+        sizes.append(matrices.shape[-1])
+        return keras.ops.zeros_like(targets)
+
+    monkeypatch.setattr(cycles, "solve_by_conjugate_gradients", solve)
+    y = made(5, days=20, season=season)
+    moved(y, season=season)
+    assert sizes == [2 * parts]
+
+
+@pytest.mark.slow
+def test_a_saved_layer_is_the_same(tmp_path):
+    layer = CycleRegression(SEASON, LEVELS)
+    inputs = keras.Input((360,)), keras.Input((STEPS, 3))
+    model = keras.Model(inputs, layer(*inputs))
+    model.save(tmp_path / "m.keras")
+    loaded = keras.models.load_model(tmp_path / "m.keras")
+    y = made(6)
+    arrays = y[None].astype("float32"), flat(y)[None].astype("float32")
+    found, expected = (x.predict(arrays, verbose=0) for x in (loaded, model))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(expected[0], flat(y) + moved(y)[0][:, None], rtol=1e-4)
