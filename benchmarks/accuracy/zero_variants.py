@@ -1,6 +1,6 @@
 """What changes the forecasts of kerastrans_zero_2 without training, on the validation windows.
 
-    KERAS_BACKEND=jax python -m benchmarks.accuracy.zero_variants --variants phases,lags
+    KERAS_BACKEND=jax python -m benchmarks.accuracy.zero_variants --variants season,lags
 
 Each variant is a label of results/zero_validation.csv; see `benchmarks.accuracy.zero_validation`
 for its windows and scores.
@@ -53,7 +53,7 @@ class Plain(Quantiles):
         super().__init__(load(FOLDER / name))
 
 
-class Phases(Plain):
+class Season(Plain):
     """With the option `season` where a day has at least 24 steps."""
 
     shortest = DAY
@@ -66,7 +66,7 @@ class Phases(Plain):
         return np.concatenate([x["quantiles"] for x in found])
 
 
-class AllPhases(Phases):
+class AllSeasons(Season):
     """With the option `season` also for months and quarters."""
 
     shortest = 2
@@ -82,7 +82,7 @@ class PairedLags(Plain):
         self.networks = {self.model.max_context: self.model.network}
 
 
-class PairedPhases(PairedLags, Phases):
+class PairedSeason(PairedLags, Season):
     """The same, with the option `season` where a day has at least 24 steps."""
 
 
@@ -178,9 +178,9 @@ def _last(rows, length):
 VARIANTS = {
     "as it is": Plain,
     "paired lags": PairedLags,
-    "paired lags and phases": PairedPhases,
-    "phases": Phases,
-    "phases of all seasons": AllPhases,
+    "paired lags and season": PairedSeason,
+    "season": Season,
+    "all seasons": AllSeasons,
     "flip": Flip,
     "mean with version 1": BothVersions,
     "512 steps": Last512,

@@ -9,13 +9,15 @@ from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
 from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_gradients
+from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.utils.precision import full_precision
 
 CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday and a week ago
 MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
 SHRINKAGE = 0.3  # added to the diagonal, in units of the mean sum of squares of a row
 CAUTION = 2.0  # factor of the squared error of the regression in its weight
-LEAST_ROWS = 5  # number of cycles to fit below which the forecast stays as it is
+FEW_ROWS = 8.0  # number of rows, times the cycles ahead, at which this factor is twice as large
+LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it is
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
 STEPS = 24  # number of conjugate-gradient steps
@@ -26,12 +28,7 @@ _TINY = 1e-6
 
 def has_rows(length, season, prediction_length):
     """Return whether a history of `length` steps has enough cycles for `CycleRegression`."""
-    return num_rows(-(-length // season), season, prediction_length) >= LEAST_ROWS
-
-
-def num_rows(cycles, season, prediction_length):
-    """Return how many of so many cycles have their features before and the steps ahead after."""
-    return cycles - max(CYCLES_AGO) - -(-prediction_length // season) + 1
+    return -(-length // season) - -(-prediction_length // season) >= LEAST_ROWS
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -47,7 +44,7 @@ class CycleRegression(keras.layers.Layer):
     The squared errors of the fit at cycles that are left out are compared with the spread of the
     quantiles: the regression has a weight of `v / (v + 2 e)`, where `v` is the variance of the
     quantiles and `e` the mean squared error. All quantiles of a step move by as much as the median.
-    With fewer than five cycles to fit, nothing moves. The layer has no weights.
+    With fewer than eight cycles to fit, nothing moves. The layer has no weights.
 
     Args:
         season: int, number of steps of a season.
@@ -78,8 +75,9 @@ class CycleRegression(keras.layers.Layer):
     def move(self, history, quantiles):
         """Return how far the quantiles move, `(batch, prediction_length)`."""
         steps = quantiles.shape[1]
-        padding = [[0, 0], [-history.shape[1] % self.season, 0]]  # to whole cycles
-        history = ops.pad(history, padding, constant_values=np.nan)
+        # To whole cycles, and before them those that the first ones are regressed on.
+        padding = max(CYCLES_AGO) * self.season + -history.shape[1] % self.season
+        history = ops.pad(history, [[0, 0], [padding, 0]], constant_values=np.nan)
         values, observed, location, scale = ObservedNormalization()(history)
         center, size = _robust(values, observed)
         values = observed * ops.arcsinh((values - center) / size)
@@ -96,7 +94,10 @@ class CycleRegression(keras.layers.Layer):
 
         spread = (transformed(high) - transformed(low)) / np.diff(_normal(LEVELS))[0]
         variance = ops.mean(ops.square(spread), axis=1, keepdims=True)
-        weight = variance / (variance + CAUTION * error + _TINY)
+        # Rows whose steps ahead overlap tell less.
+        ahead = -(-steps // self.season)
+        caution = CAUTION * (1 + FEW_ROWS * ahead / ops.maximum(known, 1))
+        weight = variance / (variance + caution * error + _TINY)
         return ops.where(known >= LEAST_ROWS, weight, 0.0) * (forecast - median)
 
     def _place(self, level):
@@ -116,12 +117,12 @@ class CycleRegression(keras.layers.Layer):
         """
         cycles = values.shape[1] // self.season
         first, ahead = max(CYCLES_AGO), -(-steps // self.season)
-        rows = num_rows(cycles, self.season, steps)
+        rows = cycles - first - ahead + 1
         values, observed = (ops.reshape(x, (-1, cycles, self.season)) for x in (values, observed))
-        # Missing values are the mean of their phase.
-        count = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
-        of_phase = ops.sum(values, axis=1, keepdims=True) / count
-        values = values + (1 - observed) * of_phase
+        # Missing values are the last known ones of their phase, or the next ones.
+        values = forward_fill(ops.where(observed > 0, values, np.nan))
+        values = ops.flip(forward_fill(ops.flip(values, axis=1)), axis=1)
+        values = ops.where(ops.isnan(values), 0.0, values)
 
         def features(x):
             size = next(n for n in range(MOST_FEATURES, 0, -1) if self.season % n == 0)
@@ -137,10 +138,9 @@ class CycleRegression(keras.layers.Layer):
         level = ops.mean(inputs, axis=2, keepdims=True)
         inputs, outputs = inputs - level, outputs - level[:, :rows]
         newest, inputs = inputs[:, -1:], inputs[:, :rows]
-        # A row counts by the known shares of its cycles and of what follows, `(batch, rows, 1)`.
-        share = ops.mean(targets(observed), axis=2, keepdims=True)
-        for part in ops.split(features(observed)[:, :rows], len(CYCLES_AGO), axis=2):
-            share = share * ops.mean(part, axis=2, keepdims=True)
+        # A row counts by the known shares of its features and its targets.
+        share = ops.mean(features(observed)[:, :rows], axis=2, keepdims=True)
+        share = share * ops.mean(targets(observed), axis=2, keepdims=True)  # (batch, rows, 1)
         known = ops.sum(share, axis=1, keepdims=True)
         of_all = share / ops.maximum(known, 1)
         mean_input = ops.sum(inputs * of_all, axis=1, keepdims=True)
