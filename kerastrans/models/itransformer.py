@@ -40,6 +40,7 @@ def build_itransformer_model(
     num_blocks=2,
     dropout=0.1,
     covariate_tokens=False,
+    standardize=True,
     head=None,
     covariates=None,
     name="itransformer",
@@ -58,6 +59,7 @@ def build_itransformer_model(
         covariate_tokens: bool, whether each covariate is one more token, as the past of the
             calendar is in the authors' code; tokens of future covariates hold all their known
             steps. Otherwise covariates are added by `kerastrans.regress`.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -80,7 +82,9 @@ def build_itransformer_model(
 
     Source: Liu et al. (2024), section 3.
     """
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+    )
     series, extra, tokens = [window.values], {}, []
     if covariate_tokens and covariates:
         extra = covariate_inputs(context_length, prediction_length, covariates)

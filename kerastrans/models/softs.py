@@ -40,6 +40,7 @@ def build_softs_model(
     ff_dim=128,
     num_blocks=2,
     dropout=0.0,
+    standardize=True,
     head=None,
     name="softs",
 ):
@@ -57,6 +58,7 @@ def build_softs_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of blocks.
         dropout: float in [0, 1), dropout rate.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -87,7 +89,9 @@ def build_softs_model(
         x = dense(d_model, activation="gelu")(x)
         return dense(d_model)(x)
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+    )
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     x = Dropout(dropout)(dense(d_model, name="embedding")(x))
     for i in range(num_blocks):
