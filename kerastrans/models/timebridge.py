@@ -33,7 +33,7 @@ SEARCH_SPACE = {
 NUM_CALENDAR_CHANNELS = 4  # of the published code, zeros if it is given no calendar
 
 
-@checked
+@checked(may_be_zero=("num_blocks", "num_downsampling_blocks"))
 def build_timebridge_model(
     context_length,
     prediction_length,
@@ -66,12 +66,13 @@ def build_timebridge_model(
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         period: int, smallest number of steps in a patch, at most `context_length`.
-        num_patches: int, number of patches after downsampling; None for all of them.
+        num_patches: int, number of patches after downsampling; None for all of them, which a model
+            without downsampling blocks requires.
         d_model: int, width of all blocks.
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_blocks: int, number of blocks over the patches of a channel.
-        num_downsampling_blocks: int, number of blocks that map the patches to `num_patches`.
+        num_blocks: int, number of blocks over the patches of a channel, or 0.
+        num_downsampling_blocks: int, number of blocks that map the patches to `num_patches`, or 0.
         num_channel_blocks: int, number of blocks over the channels.
         mix_channels: bool, whether there are blocks over the channels.
         moving_average: int, number of patches in the trend that queries and keys leave out.
@@ -92,7 +93,8 @@ def build_timebridge_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than `period`.
-        ValueError: If `num_patches` is greater than the number of patches.
+        ValueError: If `num_patches` is greater than the number of patches, or smaller without
+            downsampling blocks.
         ValueError: If `num_heads` does not divide `d_model`.
         ValueError: If a dropout is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -110,6 +112,11 @@ def build_timebridge_model(
     patch_length = context_length // count
     num_patches = count if num_patches is None else num_patches
     check_at_most(num_patches=num_patches, number_of_patches_of_the_context=count)
+    if num_downsampling_blocks == 0 and num_patches < count:
+        raise ValueError(
+            f"num_patches={num_patches} requires a downsampling block, because the context has "
+            f"{count} patches, got num_downsampling_blocks=0."
+        )
     rows = num_channels + NUM_CALENDAR_CHANNELS * empty_channels
 
     def attention(name):

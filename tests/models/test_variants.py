@@ -11,13 +11,13 @@ from kerastrans.layers import (
     RecurrentCycle,
     ReversibleInstanceNormalization,
 )
+from kerastrans.models.parts.encoder_decoders import label_input
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
 from tests.helpers import architectures
 from tests.helpers.architectures import SMALL
 
 WINDOWS = np.random.default_rng(0).standard_normal((2, 24, 3)).astype("float32")
-# Architectures with these arguments.
 STANDARDIZED = [name for name in zoo.names() if "standardize" in zoo.info(name).defaults]
 
 
@@ -186,6 +186,13 @@ def test_windows_are_not_standardized_on_request(name, head):
     assert np.isfinite(architectures.forecast(model, history)).all()
 
 
+@pytest.mark.parametrize("label_length", [0, 5, 24])
+def test_the_input_of_a_decoder_is_a_label_and_zeros(label_length):
+    found = to_numpy(label_input(WINDOWS, label_length, 12))
+    expected = np.concatenate([WINDOWS[:, 24 - label_length :], np.zeros((2, 12, 3))], axis=1)
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.slow
 def test_patchtst_with_residual_attention_keeps_the_contract():
     options = {"d_model": 16, "num_heads": 2, "ff_dim": 24, "patch_length": 6, "stride": 3}
@@ -228,6 +235,8 @@ MORE_OPTIONS = [
     ("xpatch", {"pad_end": False}, {}),
     ("nbeats", {"shared_blocks": "all"}, {}),
     ("nbeats", {"stacks": ("trend", "seasonality"), "shared_blocks": "none"}, {}),
+    ("timebridge", {"num_blocks": 0}, {}),
+    ("timebridge", {"num_downsampling_blocks": 0}, {}),
     *((name, {"standardize": False}, {"equivariance": None}) for name in STANDARDIZED),
 ]
 

@@ -38,6 +38,8 @@ def label_input(history, label_length, prediction_length):
 
     Source: Zhou et al. (2021), equation 5.
     """
+    if label_length == 0:
+        return ops.repeat(ops.zeros_like(history[:, :1]), prediction_length, axis=1)
     return ops.pad(history[:, -label_length:], ((0, 0), (0, prediction_length), (0, 0)))
 
 

@@ -7,7 +7,7 @@ def arguments(settings):
     settings.get("n_heads")  # all heads attend to the same delays
     settings.require("activation", "gelu")
     return {
-        "label_length": settings["label_len"],
+        "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],
         "ff_dim": settings["d_ff"],
         "num_encoder_blocks": settings["e_layers"],

@@ -15,7 +15,7 @@ def arguments(settings):
     settings.require("activation", "gelu")
     assert isinstance(settings["moving_avg"], int), "moving_avg: one average only"
     return {
-        "label_length": settings["context"] // 2,
+        "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],
         "num_heads": HEADS,
         "ff_dim": settings["d_ff"],
