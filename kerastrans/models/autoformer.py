@@ -98,7 +98,7 @@ def build_autoformer_model(
         ff_dim=ff_dim,
         num_encoder_blocks=num_encoder_blocks,
         num_decoder_blocks=num_decoder_blocks,
-        moving_average=moving_average,
+        moving_averages=(moving_average,),
         dropout=dropout,
     )
     return keras.Model(window.history, outputs, name=name)

@@ -28,6 +28,7 @@ ALLOWED = {
     ("timebridge", "num_blocks", 0),
     ("timebridge", "num_downsampling_blocks", 0),
     ("direct_transformer", "label_length", 0),
+    ("fedformer", "further_averages", ()),
     ("informer", "label_length", 0),
 }
 # Lengths and hyperparameters that do not fit together, and the rule in the message.

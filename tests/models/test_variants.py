@@ -227,6 +227,7 @@ MORE_OPTIONS = [
     ("timemixer", {"mix_channels": True}, {"mixes_channels": True}),
     ("autoformer", {"reference_delays": True}, {}),
     ("fedformer", {"shared_blocks": True, "reference_layout": True}, {"mixes_channels": True}),
+    ("fedformer", {"further_averages": (3, 12)}, {"mixes_channels": True}),
     ("informer", {"reference_attention": True, "mix": True, "distil": False}, {}),
     ("tft", {"variant": "time_series_library", **FUTURE}, {"equivariance": "affine"}),
     ("segrnn", {"cell": "rnn", "decoding": "recurrent"}, {}),
