@@ -9,7 +9,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE = {
     "title": "FEDformer",
@@ -44,6 +44,7 @@ def build_fedformer_model(
     modes=64,
     shared_blocks=False,
     reference_layout=False,
+    activation="gelu",
     dropout=0.05,
     head=None,
     name="fedformer",
@@ -70,6 +71,7 @@ def build_fedformer_model(
             frequencies and complex weights, as in the published code, and those of the decoder.
         reference_layout: bool, whether steps and features are mixed after a Fourier block, as in
             the published code, see `kerastrans.layers.FourierBlock`.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -83,6 +85,7 @@ def build_fedformer_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If the label is longer than the context.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -96,6 +99,7 @@ def build_fedformer_model(
     """
     sizes = enumerate(further_averages)
     check_positive_integers(**{f"further_averages[{i}]": size for i, size in sizes})
+    check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
     options = {"reference_layout": reference_layout, "project": False}
 
@@ -128,6 +132,7 @@ def build_fedformer_model(
         num_encoder_blocks=num_encoder_blocks,
         num_decoder_blocks=num_decoder_blocks,
         moving_averages=(moving_average, *further_averages),
+        activation=activation,
         dropout=dropout,
         longer="back",
     )

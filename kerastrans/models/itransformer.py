@@ -12,6 +12,7 @@ from kerastrans.models.parts.projections import concatenate, dense, embed_column
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "iTransformer",
@@ -38,6 +39,7 @@ def build_itransformer_model(
     num_heads=8,
     ff_dim=256,
     num_blocks=2,
+    activation="gelu",
     dropout=0.1,
     covariate_tokens=False,
     standardize=True,
@@ -55,6 +57,7 @@ def build_itransformer_model(
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         covariate_tokens: bool, whether each covariate is one more token, as the past of the
             calendar is in the authors' code; tokens of future covariates hold all their known
@@ -72,6 +75,7 @@ def build_itransformer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -82,6 +86,7 @@ def build_itransformer_model(
 
     Source: Liu et al. (2024), section 3.
     """
+    check_choice("activation", activation, ("gelu", "relu"))
     window = open_window(
         context_length, num_channels, head, center="mean", scale="std", standardize=standardize
     )
@@ -109,7 +114,7 @@ def build_itransformer_model(
             ff_dim=ff_dim,
             dropout=dropout,
             norm="post",
-            activation="gelu",
+            activation=activation,
             kernel_initializer=FanInUniform,
             layer_norm_epsilon=TORCH_EPSILON,
             name=f"encoder_{i}",

@@ -13,7 +13,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import exchange_axes, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
     "title": "TimeBridge",
@@ -51,6 +51,7 @@ def build_timebridge_model(
     moving_average=6,
     smooth_features=False,
     empty_channels=False,
+    activation="gelu",
     dropout=0.0,
     attention_dropout=0.15,
     head=None,
@@ -80,6 +81,7 @@ def build_timebridge_model(
             the authors' code.
         empty_channels: bool, whether four channels of zeros are added, as in the authors' code if
             it is given no calendar.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         attention_dropout: float in [0, 1), dropout rate on the attention weights.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -96,6 +98,7 @@ def build_timebridge_model(
         ValueError: If `num_patches` is greater than the number of patches, or smaller without
             downsampling blocks.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If a dropout is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -117,6 +120,7 @@ def build_timebridge_model(
             f"num_patches={num_patches} requires a downsampling block, because the context has "
             f"{count} patches, got num_downsampling_blocks=0."
         )
+    check_choice("activation", activation, ("gelu", "relu"))
     rows = num_channels + NUM_CALENDAR_CHANNELS * empty_channels
 
     def attention(name):
@@ -137,7 +141,7 @@ def build_timebridge_model(
             ff_dim=ff_dim,
             dropout=dropout,
             norm="post",
-            activation="gelu",
+            activation=activation,
             kernel_initializer=FanInUniform,
             layer_norm_epsilon=TORCH_EPSILON,
             self_attention=attend,
@@ -166,7 +170,7 @@ def build_timebridge_model(
             **options,
             name=f"{name}_self_attention",
         )
-        network = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+        network = {"activation": activation, "kernel_initializer": FanInUniform, "name": name}
         return add_norm(
             x,
             lambda x: position_wise_ffn(x, ff_dim, dropout, **network),

@@ -262,6 +262,11 @@ def test_options_of_published_code_keep_the_contract(name, options, claims):
         ("segrnn", {"decoding": "rmf"}, "decoding must be one of"),
         ("segrnn", {"cell": "cnn"}, "cell must be one of 'gru', 'lstm', 'rnn', got 'cnn'"),
         ("patchtst", {"center": "median"}, "center must be one of 'mean', 'last', got 'median'"),
+        (
+            "autoformer",
+            {"activation": "elu"},
+            "activation must be one of 'gelu', 'relu', got 'elu'",
+        ),
         ("nbeats", {"shared_blocks": True}, "shared_blocks must be one of 'interpretable', 'all'"),
         ("timexer", {"activation": "elu"}, "activation must be one of"),
         (

@@ -59,6 +59,7 @@ def decomposition_transformer(
     num_encoder_blocks,
     num_decoder_blocks,
     moving_averages,
+    activation,
     dropout,
     longer="ahead",
 ):
@@ -79,6 +80,7 @@ def decomposition_transformer(
         num_decoder_blocks: int, number of decoder blocks.
         moving_averages: Tuple of int, number of steps in each moving average. The trend is one of
             them, or a mixture of several.
+        activation: Activation of the feed-forward networks, as in `keras.layers.Dense`.
         dropout: float in [0, 1), dropout rate.
         longer: "ahead" or "back", see `SeriesDecomposition`.
 
@@ -111,7 +113,7 @@ def decomposition_transformer(
         return separate(layers.Add()([x, y]))
 
     def feed_forward(x):
-        x = dense(ff_dim, activation="gelu", use_bias=False)(x)
+        x = dense(ff_dim, activation=activation, use_bias=False)(x)
         return dense(d_model, use_bias=False)(Dropout(dropout)(x))
 
     def normalise(x):

@@ -12,7 +12,6 @@ def arguments(settings):
     settings.require("version", "Fourier")
     settings.require("mode_select", "random")
     settings.require("cross_activation", "tanh")
-    settings.require("activation", "gelu")
     first, *further = averages(settings)
     return {
         "label_length": settings["label_len"] or settings["context"],  # of [-0:]
@@ -26,6 +25,7 @@ def arguments(settings):
         "modes": settings["modes"],
         "shared_blocks": True,
         "reference_layout": True,
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

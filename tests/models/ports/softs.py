@@ -13,6 +13,7 @@ def arguments(settings):
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
         "standardize": bool(settings["use_norm"]),
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

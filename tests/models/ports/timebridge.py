@@ -19,6 +19,7 @@ def arguments(settings):
         "moving_average": settings["stable_len"],
         "smooth_features": True,
         "empty_channels": True,
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
         "attention_dropout": 0.0,
     }
