@@ -32,6 +32,7 @@ def build_cyclenet_model(
     *,
     cycle_length=24,
     hidden_dim=None,
+    standardize=True,
     head=None,
     name="cyclenet",
 ):
@@ -49,6 +50,7 @@ def build_cyclenet_model(
         num_channels: int, number of values at each step.
         cycle_length: int, number of steps in the cycle.
         hidden_dim: int, hidden width of CycleNet/MLP; None for CycleNet/Linear.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -70,7 +72,15 @@ def build_cyclenet_model(
     Source: Lin et al. (2024), "CycleNet", section 3.
     """
     dtype = full_precision()
-    window = open_window(context_length, num_channels, head, center="mean", scale="std", ddof=1)
+    window = open_window(
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        ddof=1,
+        standardize=standardize,
+    )
     position = keras.Input((), dtype="int32", name="position")
     cycle = RecurrentCycle(cycle_length, num_channels)
     x = layers.Subtract(dtype=dtype)([window.values, cycle(position, length=context_length)])

@@ -27,7 +27,7 @@ SEARCH_SPACE = {
 }
 
 
-@checked
+@checked(may_be_zero=("label_length",))
 def build_direct_transformer_model(
     context_length,
     prediction_length,
@@ -53,8 +53,8 @@ def build_direct_transformer_model(
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
-        label_length: int, number of known steps at the start of the decoder's input, at most
-            `context_length`; half the context by default.
+        label_length: int, number of known steps at the start of the decoder's input, from 0
+            to `context_length`; half the context by default.
         d_model: int, width of all blocks.
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.

@@ -9,6 +9,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE = {
     "title": "FEDformer",
@@ -39,9 +40,11 @@ def build_fedformer_model(
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     moving_average=24,
+    further_averages=(),
     modes=64,
     shared_blocks=False,
     reference_layout=False,
+    activation="gelu",
     dropout=0.05,
     head=None,
     name="fedformer",
@@ -60,12 +63,15 @@ def build_fedformer_model(
         num_encoder_blocks: int, number of encoder blocks.
         num_decoder_blocks: int, number of decoder blocks.
         moving_average: int, number of steps in the moving average that estimates the trend.
+        further_averages: Tuple of int, number of steps in each of further moving averages. At each
+            step, learnt weights that depend on the value mix them and the first one.
         modes: int, number of frequencies that each block keeps, chosen at random when the model is
             built.
         shared_blocks: bool, whether the self-attentions of all encoder blocks have the same
             frequencies and complex weights, as in the published code, and those of the decoder.
         reference_layout: bool, whether steps and features are mixed after a Fourier block, as in
             the published code, see `kerastrans.layers.FourierBlock`.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -79,6 +85,7 @@ def build_fedformer_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If the label is longer than the context.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -87,8 +94,12 @@ def build_fedformer_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Zhou et al. (2022), figure 2 and equations 3-7, without the calendar embedding.
+    Source: Zhou et al. (2022), figure 2, equations 3-7 and section 3.4, without the embedding of
+    the calendar.
     """
+    sizes = enumerate(further_averages)
+    check_positive_integers(**{f"further_averages[{i}]": size for i, size in sizes})
+    check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
     options = {"reference_layout": reference_layout, "project": False}
 
@@ -120,7 +131,8 @@ def build_fedformer_model(
         ff_dim=ff_dim,
         num_encoder_blocks=num_encoder_blocks,
         num_decoder_blocks=num_decoder_blocks,
-        moving_average=moving_average,
+        moving_averages=(moving_average, *further_averages),
+        activation=activation,
         dropout=dropout,
         longer="back",
     )

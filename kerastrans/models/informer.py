@@ -12,6 +12,7 @@ from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "Informer",
@@ -29,7 +30,7 @@ SEARCH_SPACE = {
 }
 
 
-@checked
+@checked(may_be_zero=("label_length",))
 def build_informer_model(
     context_length,
     prediction_length,
@@ -46,6 +47,7 @@ def build_informer_model(
     reference_attention=False,
     mix=False,
     calendar_embedding=False,
+    activation="gelu",
     dropout=0.05,
     head=None,
     covariates=None,
@@ -57,8 +59,8 @@ def build_informer_model(
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
-        label_length: int, number of known steps at the start of the decoder's input, at most
-            `context_length`; half the context by default.
+        label_length: int, number of known steps at the start of the decoder's input, from 0
+            to `context_length`; half the context by default.
         d_model: int, width of all blocks.
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
@@ -72,6 +74,7 @@ def build_informer_model(
         calendar_embedding: bool, whether future covariates, which must be numbers, are added to
             the embeddings, as the calendar is in that code; otherwise covariates are added by
             `kerastrans.regress`.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -87,6 +90,7 @@ def build_informer_model(
         ValueError: If the label is longer than the context.
         ValueError: If `calendar_embedding` is true and a covariate is not a future number.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -97,6 +101,7 @@ def build_informer_model(
 
     Source: Zhou et al. (2021), figure 2 and equations 2-6.
     """
+    check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
     kwargs = {"kernel_initializer": FanInUniform}
     attention = {"num_heads": num_heads, "key_dim": d_model // num_heads, "dropout": dropout}
@@ -107,7 +112,7 @@ def build_informer_model(
         return ProbSparseAttention(**attention, causal=causal, **options)
 
     def feed_forward(x):
-        return position_wise_ffn(x, ff_dim, dropout, activation="gelu", **kwargs)
+        return position_wise_ffn(x, ff_dim, dropout, activation=activation, **kwargs)
 
     window = open_window(context_length, num_channels, head)
     extra, calendar = {}, None

@@ -12,6 +12,7 @@ from kerastrans.models.parts.projections import concatenate, dense, embed_column
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "iTransformer",
@@ -38,8 +39,10 @@ def build_itransformer_model(
     num_heads=8,
     ff_dim=256,
     num_blocks=2,
+    activation="gelu",
     dropout=0.1,
     covariate_tokens=False,
+    standardize=True,
     head=None,
     covariates=None,
     name="itransformer",
@@ -54,10 +57,12 @@ def build_itransformer_model(
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         covariate_tokens: bool, whether each covariate is one more token, as the past of the
             calendar is in the authors' code; tokens of future covariates hold all their known
             steps. Otherwise covariates are added by `kerastrans.regress`.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -70,6 +75,7 @@ def build_itransformer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -80,7 +86,10 @@ def build_itransformer_model(
 
     Source: Liu et al. (2024), section 3.
     """
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    check_choice("activation", activation, ("gelu", "relu"))
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+    )
     series, extra, tokens = [window.values], {}, []
     if covariate_tokens and covariates:
         extra = covariate_inputs(context_length, prediction_length, covariates)
@@ -105,7 +114,7 @@ def build_itransformer_model(
             ff_dim=ff_dim,
             dropout=dropout,
             norm="post",
-            activation="gelu",
+            activation=activation,
             kernel_initializer=FanInUniform,
             layer_norm_epsilon=TORCH_EPSILON,
             name=f"encoder_{i}",

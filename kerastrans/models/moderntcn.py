@@ -14,7 +14,7 @@ from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_positive_integers
+from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
     "title": "ModernTCN",
@@ -48,6 +48,8 @@ def build_moderntcn_model(
     downsampling=2,
     expansion=1,
     dropout=0.1,
+    standardize=True,
+    center="mean",
     affine=True,
     decompose=False,
     moving_average=25,
@@ -72,6 +74,10 @@ def build_moderntcn_model(
         downsampling: int, number of tokens that become one from one stage to the next.
         expansion: int, factor of the hidden width of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
+        standardize: bool, whether each window is normalised; if it is False, `center` and `affine`
+            are not used.
+        center: "mean" or "last", the value that is subtracted from a window before it is divided by
+            its standard deviation: its mean, or its last known value.
         affine: bool, whether the normalisation of windows has a learnt scale and offset.
         decompose: bool, whether trend and season have separate networks, whose forecasts are added.
             Each of the two is normalised, and its forecast restored, by its own statistics.
@@ -87,6 +93,7 @@ def build_moderntcn_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If `stride` is greater than `patch_length`, or the context shorter than a patch.
+        ValueError: If `center` is unknown.
         ValueError: If the tuples do not have the same length.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -101,6 +108,7 @@ def build_moderntcn_model(
     """
     check_at_most(stride=stride, patch_length=patch_length)
     check_at_most(patch_length=patch_length, context_length=context_length)
+    check_choice("center", center, ("mean", "last"))
     stages = _check_stages(
         widths=widths,
         depths=depths,
@@ -175,7 +183,9 @@ def build_moderntcn_model(
 
     def forecast_part(x):
         """Forecast trend or season in its own units, from its own normalised window."""
-        kind = ("mean", "std") if head.takes_scaled_windows else (None, None)
+        if not standardize:
+            return forecast(x)
+        kind = (center, "std") if head.takes_scaled_windows else (None, None)
         normalization = ReversibleInstanceNormalization(*kind, affine)
         values, statistics = normalization(x)
         return normalization(forecast(values), statistics)
@@ -184,9 +194,10 @@ def build_moderntcn_model(
         context_length,
         num_channels,
         head,
-        center="mean",
+        center=center,
         scale="std",
         affine=affine and not decompose,
+        standardize=standardize,
     )
     if decompose:
         scale = window.statistics[:, 1:]

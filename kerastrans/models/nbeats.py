@@ -35,6 +35,7 @@ SEARCH_SPACE = {
 }
 
 EXOGENOUS = ("exogenous", "exogenous_wavenet")
+INTERPRETABLE = ("trend", "seasonality", "exogenous")
 KINDS = ("generic", "trend", "seasonality", *EXOGENOUS)
 
 
@@ -46,6 +47,7 @@ def build_nbeats_model(
     *,
     stacks=("generic", "generic"),
     num_blocks=3,
+    shared_blocks="interpretable",
     hidden_dim=512,
     num_layers=4,
     degree=2,
@@ -60,8 +62,8 @@ def build_nbeats_model(
 
     The input of each block is the past minus the backcasts of the previous blocks, and the forecast
     is the sum of the forecasts of all blocks. The curves of a "generic" block are learnt. A "trend"
-    block outputs a polynomial and a "seasonality" block a Fourier series, and the blocks of such a
-    stack share their weights. `("trend", "seasonality")` is the interpretable N-BEATS.
+    block outputs a polynomial and a "seasonality" block a Fourier series, and by default the blocks
+    of such a stack share their weights. `("trend", "seasonality")` is the interpretable N-BEATS.
 
     With covariates the model is N-BEATSx: the covariates are additional inputs of every block. The
     output of an "exogenous" block is a weighted sum of the future covariates, and the blocks of its
@@ -76,6 +78,8 @@ def build_nbeats_model(
         stacks: Kinds of the stacks, in order: "generic", "trend", "seasonality", and with future
             covariates "exogenous", "exogenous_wavenet".
         num_blocks: int, number of blocks in each stack.
+        shared_blocks: Stacks whose blocks share their weights: "interpretable" for those of trends,
+            seasons and covariates ("exogenous"), "all" or "none".
         hidden_dim: int, width of the network of each block.
         num_layers: int, number of layers of the network of each block.
         degree: int, degree of the polynomial of a trend.
@@ -98,6 +102,7 @@ def build_nbeats_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If `stacks` is empty, or contains an unknown kind.
+        ValueError: If `shared_blocks` is unknown.
         ValueError: If a stack is exogenous and future covariates are not given.
         ValueError: If a kind of covariates is unknown.
         ValueError: If `head` is unknown.
@@ -111,6 +116,7 @@ def build_nbeats_model(
     3.2-3.4.
     """
     _check_stacks(stacks, covariates)
+    check_choice("shared_blocks", shared_blocks, ("interpretable", "all", "none"))
     dtype = full_precision()
 
     def polynomials(length, is_backcast):
@@ -155,11 +161,12 @@ def build_nbeats_model(
     flat = [layers.Flatten()(x) for kind in columns for x in columns[kind]]
     known = [channel_features(flat, num_channels)] if extra else []
     residual = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
+    shared_kinds = {"interpretable": INTERPRETABLE, "all": KINDS, "none": ()}[shared_blocks]
     forecasts = []
     for kind in stacks:
         block = make_block(kind)
         for i in range(num_blocks):
-            if kind in ("generic", "exogenous_wavenet") and i > 0:
+            if i > 0 and kind not in shared_kinds:
                 block = make_block(kind)
             network, backcast, forecast = block
             features = _apply_layers(network, concatenate([residual, *known]))

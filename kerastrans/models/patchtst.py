@@ -19,7 +19,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense, time_dense
 from kerastrans.models.parts.regression import covariate_columns, regress
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
     "title": "PatchTST",
@@ -47,12 +47,15 @@ def build_patchtst_model(
     *,
     patch_length=16,
     stride=8,
+    pad_end=True,
     d_model=16,
     num_heads=4,
     ff_dim=128,
     num_blocks=3,
     dropout=0.3,
     attention_dropout=0.0,
+    standardize=True,
+    center="mean",
     affine=True,
     residual_attention=False,
     individual=False,
@@ -69,12 +72,18 @@ def build_patchtst_model(
         num_channels: int, number of values at each step.
         patch_length: int, number of steps in a patch, at most `context_length`.
         stride: int, number of steps between the starts of two patches.
+        pad_end: bool, whether the last value is repeated, so that one more patch covers the newest
+            steps.
         d_model: int, width of all blocks.
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks.
         dropout: float in [0, 1), dropout rate of the encoder.
         attention_dropout: float in [0, 1), dropout rate on the attention weights.
+        standardize: bool, whether each window is normalised; if it is False, `center` and `affine`
+            are not used.
+        center: "mean" or "last", the value that is subtracted from a window before it is divided by
+            its standard deviation: its mean, or its last known value.
         affine: bool, whether the normalised window has a learnt scale and offset per channel; the
             authors' scripts turn it off.
         residual_attention: bool, whether the attention scores of a block are added to those of the
@@ -96,6 +105,7 @@ def build_patchtst_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a patch.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `center` is unknown.
         ValueError: If a dropout is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -108,13 +118,20 @@ def build_patchtst_model(
     except `affine` and `residual_attention`: its figures were reproduced without either change.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
+    check_choice("center", center, ("mean", "last"))
     key_dim = d_model // num_heads
     initial = {"kernel_initializer": FanInUniform}
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=affine
+        context_length,
+        num_channels,
+        head,
+        center=center,
+        scale="std",
+        affine=affine,
+        standardize=standardize,
     )
-    cut = Patching(patch_length, stride, pad_end=True)
+    cut = Patching(patch_length, stride, pad_end)
     x = dense(d_model, name="embedding")(cut(window.values))  # (batch, channels, patches, d_model)
     extra = {}
     if covariate_tokens and covariates:

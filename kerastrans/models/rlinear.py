@@ -28,6 +28,7 @@ def build_rlinear_model(
     num_channels,
     *,
     individual=False,
+    affine=True,
     dropout=0.0,
     head=None,
     name="rlinear",
@@ -39,6 +40,7 @@ def build_rlinear_model(
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         individual: bool, whether each channel has its own linear map.
+        affine: bool, whether the normalised window has a learnt scale and offset per channel.
         dropout: float in [0, 1), dropout rate on the normalised window; the paper has none, the
             authors' code has.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -62,7 +64,7 @@ def build_rlinear_model(
     Source: Li et al. (2023), "Revisiting long-term time series forecasting", section 4.
     """
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
+        context_length, num_channels, head, center="mean", scale="std", affine=affine
     )
     x = Dropout(dropout, dtype=full_precision())(window.values) if dropout else window.values
     x = time_dense(x, prediction_length * head.size, individual=individual, dtype=full_precision())

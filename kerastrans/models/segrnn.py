@@ -1,4 +1,4 @@
-"""SegRNN: a GRU that reads and forecasts segments (Lin et al., 2023, figure 2)."""
+"""SegRNN: a recurrent network that reads and forecasts segments (Lin et al., 2023, figure 2)."""
 
 import keras
 from keras import ops
@@ -37,6 +37,7 @@ def build_segrnn_model(
     *,
     segment_length=24,
     d_model=512,
+    cell="gru",
     dropout=0.5,
     decoding="parallel",
     channel_embedding=True,
@@ -46,18 +47,19 @@ def build_segrnn_model(
 ):
     """Build SegRNN; all channels share the weights and do not mix.
 
-    The GRU reads the past segment by segment. From its last state it takes one step for each
-    future segment, all in parallel; the input of such a step is a learnt embedding of channel and
-    segment. In a long frame all series are channel 0 and share its embedding; in a wide frame each
-    column has its own embedding. If the context is not a multiple of the segment, its oldest steps
-    are not used.
+    A recurrent cell, by default a GRU, reads the past segment by segment. From its last state it
+    takes one step for each future segment, all in parallel; the input of such a step is a learnt
+    embedding of channel and segment. In a long frame all series are channel 0 and share its
+    embedding; in a wide frame each column has its own embedding. If the context is not a multiple
+    of the segment, its oldest steps are not used.
 
     Args:
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         segment_length: int, number of steps in a segment, at most `context_length`.
-        d_model: int, width of the GRU; it must be even.
+        d_model: int, width of the recurrent cell; it must be even.
+        cell: "gru", "lstm" or "rnn", the recurrent cell; "rnn" is a simple one without gates.
         dropout: float in [0, 1), dropout rate before the head.
         decoding: "parallel" forecasts all segments at once, "recurrent" one after the other, each
             from the forecast of the one before, which requires a point head.
@@ -77,6 +79,7 @@ def build_segrnn_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a segment.
         ValueError: If channels are embedded and `d_model` is odd.
+        ValueError: If `cell` is unknown.
         ValueError: If `decoding` is unknown, or "recurrent" with a head.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
@@ -88,6 +91,7 @@ def build_segrnn_model(
 
     Source: Lin et al. (2023), "SegRNN", sections 3.2-3.3.
     """
+    check_choice("cell", cell, tuple(CELLS))
     check_choice("decoding", decoding, ("parallel", "recurrent"))
     if decoding == "recurrent" and head.size > 1:
         raise ValueError(f'decoding="recurrent" requires a point head, got {head}.')
@@ -101,22 +105,24 @@ def build_segrnn_model(
     embed = dense(d_model, activation="relu", name="embedding")
     x = embed(x)
 
-    input_gates = dense(3 * d_model, name="input_gates")
-    state_gates = dense(3 * d_model, name="state_gates")
-    state = ops.zeros_like(x[:, :, :1])  # (batch, channels, 1, d_model)
+    num_gates, num_states, next_state = CELLS[cell]
+    input_gates = dense(num_gates * d_model, name="input_gates")
+    state_gates = dense(num_gates * d_model, name="state_gates")
+    states = num_states * (ops.zeros_like(x[:, :, :1]),)  # each (batch, channels, 1, d_model)
     for segment in ops.split(input_gates(x), past, axis=2):
-        state = _gru_step(segment, state_gates(state), state)
+        states = next_state(segment, state_gates(states[0]), *states)
 
     predict = dense(segment_length * head.size, dtype=full_precision(), name="head")
     if decoding == "parallel":
-        where = ChannelSegmentEmbedding(future, channel_embedding)(state)
-        x = _gru_step(input_gates(where), state_gates(state), state)
+        where = ChannelSegmentEmbedding(future, channel_embedding)(states[0])
+        x, *_ = next_state(input_gates(where), state_gates(states[0]), *states)
         x = predict(Dropout(dropout)(x))  # (batch, channels, segments, length)
     else:
-        segments = [predict(Dropout(dropout)(state))]
+        segments = [predict(Dropout(dropout)(states[0]))]
         for _ in range(future - 1):
-            state = _gru_step(input_gates(embed(segments[-1])), state_gates(state), state)
-            segments.append(predict(Dropout(dropout)(state)))
+            inputs = input_gates(embed(segments[-1]))
+            states = next_state(inputs, state_gates(states[0]), *states)
+            segments.append(predict(Dropout(dropout)(states[0])))
         x = concatenate(segments, axis=2)
     x = ops.reshape(x, (-1, num_channels, future * segment_length * head.size))
     x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))
@@ -125,7 +131,7 @@ def build_segrnn_model(
 
 
 def _gru_step(inputs, memory, state):
-    """Return the next state of a gated recurrent unit.
+    """Return the next state of a gated recurrent unit, in a tuple.
 
     Args:
         inputs: Projection of the input to the update gate, reset gate and candidate.
@@ -138,4 +144,28 @@ def _gru_step(inputs, memory, state):
     inputs, memory = ops.split(inputs, 3, axis=-1), ops.split(memory, 3, axis=-1)
     update, reset = (ops.sigmoid(inputs[gate] + memory[gate]) for gate in range(2))
     candidate = ops.tanh(inputs[2] + reset * memory[2])
-    return update * state + (1 - update) * candidate
+    return (update * state + (1 - update) * candidate,)
+
+
+def _lstm_step(inputs, memory, _, cell):
+    """Return the next output and cell of a long short-term memory.
+
+    Args:
+        inputs: Projection of the input to the input gate, forget gate, candidate and output gate.
+        memory: Projection of the previous output to the same four.
+        cell: The previous cell.
+
+    Source: Gers et al. (2000), "Learning to forget", section 3.
+    """
+    keep, forget, candidate, show = ops.split(inputs + memory, 4, axis=-1)
+    cell = ops.sigmoid(forget) * cell + ops.sigmoid(keep) * ops.tanh(candidate)
+    return ops.sigmoid(show) * ops.tanh(cell), cell
+
+
+def _simple_step(inputs, memory, _):
+    """Return the next state of a recurrent network without gates, in a tuple."""
+    return (ops.tanh(inputs + memory),)
+
+
+# Number of projections and of states of each cell, and the function of its next states.
+CELLS = {"gru": (3, 1, _gru_step), "lstm": (4, 2, _lstm_step), "rnn": (1, 1, _simple_step)}

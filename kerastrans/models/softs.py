@@ -11,6 +11,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "SOFTS",
@@ -39,7 +40,9 @@ def build_softs_model(
     core_dim=64,
     ff_dim=128,
     num_blocks=2,
+    activation="gelu",
     dropout=0.0,
+    standardize=True,
     head=None,
     name="softs",
 ):
@@ -56,7 +59,9 @@ def build_softs_model(
         core_dim: int, number of features of the core.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of blocks.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -67,6 +72,7 @@ def build_softs_model(
 
     Raises:
         ValueError: If a size is below 1, or too large.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -78,6 +84,7 @@ def build_softs_model(
     Source: Han et al. (2024), "SOFTS: Efficient multivariate time series forecasting with
     series-core fusion", section 3. The published code adds calendar features as tokens.
     """
+    check_choice("activation", activation, ("gelu", "relu"))
 
     def aggregate_redistribute(x):
         """Pool all channels to a core, and map each channel together with the core (STAR)."""
@@ -87,7 +94,9 @@ def build_softs_model(
         x = dense(d_model, activation="gelu")(x)
         return dense(d_model)(x)
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+    )
     x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     x = Dropout(dropout)(dense(d_model, name="embedding")(x))
     for i in range(num_blocks):
@@ -98,7 +107,7 @@ def build_softs_model(
             ff_dim=ff_dim,
             dropout=dropout,
             norm="post",
-            activation="gelu",
+            activation=activation,
             layer_norm_epsilon=TORCH_EPSILON,
             kernel_initializer=FanInUniform,
             self_attention=aggregate_redistribute,

@@ -119,8 +119,9 @@ def build_tide_model(
         """Repeat covariates for each channel: `(batch, ...)` -> `(batch, channels, ...)`."""
         return ops.repeat(ops.expand_dims(x, 1), num_channels, axis=1)
 
-    scaling = {"center": "mean", "scale": "std"} if standardize else {}
-    window = open_window(context_length, num_channels, head, **scaling)
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+    )
     x = channels = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     extra, ahead = {}, []
     if covariates and covariate_dim is not None:

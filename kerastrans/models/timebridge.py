@@ -13,7 +13,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import exchange_axes, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
     "title": "TimeBridge",
@@ -33,7 +33,7 @@ SEARCH_SPACE = {
 NUM_CALENDAR_CHANNELS = 4  # of the published code, zeros if it is given no calendar
 
 
-@checked
+@checked(may_be_zero=("num_blocks", "num_downsampling_blocks"))
 def build_timebridge_model(
     context_length,
     prediction_length,
@@ -51,6 +51,7 @@ def build_timebridge_model(
     moving_average=6,
     smooth_features=False,
     empty_channels=False,
+    activation="gelu",
     dropout=0.0,
     attention_dropout=0.15,
     head=None,
@@ -66,12 +67,13 @@ def build_timebridge_model(
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
         period: int, smallest number of steps in a patch, at most `context_length`.
-        num_patches: int, number of patches after downsampling; None for all of them.
+        num_patches: int, number of patches after downsampling; None for all of them, which a model
+            without downsampling blocks requires.
         d_model: int, width of all blocks.
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
-        num_blocks: int, number of blocks over the patches of a channel.
-        num_downsampling_blocks: int, number of blocks that map the patches to `num_patches`.
+        num_blocks: int, number of blocks over the patches of a channel, or 0.
+        num_downsampling_blocks: int, number of blocks that map the patches to `num_patches`, or 0.
         num_channel_blocks: int, number of blocks over the channels.
         mix_channels: bool, whether there are blocks over the channels.
         moving_average: int, number of patches in the trend that queries and keys leave out.
@@ -79,6 +81,7 @@ def build_timebridge_model(
             the authors' code.
         empty_channels: bool, whether four channels of zeros are added, as in the authors' code if
             it is given no calendar.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         attention_dropout: float in [0, 1), dropout rate on the attention weights.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -92,8 +95,10 @@ def build_timebridge_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than `period`.
-        ValueError: If `num_patches` is greater than the number of patches.
+        ValueError: If `num_patches` is greater than the number of patches, or smaller without
+            downsampling blocks.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If a dropout is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -110,6 +115,12 @@ def build_timebridge_model(
     patch_length = context_length // count
     num_patches = count if num_patches is None else num_patches
     check_at_most(num_patches=num_patches, number_of_patches_of_the_context=count)
+    if num_downsampling_blocks == 0 and num_patches < count:
+        raise ValueError(
+            f"num_patches={num_patches} requires a downsampling block, because the context has "
+            f"{count} patches, got num_downsampling_blocks=0."
+        )
+    check_choice("activation", activation, ("gelu", "relu"))
     rows = num_channels + NUM_CALENDAR_CHANNELS * empty_channels
 
     def attention(name):
@@ -130,7 +141,7 @@ def build_timebridge_model(
             ff_dim=ff_dim,
             dropout=dropout,
             norm="post",
-            activation="gelu",
+            activation=activation,
             kernel_initializer=FanInUniform,
             layer_norm_epsilon=TORCH_EPSILON,
             self_attention=attend,
@@ -159,7 +170,7 @@ def build_timebridge_model(
             **options,
             name=f"{name}_self_attention",
         )
-        network = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+        network = {"activation": activation, "kernel_initializer": FanInUniform, "name": name}
         return add_norm(
             x,
             lambda x: position_wise_ffn(x, ff_dim, dropout, **network),

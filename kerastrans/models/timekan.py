@@ -46,6 +46,7 @@ def build_timekan_model(
     downsampling=2,
     num_terms=2,
     dropout=0.1,
+    standardize=True,
     head=None,
     name="timekan",
 ):
@@ -65,6 +66,8 @@ def build_timekan_model(
         num_terms: int, number of terms of the polynomials of the coarsest resolution; each finer
             one has one more.
         dropout: float in [0, 1), dropout rate of the embedded steps.
+        standardize: bool, whether each window is normalised by its mean and standard deviation,
+            with a learnt scale and offset per channel.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -118,10 +121,16 @@ def build_timekan_model(
         return mixed[::-1]
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        affine=True,
+        standardize=standardize,
     )
     embed = ValueEmbedding(d_model, dtype=dtype)
-    scales = average_window(window, num_scales, downsampling)
+    scales = average_window(window, num_scales, downsampling, standardize)
     # (batch * channels, time, d_model)
     scales = [Dropout(dropout)(embed(fold_channels(x))) for x in scales]
     for _ in range(num_blocks):

@@ -48,6 +48,7 @@ def build_timemixer_model(
     moving_average=25,
     mix_channels=False,
     dropout=0.1,
+    standardize=True,
     head=None,
     name="timemixer",
 ):
@@ -69,6 +70,8 @@ def build_timemixer_model(
             scripts for many channels: the seasons pass the blocks, and the trend of each channel
             and resolution is mapped to the forecast.
         dropout: float in [0, 1), dropout rate on the embedding.
+        standardize: bool, whether each window is normalised by its mean and standard deviation,
+            with a learnt scale and offset per channel.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -117,10 +120,16 @@ def build_timemixer_model(
 
     dtype = full_precision()
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        affine=True,
+        standardize=standardize,
     )
     embed = ValueEmbedding(d_model)
-    scales, trends = average_window(window, num_scales, downsampling), []
+    scales, trends = average_window(window, num_scales, downsampling, standardize), []
     if mix_channels:
         pairs = [SeriesDecomposition(moving_average, dtype=dtype)(x) for x in scales]
         scales, trends = zip(*pairs, strict=True)

@@ -57,6 +57,7 @@ def build_timexer_model(
     dropout=0.1,
     activation="gelu",
     shared_embedding=False,
+    standardize=True,
     head=None,
     covariates=None,
     name="timexer",
@@ -82,6 +83,7 @@ def build_timexer_model(
         activation: "gelu" or "relu", activation of the feed-forward networks.
         shared_embedding: bool, whether one map embeds channels and covariates, as in the authors'
             code; only the past of covariates is read then, and their mean is not subtracted.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -134,7 +136,9 @@ def build_timexer_model(
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
         return ops.concatenate([x[:, :-1], normalise(tokens)], axis=1)
 
-    window = open_window(context_length, num_channels, head, center="mean", scale="std")
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+    )
     embed = dense(d_model, name="channel_embedding")
     if shared_embedding and covariates:
         extra, tokens = covariate_series(window, prediction_length, covariates)

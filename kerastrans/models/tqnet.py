@@ -38,6 +38,7 @@ def build_tqnet_model(
     num_heads=4,
     dropout=0.5,
     attention_dropout=0.5,
+    standardize=True,
     head=None,
     name="tqnet",
 ):
@@ -56,6 +57,7 @@ def build_tqnet_model(
             of a head is rounded up.
         dropout: float in [0, 1), dropout rate before the last map.
         attention_dropout: float in [0, 1), dropout rate on the attention weights.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -79,7 +81,15 @@ def build_tqnet_model(
     forecasting", section 3.
     """
     dtype = full_precision()
-    window = open_window(context_length, num_channels, head, center="mean", scale="std", ddof=1)
+    window = open_window(
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        ddof=1,
+        standardize=standardize,
+    )
     position = keras.Input((), dtype="int32", name="position")
     queries = RecurrentCycle(cycle_length, num_channels)(position, length=context_length)
     queries, x = (ops.transpose(y, (0, 2, 1)) for y in (queries, window.values))

@@ -42,6 +42,7 @@ def build_tsmixer_model(
     ff_dim=64,
     num_blocks=2,
     dropout=0.9,
+    standardize=True,
     head=None,
     covariates=None,
     name="tsmixer",
@@ -59,6 +60,8 @@ def build_tsmixer_model(
         ff_dim: int, hidden width of the layers over channels.
         num_blocks: int, number of mixing blocks.
         dropout: float in [0, 1), dropout rate.
+        standardize: bool, whether each window is normalised by its mean and standard deviation,
+            with a learnt scale and offset per channel.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         covariates: Dict of "past", "future", "static", see `kerastrans.zoo.build`.
@@ -114,7 +117,13 @@ def build_tsmixer_model(
         return concatenate(aligned), fixed
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        affine=True,
+        standardize=standardize,
     )
     extra, columns = covariate_columns(window, prediction_length, covariates)
     x, fixed = align(window.values, **columns) if extra else (window.values, [])

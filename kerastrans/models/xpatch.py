@@ -35,9 +35,11 @@ def build_xpatch_model(
     *,
     patch_length=16,
     stride=8,
+    pad_end=True,
     decomposition="simple",
     smoothing=0.3,
     slope_smoothing=0.3,
+    standardize=True,
     head=None,
     name="xpatch",
 ):
@@ -49,10 +51,14 @@ def build_xpatch_model(
         num_channels: int, number of values at each step.
         patch_length: int, number of steps in a patch, at most `context_length`.
         stride: int, number of steps between the starts of two patches.
+        pad_end: bool, whether the last value is repeated, so that one more patch covers the newest
+            steps.
         decomposition: "simple" or "double" exponential smoothing, or "none": both networks get the
             window.
         smoothing: float in (0, 1], weight of the newest value in the trend.
         slope_smoothing: float in (0, 1], weight of the newest slope in double smoothing.
+        standardize: bool, whether each window is normalised by its mean and standard deviation,
+            with a learnt scale and offset per channel.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -87,7 +93,7 @@ def build_xpatch_model(
 
     def convolve_patches(x):
         """Forecast the season: `(batch, channels, time)` -> `(batch * channels, horizon)`."""
-        x = Patching(patch_length, stride, pad_end=True)(x)
+        x = Patching(patch_length, stride, pad_end)(x)
         count = x.shape[2]
         x = ops.reshape(x, (-1, count, patch_length))
         x = normalise(dense(patch_length**2, activation="gelu", name="expand")(x))
@@ -118,7 +124,13 @@ def build_xpatch_model(
         return dense(prediction_length, name="trend")(x)
 
     window = open_window(
-        context_length, num_channels, head, center="mean", scale="std", affine=True
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        affine=True,
+        standardize=standardize,
     )
     season = trend = window.values
     if decomposition != "none":

@@ -28,8 +28,13 @@ class NoSeriesError(ValueError):
 def check_positive_integers(**values):
     """Raise ValueError for the first value that is not an integer of at least 1."""
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
+        check_integer(name, value, 1)
+
+
+def check_integer(name, value, least):
+    """Raise ValueError unless a value is an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
 
 
 def check_seed(seed):

@@ -212,18 +212,18 @@ def crossformer(d_model, ff_dim, segment_length, num_routers, num_scales, **_):
     return segment_length * d + positions + norm(d) + encoder + (num_scales + 1) * decoder
 
 
-def timekan(d_model, num_blocks, num_scales, num_terms, **_):
+def timekan(d_model, num_blocks, num_scales, num_terms, standardize, **_):
     d = d_model
     bands = sum((num_terms + scale) * d * d + 3 * d for scale in range(num_scales))
-    return num_scales * 2 * C + 3 * d + num_blocks * bands + dense(L, H) + dense(d, 1)
+    return standardize * num_scales * 2 * C + 3 * d + num_blocks * bands + dense(L, H) + dense(d, 1)
 
 
-def xpatch(patch_length, stride, **_):
-    p, patches = patch_length, (L - patch_length) // stride + 2
+def xpatch(patch_length, stride, pad_end, standardize, **_):
+    p, patches = patch_length, (L - patch_length) // stride + 1 + pad_end
     convolved = dense(p, p * p) + dense(p * p, p) + patches * (p + 1) + dense(patches, patches)
     season = convolved + 3 * batch_norm(patches) + dense(patches * p, 2 * H) + dense(2 * H, H)
     trend = dense(L, 4 * H) + norm(2 * H) + dense(2 * H, H) + norm(H // 2) + dense(H // 2, H)
-    return 2 * C + season + trend + dense(2 * H, H)
+    return standardize * 2 * C + season + trend + dense(2 * H, H)
 
 
 def wpmixer(
@@ -317,6 +317,7 @@ def moderntcn(
     downsampling,
     expansion,
     affine,
+    standardize,
     **_,
 ):
     def block(d, large, small):
@@ -331,7 +332,7 @@ def moderntcn(
         patches = -(-patches // downsampling)
     stages = zip(widths, depths, kernel_sizes, small_kernel_sizes, strict=True)
     total += sum(depth * block(d, large, small) for d, depth, large, small in stages)
-    return 2 * C * affine + total + dense(patches * widths[-1], H)
+    return 2 * C * (affine and standardize) + total + dense(patches * widths[-1], H)
 
 
 def multipatchformer(d_model, ff_dim, patch_lengths, num_blocks, num_pieces, **_):
@@ -356,11 +357,11 @@ def timebridge(
 ):
     patches = L // period
     fewer = num_patches or patches
-    merge = patches * fewer + (fewer + 1) * fewer
-    merge += (num_downsampling_blocks - 1) * (2 * fewer + 1) * fewer
+    merges = num_downsampling_blocks and patches * fewer + (fewer + 1) * fewer
+    merges += max(0, num_downsampling_blocks - 1) * (2 * fewer + 1) * fewer
     channels = mix_channels * num_channel_blocks * (encoder(d_model, ff_dim) + attention(d_model))
     blocks = (num_blocks + num_downsampling_blocks) * encoder(d_model, ff_dim) + channels
-    return L // patches * d_model + blocks + merge + fewer * d_model * H
+    return L // patches * d_model + blocks + merges + fewer * d_model * H
 
 
 def xlstm_mixer(d_model, num_heads, ff_dim, num_blocks, num_memory_tokens, **_):

@@ -29,8 +29,8 @@ def test_forecasts_and_parameters_are_those_of_the_published_model(folder, case)
     ("name", "key", "value"),
     [
         ("wpmixer", "wavelet", "sym3"),
-        ("timebridge", "ia_layers", 0),
-        ("timebridge", "pd_layers", 0),
+        ("patchtst", "decomposition", 1),
+        ("nbeats", "harmonics", 2),
     ],
 )
 def test_what_cannot_be_expressed_fails_with_its_name(name, key, value):

@@ -25,6 +25,11 @@ ALLOWED = {
     ("tft", "static_channels", ()),
     ("tcn", "block_filters", ()),  # all blocks have `filters`
     ("multipatchformer", "strides", ()),
+    ("timebridge", "num_blocks", 0),
+    ("timebridge", "num_downsampling_blocks", 0),
+    ("direct_transformer", "label_length", 0),
+    ("fedformer", "further_averages", ()),
+    ("informer", "label_length", 0),
 }
 # Lengths and hyperparameters that do not fit together, and the rule in the message.
 LENGTHS = CONTEXT, HORIZON, CHANNELS
@@ -56,6 +61,12 @@ UNFIT = [
     ),
     ("timebridge", LENGTHS, {"period": 25}, "period must be at most context_length=24, got 25"),
     ("timebridge", LENGTHS, {"num_patches": 5}, "num_patches must be at most .*=4, got 5"),
+    (
+        "timebridge",
+        LENGTHS,
+        {"num_patches": 3, "num_downsampling_blocks": 0},
+        "num_patches=3 requires a downsampling block, because the context has 4 patches, got",
+    ),
     (
         "duet",
         LENGTHS,

@@ -53,14 +53,16 @@ def cell(weights, name):
     return [weights[f"{name}/{part}"] for part in ("kernel", "recurrent_kernel", "bias")]
 
 
-@pytest.mark.parametrize("final_norm", [True, False])
-def test_direct_transformer_is_that_of_vaswani_et_al(final_norm):
+@pytest.mark.parametrize(("final_norm", "label_length"), [(True, 6), (False, 6), (True, 0)])
+def test_direct_transformer_is_that_of_vaswani_et_al(final_norm, label_length):
     """Vaswani et al. (2017), sections 3.1-3.5, with the decoder input of Zhou et al. (2021)."""
     from scipy.special import erf
 
     heads, width = 2, 8
     sizes = {"d_model": width, "num_heads": heads, "ff_dim": 12, "dropout": 0.0}
-    model, w = built("direct_transformer", **sizes, final_norm=final_norm)
+    model, w = built(
+        "direct_transformer", **sizes, final_norm=final_norm, label_length=label_length
+    )
 
     def dense(x, name):
         return x @ w[f"{name}/kernel"] + w[f"{name}/bias"]
@@ -102,8 +104,8 @@ def test_direct_transformer_is_that_of_vaswani_et_al(final_norm):
     for name in ("encoder_0", "encoder_1"):
         x = feed_forward(attend(x, x, f"{name}_self_attention"), name)
     memory = close(x, 0)
-    label = np.concatenate([HISTORY[:, -CONTEXT // 2 :], np.zeros((2, HORIZON, CHANNELS))], axis=1)
-    x = embed(label, 1)
+    label, future = HISTORY[:, CONTEXT - label_length :], np.zeros((2, HORIZON, CHANNELS))
+    x = embed(np.concatenate([label, future], axis=1), 1)
     x = attend(x, x, "decoder_0_self_attention", causal=True)
     x = feed_forward(attend(x, memory, "decoder_0_cross_attention"), "decoder_0")
     assert_agrees(model, dense(close(x, 1)[:, -HORIZON:], "head"))

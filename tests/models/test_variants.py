@@ -4,18 +4,21 @@ import keras
 import numpy as np
 import pytest
 
-from kerastrans import zoo
+from kerastrans import heads, zoo
 from kerastrans.layers import (
     ChannelSegmentEmbedding,
     Dropout,
     RecurrentCycle,
     ReversibleInstanceNormalization,
 )
+from kerastrans.models.parts.encoder_decoders import label_input
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
+from tests.helpers import architectures
 from tests.helpers.architectures import SMALL
 
 WINDOWS = np.random.default_rng(0).standard_normal((2, 24, 3)).astype("float32")
+STANDARDIZED = [name for name in zoo.names() if "standardize" in zoo.info(name).defaults]
 
 
 @pytest.mark.parametrize("name", ["linear_regression", "nlinear", "dlinear", "rlinear"])
@@ -166,6 +169,30 @@ def test_patchtst_passes_its_scores_from_block_to_block(num_blocks):
     assert difference < 1e-6 if num_blocks == 1 else difference > 1e-2
 
 
+@pytest.mark.parametrize("head", [None, "poisson"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(x, marks=() if x == "cyclenet" else pytest.mark.slow) for x in STANDARDIZED],
+)
+def test_windows_are_not_standardized_on_request(name, head):
+    model = architectures.build(name, standardize=False, head=head)
+    norms = [x for x in model.layers if isinstance(x, ReversibleInstanceNormalization)]
+    assert [(x.affine, x.fill) for x in norms] == [(False, True)]
+    scale = heads.get(head).window_scale if head else None  # counts are scaled in any case
+    center = "last" if name == "segrnn" and head is None else None
+    assert (norms[0].center, norms[0].scale) == (center, scale)
+    history = np.abs(WINDOWS)
+    history[0, 3:7] = np.nan
+    assert np.isfinite(architectures.forecast(model, history)).all()
+
+
+@pytest.mark.parametrize("label_length", [0, 5, 24])
+def test_the_input_of_a_decoder_is_a_label_and_zeros(label_length):
+    found = to_numpy(label_input(WINDOWS, label_length, 12))
+    expected = np.concatenate([WINDOWS[:, 24 - label_length :], np.zeros((2, 12, 3))], axis=1)
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.slow
 def test_patchtst_with_residual_attention_keeps_the_contract():
     options = {"d_model": 16, "num_heads": 2, "ff_dim": 24, "patch_length": 6, "stride": 3}
@@ -189,6 +216,8 @@ OPTIONS = [
     ("informer", {"calendar_embedding": True, **FUTURE}, {}),
     ("nhits", {"input_dim": 5}, {}),
     ("nbeats", {"stacks": ("trend", "seasonality"), "reference_curves": True}, {}),
+    ("rlinear", {"affine": False}, {}),
+    ("segrnn", {"cell": "lstm"}, {}),
 ]
 # Those that `make contract` checks. They take long, and test_parity.py compares their numbers.
 MORE_OPTIONS = [
@@ -198,8 +227,18 @@ MORE_OPTIONS = [
     ("timemixer", {"mix_channels": True}, {"mixes_channels": True}),
     ("autoformer", {"reference_delays": True}, {}),
     ("fedformer", {"shared_blocks": True, "reference_layout": True}, {"mixes_channels": True}),
+    ("fedformer", {"further_averages": (3, 12)}, {"mixes_channels": True}),
     ("informer", {"reference_attention": True, "mix": True, "distil": False}, {}),
     ("tft", {"variant": "time_series_library", **FUTURE}, {"equivariance": "affine"}),
+    ("segrnn", {"cell": "rnn", "decoding": "recurrent"}, {}),
+    ("patchtst", {"center": "last", "pad_end": False}, {}),
+    ("moderntcn", {"center": "last", "decompose": True}, {}),
+    ("xpatch", {"pad_end": False}, {}),
+    ("nbeats", {"shared_blocks": "all"}, {}),
+    ("nbeats", {"stacks": ("trend", "seasonality"), "shared_blocks": "none"}, {}),
+    ("timebridge", {"num_blocks": 0}, {}),
+    ("timebridge", {"num_downsampling_blocks": 0}, {}),
+    *((name, {"standardize": False}, {"equivariance": None}) for name in STANDARDIZED),
 ]
 
 
@@ -221,6 +260,14 @@ def test_options_of_published_code_keep_the_contract(name, options, claims):
     [
         ("segrnn", {"decoding": "recurrent", "head": "normal"}, "requires a point head"),
         ("segrnn", {"decoding": "rmf"}, "decoding must be one of"),
+        ("segrnn", {"cell": "cnn"}, "cell must be one of 'gru', 'lstm', 'rnn', got 'cnn'"),
+        ("patchtst", {"center": "median"}, "center must be one of 'mean', 'last', got 'median'"),
+        (
+            "autoformer",
+            {"activation": "elu"},
+            "activation must be one of 'gelu', 'relu', got 'elu'",
+        ),
+        ("nbeats", {"shared_blocks": True}, "shared_blocks must be one of 'interpretable', 'all'"),
         ("timexer", {"activation": "elu"}, "activation must be one of"),
         (
             "timexer",
@@ -310,5 +357,8 @@ def test_decomposed_moderntcn_adds_the_forecasts_of_two_networks():
     counts = zoo.build("moderntcn", 24, 12, 3, decompose=True, head="poisson", **options)
     norms = [x for x in counts.layers if isinstance(x, ReversibleInstanceNormalization)]
     assert [x.center for x in norms] == [None] * 3  # counts are never shifted
+    last = zoo.build("moderntcn", 24, 12, 3, decompose=True, center="last", **options)
+    norms = [x for x in last.layers if isinstance(x, ReversibleInstanceNormalization)]
+    assert [(x.center, x.scale) for x in norms] == [("last", "std")] * 3
     with pytest.raises(ValueError, match="widths and depths must have one number for each stage"):
         zoo.build("moderntcn", 24, 12, 3, depths=(1, 1))

@@ -10,6 +10,7 @@ from kerastrans.utils.validation import (
     check_choice,
     check_divides,
     check_dropout,
+    check_integer,
     check_non_negative,
     check_positive_integers,
 )
@@ -18,7 +19,7 @@ SIZES = ("context_length", "prediction_length", "num_channels")  # first in ever
 MAX_MATRIX_SIZE = 2**31 - 1  # largest int32 index of the backends; 8.6 GB of float32
 
 
-def checked(build):
+def checked(build=None, *, may_be_zero=()):
     """Decorate a builder so that it checks its arguments and resolves its head.
 
     The arguments are checked before any work, by their names and defaults:
@@ -27,6 +28,7 @@ def checked(build):
       integer must be positive integers.
     - Arguments whose default is None, except `head` and `covariates`, must be None or a positive
       integer.
+    - Those of them that are named in `may_be_zero` may be 0 too.
     - Arguments whose default is a bool must be a bool, those whose default is a tuple a tuple or a
       list.
     - `dropout` and `..._dropout` must be in [0, 1), other arguments whose default is a float must
@@ -39,6 +41,7 @@ def checked(build):
     Args:
         build: Function of `context_length`, `prediction_length`, `num_channels` and, by keyword,
             hyperparameters with defaults and optionally `head`.
+        may_be_zero: Names of integer arguments for which 0 is valid.
 
     Returns:
         The function with its checks. It raises ValueError for an invalid argument.
@@ -55,6 +58,8 @@ def checked(build):
             ...
         ValueError: factor must be an integer of at least 1, got 0.
     """
+    if build is None:
+        return functools.partial(checked, may_be_zero=may_be_zero)
     signature = inspect.signature(build)
     defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
 
@@ -62,7 +67,7 @@ def checked(build):
     def checked_build(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        check_arguments(bound.arguments, defaults)
+        check_arguments(bound.arguments, defaults, may_be_zero)
         if "head" in bound.arguments:
             bound.arguments["head"] = heads.get(bound.arguments["head"])
         try:
@@ -78,19 +83,23 @@ def checked(build):
     return checked_build
 
 
-def check_arguments(arguments, defaults):
+def check_arguments(arguments, defaults, may_be_zero=()):
     """Raise ValueError for the first argument of a builder that breaks a rule of `checked`.
 
     Args:
         arguments: Dict of all arguments.
         defaults: Dict of their defaults.
+        may_be_zero: Names of integer arguments for which 0 is valid.
     """
     sizes = {}
     for name, value in arguments.items():
         default = defaults[name]
         optional = default is None and name not in OPTIONS
         if name in SIZES or type(default) is int or (optional and value is not None):
-            sizes[name] = value
+            if name in may_be_zero:
+                check_integer(name, value, 0)
+            else:
+                sizes[name] = value
     check_sizes(**sizes)
     if {"num_heads", "d_model"} <= sizes.keys():
         check_divides(num_heads=sizes["num_heads"], d_model=sizes["d_model"])

@@ -1,5 +1,7 @@
 """Shared parts of the encoder-decoders that follow Informer, with or without decomposition."""
 
+import itertools
+
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, PositionalEncoding, SeriesDecomposition, ValueEmbedding
@@ -38,6 +40,8 @@ def label_input(history, label_length, prediction_length):
 
     Source: Zhou et al. (2021), equation 5.
     """
+    if label_length == 0:
+        return ops.repeat(ops.zeros_like(history[:, :1]), prediction_length, axis=1)
     return ops.pad(history[:, -label_length:], ((0, 0), (0, prediction_length), (0, 0)))
 
 
@@ -54,7 +58,8 @@ def decomposition_transformer(
     ff_dim,
     num_encoder_blocks,
     num_decoder_blocks,
-    moving_average,
+    moving_averages,
+    activation,
     dropout,
     longer="ahead",
 ):
@@ -73,7 +78,9 @@ def decomposition_transformer(
         ff_dim: int, hidden width of the feed-forward networks.
         num_encoder_blocks: int, number of encoder blocks.
         num_decoder_blocks: int, number of decoder blocks.
-        moving_average: int, number of steps in the moving average that estimates the trend.
+        moving_averages: Tuple of int, number of steps in each moving average. The trend is one of
+            them, or a mixture of several.
+        activation: Activation of the feed-forward networks, as in `keras.layers.Dense`.
         dropout: float in [0, 1), dropout rate.
         longer: "ahead" or "back", see `SeriesDecomposition`.
 
@@ -81,19 +88,32 @@ def decomposition_transformer(
         `(batch, prediction_length, c)`, in full precision, with a last axis for the parameters of
         the head if it has any.
 
-    Source: Wu et al. (2021), figure 1 and equations 3-4.
+    Source: Wu et al. (2021), figure 1 and equations 3-4; Zhou et al. (2022), section 3.4, for
+    mixtures.
     """
     history = window.values
     num_channels = history.shape[-1]
     dtype = full_precision()  # dtype of the trend and of the forecast
 
+    numbers = itertools.count()
+
+    def separate(x, **options):
+        """Return season and trend; weights that depend on the value mix several averages."""
+        parts = [SeriesDecomposition(size, longer, **options)(x) for size in moving_averages]
+        if len(parts) == 1:
+            return parts[0]
+        mix = dense(len(parts), **options, name=f"average_weights_{next(numbers)}")
+        weights = ops.softmax(mix(ops.expand_dims(x, -1)))
+        trend = ops.sum(weights * ops.stack([trend for _, trend in parts], axis=-1), axis=-1)
+        return x - trend, trend
+
     def decompose(x, sublayer):
-        """Apply a residual sublayer, then return season and trend (the moving average)."""
+        """Apply a residual sublayer, then return season and trend."""
         y = Dropout(dropout)(sublayer(x))
-        return SeriesDecomposition(moving_average, longer)(layers.Add()([x, y]))
+        return separate(layers.Add()([x, y]))
 
     def feed_forward(x):
-        x = dense(ff_dim, activation="gelu", use_bias=False)(x)
+        x = dense(ff_dim, activation=activation, use_bias=False)(x)
         return dense(d_model, use_bias=False)(Dropout(dropout)(x))
 
     def normalise(x):
@@ -102,7 +122,7 @@ def decomposition_transformer(
         return x - ops.mean(x, axis=1, keepdims=True)
 
     # Decoder inputs: the trend continues with the mean of the history, the season with zeros.
-    season, trend = SeriesDecomposition(moving_average, longer, dtype=dtype)(history)
+    season, trend = separate(history, dtype=dtype)
     mean = ops.mean(history, axis=1, keepdims=True)
     future = ops.repeat(mean, prediction_length, axis=1)
     trend = ops.concatenate([trend[:, -label_length:], future], axis=1)

@@ -48,7 +48,16 @@ class Window:
 
 
 def open_window(
-    context_length, num_channels, head, *, center=None, scale=None, affine=False, fill=True, ddof=0
+    context_length,
+    num_channels,
+    head,
+    *,
+    center=None,
+    scale=None,
+    affine=False,
+    fill=True,
+    ddof=0,
+    standardize=True,
 ):
     """Create the input of a model for the history, and normalise it.
 
@@ -67,6 +76,8 @@ def open_window(
         affine: bool, whether to apply a learnt scale and offset per channel afterwards.
         fill: bool, whether missing values become 0.
         ddof: int, the divisor of the variance is the number of known values minus `ddof`.
+        standardize: bool, the argument of that name of an architecture; if it is False, `center`,
+            `scale` and `affine` are not used, and only missing values are changed.
 
     Returns:
         `Window`.
@@ -79,6 +90,8 @@ def open_window(
     Source: Salinas et al. (2020), section 3.3, for the scaling of counts.
     """
     floor = 0.0
+    if not standardize:
+        center, scale, affine = None, None, False
     if not head.takes_scaled_windows:
         center, scale, floor = None, head.window_scale, 1.0
     normalization = ReversibleInstanceNormalization(
@@ -89,7 +102,7 @@ def open_window(
     return Window(history, values, normalization, statistics)
 
 
-def average_window(window, num_scales, downsampling):
+def average_window(window, num_scales, downsampling, standardize=True):
     """Return a window and its averages over more and more steps, each normalised by itself.
 
     The averages are those of the window before its normalisation. Each has a learnt scale and
@@ -99,15 +112,19 @@ def average_window(window, num_scales, downsampling):
         window: `Window` of the model.
         num_scales: int, number of resolutions, including the given one.
         downsampling: int, number of steps to average from one resolution to the next.
+        standardize: bool, whether the averages are normalised; otherwise they are those of
+            `window.values`.
 
     Returns:
         List of `num_scales` tensors `(batch, time, num_channels)`, the finest first.
 
     Source: Wang et al. (2024), TimeMixer, section 3.1.
     """
-    x = window.normalization(window.values, window.statistics)
-    scales = [window.values]
+    x = window.values
+    scales = [x]
+    if standardize:
+        x = window.normalization(x, window.statistics)
     for _ in range(num_scales - 1):
         x = layers.AveragePooling1D(downsampling, dtype=full_precision())(x)
-        scales.append(ReversibleInstanceNormalization(affine=True)(x)[0])
+        scales.append(ReversibleInstanceNormalization(affine=True)(x)[0] if standardize else x)
     return scales

@@ -49,7 +49,7 @@ HEADS = r"num_heads must divide d_model=10, got 4"
         ("nhits", {"pool_sizes": 2}, "pool_sizes must be a tuple or a list, got 2"),
         ("cyclenet", {"hidden_dim": 0}, "hidden_dim must be an integer of at least 1, got 0"),
         ("moving_average", {"window": 0}, "window must be an integer of at least 1, got 0"),
-        ("informer", {"label_length": 0}, "label_length must be an integer of at least 1, got 0"),
+        ("informer", {"label_length": -1}, "label_length must be an integer of at least 0, got -1"),
     ],
 )
 def test_what_cannot_be_built_is_refused_before_anything_is_built(name, hyperparameters, message):

@@ -5,9 +5,8 @@ from tests.models.ports.maps import circular, linear, norm, projections
 
 def arguments(settings):
     settings.get("n_heads")  # all heads attend to the same delays
-    settings.require("activation", "gelu")
     return {
-        "label_length": settings["label_len"],
+        "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],
         "ff_dim": settings["d_ff"],
         "num_encoder_blocks": settings["e_layers"],
@@ -15,6 +14,7 @@ def arguments(settings):
         "moving_average": settings["moving_avg"],
         "factor": settings["factor"],
         "reference_delays": True,
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

@@ -4,11 +4,14 @@ from tests.models.ports.maps import linear
 
 
 def arguments(settings):
-    settings.require("use_revin", 1, True)
     settings.require("model_type", "linear", "mlp")
     width = settings["d_model"]
     mlp = settings["model_type"] == "mlp"
-    return {"cycle_length": settings["cycle"], "hidden_dim": width if mlp else None}
+    return {
+        "cycle_length": settings["cycle"],
+        "hidden_dim": width if mlp else None,
+        "standardize": bool(settings["use_revin"]),
+    }
 
 
 def inputs(extra, settings):

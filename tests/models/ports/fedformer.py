@@ -12,21 +12,27 @@ def arguments(settings):
     settings.require("version", "Fourier")
     settings.require("mode_select", "random")
     settings.require("cross_activation", "tanh")
-    settings.require("activation", "gelu")
-    assert isinstance(settings["moving_avg"], int), "moving_avg: one average only"
+    first, *further = averages(settings)
     return {
-        "label_length": settings["context"] // 2,
+        "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],
         "num_heads": HEADS,
         "ff_dim": settings["d_ff"],
         "num_encoder_blocks": settings["e_layers"],
         "num_decoder_blocks": settings["d_layers"],
-        "moving_average": settings["moving_avg"],
+        "moving_average": first,
+        "further_averages": further,
         "modes": settings["modes"],
         "shared_blocks": True,
         "reference_layout": True,
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
+
+
+def averages(settings):
+    sizes = settings["moving_avg"]
+    return sizes if isinstance(sizes, list) else [sizes]
 
 
 def prepare(model, extra, settings):
@@ -72,3 +78,10 @@ def weights(official, settings):
         feed_forwards.append(number)
         number += 2
     yield from decomposition_transformer(official, settings, feed_forwards, number)
+    places = [f"encoder.attn_layers.{i}.decomp{j}" for i in range(encoders) for j in (1, 2)]
+    places += [f"decoder.layers.{i}.decomp{j}" for i in range(decoders) for j in (1, 2, 3)]
+    if len(averages(settings)) == 1:
+        official.drop("*.layer.*")  # the weight of a single average is 1
+        return
+    for i, place in enumerate(["decomp", *places]):
+        yield from linear(official, f"average_weights_{i}", f"{place}.layer")

@@ -11,7 +11,6 @@ COLUMNS = 4
 
 
 def arguments(settings):
-    settings.require("activation", "gelu")
     settings.require("attn", "prob")
     return {
         "label_length": settings["label_len"],
@@ -26,6 +25,7 @@ def arguments(settings):
         "reference_attention": True,
         "calendar_embedding": True,
         "covariates": {"future": (0,) * COLUMNS},
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

@@ -4,13 +4,13 @@ from tests.models.ports.maps import encoder_layer, linear, norm
 
 
 def arguments(settings):
-    settings.require("use_norm", 1, True)
-    settings.require("activation", "gelu")
     arguments = {
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
+        "standardize": bool(settings["use_norm"]),
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
     if settings["marks"]:

@@ -6,7 +6,6 @@ from tests.models.ports.maps import batch_norm, feature_major
 
 
 def arguments(settings):
-    settings.require("revin", 1)
     stages = len(settings["num_blocks"])
     settings.require("dw_dims", settings["dims"])
     return {
@@ -18,6 +17,8 @@ def arguments(settings):
         "small_kernel_sizes": settings["small_size"],
         "downsampling": settings["downsample_ratio"],
         "expansion": settings["ffn_ratio"],
+        "standardize": bool(settings["revin"]),
+        "center": "last" if settings.get("subtract_last", 0) else "mean",
         "affine": bool(settings["affine"]),
         "decompose": bool(settings["decomposition"]),
         "moving_average": settings["kernel_size"],
@@ -54,7 +55,7 @@ def network(official, settings, window, theirs, numbers):
         yield f"dense_{number}/kernel", kernel
         yield f"dense_{number}/bias", official.take(f"{theirs}.{name}.bias")
 
-    if settings["affine"]:
+    if settings["revin"] and settings["affine"]:
         yield f"{window}/gamma", official.take(f"{theirs}.revin_layer.affine_weight")
         yield f"{window}/beta", official.take(f"{theirs}.revin_layer.affine_bias")
     for i, blocks in enumerate(settings["num_blocks"]):

@@ -9,11 +9,10 @@ from tests.models.ports.nhits import coefficients
 def arguments(settings):
     settings.require("harmonics", 1)
     stacks = settings["stacks"]
-    for kind in stacks:
-        settings.require("shared", kind != "generic")
     return {
         "stacks": tuple(stacks),
         "num_blocks": settings["blocks"],
+        "shared_blocks": "all" if settings["shared"] else "none",
         "hidden_dim": settings["width"],
         "num_layers": settings["layers"],
         "degree": settings["degree"],
@@ -27,7 +26,7 @@ def weights(official, settings):
     num_blocks, number = count * len(settings["stacks"]), 0
     for i in range(num_blocks):
         kind, block = settings["stacks"][i // count], f"blocks.{i}"
-        if kind != "generic" and i % count:  # the blocks of a stack are one module
+        if settings["shared"] and i % count:  # the blocks of a stack are one module
             official.drop_copies(of=f"blocks.{i - 1}.", prefix=f"{block}.")
             continue
         first = official.take(f"{block}.layers.0.weight")
@@ -44,7 +43,7 @@ def weights(official, settings):
         official.drop(f"{block}.basis.*")
         wave_order = order(kind, official.arrays[f"{last}.bias"], settings)
         width = official.arrays[f"{last}.weight"].shape[1]
-        has_backcast = count > 1 or i < num_blocks - 1
+        has_backcast = (settings["shared"] and count > 1) or i < num_blocks - 1
         left_out = len(official.arrays[f"{last}.bias"]) - (1 + has_backcast) * len(wave_order)
         kernel = official.take(f"{last}.weight", unused=left_out * width)
         bias = official.take(f"{last}.bias", unused=left_out)

@@ -13,7 +13,7 @@ from tests.models.ports.maps import (
 def arguments(settings):
     settings.require("p_hidden_layers", len(settings["p_hidden_dims"]))
     return {
-        "label_length": settings["label_len"],
+        "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],

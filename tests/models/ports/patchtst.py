@@ -6,18 +6,19 @@ from tests.models.ports.maps import attention, batch_norm, feature_major, linear
 
 
 def arguments(settings):
-    settings.require("revin", 1)
-    settings.require("activation", "gelu")
-    settings.require("padding_patch", "end")
+    settings.get("activation")  # is not used there
+    settings.require("padding_patch", "end", None)
     settings.require("decomposition", 0)
-    settings.require("subtract_last", 0)
     return {
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],
+        "pad_end": settings["padding_patch"] == "end",
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
+        "standardize": bool(settings["revin"]),
+        "center": "last" if settings.get("subtract_last", 0) else "mean",
         "affine": bool(settings["affine"]),
         "individual": bool(settings.get("individual", 0)),
         "residual_attention": bool(settings.get("res_attention", True)),
@@ -26,7 +27,7 @@ def arguments(settings):
 
 
 def weights(official, settings):
-    if settings["affine"]:
+    if settings["revin"] and settings["affine"]:
         yield "window/gamma", official.take("model.revin_layer.affine_weight")
         yield "window/beta", official.take("model.revin_layer.affine_bias")
     backbone = "model.backbone"

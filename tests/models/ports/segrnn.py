@@ -6,11 +6,11 @@ from tests.models.ports.maps import linear
 
 
 def arguments(settings):
-    settings.require("rnn_type", "gru")
     settings.require("dec_way", "pmf", "rmf")
     return {
         "segment_length": settings["seg_len"],
         "d_model": settings["d_model"],
+        "cell": settings["rnn_type"],
         "decoding": "parallel" if settings["dec_way"] == "pmf" else "recurrent",
         "channel_embedding": bool(settings["channel_id"]),
         "standardize": bool(settings["revin"]),
@@ -22,8 +22,10 @@ def weights(official, settings):
     yield from linear(official, "embedding", "valueEmbedding.0")
     for ours, theirs in [("input_gates", "ih"), ("state_gates", "hh")]:
         kernel, bias = (official.take(f"rnn.{part}_{theirs}_l0") for part in ("weight", "bias"))
-        yield f"{ours}/kernel", update_first(kernel).T
-        yield f"{ours}/bias", update_first(bias)
+        if settings["rnn_type"] == "gru":
+            kernel, bias = update_first(kernel), update_first(bias)
+        yield f"{ours}/kernel", kernel.T
+        yield f"{ours}/bias", bias
     if settings["dec_way"] == "pmf":
         ours = "channel_segment_embedding_0"
         yield f"{ours}/segments", official.take("pos_emb")[None, None]

@@ -7,12 +7,13 @@ from tests.models.ports.maps import after_attention, linear
 
 
 def arguments(settings):
-    settings.require("use_norm", True)
     return {
         "d_model": settings["d_model"],
         "core_dim": settings["d_core"],
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
+        "standardize": bool(settings["use_norm"]),
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

@@ -4,12 +4,11 @@ from tests.models.ports.maps import attention, linear, norm
 
 
 def arguments(settings):
-    for key in ("ia_layers", "pd_layers"):
-        assert settings[key], f"{key}=0 cannot be expressed, at least 1"
-    settings.require("revin", True)
+    settings.get("revin")  # is not used there
+    num_patches = settings["num_p"]
     return {
         "period": settings["period"],
-        "num_patches": settings["num_p"],
+        "num_patches": num_patches if settings["pd_layers"] else None,
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
@@ -20,6 +19,7 @@ def arguments(settings):
         "moving_average": settings["stable_len"],
         "smooth_features": True,
         "empty_channels": True,
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
         "attention_dropout": 0.0,
     }

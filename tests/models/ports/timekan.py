@@ -10,13 +10,17 @@ def arguments(settings):
         "num_scales": settings["down_sampling_layers"] + 1,
         "downsampling": settings["down_sampling_window"],
         "num_terms": settings["begin_order"] + 1,
+        "standardize": bool(settings.get("use_norm", 1)),
         "dropout": 0.0,
     }
 
 
 def weights(official, settings):
     scales = settings["down_sampling_layers"] + 1
-    for i in range(scales):
+    is_normalised = settings.get("use_norm", 1)
+    if not is_normalised:
+        official.drop("normalize_layers.*")
+    for i in range(scales if is_normalised else 0):
         ours = f"reversible_instance_normalization_{i - 1}" if i else "window"
         yield f"{ours}/gamma", official.take(f"normalize_layers.{i}.affine_weight")
         yield f"{ours}/beta", official.take(f"normalize_layers.{i}.affine_bias")

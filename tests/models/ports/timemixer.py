@@ -7,7 +7,6 @@ def arguments(settings):
     settings.require("channel_independence", 1, 0)
     settings.require("down_sampling_method", "avg")
     settings.require("decomp_method", "moving_avg")
-    settings.require("use_norm", 1)
     settings.require("use_future_temporal_feature", 0)
     return {
         "d_model": settings["d_model"],
@@ -17,6 +16,7 @@ def arguments(settings):
         "downsampling": settings["down_sampling_window"],
         "moving_average": settings["moving_avg"],
         "mix_channels": not settings["channel_independence"],
+        "standardize": bool(settings["use_norm"]),
         "dropout": 0.0,
     }
 
@@ -25,7 +25,10 @@ def weights(official, settings):
     steps, blocks = settings["down_sampling_layers"], settings["e_layers"]
     independent = settings["channel_independence"]
     official.drop("enc_embedding.temporal_embedding.*", "enc_embedding.position_embedding.pe")
-    for i in range(steps + 1):
+    is_normalised = settings["use_norm"]
+    if not is_normalised:
+        official.drop("normalize_layers.*")
+    for i in range(steps + 1 if is_normalised else 0):
         ours = "window" if i == 0 else f"reversible_instance_normalization_{i - 1}"
         yield f"{ours}/gamma", official.take(f"normalize_layers.{i}.affine_weight")
         yield f"{ours}/beta", official.take(f"normalize_layers.{i}.affine_bias")

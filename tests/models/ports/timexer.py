@@ -4,7 +4,6 @@ from tests.models.ports.maps import feature_major, linear, norm, projections
 
 
 def arguments(settings):
-    settings.require("use_norm", True, 1)
     settings.require("features", "M")
     arguments = {
         "patch_length": settings["patch_len"],
@@ -13,6 +12,7 @@ def arguments(settings):
         "ff_dim": settings["d_ff"],
         "num_blocks": settings["e_layers"],
         "activation": settings["activation"],
+        "standardize": bool(settings["use_norm"]),
         "dropout": 0.0,
     }
     if settings["marks"]:

@@ -6,12 +6,12 @@ from tests.models.ports.maps import linear
 
 
 def arguments(settings):
-    settings.require("use_revin", 1)
-    settings.require("model_type", "mlp")
+    settings.get("model_type")  # is not used there
     settings.require("starts", settings["starts"])  # they are `cycle_index`
     return {
         "cycle_length": settings["cycle"],
         "hidden_dim": settings["d_model"],
+        "standardize": bool(settings["use_revin"]),
         "dropout": 0.0,
         "attention_dropout": 0.0,
     }

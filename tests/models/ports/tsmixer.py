@@ -4,15 +4,19 @@ from tests.models.ports.maps import batch_norm, linear
 
 
 def arguments(settings):
-    settings.require("revin", 1, True)
-    sizes = {"ff_dim": settings["ff_dim"], "num_blocks": settings["n_block"]}
-    return {**sizes, "dropout": 0.0}
+    return {
+        "ff_dim": settings["ff_dim"],
+        "num_blocks": settings["n_block"],
+        "standardize": bool(settings["revin"]),
+        "dropout": 0.0,
+    }
 
 
 def weights(official, settings):
     channels = settings["channels"]
-    yield "window/gamma", official.take("norm.affine_weight")[0, 0]
-    yield "window/beta", official.take("norm.affine_bias")[0, 0]
+    if settings["revin"]:
+        yield "window/gamma", official.take("norm.affine_weight")[0, 0]
+        yield "window/beta", official.take("norm.affine_bias")[0, 0]
     for i in range(settings["n_block"]):
         theirs = f"mixing_layers.{i}"
         name = f"{theirs}.temporal_mixer.temporal_norm"

@@ -17,21 +17,25 @@ MAPS = {
 
 
 def arguments(settings):
-    settings.require("padding_patch", "end")
-    settings.require("revin", 1)
+    settings.require("padding_patch", "end", None)
     settings.require("ma_type", *DECOMPOSITIONS)
     return {
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],
+        "pad_end": settings["padding_patch"] == "end",
         "decomposition": DECOMPOSITIONS[settings["ma_type"]],
         "smoothing": settings["alpha_"],
         "slope_smoothing": settings["beta_"],
+        "standardize": bool(settings["revin"]),
     }
 
 
 def weights(official, settings):
-    yield "window/gamma", official.take("revin_layer.affine_weight")
-    yield "window/beta", official.take("revin_layer.affine_bias")
+    if settings["revin"]:
+        yield "window/gamma", official.take("revin_layer.affine_weight")
+        yield "window/beta", official.take("revin_layer.affine_bias")
+    else:
+        official.drop("revin_layer.*")
     for ours, theirs in MAPS.items():
         yield from linear(official, ours, f"net.{theirs}")
     yield "depthwise/kernel", official.take("net.conv1.weight")[:, 0]
