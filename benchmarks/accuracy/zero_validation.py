@@ -122,11 +122,18 @@ class Quantiles:
         return outputs * np.asarray(size)[..., None] + np.asarray(mean)[..., None]
 
 
-def measure(forecaster, task, gaps=False):
-    """Scores of a task: a row of the table. Gaps are in what the model reads, not in the scale."""
+def measure(forecaster, task, gaps=False, cycles=None):
+    """Scores of a task: a row of the table.
+
+    Gaps, and the number of seasons of history if it is given, change what the model reads, not the
+    scale.
+    """
     started = time.process_time()
     windows = windows_of(task)
-    quantiles = forecaster(with_gaps(windows) if gaps else windows, task)
+    read = with_gaps(windows) if gaps else windows
+    if cycles:
+        read = [x._replace(past=x.past[-cycles * task.season :]) for x in read]
+    quantiles = forecaster(read, task)
     own = scores(quantiles, forecaster.model.levels, windows, task.season)
     naive = np.stack([naive_quantiles(x.past, task.horizon, task.season) for x in windows])
     base = scores(naive, (*LEVELS, *OUTER), windows, task.season)

@@ -33,13 +33,15 @@ def main():
     parser.add_argument("--variants", type=names, default=tuple(VARIANTS))
     parser.add_argument("--sets", type=names, default=SETS)
     parser.add_argument("--gaps", action="store_true", help="leave three gaps in each history")
+    parser.add_argument("--cycles", type=int, help="read only so many seasons of each history")
     options = parser.parse_args()
     for variant in options.variants:
         forecast = VARIANTS[variant]()
         for name in options.sets:
             label = f"version 2, {variant}" + ", gaps" * options.gaps
+            label += f", {options.cycles} cycles" if options.cycles else ""
             if (label, name) not in keys_of(PATH, ("label", "set")):
-                found = measure(forecast, TASKS[name], options.gaps)
+                found = measure(forecast, TASKS[name], options.gaps, options.cycles)
                 row = {"label": label, "set": name, **found}
                 append_row(PATH, COLUMNS, row)
                 print(*row.values(), flush=True)

@@ -6,7 +6,7 @@ import pytest
 from kerastrans import Forecaster, heads
 from kerastrans.data import WindowScaler
 from kerastrans.testing import check_forecaster
-from tests.helpers.contract_frames import HORIZON, TRAINING, make_data
+from tests.helpers.contract_frames import HORIZON, make_data
 from tests.helpers.pairwise import pairwise
 
 HEADS = {
@@ -69,39 +69,25 @@ def few_rows(rows):
 
 
 ROWS = pairwise(OPTIONS, is_allowed)
-# The slow tier has every value of every option twice: in rows with the checks that train again and
-# again, which take longest, and in others without. `make contract` has every row, with all pairs of
-# values, and all checks.
-TRAINED_AGAIN = few_rows(ROWS)
-OTHERS = [row for row in ROWS if row not in TRAINED_AGAIN]
-ONCE = few_rows(OTHERS)
+# The slow tier has every value of every option; `make contract` has every pair of values.
+CHOSEN = few_rows(ROWS)
 
 
-def marked(rows, chosen):
+def marked(rows):
     """The rows as parameters of a slow test, those that are not chosen by `make contract` alone."""
-    slow, exhaustive = pytest.mark.slow, pytest.mark.exhaustive
     for row in rows:
         name = "-".join(map(str, row.values()))
-        yield pytest.param(row, id=name, marks=[slow, *([] if row in chosen else [exhaustive])])
+        marks = [pytest.mark.slow, *([] if row in CHOSEN else [pytest.mark.exhaustive])]
+        yield pytest.param(row, id=name, marks=marks)
 
 
-def test_every_value_of_an_option_is_in_the_slow_tier_twice():
+def test_every_value_of_an_option_is_in_the_slow_tier():
     for option, values in OPTIONS.items():
-        for chosen in (TRAINED_AGAIN, ONCE):
-            assert {row[option] for row in chosen} == set(values)
+        assert {row[option] for row in CHOSEN} == set(values)
 
 
-@pytest.mark.parametrize("row", marked(OTHERS, ONCE))
+@pytest.mark.parametrize("row", marked(ROWS))
 def test_every_two_options_together(row, eagerly):
-    check(row, skip=TRAINING)
-
-
-@pytest.mark.parametrize("row", marked(ROWS, TRAINED_AGAIN))
-def test_every_two_options_together_when_trained_again(row, eagerly):
-    check(row)
-
-
-def check(row, skip=()):
     past = ["weather"] * ("past" in row["covariates"])
     future = ["price"] * ("future" in row["covariates"])
     data = make_data(row["frame"], past, future, "static" in row["covariates"])
@@ -120,5 +106,5 @@ def check(row, skip=()):
         fill=row["fill"],
         short=row["short"],
     )
-    report = check_forecaster(forecaster, **data, skip=skip, batch_size=64)
+    report = check_forecaster(forecaster, **data, batch_size=64)
     report.raise_for_failures()

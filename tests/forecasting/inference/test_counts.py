@@ -21,14 +21,19 @@ def demand(num_series=3, length=80, seed=0, positive=False):
     return pd.concat(rows, ignore_index=True)
 
 
+def tier(i, j):
+    """Marks of an architecture and a head: one head each, `make contract` has the others."""
+    return [pytest.mark.slow, *([] if i == j else [pytest.mark.exhaustive])]
+
+
 @pytest.mark.parametrize(
     ("name", "head"),
     [
         *(("nlinear", head) for head in COUNTS[1:]),
         *(
-            pytest.param(name, head, marks=pytest.mark.slow)
-            for name in ("deepar", "decoder_transformer", "tide")
-            for head in COUNTS[1:]
+            pytest.param(name, head, marks=tier(i, j))
+            for i, name in enumerate(("deepar", "decoder_transformer", "tide"))
+            for j, head in enumerate(COUNTS[1:])
         ),
     ],
 )
