@@ -16,12 +16,12 @@ CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday a
 MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
 SHRINKAGE = 0.3  # added to the diagonal, in units of the mean sum of squares of a row
 CAUTION = 2.0  # factor of the squared error of the regression in its weight
-FEW_ROWS = 8.0  # number of rows, times the cycles ahead, at which this factor is twice as large
+FEW_ROWS = 8.0  # with so many rows for each cycle ahead, this factor is twice as large
 LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it is
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
 STEPS = 24  # number of conjugate-gradient steps
-LEVELS = (0.1, 0.9)  # quantiles that tell the spread of a forecast
+LEVELS = (0.1, 0.9)  # quantiles whose distance is the spread of a forecast
 _SMALLEST_REST = 0.05  # of 1 less the leverage of a row
 _TINY = 1e-6
 
@@ -42,9 +42,10 @@ class CycleRegression(keras.layers.Layer):
     The mean of the features is subtracted from each row, and the shrinkage is fixed.
 
     The squared errors of the fit at cycles that are left out are compared with the spread of the
-    quantiles: the regression has a weight of `v / (v + 2 e)`, where `v` is the variance of the
-    quantiles and `e` the mean squared error. All quantiles of a step move by as much as the median.
-    With fewer than eight cycles to fit, nothing moves. The layer has no weights.
+    quantiles: the regression has a weight of `v / (v + 2 (1 + 8 a / n) e)`, with `v` the variance of
+    the quantiles, `e` the mean squared error, `a` the number of cycles ahead and `n` the number of
+    cycles to fit. All quantiles of a step move by as much as the median. If `n` is below eight,
+    nothing moves. The layer has no weights.
 
     Args:
         season: int, number of steps of a season.
@@ -80,21 +81,21 @@ class CycleRegression(keras.layers.Layer):
         history = ops.pad(history, [[0, 0], [padding, 0]], constant_values=np.nan)
         values, observed, location, scale = ObservedNormalization()(history)
         center, size = _robust(values, observed)
-        values = observed * ops.arcsinh((values - center) / size)
+        values = observed * _arcsinh((values - center) / size)
         forecast, error, known = self._regress(values, observed, steps)
         lowest = ops.min(values, axis=1, keepdims=True) - BEYOND
         highest = ops.max(values, axis=1, keepdims=True) + BEYOND
         forecast = ops.minimum(ops.maximum(forecast, lowest), highest)
         # Back to the units of the history.
-        forecast = location + scale * (center + size * ops.sinh(forecast))
+        forecast = location + scale * (center + size * _sinh(forecast))
         low, median, high = (quantiles[..., self._place(x)] for x in (LEVELS[0], 0.5, LEVELS[1]))
 
         def transformed(x):
-            return ops.arcsinh(((x - location) / scale - center) / size)
+            return _arcsinh(((x - location) / scale - center) / size)
 
         spread = (transformed(high) - transformed(low)) / np.diff(_normal(LEVELS))[0]
         variance = ops.mean(ops.square(spread), axis=1, keepdims=True)
-        # Rows whose steps ahead overlap tell less.
+        # Rows whose steps ahead overlap are not independent.
         ahead = -(-steps // self.season)
         caution = CAUTION * (1 + FEW_ROWS * ahead / ops.maximum(known, 1))
         weight = variance / (variance + caution * error + _TINY)
@@ -188,6 +189,16 @@ def _robust(values, observed):
         size = mean(ops.abs(drawn - center))
     # As the deviation of a normal distribution.
     return center, size * np.sqrt(np.pi / 2).astype("float32") + _TINY
+
+
+def _arcsinh(x):
+    """Return the inverse hyperbolic sine. LiteRT has no operator for it, nor for its inverse."""
+    size = ops.abs(x)
+    return ops.sign(x) * ops.log(size + ops.sqrt(ops.square(size) + 1))
+
+
+def _sinh(x):
+    return (ops.exp(x) - ops.exp(-x)) / 2
 
 
 def _normal(levels):
