@@ -42,7 +42,7 @@ class CycleRegression(keras.layers.Layer):
     The mean of the features is subtracted from each row, and the shrinkage is fixed.
 
     The squared errors of the fit at cycles that are left out are compared with the spread of the
-    quantiles: the regression has a weight of `v / (v + 2 (1 + 8 a / n) e)`, with `v` the variance of
+    quantiles. The regression has a weight of `v / (v + 2 (1 + 8 a / n) e)`: `v` is the variance of
     the quantiles, `e` the mean squared error, `a` the number of cycles ahead and `n` the number of
     cycles to fit. All quantiles of a step move by as much as the median. If `n` is below eight,
     nothing moves. The layer has no weights.
