@@ -154,10 +154,8 @@ class CycleRegression(keras.layers.Layer):
         identity = np.eye(size, dtype=standardize_dtype(values.dtype))
         ridge = SHRINKAGE / ops.maximum(known, 1)
         matrix = gram / power + ridge * identity
-        inverse = solve_by_conjugate_gradients(
-            matrix[:, None], ops.zeros_like(matrix) + identity, STEPS
-        )
-        inverse = inverse / power
+        identity = ops.zeros_like(matrix) + identity
+        inverse = solve_by_conjugate_gradients(matrix, identity, STEPS) / power
         slopes = ops.matmul(inverse, ops.matmul(weighted, outputs))
         forecast = ops.matmul(newest - mean_input, slopes) + mean_output + level[:, -1:]
         leverage = ops.sum(ops.matmul(inputs, inverse) * inputs, axis=2, keepdims=True)
