@@ -17,6 +17,7 @@ MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
 SHRINKAGE = 0.3  # added to the diagonal, in units of the mean sum of squares of a row
 CAUTION = 2.0  # factor of the squared error of the regression in its weight
 FEW_ROWS = 8.0  # with so many rows for each cycle ahead, this factor is twice as large
+NARROWER = 0.93  # factor of the distances from the median
 LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it is
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
@@ -33,7 +34,7 @@ def has_rows(length, season, prediction_length):
 
 @keras.saving.register_keras_serializable(package="kerastrans")
 class CycleRegression(keras.layers.Layer):
-    """Moves quantiles towards a ridge regression on the last cycle and on that of seven ago.
+    """Moves quantiles towards a ridge regression on the last cycle and the one seven cycles ago.
 
     With a season of a day, the values of the next steps are regressed on those of yesterday and of
     the same day of the last week, over all days of the history. A season of more than 24 steps is
@@ -44,8 +45,9 @@ class CycleRegression(keras.layers.Layer):
     The squared errors of the fit at cycles that are left out are compared with the spread of the
     quantiles. The regression has a weight of `v / (v + 2 (1 + 8 a / n) e)`: `v` is the variance of
     the quantiles, `e` the mean squared error, `a` the number of cycles ahead and `n` the number of
-    cycles to fit. All quantiles of a step move by as much as the median. If `n` is below eight,
-    nothing moves. The layer has no weights.
+    cycles to fit. All quantiles of a step move by as much as the median. The mean of several
+    forecasts errs less than each of them: distances from the median are multiplied by 0.93. If `n`
+    is below eight, nothing changes. The layer has no weights.
 
     Args:
         season: int, number of steps of a season.
@@ -71,10 +73,18 @@ class CycleRegression(keras.layers.Layer):
         self.season, self.levels = season, tuple(levels)
 
     def call(self, history, quantiles):
-        return quantiles + self.move(history, quantiles)[..., None]
+        move, has_moved = self._find(history, quantiles)
+        middle = self._place(0.5)
+        median = quantiles[..., middle : middle + 1]
+        width = ops.where(has_moved, NARROWER, 1.0)[..., None]
+        return median + move[..., None] + width * (quantiles - median)
 
     def move(self, history, quantiles):
-        """Return how far the quantiles move, `(batch, prediction_length)`."""
+        """Return how far the median moves, `(batch, prediction_length)`."""
+        return self._find(history, quantiles)[0]
+
+    def _find(self, history, quantiles):
+        """Return the move, and whether there are enough rows for it, `(batch, 1)`."""
         steps = quantiles.shape[1]
         # To whole cycles, and before them those that the first ones are regressed on.
         padding = max(CYCLES_AGO) * self.season + -history.shape[1] % self.season
@@ -99,7 +109,8 @@ class CycleRegression(keras.layers.Layer):
         ahead = -(-steps // self.season)
         caution = CAUTION * (1 + FEW_ROWS * ahead / ops.maximum(known, 1))
         weight = variance / (variance + caution * error + _TINY)
-        return ops.where(known >= LEAST_ROWS, weight, 0.0) * (forecast - median)
+        has_moved = known >= LEAST_ROWS
+        return ops.where(has_moved, weight, 0.0) * (forecast - median), has_moved
 
     def _place(self, level):
         return int(np.argmin(np.abs(np.subtract(self.levels, level))))

@@ -167,6 +167,9 @@ def test_few_cycles_move_nothing(days, enough):
     y = made(4)[-days * SEASON :]
     padded = np.concatenate([np.full(200, NAN), y])
     assert moved(padded, quantiles=[flat(y)]).any() == enough
+    tensors = (keras.ops.convert_to_tensor(x[None].astype("float32")) for x in (padded, flat(y)))
+    found = CycleRegression(SEASON, LEVELS)(*tensors)
+    assert np.allclose(found, flat(y), rtol=1e-5) != enough
     assert has_rows(len(padded), SEASON, STEPS)
     assert has_rows(len(y), SEASON, STEPS) == enough
 
@@ -197,4 +200,7 @@ def test_a_saved_layer_is_the_same(tmp_path):
     arrays = y[None].astype("float32"), flat(y)[None].astype("float32")
     found, expected = (x.predict(arrays, verbose=0) for x in (loaded, model))
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    np.testing.assert_allclose(expected[0], flat(y) + moved(y)[0][:, None], rtol=1e-4)
+    # All quantiles move, and come nearer to the median.
+    median = flat(y)[:, 1:2]
+    wanted = median + moved(y)[0][:, None] + 0.93 * (flat(y) - median)
+    np.testing.assert_allclose(expected[0], wanted, rtol=1e-4)
