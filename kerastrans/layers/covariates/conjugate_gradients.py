@@ -14,7 +14,7 @@ def solve_by_conjugate_gradients(matrices, targets, steps):
 
     Args:
         matrices: `(..., size, size)`.
-        targets: `(..., size)`, or `(..., count, size)` for several targets of each matrix.
+        targets: `(..., size)`.
         steps: int, number of steps.
 
     Returns:
@@ -22,14 +22,10 @@ def solve_by_conjugate_gradients(matrices, targets, steps):
 
     Source: Hestenes, Stiefel (1952), "Methods of conjugate gradients for solving linear systems".
     """
-    has_many = len(targets.shape) == len(matrices.shape)
     x, residual, direction = ops.zeros_like(targets), targets, targets
     size = ops.sum(ops.square(residual), axis=-1, keepdims=True)
     for _ in range(steps):
-        if has_many:  # the matrices are symmetric
-            product = ops.matmul(direction, matrices)
-        else:
-            product = ops.matmul(matrices, direction[..., None])[..., 0]
+        product = ops.matmul(matrices, direction[..., None])[..., 0]
         curvature = ops.sum(direction * product, axis=-1, keepdims=True)
         length = size / ops.maximum(curvature, _SMALLEST)
         x = x + length * direction

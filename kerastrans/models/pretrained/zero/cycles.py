@@ -8,7 +8,6 @@ from keras import ops
 from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
-from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_gradients
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.utils.precision import full_precision
 
@@ -21,7 +20,7 @@ NARROWER = 0.93  # factor of the distances from the median
 LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it is
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
-STEPS = 24  # number of conjugate-gradient steps
+INVERSE_STEPS = 24  # enough for matrices with a condition of 20,000
 LEVELS = (0.1, 0.9)  # quantiles whose distance is the spread of a forecast
 _SMALLEST_REST = 0.05  # of 1 less the leverage of a row
 _TINY = 1e-6
@@ -164,9 +163,7 @@ class CycleRegression(keras.layers.Layer):
         power = ops.sum(ops.square(inputs) * of_all, axis=(1, 2))[:, None, None] + _TINY
         identity = np.eye(size, dtype=standardize_dtype(values.dtype))
         ridge = SHRINKAGE / ops.maximum(known, 1)
-        matrix = gram / power + ridge * identity
-        identity = ops.zeros_like(matrix) + identity
-        inverse = solve_by_conjugate_gradients(matrix, identity, STEPS) / power
+        inverse = _inverse(gram / power + ridge * identity, identity) / power
         slopes = ops.matmul(inverse, ops.matmul(weighted, outputs))
         forecast = ops.matmul(newest - mean_input, slopes) + mean_output + level[:, -1:]
         leverage = ops.sum(ops.matmul(inputs, inverse) * inputs, axis=2, keepdims=True)
@@ -198,6 +195,20 @@ def _robust(values, observed):
         size = mean(ops.abs(drawn - center))
     # As the deviation of a normal distribution.
     return center, size * np.sqrt(np.pi / 2).astype("float32") + _TINY
+
+
+def _inverse(matrices, identity):
+    """Return the inverses of symmetric, positive definite matrices `(..., size, size)`.
+
+    The steps are products only: exported formats have no operator that inverts a matrix.
+
+    Source: Schulz (1933), "Iterative Berechnung der reziproken Matrix".
+    """
+    largest = ops.max(ops.sum(ops.abs(matrices), axis=-1, keepdims=True), axis=-2, keepdims=True)
+    found = ops.divide(identity, largest)
+    for _ in range(INVERSE_STEPS):
+        found = ops.matmul(found, ops.subtract(2 * identity, ops.matmul(matrices, found)))
+    return found
 
 
 def _arcsinh(x):

@@ -179,14 +179,25 @@ def test_few_cycles_move_nothing(days, enough):
 def test_long_cycles_are_averaged_to_few_features(season, parts, monkeypatch):
     sizes = []
 
-    def solve(matrices, targets, steps):
+    def inverse(matrices, identity):
         sizes.append(matrices.shape[-1])
-        return keras.ops.zeros_like(targets)
+        return keras.ops.zeros_like(matrices)
 
-    monkeypatch.setattr(cycles, "solve_by_conjugate_gradients", solve)
+    monkeypatch.setattr(cycles, "_inverse", inverse)
     y = made(5, days=20, season=season)
     moved(y, season=season)
     assert sizes == [2 * parts]
+
+
+@pytest.mark.parametrize(("size", "condition", "limit"), [(48, 850, 1e-5), (12, 20_000, 1e-3)])
+def test_inverses_are_those_of_float64(size, condition, limit):
+    turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(size, size)))
+    matrix = turn * np.geomspace(1, 1 / condition, size) @ turn.T
+    identity = np.eye(size, dtype="float32")
+    found = cycles._inverse(keras.ops.convert_to_tensor(matrix[None], "float32"), identity)
+    expected = np.linalg.inv(matrix)
+    error = np.abs(keras.ops.convert_to_numpy(found)[0] - expected).max()
+    assert error < limit * np.abs(expected).max()
 
 
 @pytest.mark.slow
