@@ -41,7 +41,7 @@ def checked(build=None, *, may_be_zero=()):
     Args:
         build: Function of `context_length`, `prediction_length`, `num_channels` and, by keyword,
             hyperparameters with defaults and optionally `head`.
-        may_be_zero: Names of integer arguments for which 0 is valid.
+        may_be_zero: Names of integer arguments that may be 0.
 
     Returns:
         The function with its checks. It raises ValueError for an invalid argument.
@@ -89,7 +89,7 @@ def check_arguments(arguments, defaults, may_be_zero=()):
     Args:
         arguments: Dict of all arguments.
         defaults: Dict of their defaults.
-        may_be_zero: Names of integer arguments for which 0 is valid.
+        may_be_zero: Names of integer arguments that may be 0.
     """
     sizes = {}
     for name, value in arguments.items():
