@@ -235,6 +235,7 @@ class Comparison:
 
 
 @functools.cache
+@functools.cache  # the tests of a case ask for it once each
 def compare(folder, name):
     return compare_case(read(folder, name))
 
