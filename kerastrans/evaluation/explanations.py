@@ -42,8 +42,8 @@ def plot_explanation(
     marker of a past value is its mean share in all steps. The right one has the forecast of each
     step less the mean of the window, as a stack of what each lag contributes to it: the difference
     of its past values from the mean, and its corrections. The lags with the largest contributions
-    have a colour; "other" has the other lags, slopes, the offset and
-    the regression on earlier cycles.
+    have a colour; "other" has the other lags, slopes, the offset and the regression on earlier
+    cycles.
 
     Args:
         explanation: DataFrame returned by `Forecaster.explain`.

@@ -9,7 +9,10 @@ from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.frequency.lagged import LagChanges
 from kerastrans.layers.frequency.octave_lags import OctaveLags
-from kerastrans.layers.normalization.observed_normalization import ObservedNormalization
+from kerastrans.layers.normalization.observed_normalization import (
+    ObservedNormalization,
+    masked_mean,
+)
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -213,9 +216,9 @@ def _standardize(column, observed):
     # Scale it so that no square is too large or too small for float32.
     largest = ops.max(ops.abs(column[:, :length]) * counted, axis=1, keepdims=True)
     column = column / ops.where(largest > 0, largest, 1.0)
-    mean = _mean(column[:, :length], counted)
+    mean = masked_mean(column[:, :length], counted, keepdims=True)
     column = (column - mean) * known
-    deviation = ops.sqrt(_mean(ops.square(column[:, :length]), counted))
+    deviation = ops.sqrt(masked_mean(ops.square(column[:, :length]), counted, keepdims=True))
     # A constant column has a deviation of rounding errors, or of 0.
     column = column / (deviation + 1e-6 * ops.abs(mean) + _TINY)
     return ops.clip(column, -LARGEST_VALUE, LARGEST_VALUE)
@@ -223,7 +226,7 @@ def _standardize(column, observed):
 
 def _in_units(targets, changes, paired):
     """Return both in units of the root mean square of the targets, by kind."""
-    size = ops.sqrt(_mean(ops.square(targets), paired)) + 1e-6
+    size = ops.sqrt(masked_mean(ops.square(targets), paired, keepdims=True)) + 1e-6
     return targets / size, changes / size[..., None]
 
 
@@ -244,7 +247,7 @@ def _draw_in(targets, changes, paired, judge):
         slopes = solve_by_conjugate_gradients(gram, product / unit, STEPS) / unit
         fit = ops.matmul(changes, slopes[:, None, :, None])[..., 0]
         residuals = _centered(drawn - fit, paired)
-        limit = LARGEST_RESIDUAL * _mean(ops.abs(residuals), paired)
+        limit = LARGEST_RESIDUAL * masked_mean(ops.abs(residuals), paired, keepdims=True)
         drawn = fit + ops.clip(residuals, -limit, limit)
     return *_in_units(drawn, changes, paired), paired, judge
 
@@ -347,10 +350,4 @@ def _trust(fitted, size, number, count):
 
 def _centered(values, mask):
     """Return values `(..., time)` less their mean where the mask is 1, 0 elsewhere."""
-    return (values - _mean(values, mask)) * mask
-
-
-def _mean(values, mask):
-    """Return the mean over the last axis where the mask is 1, `(..., 1)`; 0 without any."""
-    count = ops.maximum(ops.sum(mask, axis=-1, keepdims=True), 1)
-    return ops.sum(values * mask, axis=-1, keepdims=True) / count
+    return (values - masked_mean(values, mask, keepdims=True)) * mask

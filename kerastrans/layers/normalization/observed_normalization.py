@@ -62,3 +62,15 @@ class ObservedNormalization(keras.layers.Layer):
 
     def get_config(self):
         return {**super().get_config(), "epsilon": self.epsilon}
+
+
+def masked_mean(values, mask, keepdims=False):
+    """Return the mean of `(..., time)` over the steps whose mask is 1, 0 if there are none.
+
+    Example:
+        >>> x, mask = ops.convert_to_tensor([1.0, 5.0, 3.0]), ops.convert_to_tensor([1.0, 0.0, 1.0])
+        >>> float(masked_mean(x, mask))
+        2.0
+    """
+    count = ops.maximum(ops.sum(mask, axis=-1, keepdims=keepdims), 1)
+    return ops.sum(values * mask, axis=-1, keepdims=keepdims) / count

@@ -5,7 +5,7 @@ from keras import ops
 
 from kerastrans.layers import LinearInterpolation
 from kerastrans.models.pretrained.base import PretrainedModel
-from kerastrans.models.pretrained.scaling import rescaled
+from kerastrans.models.pretrained.scaling import place_of, rescaled
 from kerastrans.utils.validation import check_choice
 
 MIN_RANGE = 1e-5  # smallest divisor of a series
@@ -26,7 +26,7 @@ class BlockModel(PretrainedModel):
         super().__init__(network, levels, max_context)
         self.usual_context = self.max_context  # every history is padded to it, at the same cost
         self.horizon = horizon
-        self.middle = int(np.argmin(np.abs(np.subtract(self.levels, 0.5))))
+        self.middle = place_of(self.levels, 0.5)
 
     def padded_length(self, length):
         return self.max_context

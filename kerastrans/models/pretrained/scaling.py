@@ -1,5 +1,7 @@
 """Inputs and outputs of pretrained networks: scales, patches and quantiles of samples."""
 
+from statistics import NormalDist
+
 import numpy as np
 from keras import ops
 from keras.backend import standardize_dtype
@@ -18,6 +20,26 @@ def arcsinh(x):
 def sinh(x):
     """Compute `ops.sinh`, to an absolute 1e-7 near 0, with operators of ONNX and LiteRT."""
     return (ops.exp(x) - ops.exp(-x)) / 2
+
+
+def place_of(levels, level):
+    """Return the place of the quantile level that is nearest to a given one."""
+    return int(np.argmin(np.abs(np.subtract(levels, level))))
+
+
+def deviation_between(quantiles, levels, low, high):
+    """Return the deviation of a normal distribution with two of the quantiles.
+
+    Args:
+        quantiles: Tensor `(..., len(levels))`.
+        levels: Quantile levels.
+        low: float, a level; the nearest one is used.
+        high: float, a higher level, like `low`.
+    """
+    low, high = place_of(levels, low), place_of(levels, high)
+    normal = NormalDist()
+    distance = normal.inv_cdf(levels[high]) - normal.inv_cdf(levels[low])
+    return (quantiles[..., high] - quantiles[..., low]) / distance
 
 
 def first_observed(values, observed):

@@ -1,7 +1,5 @@
 """A regression on earlier cycles of a season, which moves the forecast of kerastrans-zero."""
 
-from statistics import NormalDist
-
 import keras
 import numpy as np
 from keras import ops
@@ -9,6 +7,8 @@ from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
 from kerastrans.layers.forward_fill import forward_fill
+from kerastrans.layers.normalization.observed_normalization import masked_mean
+from kerastrans.models.pretrained.scaling import arcsinh, deviation_between, place_of, sinh
 from kerastrans.utils.precision import full_precision
 
 CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday and a week ago
@@ -29,6 +29,11 @@ _TINY = 1e-6
 def has_rows(length, season, prediction_length):
     """Return whether a history of `length` steps has enough cycles for `CycleRegression`."""
     return -(-length // season) - -(-prediction_length // season) >= LEAST_ROWS
+
+
+def regression_of(model):
+    """Return the `CycleRegression` of a model that was built with a season, or None."""
+    return next((x for x in model.layers if isinstance(x, CycleRegression)), None)
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -73,8 +78,7 @@ class CycleRegression(keras.layers.Layer):
 
     def call(self, history, quantiles):
         move, has_moved = self._find(history, quantiles)
-        middle = self._place(0.5)
-        median = quantiles[..., middle : middle + 1]
+        median = quantiles[..., place_of(self.levels, 0.5)][..., None]
         width = ops.where(has_moved, NARROWER, 1.0)[..., None]
         return median + move[..., None] + width * (quantiles - median)
 
@@ -90,29 +94,24 @@ class CycleRegression(keras.layers.Layer):
         history = ops.pad(history, [[0, 0], [padding, 0]], constant_values=np.nan)
         values, observed, location, scale = ObservedNormalization()(history)
         center, size = _robust(values, observed)
-        values = observed * _arcsinh((values - center) / size)
+        values = observed * arcsinh((values - center) / size)
         forecast, error, known = self._regress(values, observed, steps)
         lowest = ops.min(values, axis=1, keepdims=True) - BEYOND
         highest = ops.max(values, axis=1, keepdims=True) + BEYOND
         forecast = ops.minimum(ops.maximum(forecast, lowest), highest)
-        # Back to the units of the history.
-        forecast = location + scale * (center + size * _sinh(forecast))
-        low, median, high = (quantiles[..., self._place(x)] for x in (LEVELS[0], 0.5, LEVELS[1]))
-
-        def transformed(x):
-            return _arcsinh(((x - location) / scale - center) / size)
-
-        spread = (transformed(high) - transformed(low)) / np.diff(_normal(LEVELS))[0]
+        # To the units of the history, whose quantiles are transformed as its values are.
+        center, size = location + scale * center, scale * size
+        forecast = center + size * sinh(forecast)
+        transformed = arcsinh((quantiles - center[..., None]) / size[..., None])
+        spread = deviation_between(transformed, self.levels, *LEVELS)
         variance = ops.mean(ops.square(spread), axis=1, keepdims=True)
         # Rows whose steps ahead overlap are not independent.
         ahead = -(-steps // self.season)
         caution = CAUTION * (1 + FEW_ROWS * ahead / ops.maximum(known, 1))
         weight = variance / (variance + caution * error + _TINY)
         has_moved = known >= LEAST_ROWS
-        return ops.where(has_moved, weight, 0.0) * (forecast - median), has_moved
-
-    def _place(self, level):
-        return int(np.argmin(np.abs(np.subtract(self.levels, level))))
+        move = forecast - quantiles[..., place_of(self.levels, 0.5)]
+        return ops.where(has_moved, weight, 0.0) * move, has_moved
 
     def _regress(self, values, observed, steps):
         """Fit values ahead of each cycle by earlier cycles.
@@ -181,10 +180,9 @@ class CycleRegression(keras.layers.Layer):
 
 def _robust(values, observed):
     """Return a location and a scale of known values, `(batch, 1)`, without far values."""
-    count = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
 
     def mean(x):
-        return ops.sum(x * observed, axis=1, keepdims=True) / count
+        return masked_mean(x, observed, keepdims=True)
 
     center = mean(values)
     size = mean(ops.abs(values - center))
@@ -209,17 +207,3 @@ def _inverse(matrices, identity):
     for _ in range(INVERSE_STEPS):
         found = ops.matmul(found, ops.subtract(2 * identity, ops.matmul(matrices, found)))
     return found
-
-
-def _arcsinh(x):
-    """Return the inverse hyperbolic sine. LiteRT has no operator for it, nor for its inverse."""
-    size = ops.abs(x)
-    return ops.sign(x) * ops.log(size + ops.sqrt(ops.square(size) + 1))
-
-
-def _sinh(x):
-    return (ops.exp(x) - ops.exp(-x)) / 2
-
-
-def _normal(levels):
-    return [NormalDist().inv_cdf(level) for level in levels]

@@ -7,6 +7,7 @@ from keras.backend import standardize_dtype
 
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
+from kerastrans.models.pretrained.zero.cycles import regression_of
 from kerastrans.models.pretrained.zero.network import (
     WINDOWS,
     average_recent,
@@ -16,12 +17,7 @@ from kerastrans.models.pretrained.zero.network import (
     mean_error,
     naive_errors,
 )
-from kerastrans.models.pretrained.zero.port import (
-    effects_of,
-    network_of,
-    phases_of,
-    regression_of,
-)
+from kerastrans.models.pretrained.zero.port import effects_of, network_of, phases_of
 from kerastrans.models.pretrained.zero.windows import normalized, since_window
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.keras_internals import calls

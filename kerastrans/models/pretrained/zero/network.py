@@ -6,6 +6,7 @@ from keras import layers, ops
 from keras.backend import standardize_dtype
 
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
+from kerastrans.layers.normalization.observed_normalization import masked_mean
 from kerastrans.models.pretrained.scaling import arcsinh
 from kerastrans.utils.precision import full_precision
 
@@ -119,7 +120,7 @@ def choose(logits, seen):
 
 def naive_errors(changes, paired):
     """Return the mean absolute error of a naive forecast with each lag, `(batch, octaves)`."""
-    return _mean(ops.abs(changes), paired) + SMALLEST_SPREAD
+    return masked_mean(ops.abs(changes), paired) + SMALLEST_SPREAD
 
 
 def mean_error(share, spread):
@@ -151,7 +152,7 @@ def _summarize(values, observed, width, hidden, dense):
             ops.reshape(part[:, -size * BLOCK_COUNT :], (-1, BLOCK_COUNT, size))
             for part in (values, observed)
         )
-        parts += [_mean(x, mask), ops.mean(mask, axis=-1)]
+        parts += [masked_mean(x, mask), ops.mean(mask, axis=-1)]
     x = dense(hidden, activation="relu", name="window")(ops.concatenate(parts, axis=-1))
     return dense(width, activation="relu", name="summary")(x)
 
@@ -166,7 +167,7 @@ def average_recent(changes, paired, lags):
     weights = weights.astype(standardize_dtype(changes.dtype))
     weight = ops.matmul(paired, weights) + 1e-6
     in_cycle = ops.cast(lags[..., None] > ages[None, None], changes.dtype)
-    cycle = _mean(changes, paired * in_cycle)[..., None]
+    cycle = masked_mean(changes, paired * in_cycle)[..., None]
     recent = ops.concatenate([ops.matmul(changes, weights) / weight, cycle], axis=-1)
     return recent, ops.matmul(ops.abs(changes), weights) / weight
 
@@ -235,8 +236,3 @@ def _spread_out(x):
     down = ops.flip(down, axis=-1)
     center = x[..., middle : middle + 1]
     return ops.concatenate([center - down, center, center + up], axis=-1)
-
-
-def _mean(values, mask):
-    """Return the mean of the unmasked values along the last axis, 0 if there are none."""
-    return ops.sum(values * mask, axis=-1) / ops.maximum(ops.sum(mask, axis=-1), 1)

@@ -1,10 +1,8 @@
 """kerastrans-zero: the small zero-shot forecaster of this package, trained on synthetic series."""
 
 from numbers import Integral
-from statistics import NormalDist
 
 import keras
-import numpy as np
 from keras import layers, ops
 
 from kerastrans import heads
@@ -17,7 +15,7 @@ from kerastrans.models.pretrained.checkpoint import (
     read_sizes,
     refuse_others,
 )
-from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
+from kerastrans.models.pretrained.scaling import deviation_between, place_of
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.models.pretrained.zero.windows import (
     LEAST_CYCLES,
@@ -114,6 +112,9 @@ class KerastransZero(PretrainedModel):
             self.networks[length] = shorten(self.network, length)
         if self.season is None:
             return forecast_windows(self.networks[length], history, prediction_length)
+        # What only a forecast with a season needs.
+        from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
+
         sizes = length, history.shape[1], prediction_length
         if sizes not in self._layers:  # the channels of a model share them, and their weights
             phases = PhaseForecasts(self.networks[length], self.season, prediction_length)
@@ -157,8 +158,7 @@ class KerastransZero(PretrainedModel):
         for i in range(num_channels):
             rest, ahead, variance, ratio = effects(recent[..., i], **known)
             x = self.quantiles(rest, prediction_length)
-            middle = int(np.argmin(np.abs(np.subtract(self.levels, 0.5))))
-            x = _widened(x, middle, self.levels, variance, ratio)
+            x = _widened(x, self.levels, variance, ratio)
             channels.append(x + ops.sum(ahead, axis=2)[..., None])
         forecast = self.head()(ops.stack(channels, axis=2))
         return keras.Model(inputs, forecast, name=self.network.name)
@@ -186,11 +186,6 @@ def phases_of(model):
     return next((x for x in model.layers if isinstance(x, PhaseForecasts)), None)
 
 
-def regression_of(model):
-    """Return the `CycleRegression` of a model that was built with a season, or None."""
-    return next((x for x in model.layers if isinstance(x, CycleRegression)), None)
-
-
 def effects_of(model):
     """Return the `CovariateEffects` of a model that was built with covariates, or None."""
     return next((x for x in model.layers if isinstance(x, CovariateEffects)), None)
@@ -210,20 +205,17 @@ def pretrained_of(model):
     return KerastransZero(network, levels, window, phases.season if phases else None)
 
 
-def _widened(quantiles, middle, levels, variance, ratio):
+def _widened(quantiles, levels, variance, ratio):
     """Return quantiles as far from the median as the uncertainty of the effects requires.
 
     Args:
         quantiles: Tensor `(batch, prediction_length, levels)` of the history without the effects.
-        middle: int, place of the median.
         levels: Probabilities of the quantiles.
         variance: `(batch, prediction_length)`, variance of the effects.
         ratio: `(batch, 1)`, squared error of left-out parts over that of the fit.
     """
-    median = quantiles[..., middle : middle + 1]
-    low, high = (int(np.argmin(np.abs(np.subtract(levels, x)))) for x in (0.16, 0.84))
-    distance = NormalDist().inv_cdf(levels[high]) - NormalDist().inv_cdf(levels[low])
-    deviation = (quantiles[..., high] - quantiles[..., low]) / distance
+    median = quantiles[..., place_of(levels, 0.5)][..., None]
+    deviation = deviation_between(quantiles, levels, 0.16, 0.84)
     # The fit is too good, and left-out parts are too hard, by about the same factor.
     excess = ops.sqrt(ops.maximum(ratio, 1)) - 1
     excess = excess + variance / (ops.square(deviation) + 1e-12)
