@@ -215,15 +215,16 @@ def continue_slopes(slopes, steps):
 
 def fit_slopes(values, observed):
     """Return the slopes per step `(batch, windows)` of lines fitted to the last steps."""
-    ages = np.arange(values.shape[1])[::-1]
+    ages = np.arange(values.shape[1])[::-1, None]
     dtype = standardize_dtype(values.dtype)
-    inside = np.stack([ages < size for size in WINDOWS], axis=1).astype(dtype)
+    # Sums of products, not products of matrices: a quantized file would round the times.
     time = (-ages / 100).astype(dtype)
-    number = ops.maximum(ops.matmul(observed, inside), 1)
-    middle = ops.matmul(observed * time, inside) / number
-    mean = ops.matmul(values * observed, inside) / number
-    squares = ops.matmul(observed * time * time, inside) / number - ops.square(middle)
-    products = ops.matmul(observed * values * time, inside) / number - middle * mean
+    known = observed[..., None] * (ages < np.array(WINDOWS)).astype(dtype)
+    number = ops.maximum(ops.sum(known, axis=1, keepdims=True), 1)
+    middle = ops.sum(known * time, axis=1, keepdims=True) / number
+    time = known * ops.subtract(time, middle)
+    squares = ops.sum(ops.square(time), axis=1) / number[:, 0]
+    products = ops.sum(time * values[..., None], axis=1) / number[:, 0]
     return products / (squares + 1e-5) / 100
 
 
