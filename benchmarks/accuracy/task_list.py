@@ -13,7 +13,7 @@ from kerastrans import datasets
 
 OWN = "kerastrans"  # tasks that nobody published, for the comparison of the Transformers
 ORIGIN = pd.Timestamp("2000-01-01")  # of series that come without dates
-DAY = 24  # smallest season whose phases "kerastrans_zero_2+season" forecasts
+DAY = 24  # smallest season of more than one step that "kerastrans_zero_2+season" reads
 FREQUENCIES = {"yearly": "YS", "quarterly": "QS", "monthly": "MS", "other": "D"}
 
 
@@ -43,6 +43,11 @@ class Task:
     def is_dated(self):
         """Whether the time stamps are real: M4, M3 and tourism come without."""
         return self.benchmark in ("fev-bench", OWN)
+
+    @property
+    def reads_season(self):
+        """Whether "kerastrans_zero_2+season" has the option `season`."""
+        return self.season == 1 or self.season >= DAY
 
     def load(self):
         """The long frame, all of it."""

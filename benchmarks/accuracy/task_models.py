@@ -5,7 +5,6 @@ import functools
 import keras
 import pandas as pd
 
-from benchmarks.accuracy.task_list import DAY
 from kerastrans import Forecaster, combine, from_pretrained, select
 from kerastrans.data import WindowScaler
 from kerastrans.forecasting.selection.candidates import fit_naive
@@ -56,12 +55,12 @@ def selected(task, train, seed, time_limit=900):
 
 
 def zero_shot(
-    name, task, train, seed, reads_covariates=False, reads_phases=False, time_limit=None, **options
+    name, task, train, seed, reads_covariates=False, reads_season=False, time_limit=None, **options
 ):
     """Weights that come with the package, without any training."""
     if reads_covariates:
         options["future"] = task.future
-    if reads_phases and task.season >= DAY:
+    if reads_season and task.reads_season:
         options["model_options"] = {"season": task.season}
     return from_pretrained(name, task.horizon, verbose=False, **options), ""
 
@@ -145,10 +144,10 @@ MODELS = {
         for name in ("kerastrans_zero", "kerastrans_zero_2")
     },
     "kerastrans_zero_2+season": functools.partial(
-        zero_shot, "kerastrans_zero_2", reads_phases=True
+        zero_shot, "kerastrans_zero_2", reads_season=True
     ),
     "kerastrans_zero_2+season+covariates": functools.partial(
-        zero_shot, "kerastrans_zero_2", reads_covariates=True, reads_phases=True
+        zero_shot, "kerastrans_zero_2", reads_covariates=True, reads_season=True
     ),
     "nbeats_ensemble": nbeats_ensemble,
     **{name: functools.partial(by_default, name) for name in ARCHITECTURES},

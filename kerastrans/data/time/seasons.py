@@ -89,3 +89,19 @@ def daily_season(freq):
     if step is None or not _SHORTEST_STEP <= step <= _HOUR or DAY % step:
         return None
     return DAY // step
+
+
+def is_yearly(freq):
+    """Return whether steps of a frequency are whole years.
+
+    Args:
+        freq: str, pandas frequency.
+
+    Raises:
+        ValueError: If `freq` is not a frequency.
+
+    Example:
+        >>> [is_yearly(freq) for freq in ("YS", "2YE-MAR", "QS", "365D")]
+        [True, True, False, False]
+    """
+    return offset_of(freq).rule_code.split("-")[0] in ("YS", "YE", "BYS", "BYE")

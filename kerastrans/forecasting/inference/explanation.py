@@ -9,6 +9,7 @@ from kerastrans.decoding.graph import inputs_of
 from kerastrans.models.pretrained.zero.explanation import (
     WINDOWS,
     explain_windows,
+    move_of,
     network_of,
     phases_of,
 )
@@ -16,7 +17,6 @@ from kerastrans.utils.batch_sizes import BATCH
 
 PAST_VALUE, MEAN = "past value", "mean"  # the parts that have shares
 CHANGES, SLOPE, OFFSET = "recent changes", "slope", "offset"
-REGRESSION = "regression"  # on earlier cycles of a season
 COVARIATE = "covariate"  # followed by its name
 # The arrays of `explain_windows` for one forecast.
 PARTS = ("mean", "lags", "places", "shares", "changes", "slopes", "offset")
@@ -37,6 +37,7 @@ def explanation_frame(state, windows):
     explain, names = explain_windows(state.model), [x.name for x in inputs_of(state.model)[1:]]
     phases = phases_of(state.model)
     season = 1 if phases is None else phases.season
+    move_name = getattr(move_of(state.model), "part", None)
     columns = [x.name for x in (*state.covariates.past, *state.covariates.future)]
     panel, parts = windows.panel, []
     for start in range(0, len(windows), BATCH):
@@ -44,8 +45,8 @@ def explanation_frame(state, windows):
         history, known = inputs["history"], [inputs[name] for name in names]
         series, cuts = (x[start : start + BATCH] for x in (windows.series, windows.cuts))
         for channel in range(panel.num_channels):
-            found = _explain(explain, history[..., channel], known)
-            rows = _rows(panel.clock, panel.numbers(series, cuts), columns, season, *found)
+            found = _explain(explain, history[..., channel], known, move_name is not None)
+            rows = _rows(panel.clock, panel.numbers(series, cuts), columns, season, move_name, *found)
             ids = panel.names[series, channel]
             is_known = ~np.isnan(history[..., channel]).all(axis=1)
             rows.insert(0, ID, ids[rows["window"]])
@@ -53,17 +54,18 @@ def explanation_frame(state, windows):
     return pd.concat(parts, ignore_index=True)
 
 
-def _explain(explain, history, known):
+def _explain(explain, history, known, has_move):
     """Return the parts of the forecasts of histories `(batch, time)`, in units of the series.
 
     Args:
         explain: Function that `explain_windows` returned.
         history: NumPy array, NaN where missing.
         known: List of arrays of covariates.
+        has_move: bool, whether the last array is how far the forecast is moved.
 
     Returns:
-        The history without the effects of covariates; these effects; how far a regression moves the
-        forecast, `(batch, prediction_length)`; and for each forecast of a sum, that of the window
+        The history without the effects of covariates; these effects; how far the forecast is moved,
+        `(batch, prediction_length)`; and for each forecast of a sum, that of the window
         and perhaps that of each phase, its weight `(batch, prediction_length)` and its seven
         arrays.
     """
@@ -77,8 +79,7 @@ def _explain(explain, history, known):
         history = pivot + unit * np.asarray(rest, "float64")
         effects = np.asarray(effects, "float64") * unit[..., None]
     weights = [np.ones_like(found[0])]
-    has_regression = len(found) > 2 * len(PARTS) + 1
-    move = unit * np.asarray(found.pop(), "float64") if has_regression else 0 * weights[0]
+    move = unit * np.asarray(found.pop(), "float64") if has_move else 0 * weights[0]
     if len(found) > len(PARTS):
         weight = np.asarray(found.pop(len(PARTS)), "float64")
         weights = [1 - weight, weight]
@@ -94,7 +95,7 @@ def _explain(explain, history, known):
     return history, effects, move, forecasts
 
 
-def _rows(clock, cuts, columns, season, history, effects, move, forecasts):
+def _rows(clock, cuts, columns, season, move_name, history, effects, move, forecasts):
     """Return the rows of some windows, ordered by window, step and part."""
     window, step = (x.ravel() for x in np.indices(effects.shape[:2]))
     effect_names = [f"{COVARIATE} {name}" for name in columns]
@@ -105,11 +106,11 @@ def _rows(clock, cuts, columns, season, history, effects, move, forecasts):
         _table(name, window, step, effects[..., i].ravel()) for i, name in enumerate(effect_names)
     ]
     moved = np.nonzero(move)
-    rows.append(_table(REGRESSION, *moved, move[moved]))
+    rows.append(_table(move_name, *moved, move[moved]))
     rows = pd.concat(rows)
     if len(forecasts) > 1:
         rows = _added(rows)
-    order = [PAST_VALUE, MEAN, CHANGES, SLOPE, OFFSET, REGRESSION, *effect_names]
+    order = [PAST_VALUE, MEAN, CHANGES, SLOPE, OFFSET, move_name, *effect_names]
     places = rows["part"].map({part: i for i, part in enumerate(order)})
     rows = rows.iloc[np.lexsort([places, rows["step"], rows["window"]])].reset_index(drop=True)
     cut, place = cuts[rows["window"]], rows.pop("place")

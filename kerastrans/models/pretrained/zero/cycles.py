@@ -9,7 +9,7 @@ from kerastrans.layers import ObservedNormalization
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.normalization.observed_normalization import masked_mean
 from kerastrans.models.pretrained.scaling import arcsinh, deviation_between, place_of, sinh
-from kerastrans.utils.precision import full_precision
+from kerastrans.models.pretrained.zero.moves import LEVELS, Move, weight_of
 
 CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday and a week ago
 MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
@@ -21,7 +21,6 @@ LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it i
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
 INVERSE_STEPS = 24  # enough for matrices with a condition of 20,000
-LEVELS = (0.1, 0.9)  # quantiles whose distance is the spread of a forecast
 _SMALLEST_REST = 0.05  # of 1 less the leverage of a row
 _TINY = 1e-6
 
@@ -31,13 +30,8 @@ def has_rows(length, season, prediction_length):
     return -(-length // season) - -(-prediction_length // season) >= LEAST_ROWS
 
 
-def regression_of(model):
-    """Return the `CycleRegression` of a model that was built with a season, or None."""
-    return next((x for x in model.layers if isinstance(x, CycleRegression)), None)
-
-
 @keras.saving.register_keras_serializable(package="kerastrans")
-class CycleRegression(keras.layers.Layer):
+class CycleRegression(Move):
     """Moves quantiles towards a ridge regression on the last cycle and the one seven cycles ago.
 
     With a season of a day, the values of the next steps are regressed on those of yesterday and of
@@ -51,43 +45,16 @@ class CycleRegression(keras.layers.Layer):
     the quantiles, `e` the mean squared error, `a` the number of cycles ahead and `n` the number of
     cycles to fit. All quantiles of a step move by as much as the median. The mean of several
     forecasts errs less than each of them: distances from the median are multiplied by 0.93. If `n`
-    is below eight, nothing changes. The layer has no weights.
-
-    Args:
-        season: int, number of steps of a season.
-        levels: Tuple of float, the quantile levels.
-        **kwargs: Additional arguments of `keras.layers.Layer`.
-
-    Call arguments:
-        history: `(batch, time)`, NaN where missing.
-        quantiles: `(batch, prediction_length, quantiles)`, in the units of the history.
-
-    Returns:
-        Quantiles of the same shape.
+    is below eight, nothing changes. Arguments are those of `Move`.
 
     Source: Lago et al. (2021), "Forecasting day-ahead electricity prices", section 4.2, for the
     features; Uniejewski, Weron, Ziel (2018) for the transformation; Allen (1974) for the errors of
     rows that are left out; Bates, Granger (1969) for the weights.
     """
 
-    takes_missing = True
+    part = "regression"
 
-    def __init__(self, season, levels, **kwargs):
-        super().__init__(**{"dtype": full_precision(), **kwargs})
-        self.season, self.levels = season, tuple(levels)
-
-    def call(self, history, quantiles):
-        move, has_moved = self._find(history, quantiles)
-        median = quantiles[..., place_of(self.levels, 0.5)][..., None]
-        width = ops.where(has_moved, NARROWER, 1.0)[..., None]
-        return median + move[..., None] + width * (quantiles - median)
-
-    def move(self, history, quantiles):
-        """Return how far the median moves, `(batch, prediction_length)`."""
-        return self._find(history, quantiles)[0]
-
-    def _find(self, history, quantiles):
-        """Return the move, and whether there are enough rows for it, `(batch, 1)`."""
+    def find(self, history, quantiles):
         steps = quantiles.shape[1]
         # To whole cycles, and before them those that the first ones are regressed on.
         padding = max(CYCLES_AGO) * self.season + -history.shape[1] % self.season
@@ -108,10 +75,10 @@ class CycleRegression(keras.layers.Layer):
         # Rows whose steps ahead overlap are not independent.
         ahead = -(-steps // self.season)
         caution = CAUTION * (1 + FEW_ROWS * ahead / ops.maximum(known, 1))
-        weight = variance / (variance + caution * error + _TINY)
+        weight = weight_of(variance, caution * error)
         has_moved = known >= LEAST_ROWS
         move = forecast - quantiles[..., place_of(self.levels, 0.5)]
-        return ops.where(has_moved, weight, 0.0) * move, has_moved
+        return ops.where(has_moved, weight, 0.0) * move, ops.where(has_moved, NARROWER, 1.0)
 
     def _regress(self, values, observed, steps):
         """Fit values ahead of each cycle by earlier cycles.
@@ -170,12 +137,6 @@ class CycleRegression(keras.layers.Layer):
         errors = (outputs - ops.matmul(inputs, slopes)) / rest
         error = ops.mean(ops.sum(ops.square(errors) * of_all, axis=1), axis=1, keepdims=True)
         return forecast[:, 0], error, known[:, 0]
-
-    def compute_output_shape(self, history_shape, quantiles_shape):
-        return quantiles_shape
-
-    def get_config(self):
-        return {**super().get_config(), "season": self.season, "levels": self.levels}
 
 
 def _robust(values, observed):

@@ -1,5 +1,7 @@
 """The parts that the median forecast of kerastrans-zero is the sum of."""
 
+import functools
+
 import keras
 import numpy as np
 from keras import ops
@@ -7,7 +9,7 @@ from keras.backend import standardize_dtype
 
 from kerastrans.decoding.graph import inputs_of
 from kerastrans.layers import LagChanges, OctaveLags, SamePhase
-from kerastrans.models.pretrained.zero.cycles import regression_of
+from kerastrans.models.pretrained.zero.moves import move_of
 from kerastrans.models.pretrained.zero.network import (
     WINDOWS,
     average_recent,
@@ -18,11 +20,15 @@ from kerastrans.models.pretrained.zero.network import (
     naive_errors,
 )
 from kerastrans.models.pretrained.zero.port import effects_of, network_of, phases_of
-from kerastrans.models.pretrained.zero.windows import normalized, since_window
+from kerastrans.models.pretrained.zero.windows import (
+    forecast_windows,
+    normalized,
+    since_window,
+)
 from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.keras_internals import calls
 
-__all__ = ["WINDOWS", "effects_of", "explain_windows", "network_of", "phases_of"]
+__all__ = ["WINDOWS", "explain_windows", "move_of", "network_of", "phases_of"]
 
 
 def explain_windows(model):
@@ -43,8 +49,7 @@ def explain_windows(model):
     - and by a learnt offset `(batch, prediction_length)`;
     - only with a season: the weight of the forecast of a phase `(batch, prediction_length)`, and
       the same seven arrays for the series of the phase, whose slopes are those of `WINDOWS` cycles;
-    - only with a regression on earlier cycles: how far it moves the forecast
-      `(batch, prediction_length)`.
+    - only with a `Move`: how far it moves the forecast `(batch, prediction_length)`.
 
     Args:
         model: Model of `KerastransZero.build`, also after it was trained or read from a file.
@@ -69,9 +74,10 @@ def explain_windows(model):
         first = first.astype(standardize_dtype(places.dtype))[None, :, None, None]
         places = ops.subtract(places * phases.season, -first)  # see `SamePhase.places`
         outputs += [weight, mean, lags * phases.season, places, *shares]
-    regression = regression_of(model)
-    if regression is not None:
-        outputs.append(regression.move(rest, phases(rest)))
+    move = move_of(model)
+    if move is not None:
+        of_window = functools.partial(forecast_windows, network, prediction_length=prediction_length)
+        outputs.append(move.move(rest, (phases or of_window)(rest)))
     return compile_inference(keras.Model([history, *known.values()], outputs))
 
 

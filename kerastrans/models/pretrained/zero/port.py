@@ -1,5 +1,6 @@
 """kerastrans-zero: the small zero-shot forecaster of this package, trained on synthetic series."""
 
+import functools
 from numbers import Integral
 
 import keras
@@ -16,6 +17,7 @@ from kerastrans.models.pretrained.checkpoint import (
     refuse_others,
 )
 from kerastrans.models.pretrained.scaling import deviation_between, place_of
+from kerastrans.models.pretrained.zero.moves import move_of
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.models.pretrained.zero.windows import (
     LEAST_CYCLES,
@@ -71,8 +73,10 @@ class KerastransZero(PretrainedModel):
             of each phase are then forecast, too, from up to 6,144 steps of history, or from the
             window if there are covariates, and the forecast moves towards a regression on earlier
             cycles; see `kerastrans.models.pretrained.zero.windows.PhaseForecasts` and
-            `kerastrans.models.pretrained.zero.cycles.CycleRegression`. None forecasts the window
-            alone.
+            `kerastrans.models.pretrained.zero.cycles.CycleRegression`. With 1, for values without a
+            season, such as yearly ones, it moves towards a random walk with drift instead, see
+            `kerastrans.models.pretrained.zero.drift.RandomWalkWithDrift`. None forecasts the window
+            only.
     """
 
     usual_context = 1024
@@ -88,9 +92,9 @@ class KerastransZero(PretrainedModel):
 
     def _with(self, season):
         if season is not None:
-            if isinstance(season, bool) or not isinstance(season, Integral) or season < 2:
+            if isinstance(season, bool) or not isinstance(season, Integral) or season < 1:
                 raise ValueError(
-                    f"season must be an integer of at least 2, or None, got {season!r}."
+                    f"season must be an integer of at least 1, or None, got {season!r}."
                 )
             check_at_most(season=season, **{"the longest season": MOST_STEPS // LEAST_CYCLES})
         return type(self)(self.network, self.levels, self._window, season)
@@ -112,18 +116,29 @@ class KerastransZero(PretrainedModel):
             self.networks[length] = shorten(self.network, length)
         if self.season is None:
             return forecast_windows(self.networks[length], history, prediction_length)
-        # What only a forecast with a season needs.
-        from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
-
         sizes = length, history.shape[1], prediction_length
         if sizes not in self._layers:  # the channels of a model share them, and their weights
-            phases = PhaseForecasts(self.networks[length], self.season, prediction_length)
-            self._layers[sizes] = phases, CycleRegression(self.season, self.levels)
-        phases, regression = self._layers[sizes]
-        quantiles = phases(history)
-        if not has_rows(history.shape[1], self.season, prediction_length):
-            return quantiles
-        return regression(history, quantiles)
+            self._layers[sizes] = self._seasonal_layers(*sizes)
+        forecast, move = self._layers[sizes]
+        quantiles = forecast(history)
+        return quantiles if move is None else move(history, quantiles)
+
+    def _seasonal_layers(self, length, history_length, prediction_length):
+        """Return what forecasts a history, and a `Move` of its forecast or None."""
+        # What only a forecast with a season needs.
+        from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
+        from kerastrans.models.pretrained.zero.drift import RandomWalkWithDrift
+
+        network = self.networks[length]
+        if self.season == 1:
+            forecast = functools.partial(
+                forecast_windows, network, prediction_length=prediction_length
+            )
+            return forecast, RandomWalkWithDrift(self.season, self.levels)
+        phases = PhaseForecasts(network, self.season, prediction_length)
+        if not has_rows(history_length, self.season, prediction_length):
+            return phases, None
+        return phases, CycleRegression(self.season, self.levels)
 
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
         """Build a functional Keras model, see `PretrainedModel.build`.
@@ -200,9 +215,9 @@ def pretrained_of(model):
     network = network_of(model)
     if network is None:
         return None
-    phases = phases_of(model)
     window, levels = network.inputs[0].shape[1], heads.of(model).levels
-    return KerastransZero(network, levels, window, phases.season if phases else None)
+    seasonal = phases_of(model) or move_of(model)
+    return KerastransZero(network, levels, window, seasonal.season if seasonal else None)
 
 
 def _widened(quantiles, levels, variance, ratio):

@@ -1,0 +1,64 @@
+"""What moves the forecast of kerastrans-zero towards another one of the same history."""
+
+import keras
+
+from kerastrans.models.pretrained.scaling import place_of
+from kerastrans.utils.precision import full_precision
+
+LEVELS = (0.1, 0.9)  # quantiles whose distance is the spread of a forecast
+
+
+class Move(keras.layers.Layer):
+    """Moves all quantiles of a step by as much as the median, and scales their distances from it.
+
+    Subclasses have `find`, and `part`, the name of the move in `Forecaster.explain`. The layer has
+    no weights.
+
+    Args:
+        season: int, number of steps of a season.
+        levels: Tuple of float, the quantile levels.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        history: `(batch, time)`, NaN where missing.
+        quantiles: `(batch, prediction_length, quantiles)`, in the units of the history.
+
+    Returns:
+        Quantiles of the same shape.
+    """
+
+    takes_missing = True
+    part = None
+
+    def __init__(self, season, levels, **kwargs):
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.season, self.levels = season, tuple(levels)
+
+    def call(self, history, quantiles):
+        move, width = self.find(history, quantiles)
+        median = quantiles[..., place_of(self.levels, 0.5)][..., None]
+        return median + move[..., None] + width[..., None] * (quantiles - median)
+
+    def move(self, history, quantiles):
+        """Return how far the median moves, `(batch, prediction_length)`."""
+        return self.find(history, quantiles)[0]
+
+    def find(self, history, quantiles):
+        """Return the move, and the factor of the distances, `(batch, prediction_length or 1)`."""
+        raise NotImplementedError
+
+    def compute_output_shape(self, history_shape, quantiles_shape):
+        return quantiles_shape
+
+    def get_config(self):
+        return {**super().get_config(), "season": self.season, "levels": self.levels}
+
+
+def weight_of(variance, error):
+    """Return the weight of a forecast with a squared error, beside one with a variance."""
+    return variance / (variance + error + 1e-6)
+
+
+def move_of(model):
+    """Return the `Move` of a model that was built with a season, or None."""
+    return next((x for x in model.layers if isinstance(x, Move)), None)
