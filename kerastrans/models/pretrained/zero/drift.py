@@ -68,7 +68,7 @@ class RandomWalkWithDrift(Move):
         squares = ops.square(changes - drift * gaps) / ops.maximum(gaps, 1)
         variance = ops.sum(squares, axis=1, keepdims=True) / ops.maximum(known - 2, 1)
         last = series[:, -1]
-        last = ops.where(ops.isnan(last), 0.0, last)
+        last = ops.where(ops.isnan(last), np.array([0, length - 1], dtype), last)
         since = ops.subtract(length - 1, last[:, 1:]) + np.arange(1, steps + 1, dtype=dtype)
         growth = 1 + since / time
         return last[:, :1] + drift * since, variance * since * growth, growth, known

@@ -9,7 +9,7 @@ import kerastrans
 from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.models.pretrained.zero import port as zero
-from kerastrans.models.pretrained.zero.cycles import regression_of
+from kerastrans.models.pretrained.zero.moves import move_of
 from kerastrans.utils.backend import compile_inference
 
 SEASON, STEPS = 6, 8
@@ -50,7 +50,7 @@ def test_a_quarter_is_the_forecast_of_each_phase(model, seasonal):
     at = [levels.index(k / 10) for k in range(1, 10)]
     np.testing.assert_allclose(found[:, at], 0.75 * whole + 0.25 * phases, rtol=1e-5)
     # What the regression on earlier cycles changes.
-    expected = keras.ops.convert_to_numpy(regression_of(built)(history, found[None]))[0]
+    expected = keras.ops.convert_to_numpy(move_of(built)(history, found[None]))[0]
     assert np.abs(expected - found).max() > 0.05
     np.testing.assert_allclose(quantiles(seasonal, [SERIES])[0], expected[:, at], rtol=1e-5)
 
@@ -139,9 +139,8 @@ def test_an_onnx_file_forecasts_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("season", "message"),
     [
-        (1, "season must be an integer of at least 2, or None, got 1"),
-        (0, "season must be an integer of at least 2, or None, got 0"),
-        (24.0, "season must be an integer of at least 2, or None, got 24.0"),
+        (0, "season must be an integer of at least 1, or None, got 0"),
+        (24.0, "season must be an integer of at least 1, or None, got 24.0"),
         (5000, "the longest season=2048, got 5000"),
     ],
 )
