@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 import pandas as pd
 
-from benchmarks.accuracy.task_list import DAY, TASKS
+from benchmarks.accuracy.task_list import DAY
 from benchmarks.accuracy.zero_validation import (
     COLUMNS,
     SETS,

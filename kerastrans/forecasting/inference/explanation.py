@@ -46,7 +46,8 @@ def explanation_frame(state, windows):
         series, cuts = (x[start : start + BATCH] for x in (windows.series, windows.cuts))
         for channel in range(panel.num_channels):
             found = _explain(explain, history[..., channel], known, move_name is not None)
-            rows = _rows(panel.clock, panel.numbers(series, cuts), columns, season, move_name, *found)
+            numbers = panel.numbers(series, cuts)
+            rows = _rows(panel.clock, numbers, columns, season, move_name, *found)
             ids = panel.names[series, channel]
             is_known = ~np.isnan(history[..., channel]).all(axis=1)
             rows.insert(0, ID, ids[rows["window"]])

@@ -197,7 +197,7 @@ def _features(columns, observed):
             codes = np.arange(1, size)
             own = [ops.cast(ops.equal(column, float(code)), observed.dtype) for code in codes]
         else:
-            number = _standardize(column, observed)
+            number = standardize_covariate(column, observed)
             earlier = [ops.pad(number[:, :-k], [[0, 0], [k, 0]]) for k in range(1, EARLIER + 1)]
             own = [number, sum(earlier) / EARLIER]
         features += own
@@ -206,7 +206,7 @@ def _features(columns, observed):
     return ops.stack(features, axis=2), groups.astype(standardize_dtype(observed.dtype))
 
 
-def _standardize(column, observed):
+def standardize_covariate(column, observed):
     """Return numbers in deviations from their mean over the observed steps, 0 where not known."""
     length = observed.shape[1]
     column = forward_fill(column)

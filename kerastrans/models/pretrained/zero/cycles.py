@@ -6,6 +6,7 @@ from keras import ops
 from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
+from kerastrans.layers.covariates.covariate_effects import standardize_covariate
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.normalization.observed_normalization import masked_mean
 from kerastrans.models.pretrained.scaling import arcsinh, deviation_between, place_of, sinh
@@ -16,6 +17,7 @@ MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
 SHRINKAGE = 0.3  # added to the diagonal, in units of the mean sum of squares of a row
 CAUTION = 2.0  # factor of the squared error of the regression in its weight
 FEW_ROWS = 8.0  # with so many rows for each cycle ahead, this factor is twice as large
+LEAST_EVIDENCE = 2.0  # squared t-value below which covariates are ignored
 NARROWER = 0.93  # factor of the distances from the median
 LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it is
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
@@ -52,9 +54,13 @@ class CycleRegression(Move):
     rows that are left out; Bates, Granger (1969) for the weights.
     """
 
-    part = "regression"
+    part, reads_covariates = "regression", True
 
-    def find(self, history, quantiles):
+    def __init__(self, season, levels, past=(), future=(), **kwargs):
+        super().__init__(season, levels, **kwargs)
+        self.past, self.future = tuple(past), tuple(future)
+
+    def find(self, history, quantiles, past_covariates=None, future_covariates=None):
         steps = quantiles.shape[1]
         # To whole cycles, and before them those that the first ones are regressed on.
         padding = max(CYCLES_AGO) * self.season + -history.shape[1] % self.season
@@ -62,7 +68,8 @@ class CycleRegression(Move):
         values, observed, location, scale = ObservedNormalization()(history)
         center, size = _robust(values, observed)
         values = observed * arcsinh((values - center) / size)
-        forecast, error, known = self._regress(values, observed, steps)
+        columns = self._columns(observed, padding, steps, past_covariates, future_covariates)
+        forecast, error, known = self._regress(values, observed, columns, steps)
         lowest = ops.min(values, axis=1, keepdims=True) - BEYOND
         highest = ops.max(values, axis=1, keepdims=True) + BEYOND
         forecast = ops.minimum(ops.maximum(forecast, lowest), highest)
@@ -80,12 +87,46 @@ class CycleRegression(Move):
         move = forecast - quantiles[..., place_of(self.levels, 0.5)]
         return ops.where(has_moved, weight, 0.0) * move, ops.where(has_moved, NARROWER, 1.0)
 
-    def _regress(self, values, observed, steps):
+    def _columns(self, observed, padding, steps, past, future):
+        """Return the columns of covariates by cycle.
+
+        Args:
+            observed: `(batch, time)`, 1 for known values of the padded history.
+            padding: int, number of steps that were added before the history.
+            steps: int, number of steps to forecast.
+            past: `(batch, time, len(self.past))` or None, before padding.
+            future: `(batch, time + steps, len(self.future))` or None.
+
+        Returns:
+            List of pairs of a tensor `(batch, cycles, parts)`, with the cycles ahead, and of the
+            cycles that are features, counted from that to be forecast.
+        """
+        season, ahead = self.season, -(-steps // self.season)
+        found = []
+        for x, sizes, missing, last in (
+            (past, self.past, ahead * season, 0),
+            (future, self.future, ahead * season - steps, ahead),
+        ):
+            for i, size in enumerate(sizes):
+                column = ops.pad(x[..., i], [[0, 0], [padding, missing]], constant_values=np.nan)
+                if size:  # the share of each text in a cycle
+                    parts = [ops.equal(column, float(code)) for code in range(1, size)]
+                    parts = [ops.cast(x, observed.dtype) for x in parts]
+                    parts = [_parts_of_cycles(x, season, 1) for x in parts]
+                    column = ops.concatenate(parts, axis=2)
+                else:
+                    column = standardize_covariate(column, observed)
+                    column = _parts_of_cycles(column, season, _number_of_parts(season))
+                found.append((column, range(-1, last)))
+        return found
+
+    def _regress(self, values, observed, columns, steps):
         """Fit values ahead of each cycle by earlier cycles.
 
         Args:
             values: `(batch, time)`, whole cycles, 0 where missing.
             observed: `(batch, time)`, 1 for known values.
+            columns: List of covariates, see `_columns`.
             steps: int, number of steps to forecast.
 
         Returns:
@@ -95,48 +136,119 @@ class CycleRegression(Move):
         cycles = values.shape[1] // self.season
         first, ahead = max(CYCLES_AGO), -(-steps // self.season)
         rows = cycles - first - ahead + 1
-        values, observed = (ops.reshape(x, (-1, cycles, self.season)) for x in (values, observed))
         # Missing values are the last known ones of their phase, or the next ones.
-        values = forward_fill(ops.where(observed > 0, values, np.nan))
-        values = ops.flip(forward_fill(ops.flip(values, axis=1)), axis=1)
-        values = ops.where(ops.isnan(values), 0.0, values)
+        x = ops.reshape(ops.where(observed > 0, values, np.nan), (-1, cycles, self.season))
+        x = ops.flip(forward_fill(ops.flip(forward_fill(x), axis=1)), axis=1)
+        values = ops.reshape(ops.where(ops.isnan(x), 0.0, x), (-1, cycles * self.season))
 
-        def features(x):
-            size = next(n for n in range(MOST_FEATURES, 0, -1) if self.season % n == 0)
-            x = ops.mean(ops.reshape(x, (-1, cycles, size, self.season // size)), axis=3)
-            parts = [x[:, first - ago : cycles + 1 - ago] for ago in CYCLES_AGO]
+        def shifted(x, cycles_ahead):
+            parts = [x[:, first + k : cycles + 1 + k] for k in cycles_ahead]
             return ops.concatenate(parts, axis=2)
 
+        def features(x):
+            x = _parts_of_cycles(x, self.season, _number_of_parts(self.season))
+            return shifted(x, [-ago for ago in CYCLES_AGO])
+
         def targets(x):
+            x = ops.reshape(x, (-1, cycles, self.season))
             x = ops.concatenate([x[:, first + i :][:, :rows] for i in range(ahead)], axis=2)
             return x[..., :steps]
 
         inputs, outputs = features(values), targets(values)
         level = ops.mean(inputs, axis=2, keepdims=True)
         inputs, outputs = inputs - level, outputs - level[:, :rows]
-        newest, inputs = inputs[:, -1:], inputs[:, :rows]
         # A row counts by the known shares of its features and its targets.
         share = ops.mean(features(observed)[:, :rows], axis=2, keepdims=True)
         share = share * ops.mean(targets(observed), axis=2, keepdims=True)  # (batch, rows, 1)
         known = ops.sum(share, axis=1, keepdims=True)
         of_all = share / ops.maximum(known, 1)
-        mean_input = ops.sum(inputs * of_all, axis=1, keepdims=True)
-        mean_output = ops.sum(outputs * of_all, axis=1, keepdims=True)
-        inputs, outputs = inputs - mean_input, outputs - mean_output
-        # Of the matrix in units of its mean diagonal, so that its size does not matter.
-        weighted = ops.transpose(inputs * of_all, (0, 2, 1))
-        gram, size = ops.matmul(weighted, inputs), inputs.shape[2]
-        power = ops.sum(ops.square(inputs) * of_all, axis=(1, 2))[:, None, None] + _TINY
-        identity = np.eye(size, dtype=standardize_dtype(values.dtype))
-        ridge = SHRINKAGE / ops.maximum(known, 1)
-        inverse = _inverse(gram / power + ridge * identity, identity) / power
-        slopes = ops.matmul(inverse, ops.matmul(weighted, outputs))
-        forecast = ops.matmul(newest - mean_input, slopes) + mean_output + level[:, -1:]
-        leverage = ops.sum(ops.matmul(inputs, inverse) * inputs, axis=2, keepdims=True)
-        rest = ops.maximum(1 - of_all * (1 + leverage), _SMALLEST_REST)
-        errors = (outputs - ops.matmul(inputs, slopes)) / rest
-        error = ops.mean(ops.sum(ops.square(errors) * of_all, axis=1), axis=1, keepdims=True)
+        power = _centered(inputs[:, :rows], of_all)[0]
+        power = ops.sum(ops.square(power) * of_all, axis=(1, 2))[:, None, None] + _TINY
+        ridge = SHRINKAGE * power / ops.maximum(known, 1)
+        forecast, errors = _fit(inputs, outputs, of_all, ridge)
+        if columns:
+            inputs = ops.concatenate([inputs, *(shifted(*x) for x in columns)], axis=2)
+            found, others = _fit(inputs, outputs, of_all, ridge)
+            trust = _trust(errors, others)
+            forecast = forecast + trust * (found - forecast)
+            errors = errors + trust * (others - errors)
+        forecast = forecast + level[:, -1:]
+        error = ops.mean(ops.sum(ops.square(errors), axis=1), axis=1, keepdims=True)
         return forecast[:, 0], error, known[:, 0]
+
+    def get_config(self):
+        return {**super().get_config(), "past": self.past, "future": self.future}
+
+
+def _number_of_parts(season):
+    """Return the number of equal parts, at most 24, that the values of a cycle are averaged to."""
+    return next(n for n in range(MOST_FEATURES, 0, -1) if season % n == 0)
+
+
+def _parts_of_cycles(x, season, parts):
+    """Return the means `(batch, cycles, parts)` of series `(batch, time)` of whole cycles."""
+    return ops.mean(ops.reshape(x, (-1, x.shape[1] // season, parts, season // parts)), axis=3)
+
+
+def _centered(x, weights):
+    """Return `(batch, rows, columns)` less its weighted mean over the rows, and the mean."""
+    mean = ops.sum(x * weights, axis=1, keepdims=True)
+    return x - mean, mean
+
+
+def _fit(inputs, outputs, weights, ridge):
+    """Fit a ridge regression to rows.
+
+    Args:
+        inputs: `(batch, rows, features)`, and at the end rows without outputs.
+        outputs: `(batch, rows, steps)`.
+        weights: `(batch, rows, 1)`, with a sum of 1.
+        ridge: `(batch, 1, 1)`, added to the diagonal.
+
+    Returns:
+        The outputs of the last row `(batch, 1, steps)`, and the errors of each row if it is left
+        out, times the root of its weight, `(batch, rows, steps)`.
+    """
+    rows, size = outputs.shape[1], inputs.shape[2]
+    x, mean_input = _centered(inputs[:, :rows], weights)
+    y, mean_output = _centered(outputs, weights)
+    newest, root = inputs[:, -1:] - mean_input, ops.sqrt(weights)
+    x, y = x * root, y * root
+    transposed = ops.transpose(x, (0, 2, 1))
+    identity = np.eye(min(rows, size), dtype=standardize_dtype(x.dtype))
+    if size <= rows:
+        inverse = _inverse(ops.matmul(transposed, x) + ridge * identity, identity)
+        slopes = ops.matmul(inverse, ops.matmul(transposed, y))
+        forecast, errors = ops.matmul(newest, slopes), y - ops.matmul(x, slopes)
+        rest = 1 - ops.sum(ops.matmul(x, inverse) * x, axis=2, keepdims=True)
+    else:  # the same by the products of rows, of which there are fewer
+        inverse = _inverse(ops.matmul(x, transposed) + ridge * identity, identity)
+        of_rows = ops.matmul(inverse, y)
+        forecast = ops.matmul(ops.matmul(newest, transposed), of_rows)
+        errors = ridge * of_rows
+        rest = ridge * ops.sum(inverse * identity, axis=2, keepdims=True)
+    return forecast + mean_output, errors / ops.maximum(rest - weights, _SMALLEST_REST)
+
+
+def _trust(errors, others):
+    """Return the weight of a second regression, `(batch, 1, 1)`.
+
+    It is the slope of the errors on their changes, times `1 - 2 / t**2`, where t is its t-value
+    over the rows; at least 0 and at most 1.
+
+    Args:
+        errors: Errors of left-out rows `(batch, rows, steps)` by the first regression.
+        others: Those by the second.
+    """
+    changes = errors - others
+    fitted = ops.sum(errors * changes, axis=2)
+    size = ops.sum(ops.square(changes), axis=2)
+    total = ops.sum(size, axis=1, keepdims=True) + _TINY
+    slope = ops.sum(fitted, axis=1, keepdims=True) / total
+    residuals = fitted - slope * size
+    variance = ops.sum(ops.square(residuals), axis=1, keepdims=True) / ops.square(total)
+    share = 1 - LEAST_EVIDENCE * variance / (ops.square(slope) + _TINY)
+    return (ops.minimum(ops.maximum(slope, 0), 1) * ops.maximum(share, 0))[..., None]
 
 
 def _robust(values, observed):

@@ -33,7 +33,7 @@ class RandomWalkWithDrift(Move):
 
     part = "drift"
 
-    def find(self, history, quantiles):
+    def find(self, history, quantiles, past_covariates=None, future_covariates=None):
         values, observed, location, scale = ObservedNormalization()(history)
         forecast, error, growth, known = self._continue(values, observed, quantiles.shape[1])
         spread = deviation_between(quantiles, self.levels, *LEVELS) / scale

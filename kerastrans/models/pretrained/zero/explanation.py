@@ -19,7 +19,7 @@ from kerastrans.models.pretrained.zero.network import (
     mean_error,
     naive_errors,
 )
-from kerastrans.models.pretrained.zero.port import effects_of, network_of, phases_of
+from kerastrans.models.pretrained.zero.port import add_effects, effects_of, network_of, phases_of
 from kerastrans.models.pretrained.zero.windows import (
     forecast_windows,
     normalized,
@@ -59,11 +59,11 @@ def explain_windows(model):
     symbol, *others = inputs_of(model)
     history = keras.Input(symbol.shape[1:2], name="history")
     known = {x.name: keras.Input(x.shape[1:], name=x.name) for x in others}
-    outputs, rest = [], history
+    outputs, rest, found = [], history, None
     if known:
         recent = since_window(network, {"history": history, **known})
-        outputs = list(effects_of(model)(recent.pop("history"), **recent)[:2])
-        rest = outputs[0]
+        rest, *found = effects_of(model)(recent.pop("history"), **recent)
+        outputs = [rest, found[0]]
     outputs += _parts_of(network, rest, prediction_length)
     if phases is not None:
         series, weight = phases.split(rest)
@@ -76,8 +76,15 @@ def explain_windows(model):
         outputs += [weight, mean, lags * phases.season, places, *shares]
     move = move_of(model)
     if move is not None:
-        of_window = functools.partial(forecast_windows, network, prediction_length=prediction_length)
-        outputs.append(move.move(rest, (phases or of_window)(rest)))
+        forecast = phases or functools.partial(
+            forecast_windows, network, prediction_length=prediction_length
+        )
+        x = forecast(rest)
+        if found and move.reads_covariates:
+            x = add_effects(x, move.levels, *found)
+            outputs.append(move.find(history, x, **known)[0])
+        else:
+            outputs.append(move.find(rest, x)[0])
     return compile_inference(keras.Model([history, *known.values()], outputs))
 
 

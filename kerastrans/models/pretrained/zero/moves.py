@@ -11,8 +11,9 @@ LEVELS = (0.1, 0.9)  # quantiles whose distance is the spread of a forecast
 class Move(keras.layers.Layer):
     """Moves all quantiles of a step by as much as the median, and scales their distances from it.
 
-    Subclasses have `find`, and `part`, the name of the move in `Forecaster.explain`. The layer has
-    no weights.
+    Subclasses have `find`; `part`, the name of the move in `Forecaster.explain`; and
+    `reads_covariates`, whether they move the forecast of a series with its covariates, or that of
+    the rest without their effects. The layer has no weights.
 
     Args:
         season: int, number of steps of a season.
@@ -22,32 +23,40 @@ class Move(keras.layers.Layer):
     Call arguments:
         history: `(batch, time)`, NaN where missing.
         quantiles: `(batch, prediction_length, quantiles)`, in the units of the history.
+        past_covariates: `(batch, time, columns)` or None, as in `CovariateEffects`.
+        future_covariates: `(batch, time + prediction_length, columns)` or None.
 
     Returns:
         Quantiles of the same shape.
     """
 
     takes_missing = True
-    part = None
+    part, reads_covariates = None, False
 
     def __init__(self, season, levels, **kwargs):
         super().__init__(**{"dtype": full_precision(), **kwargs})
         self.season, self.levels = season, tuple(levels)
 
-    def call(self, history, quantiles):
-        move, width = self.find(history, quantiles)
+    def call(self, history, quantiles, past_covariates=None, future_covariates=None):
+        move, width = self.find(history, quantiles, past_covariates, future_covariates)
         median = quantiles[..., place_of(self.levels, 0.5)][..., None]
         return median + move[..., None] + width[..., None] * (quantiles - median)
 
-    def move(self, history, quantiles):
-        """Return how far the median moves, `(batch, prediction_length)`."""
-        return self.find(history, quantiles)[0]
+    def find(self, history, quantiles, past_covariates=None, future_covariates=None):
+        """Return how far the median moves, and the factor of the distances from it.
 
-    def find(self, history, quantiles):
-        """Return the move, and the factor of the distances, `(batch, prediction_length or 1)`."""
+        Returns:
+            `(batch, prediction_length)`, and `(batch, prediction_length)` or `(batch, 1)`.
+        """
         raise NotImplementedError
 
-    def compute_output_shape(self, history_shape, quantiles_shape):
+    def compute_output_shape(
+        self,
+        history_shape,
+        quantiles_shape,
+        past_covariates_shape=None,
+        future_covariates_shape=None,
+    ):
         return quantiles_shape
 
     def get_config(self):

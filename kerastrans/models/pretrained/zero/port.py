@@ -1,6 +1,5 @@
 """kerastrans-zero: the small zero-shot forecaster of this package, trained on synthetic series."""
 
-import functools
 from numbers import Integral
 
 import keras
@@ -86,7 +85,7 @@ class KerastransZero(PretrainedModel):
     def __init__(self, network, levels, max_context, season=None):
         super().__init__(network, levels, max_context)
         self.season = season
-        self.networks, self._layers = {max_context: network}, {}  # by the length of the window
+        self.networks, self._phases = {max_context: network}, {}  # by the length of the window
         if season is not None:
             self.max_context = self.usual_context = min(MOST_STEPS, season * max_context)
 
@@ -111,34 +110,36 @@ class KerastransZero(PretrainedModel):
         return min(window, self.max_context)
 
     def quantiles(self, history, prediction_length):
+        x = self._forecast(history, prediction_length)
+        move = self._move(history.shape[1], prediction_length)
+        return x if move is None else move(history, x)
+
+    def _forecast(self, history, prediction_length):
+        """Return the quantiles of the network, with a season also of the series of each phase."""
         length = min(self.padded_length(history.shape[1]), self._window)
         if length not in self.networks:
             self.networks[length] = shorten(self.network, length)
-        if self.season is None:
-            return forecast_windows(self.networks[length], history, prediction_length)
-        sizes = length, history.shape[1], prediction_length
-        if sizes not in self._layers:  # the channels of a model share them, and their weights
-            self._layers[sizes] = self._seasonal_layers(*sizes)
-        forecast, move = self._layers[sizes]
-        quantiles = forecast(history)
-        return quantiles if move is None else move(history, quantiles)
-
-    def _seasonal_layers(self, length, history_length, prediction_length):
-        """Return what forecasts a history, and a `Move` of its forecast or None."""
-        # What only a forecast with a season needs.
-        from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
-        from kerastrans.models.pretrained.zero.drift import RandomWalkWithDrift
-
         network = self.networks[length]
+        if self.season in (None, 1):
+            return forecast_windows(network, history, prediction_length)
+        sizes = length, history.shape[1], prediction_length
+        if sizes not in self._phases:  # the channels of a model share them, and their weights
+            self._phases[sizes] = PhaseForecasts(network, self.season, prediction_length)
+        return self._phases[sizes](history)
+
+    def _move(self, history_length, prediction_length, **covariates):
+        """Return the `Move` of a forecast with a season, or None."""
+        if self.season is None:
+            return None
         if self.season == 1:
-            forecast = functools.partial(
-                forecast_windows, network, prediction_length=prediction_length
-            )
-            return forecast, RandomWalkWithDrift(self.season, self.levels)
-        phases = PhaseForecasts(network, self.season, prediction_length)
+            from kerastrans.models.pretrained.zero.drift import RandomWalkWithDrift
+
+            return RandomWalkWithDrift(self.season, self.levels)
+        from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
+
         if not has_rows(history_length, self.season, prediction_length):
-            return phases, None
-        return phases, CycleRegression(self.season, self.levels)
+            return None
+        return CycleRegression(self.season, self.levels, **covariates)
 
     def build(self, context_length, prediction_length, num_channels=1, covariates=None):
         """Build a functional Keras model, see `PretrainedModel.build`.
@@ -165,16 +166,22 @@ class KerastransZero(PretrainedModel):
         sizes = {"context_length": context_length, "prediction_length": prediction_length}
         check_positive_integers(**sizes, num_channels=num_channels)
         history = keras.Input((context_length, num_channels), name="history")
-        inputs = {"history": history, **covariate_inputs(*sizes.values(), covariates)}
+        known = covariate_inputs(*sizes.values(), covariates)
+        inputs = {"history": history, **known}
         effects = CovariateEffects(prediction_length, **covariates, trend_length=self.max_context)
-        known = since_window(self.network, inputs)
-        recent = known.pop("history")
+        move = self._move(context_length, prediction_length, **covariates)
         channels = []
         for i in range(num_channels):
-            rest, ahead, variance, ratio = effects(recent[..., i], **known)
-            x = self.quantiles(rest, prediction_length)
-            x = _widened(x, self.levels, variance, ratio)
-            channels.append(x + ops.sum(ahead, axis=2)[..., None])
+            series = history[..., i]
+            recent = since_window(self.network, {"history": series, **known})
+            rest, *found = effects(recent.pop("history"), **recent)
+            x = self._forecast(rest, prediction_length)
+            if move is not None and not move.reads_covariates:
+                x = move(rest, x)
+            x = add_effects(x, self.levels, *found)
+            if move is not None and move.reads_covariates:
+                x = move(series, x, **known)
+            channels.append(x)
         forecast = self.head()(ops.stack(channels, axis=2))
         return keras.Model(inputs, forecast, name=self.network.name)
 
@@ -220,12 +227,13 @@ def pretrained_of(model):
     return KerastransZero(network, levels, window, seasonal.season if seasonal else None)
 
 
-def _widened(quantiles, levels, variance, ratio):
-    """Return quantiles as far from the median as the uncertainty of the effects requires.
+def add_effects(quantiles, levels, ahead, variance, ratio):
+    """Return quantiles plus effects, as far from the median as their uncertainty requires.
 
     Args:
         quantiles: Tensor `(batch, prediction_length, levels)` of the history without the effects.
         levels: Probabilities of the quantiles.
+        ahead: `(batch, prediction_length, covariates)`, the effects.
         variance: `(batch, prediction_length)`, variance of the effects.
         ratio: `(batch, 1)`, squared error of left-out parts over that of the fit.
     """
@@ -234,4 +242,5 @@ def _widened(quantiles, levels, variance, ratio):
     # The fit is too good, and left-out parts are too hard, by about the same factor.
     excess = ops.sqrt(ops.maximum(ratio, 1)) - 1
     excess = excess + variance / (ops.square(deviation) + 1e-12)
-    return median + (quantiles - median) * ops.sqrt(1 + excess)[..., None]
+    x = median + (quantiles - median) * ops.sqrt(1 + excess)[..., None]
+    return x + ops.sum(ahead, axis=2)[..., None]

@@ -31,15 +31,19 @@ def flat(series, spread=4.0, steps=STEPS):
     return np.stack([center + spread * k for k in (-1, 0, 1)], axis=-1)
 
 
-def moved(*series, season=SEASON, quantiles=None):
+def moved(*series, season=SEASON, quantiles=None, past=None, future=None, sizes=None):
     found = [flat(y) for y in series] if quantiles is None else quantiles
-    layer = CycleRegression(season, LEVELS)
-    arrays = (np.stack(x).astype("float32") for x in (series, found))
-    return keras.ops.convert_to_numpy(layer.move(*map(keras.ops.convert_to_tensor, arrays)))
+    layer = CycleRegression(season, LEVELS, **sizes or {})
+    arrays = [np.stack(x).astype("float32") for x in (series, found)]
+    arrays += [None if x is None else np.asarray(x, "float32") for x in (past, future)]
+    return keras.ops.convert_to_numpy(layer.find(*arrays)[0])
 
 
-def fitted(y, steps, season=SEASON):
+def fitted(y, steps, season=SEASON, columns=()):
     """The forecast of a series of whole cycles in float64, with a fit for each row left out.
+
+    Columns are covariates by day, `(days, parts)`, with the days ahead, and the days that are read,
+    counted from the first day ahead.
 
     Returns the transformed forecast, its mean squared error, the number of rows, and location and
     scale of the transformation in deviations from the mean.
@@ -47,13 +51,13 @@ def fitted(y, steps, season=SEASON):
     y = (y - np.nanmean(y)) / np.nanstd(y)
     known = y[np.isfinite(y)]
     center = known.mean()
-    size = np.abs(known - center).mean()
+    scale = np.abs(known - center).mean()
     for _ in range(4):
-        drawn = known.clip(center - 2 * size, center + 2 * size)
+        drawn = known.clip(center - 2 * scale, center + 2 * scale)
         center = drawn.mean()
-        size = np.abs(drawn - center).mean()
-    size *= np.sqrt(np.pi / 2)
-    z = np.arcsinh((y - center) / size)
+        scale = np.abs(drawn - center).mean()
+    scale *= np.sqrt(np.pi / 2)
+    z = np.arcsinh((y - center) / scale)
     days = np.concatenate([np.full((7, season), NAN), z.reshape(-1, season)])
     is_known = np.isfinite(days)
     filled = pd.DataFrame(days).ffill().bfill().to_numpy()
@@ -70,28 +74,56 @@ def fitted(y, steps, season=SEASON):
         for day in origins
     ]
     share = np.array(share)
-    newest = row(filled, len(days))
+    inputs = np.concatenate([inputs, [row(filled, len(days))]])
     level = inputs.mean(axis=1, keepdims=True)
-    inputs, outputs = inputs - level, outputs - level
-    ridge = 0.3 * np.sum((inputs - np.average(inputs, axis=0, weights=share)) ** 2 * share[:, None])
+    inputs, outputs = inputs - level, outputs - level[:-1]
+    ridge = 0.3 * np.sum(
+        (inputs[:-1] - np.average(inputs[:-1], axis=0, weights=share)) ** 2 * share[:, None]
+    )
     ridge /= share.sum() ** 2
 
-    def fit(weights, point):
+    def fit(inputs, weights, place):
         total = weights.sum()
-        means = [weights @ table / total for table in (inputs, outputs)]
-        x, t = inputs - means[0], outputs - means[1]
-        gram = (x * weights[:, None]).T @ x + ridge * share.sum() * np.eye(2 * season)
-        return (point - means[0]) @ np.linalg.solve(gram, (x * weights[:, None]).T @ t) + means[1]
+        mean_x, mean_y = (weights @ x / total for x in (inputs[:-1], outputs))
+        x, t = inputs[:-1] - mean_x, outputs - mean_y
+        gram = (x * weights[:, None]).T @ x + ridge * share.sum() * np.eye(inputs.shape[1])
+        slopes = np.linalg.solve(gram, (x * weights[:, None]).T @ t)
+        return (inputs[place] - mean_x) @ slopes + mean_y
 
-    forecast = fit(share, newest - newest.mean()) + newest.mean()
-    forecast = forecast.clip(np.nanmin(z) - 1, np.nanmax(z) + 1)
-    errors = []
-    for i in np.flatnonzero(share):
-        weights = share.copy()
-        weights[i] = 0
-        errors.append(share[i] * (outputs[i] - fit(weights, inputs[i])) ** 2)
-    error = np.sum(errors, axis=0).mean() / share.sum()
-    return forecast, error, share.sum(), center, size
+    def fit_all(inputs):
+        errors = np.zeros_like(outputs)
+        for i in np.flatnonzero(share):
+            weights = share.copy()
+            weights[i] = 0
+            errors[i] = np.sqrt(share[i]) * (outputs[i] - fit(inputs, weights, i))
+        return fit(inputs, share, -1), errors
+
+    forecast, errors = fit_all(inputs)
+    if columns:
+        more = [
+            np.concatenate([x[day - 7 + k] for x, days_read in columns for k in days_read])
+            for day in [*origins, len(days)]
+        ]
+        other, others = fit_all(np.concatenate([inputs, more], axis=1))
+        changes = errors - others
+        size, products = np.sum(changes**2, axis=1), np.sum(changes * errors, axis=1)
+        slope = products.sum() / size.sum()
+        variance = np.sum((products - slope * size) ** 2) / size.sum() ** 2
+        trust = np.clip(slope, 0, 1) * max(0, 1 - 2 * variance / slope**2)
+        forecast, errors = forecast + trust * (other - forecast), errors - trust * changes
+    forecast = (forecast + level[-1]).clip(np.nanmin(z) - 1, np.nanmax(z) + 1)
+    error = np.sum(errors**2, axis=0).mean() / share.sum()
+    return forecast, error, share.sum(), center, scale
+
+
+def expected_move(y, quantiles, columns=()):
+    forecast, error, rows, center, size = fitted(y, STEPS, columns=columns)
+    mean, deviation = np.nanmean(y), np.nanstd(y)
+    low, median, high = quantiles.T
+    ends = [np.arcsinh(((x - mean) / deviation - center) / size) for x in (low, high)]
+    variance = np.mean(((ends[1] - ends[0]) / (2 * NormalDist().inv_cdf(0.9))) ** 2)
+    expected = mean + deviation * (center + size * np.sinh(forecast)) - median
+    return expected * variance / (variance + 2 * (1 + 8 * 2 / rows) * error)
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -99,16 +131,58 @@ def test_forecasts_and_weights_are_those_of_float64(gaps):
     y = made(0)
     if gaps:
         y[:3] = y[100:115] = y[301] = NAN
-    quantiles = flat(y)
-    forecast, error, rows, center, size = fitted(y, STEPS)
-    mean, deviation = np.nanmean(y), np.nanstd(y)
-    low, median, high = quantiles.T
-    ends = [np.arcsinh(((x - mean) / deviation - center) / size) for x in (low, high)]
-    variance = np.mean(((ends[1] - ends[0]) / (2 * NormalDist().inv_cdf(0.9))) ** 2)
-    expected = mean + deviation * (center + size * np.sinh(forecast)) - median
-    expected *= variance / (variance + 2 * (1 + 8 * 2 / rows) * error)
+    expected = expected_move(y, flat(y))
     assert np.abs(expected).max() > 1
-    np.testing.assert_allclose(moved(y)[0], expected, atol=2e-3)
+    np.testing.assert_allclose(moved(y)[0], expected, atol=1e-4)
+
+
+def with_covariates(seed=0, days=60, effect=1.0):
+    """A series, its past covariate, and a number and a text that are known ahead."""
+    random = np.random.default_rng(seed)
+    y, total = made(seed, days), days * SEASON + STEPS
+    past, wind = random.normal(size=days * SEASON), random.normal(size=total)
+    kinds = np.repeat(random.integers(1, 4, size=days + 2), SEASON)[:total]
+    y[1:] += effect * 3 * past[:-1] * (np.arange(1, len(y)) % SEASON == 0)
+    y += effect * (6 * wind + 5 * (kinds == 2))[: len(y)]
+    return y, past[None, :, None], np.stack([wind, kinds], axis=1)[None]
+
+
+@pytest.mark.parametrize("days", [60, 40], ids=["rows", "features"])  # there are more of
+def test_covariates_are_regressed_on_as_in_float64(days):
+    y, past, known = with_covariates(days=days)
+    y[100:115] = NAN
+
+    def by_day(x, last=None):
+        last = x[-1] if last is None else last
+        return np.append(x, np.full((days + 2) * SEASON - len(x), last)).reshape(-1, SEASON)
+
+    def deviations(x):
+        of_known = x[: len(y)][np.isfinite(y)]
+        return by_day((x - of_known.mean()) / of_known.std())
+
+    kinds = by_day(known[0, :, 1], NAN)
+    shares = np.stack([(kinds == code).mean(axis=1) for code in range(1, 4)], axis=1)
+    columns = [
+        (deviations(past[0, :, 0]), [-1]),
+        (deviations(known[0, :, 0]), [-1, 0, 1]),
+        (shares, [-1, 0, 1]),
+    ]
+    wide = flat(y, spread=20.0)
+    sizes = {"past": (0,), "future": (0, 4)}
+    found = moved(y, quantiles=[wide], past=past, future=known, sizes=sizes)[0]
+    expected = expected_move(y, wide, columns)
+    assert np.abs(expected - moved(y, quantiles=[wide])[0]).max() > 1
+    np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_covariates_without_effect_are_ignored():
+    changes = []
+    for seed in range(8):
+        y, _, known = with_covariates(seed, effect=0.0)
+        found = moved(y, future=known, sizes={"future": (0, 4)})[0]
+        changes.append(np.abs(found - moved(y)[0]).mean())
+    assert np.median(changes) == 0
+    assert np.mean(changes) < 0.05 * np.std(y)
 
 
 @pytest.mark.slow
@@ -184,7 +258,7 @@ def test_long_cycles_are_averaged_to_few_features(season, parts, monkeypatch):
         return keras.ops.zeros_like(matrices)
 
     monkeypatch.setattr(cycles, "_inverse", inverse)
-    y = made(5, days=20, season=season)
+    y = made(5, days=60, season=season)
     moved(y, season=season)
     assert sizes == [2 * parts]
 
