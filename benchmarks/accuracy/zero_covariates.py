@@ -3,13 +3,16 @@
     KERAS_BACKEND=jax python -m benchmarks.accuracy.zero_covariates --part validation
     KERAS_BACKEND=jax python -m benchmarks.accuracy.zero_covariates --part test
     KERAS_BACKEND=jax python -m benchmarks.accuracy.zero_covariates --part made
+    KERAS_BACKEND=jax python -m benchmarks.accuracy.zero_covariates --part seasonal
 
 "validation" forecasts windows of the electricity prices that end 1, 3, 6, 10, 15, 20, 30 and 45
 times 480 hours before the end of the files; settings were chosen there and on made series. "test"
 reads the test windows of published tasks: the prices with their own covariates, and other tasks
 with covariates that have no effect. "made" draws series, some of which depend on their covariates,
-three times. One row per case is added to results/zero_covariates.csv; what is there is not run
-again. Scores are those of `benchmarks.accuracy.tasks`; made series are scored like a task.
+three times. "seasonal" forecasts the windows of "validation", and made hourly series, by
+kerastrans_zero_2 with the option `season`. One row per case is added to
+results/zero_covariates.csv; what is there is not run again. Scores are those of
+`benchmarks.accuracy.tasks`; made series are scored like a task.
 """
 
 import argparse
@@ -21,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 import kerastrans
-from benchmarks.accuracy.task_list import TASKS, Task, split
+from benchmarks.accuracy.task_list import DAY, TASKS, Task, split
 from benchmarks.accuracy.tasks import LEVELS, SCORES, score
 from benchmarks.common import RESULTS, append_row, keys_of
 
@@ -40,29 +43,31 @@ MADE = ("useful", "weak", "lagged", "past", "category", "mixed", *USELESS)
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--part", choices=("validation", "test", "made"), required=True)
+    parser.add_argument("--part", choices=tuple(_CASES), required=True)
     options = parser.parse_args()
+    build = _seasonal if options.part == "seasonal" else _zero
     for case, covariates, seed, make in _CASES[options.part]():
         for given in ("none", covariates):
             key = options.part, case, given, str(seed)
             if key in keys_of(PATH, KEY):
                 continue
             task, frame, columns = make()
-            row = run(task, frame, columns if given != "none" else {})
+            row = run(build, task, frame, columns if given != "none" else {})
             row |= dict(zip(KEY, key, strict=True))
             append_row(PATH, COLUMNS, row)
             print(*(f"{row[name]}" for name in COLUMNS[:-2]), flush=True)
 
 
-def run(task, frame, columns):
+def run(build, task, frame, columns):
     """Forecast and score: a row of the table.
 
     Args:
+        build: Function of a horizon and of covariates that returns a forecaster.
         task: `Task`.
         frame: Long frame with its covariates.
         columns: Dict of "past" and "future", and of "categories", pairs of a name and texts.
     """
-    zero = _zero(task.horizon, **{kind: tuple(x) for kind, x in columns.items()})
+    zero = build(task.horizon, **{kind: tuple(x) for kind, x in columns.items()})
     names = [*columns.get("past", ()), *columns.get("future", ())]
     frame = frame[["unique_id", "ds", "y", *names]]
     with warnings.catch_warnings():
@@ -79,9 +84,16 @@ def _zero(horizon, past=(), future=(), categories=()):
     return kerastrans.from_pretrained("kerastrans_zero", horizon, verbose=False, **columns)
 
 
-def validation_cases():
+@functools.lru_cache(maxsize=2)
+def _seasonal(horizon, past=(), future=(), categories=()):
+    columns = {"past": past, "future": future, "categories": dict(categories)}
+    columns["model_options"] = {"season": DAY}
+    return kerastrans.from_pretrained("kerastrans_zero_2", horizon, verbose=False, **columns)
+
+
+def validation_cases(kinds=("own", "walks", "waves")):
     """Yield the cases of the prices before the test windows."""
-    for kind in ("own", "walks", "waves"):
+    for kind in kinds:
         for name in PRICES:
             for block in BLOCKS:
                 load = functools.partial(_before, name, block)
@@ -96,6 +108,12 @@ def _before(name, block):
 
 def _make(task, load, kind):
     return with_covariates(task, load(), kind)
+
+
+def seasonal_cases():
+    """Yield cases of both kinds with a season of 24 steps."""
+    yield from validation_cases(("own", *USELESS))
+    yield from made_cases(("hourly",))
 
 
 def test_cases():
@@ -138,9 +156,9 @@ def _weather(length, season, rng):
     return x[50:] + wave * (season > 1)
 
 
-def made_cases():
+def made_cases(shapes=tuple(SHAPES)):
     """Yield the cases of made series."""
-    for shape in SHAPES:
+    for shape in shapes:
         for kind in MADE:
             for seed in range(3):
                 yield f"{shape} {kind}", kind, seed, functools.partial(made, shape, kind, seed)
@@ -195,7 +213,12 @@ def _made_series(kind, length, horizon, season, rng, number):
     return pd.DataFrame({"unique_id": f"{number:02}", "ds": dates, "y": y, **x})
 
 
-_CASES = {"validation": validation_cases, "test": test_cases, "made": made_cases}
+_CASES = {
+    "validation": validation_cases,
+    "test": test_cases,
+    "made": made_cases,
+    "seasonal": seasonal_cases,
+}
 
 if __name__ == "__main__":
     main()

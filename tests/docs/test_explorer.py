@@ -265,17 +265,11 @@ def test_page_reads_csv_files_or_says_in_one_line_what_it_expects():
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     """The page without the theme of the site, in a browser, from a plain file server."""
-    markdown = pytest.importorskip("markdown", reason="the extra docs is not installed")
+    pytest.importorskip("markdown", reason="the extra docs is not installed")
+    from tools.site.explorer.page import write_page
+
     folder = tmp_path_factory.mktemp("site") / "explorer"
-    shutil.copytree(make.FOLDER, folder)
-    (folder / "runtime").mkdir()
-    for name in runtime.FILES:
-        shutil.copy(PACKAGE / name, folder / "runtime")
-    shutil.copy(runtime.EXAMPLE, folder)
-    body = markdown.markdown((folder / "index.md").read_text("utf-8"), extensions=["md_in_html"])
-    body = f'<main class="md-typeset">{body}</main>'
-    head = '<meta charset="utf-8"><title>Explorer</title>'
-    (folder / "index.html").write_text(f'<!doctype html><html lang="en">{head}{body}</html>')
+    write_page(folder)
     with chromium.serve_folder(folder.parent) as address, chromium.launch() as browser:
         tab, faults = browser.new_page(), []
         tab.on("pageerror", lambda error: faults.append(str(error)))
@@ -375,6 +369,19 @@ def test_history_is_changed_by_keyboard_and_by_mouse(page):
     assert len(np.flatnonzero(changed)) == 1
     part.get_by_role("button", name="Restore the week").click()
     assert check()["history"] == before["history"]
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_part_that_a_link_leads_to_starts_first(page):
+    tab = page.context.browser.new_page()
+    tab.goto(f"{page.url}#zero-model")
+    tab.get_by_text("air_passengers.csv: 144 values, 12 steps forecast").wait_for()
+    loaded = tab.evaluate("performance.getEntriesByType('resource').map(x => x.name)")
+    tab.close()
+    scripts = [name.rpartition("/")[2] for name in loaded]
+    assert "own.js" in scripts
+    assert "copy.js" not in scripts[: scripts.index("own.js")]
 
 
 @pytest.mark.slow

@@ -47,11 +47,26 @@ class CycleRegression(Move):
     the quantiles, `e` the mean squared error, `a` the number of cycles ahead and `n` the number of
     cycles to fit. All quantiles of a step move by as much as the median. The mean of several
     forecasts errs less than each of them: distances from the median are multiplied by 0.93. If `n`
-    is below eight, nothing changes. Arguments are those of `Move`.
+    is below eight, nothing changes.
+
+    Covariates are further features: numbers of the cycle before and, if they are known ahead, of
+    the cycles to forecast, and the share of each text in these cycles. They move the forecast as
+    far as they help at cycles that are left out: by the slope of the errors without them on what
+    they change, times `1 - 2 / t**2`, where t is its t-value over the cycles.
+
+    Args:
+        season: int, number of steps of a season.
+        levels: Tuple of float, the quantile levels.
+        past: Tuple of the sizes of past covariates, see `kerastrans.layers.CovariateEffects`.
+        future: Tuple of the sizes of the covariates that are known in advance.
+        **kwargs: Additional arguments of `keras.layers.Layer`.
+
+    Arguments of a call are those of `Move`.
 
     Source: Lago et al. (2021), "Forecasting day-ahead electricity prices", section 4.2, for the
     features; Uniejewski, Weron, Ziel (2018) for the transformation; Allen (1974) for the errors of
-    rows that are left out; Bates, Granger (1969) for the weights.
+    rows that are left out; Bates, Granger (1969) for the weights; James, Stein (1961) for the share
+    of the covariates.
     """
 
     part, reads_covariates = "regression", True

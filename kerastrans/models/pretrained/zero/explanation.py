@@ -59,11 +59,11 @@ def explain_windows(model):
     symbol, *others = inputs_of(model)
     history = keras.Input(symbol.shape[1:2], name="history")
     known = {x.name: keras.Input(x.shape[1:], name=x.name) for x in others}
-    outputs, rest, found = [], history, None
+    outputs, rest, effects = [], history, None
     if known:
         recent = since_window(network, {"history": history, **known})
-        rest, *found = effects_of(model)(recent.pop("history"), **recent)
-        outputs = [rest, found[0]]
+        rest, *effects = effects_of(model)(recent.pop("history"), **recent)
+        outputs = [rest, effects[0]]
     outputs += _parts_of(network, rest, prediction_length)
     if phases is not None:
         series, weight = phases.split(rest)
@@ -80,8 +80,8 @@ def explain_windows(model):
             forecast_windows, network, prediction_length=prediction_length
         )
         x = forecast(rest)
-        if found and move.reads_covariates:
-            x = add_effects(x, move.levels, *found)
+        if effects and move.reads_covariates:
+            x = add_effects(x, move.levels, *effects)
             outputs.append(move.find(history, x, **known)[0])
         else:
             outputs.append(move.find(rest, x)[0])

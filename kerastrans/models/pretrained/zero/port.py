@@ -64,18 +64,18 @@ class KerastransZero(PretrainedModel):
     where `v` is the variance of the effects over that of the forecast, plus the relative excess of
     the error of left-out parts of the window over that of the fit.
 
+    With the option `season`, other forecasts have a share in that of the network, see
+    `kerastrans.models.pretrained.zero.windows.PhaseForecasts` and
+    `kerastrans.models.pretrained.zero.cycles.CycleRegression`, which reads covariates, too. With a
+    season of 1, for values without a season, such as yearly ones, it is that of
+    `kerastrans.models.pretrained.zero.drift.RandomWalkWithDrift`.
+
     Args:
         network: Keras model, see `kerastrans.models.pretrained.zero.network.build_network`.
         levels: Tuple of float, the trained quantile levels.
         max_context: int, number of steps that the network reads.
-        season: int, option; number of steps of a season, such as 24 for hourly values. The series
-            of each phase are then forecast, too, from up to 6,144 steps of history, or from the
-            window if there are covariates, and the forecast moves towards a regression on earlier
-            cycles; see `kerastrans.models.pretrained.zero.windows.PhaseForecasts` and
-            `kerastrans.models.pretrained.zero.cycles.CycleRegression`. With 1, for values without a
-            season, such as yearly ones, it moves towards a random walk with drift instead, see
-            `kerastrans.models.pretrained.zero.drift.RandomWalkWithDrift`. None forecasts the window
-            only.
+        season: int, option; number of steps of a season, such as 24 for hourly values, of which up
+            to 6,144 are then read. None forecasts the window only.
     """
 
     usual_context = 1024
