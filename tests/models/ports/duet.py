@@ -20,6 +20,7 @@ def arguments(settings):
         "moving_average": settings["moving_avg"],
         "balance": 0.0,  # the recorded step is without this loss
         "draw_always": True,
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
         "output_dropout": 0.0,
     }
