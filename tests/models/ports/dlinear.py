@@ -4,7 +4,7 @@ from tests.models.ports.maps import linear, linears
 
 
 def arguments(settings):
-    settings.get("moving_avg")  # is not used there
+    settings.ignore("moving_avg")
     return {"individual": settings["individual"], "moving_average": 25}
 
 

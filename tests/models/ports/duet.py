@@ -7,6 +7,7 @@ from tests.models.ports.maps import encoder_layer, linear, norm
 
 
 def arguments(settings):
+    settings.ignore("fc_dropout")
     settings.require("CI", True)
     settings.require("noisy_gating", True)
     return {
