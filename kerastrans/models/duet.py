@@ -17,7 +17,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
     "title": "DUET",
@@ -52,6 +52,7 @@ def build_duet_model(
     moving_average=25,
     balance=1.0,
     draw_always=False,
+    activation="gelu",
     dropout=0.1,
     output_dropout=0.1,
     head=None,
@@ -77,6 +78,7 @@ def build_duet_model(
         balance: float of at least 0, factor of the loss that keeps all experts in use.
         draw_always: bool, whether the mask of the channels is random in forecasts too, as in the
             authors' code.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate of the attention and the feed-forward networks.
         output_dropout: float in [0, 1), dropout rate of the forecast of the normalised window.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -91,6 +93,7 @@ def build_duet_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If `num_chosen_experts` is greater than `num_experts`.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If a dropout is outside [0, 1), or `balance` is negative.
         ValueError: If `head` is unknown.
 
@@ -103,6 +106,7 @@ def build_duet_model(
     forecasting", section 4.
     """
     check_at_most(num_chosen_experts=num_chosen_experts, num_experts=num_experts)
+    check_choice("activation", activation, ("gelu", "relu"))
     dtype = full_precision()
 
     def score_experts(x, name):
@@ -157,7 +161,7 @@ def build_duet_model(
                 ff_dim=ff_dim,
                 dropout=dropout,
                 norm="post",
-                activation="gelu",
+                activation=activation,
                 layer_norm_epsilon=TORCH_EPSILON,
                 kernel_initializer=FanInUniform,
                 self_attention=lambda x, name=name: attend(x, f"{name}_self_attention"),

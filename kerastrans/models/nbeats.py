@@ -128,10 +128,10 @@ def build_nbeats_model(
         """Return the number of curves of a season, and the layer that draws them."""
         if not reference_curves:
             return max(1, length - 1), BasisExpansion("fourier", length, dtype=dtype)
+        options = {"period": prediction_length, "curve_dtype": "float32", "dtype": dtype}
         start = 1 - length if is_backcast else 0
         count = 1 + 2 * ((prediction_length - 1) // 2)
-        period = prediction_length
-        return count, BasisExpansion("fourier", length, start, period=period, dtype=dtype)
+        return count, BasisExpansion("fourier", length, start, **options)
 
     def curve(kind, length, size, basis, is_backcast=False):
         """Return the layers from the features of a block to `size` curves of `length` steps."""

@@ -15,7 +15,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_choice, check_positive_integers
 
 ARCHITECTURE = {
     "title": "Non-stationary Transformer",
@@ -47,6 +47,7 @@ def build_nonstationary_transformer_model(
     num_encoder_blocks=2,
     num_decoder_blocks=1,
     projector_dims=(64, 64),
+    activation="gelu",
     dropout=0.1,
     head=None,
     name="nonstationary_transformer",
@@ -68,6 +69,7 @@ def build_nonstationary_transformer_model(
         num_encoder_blocks: int, number of encoder blocks.
         num_decoder_blocks: int, number of decoder blocks.
         projector_dims: Tuple of int, hidden widths of the networks of factor and offset.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -81,6 +83,7 @@ def build_nonstationary_transformer_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If `label_length` is greater than `context_length`.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -92,6 +95,7 @@ def build_nonstationary_transformer_model(
     Source: Liu et al. (2022), "Non-stationary Transformers: Exploring the stationarity in time
     series forecasting", section 3, without the calendar embedding.
     """
+    check_choice("activation", activation, ("gelu", "relu"))
     sizes = enumerate(projector_dims)
     check_positive_integers(**{f"projector_dims[{i}]": size for i, size in sizes})
     label_length = resolve_label_length(label_length, context_length)
@@ -119,7 +123,7 @@ def build_nonstationary_transformer_model(
         return add(x, lambda x: layer(x, memory, factor=factor, offset=shift), name)
 
     def feed_forward(x, name):
-        options = {"activation": "gelu", "kernel_initializer": FanInUniform, "name": name}
+        options = {"activation": activation, "kernel_initializer": FanInUniform, "name": name}
         return add(x, lambda x: position_wise_ffn(x, ff_dim, dropout, **options), f"{name}_ffn")
 
     def add(x, sublayer, name):

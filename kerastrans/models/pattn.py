@@ -11,7 +11,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_choice
 
 ARCHITECTURE = {
     "title": "PAttn",
@@ -42,6 +42,7 @@ def build_pattn_model(
     num_heads=4,
     ff_dim=128,
     num_blocks=1,
+    activation="gelu",
     dropout=0.1,
     head=None,
     name="pattn",
@@ -58,6 +59,7 @@ def build_pattn_model(
         num_heads: int, number of attention heads, a divisor of `d_model`.
         ff_dim: int, hidden width of the feed-forward networks.
         num_blocks: int, number of encoder blocks; 1 in the paper.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -71,6 +73,7 @@ def build_pattn_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a patch.
         ValueError: If `num_heads` does not divide `d_model`.
+        ValueError: If `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -83,6 +86,7 @@ def build_pattn_model(
     section 5.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
+    check_choice("activation", activation, ("gelu", "relu"))
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = Patching(patch_length, stride, pad_end=True)(window.values)
@@ -97,7 +101,7 @@ def build_pattn_model(
             ff_dim=ff_dim,
             dropout=dropout,
             norm="post",
-            activation="gelu",
+            activation=activation,
             layer_norm_epsilon=TORCH_EPSILON,
             kernel_initializer=FanInUniform,
             name=f"encoder_{i}",

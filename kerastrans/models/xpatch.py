@@ -85,7 +85,7 @@ def build_xpatch_model(
     check_choice("decomposition", decomposition, ("simple", "double", "none"))
     check_weight(smoothing=smoothing, slope_smoothing=slope_smoothing)
     dtype = full_precision()
-    half = -(-prediction_length // 2)
+    half = max(1, prediction_length // 2)
 
     def normalise(x):
         """Apply batch normalisation with statistics for each patch."""

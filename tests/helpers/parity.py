@@ -39,6 +39,7 @@ MODES = {
 }
 SIZES = ("context", "horizon", "channels")
 ALWAYS_DROPPED = "*.num_batches_tracked"
+CALENDAR_COLUMNS = {"s": 6, "t": 5, "h": 4, "d": 3, "b": 3, "w": 2, "m": 1, "a": 1}
 RENAMED = {"mamba_simple": "mamba"}  # folders whose architecture has another name here
 
 
@@ -63,6 +64,15 @@ class Settings:
         """Fail for a setting that our builder cannot express."""
         if self.get(key, values[0]) not in values:
             raise AssertionError(f"{key}={self[key]!r} cannot be expressed, only {values}")
+
+    def ignore(self, *keys):
+        """Read settings that the published class does not use."""
+        self.read.update(keys)
+
+    @property
+    def num_calendar_columns(self):
+        """Number of calendar features that the published code has at the case's frequency."""
+        return CALENDAR_COLUMNS[self.get("freq", "h")]
 
     def check_all_read(self):
         unread = set(self.own) - self.read

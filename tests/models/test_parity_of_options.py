@@ -28,7 +28,7 @@ def test_forecasts_and_parameters_are_those_of_the_published_model(folder, case)
 @pytest.mark.parametrize(
     ("name", "key", "value"),
     [
-        ("wpmixer", "wavelet", "sym3"),
+        ("wpmixer", "wavelet", "sym4"),
         ("patchtst", "decomposition", 1),
         ("nbeats", "harmonics", 2),
     ],

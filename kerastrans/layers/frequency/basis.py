@@ -14,7 +14,8 @@ def _polynomial(size, time):
 
 def _fourier(size, time):
     """Return the curves 1, cos, sin, cos 2, sin 2, ... over one period."""
-    angles = 2 * np.pi * (np.arange(1, size + 1) // 2)[:, None] * time
+    waves = (np.arange(1, size + 1) // 2).astype(time.dtype)
+    angles = waves[:, None] * (2 * np.pi * time)
     return np.where(np.arange(size)[:, None] % 2, np.cos(angles), np.sin(angles)) + (
         np.arange(size)[:, None] == 0
     )
@@ -43,6 +44,8 @@ class BasisExpansion(keras.layers.Layer):
         step: int, 1 if time runs forwards, -1 if it runs backwards.
         period: int, number of steps of the period of "fourier", and of the unit of time of
             "polynomial"; `length` by default.
+        curve_dtype: dtype in which the curves are computed: "float64", or "float32", which rounds
+            the angles, as the reference of N-BEATS does.
 
     Call arguments:
         inputs: `(..., coefficients)`.
@@ -51,7 +54,7 @@ class BasisExpansion(keras.layers.Layer):
         `(..., length)`.
 
     Raises:
-        ValueError: If `basis` is unknown, or `step` is not 1 or -1.
+        ValueError: If `basis` or `curve_dtype` is unknown, or `step` is not 1 or -1.
         ValueError: If `length` or `period` is below 1.
 
     Example:
@@ -62,9 +65,12 @@ class BasisExpansion(keras.layers.Layer):
     Source: Oreshkin et al. (2020), section 3.3; "linear": Challu et al. (2023), equation 3.
     """
 
-    def __init__(self, basis, length, start=0, step=1, period=None, **kwargs):
+    def __init__(
+        self, basis, length, start=0, step=1, period=None, curve_dtype="float64", **kwargs
+    ):
         check_choice("basis", basis, tuple(BASES))
         check_choice("step", step, (1, -1))
+        check_choice("curve_dtype", curve_dtype, ("float64", "float32"))
         period = length if period is None else period
         check_positive_integers(length=length, period=period)
         super().__init__(**kwargs)
@@ -73,9 +79,11 @@ class BasisExpansion(keras.layers.Layer):
         self.start = start
         self.step = step
         self.period = period
+        self.curve_dtype = curve_dtype
 
     def call(self, inputs):
         time = (self.start + self.step * np.arange(self.length)) / self.period
+        time = time.astype(self.curve_dtype)
         curves = BASES[self.basis](inputs.shape[-1], time)  # (coefficients, length)
         return ops.matmul(inputs, ops.convert_to_tensor(curves, inputs.dtype))
 
@@ -87,4 +95,5 @@ class BasisExpansion(keras.layers.Layer):
             "start": self.start,
             "step": self.step,
             "period": self.period,
+            "curve_dtype": self.curve_dtype,
         }

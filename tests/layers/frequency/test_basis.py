@@ -32,6 +32,16 @@ def test_linear_basis_interpolates_between_knots_and_preserves_lines():
     np.testing.assert_allclose(curves("linear", 4).sum(axis=0), 1, atol=1e-6)
 
 
+def test_angles_are_rounded_to_float32_on_request():
+    time = np.arange(144, dtype="float32") / 36
+    rounded = np.cos(17 * (2 * np.pi * time))  # all in float32
+    curve = np.eye(34, dtype="float32")[33:]
+    layer = BasisExpansion("fourier", 144, period=36, curve_dtype="float32")
+    np.testing.assert_allclose(to_numpy(layer(curve))[0], rounded, atol=1e-6)
+    exact = to_numpy(BasisExpansion("fourier", 144, period=36)(curve))[0]
+    assert np.abs(exact - rounded).max() > 1e-5
+
+
 def test_unknown_basis_is_refused():
     with pytest.raises(ValueError, match="basis must be one of 'polynomial', 'fourier', 'linear'"):
         BasisExpansion("wavelet", 4)

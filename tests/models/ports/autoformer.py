@@ -5,6 +5,7 @@ from tests.models.ports.maps import circular, linear, norm, projections
 
 def arguments(settings):
     settings.get("n_heads")  # all heads attend to the same delays
+    settings.ignore("freq")
     return {
         "label_length": settings["label_len"] or settings["context"],  # of [-0:]
         "d_model": settings["d_model"],

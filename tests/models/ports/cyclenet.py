@@ -15,7 +15,7 @@ def arguments(settings):
 
 
 def inputs(extra, settings):
-    settings.get("starts")  # the same as the phase
+    settings.ignore("starts")  # the same as the phase
     return {"position": extra["cycle_index"]}
 
 

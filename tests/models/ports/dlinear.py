@@ -4,7 +4,8 @@ from tests.models.ports.maps import linear, linears
 
 
 def arguments(settings):
-    return {"individual": settings["individual"], "moving_average": settings["moving_avg"]}
+    settings.ignore("moving_avg")
+    return {"individual": settings["individual"], "moving_average": 25}
 
 
 def weights(official, settings):

@@ -7,6 +7,7 @@ from tests.models.ports.maps import encoder_layer, linear, norm
 
 
 def arguments(settings):
+    settings.ignore("fc_dropout")
     settings.require("CI", True)
     settings.require("noisy_gating", True)
     return {
@@ -20,6 +21,7 @@ def arguments(settings):
         "moving_average": settings["moving_avg"],
         "balance": 0.0,  # the recorded step is without this loss
         "draw_always": True,
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
         "output_dropout": 0.0,
     }

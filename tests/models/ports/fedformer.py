@@ -9,6 +9,7 @@ HEADS = 8  # whatever the setting
 
 
 def arguments(settings):
+    settings.ignore("n_heads", "L", "base", "freq")
     settings.require("version", "Fourier")
     settings.require("mode_select", "random")
     settings.require("cross_activation", "tanh")

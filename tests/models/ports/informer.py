@@ -1,13 +1,11 @@
 """Informer of zhouhaoyi/Informer2020, with ProbSparse attention.
 
-The four calendar features are covariates; without marks they are zeros, and their biases count.
+The calendar features are covariates; without marks they are zeros, and their biases count.
 """
 
 import numpy as np
 
 from tests.models.ports.maps import batch_norm, circular, conv, linear, norm, projections
-
-COLUMNS = 4
 
 
 def arguments(settings):
@@ -24,7 +22,7 @@ def arguments(settings):
         "mix": bool(settings["mix"]),
         "reference_attention": True,
         "calendar_embedding": True,
-        "covariates": {"future": (0,) * COLUMNS},
+        "covariates": {"future": (0,) * settings.num_calendar_columns},
         "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
@@ -32,7 +30,7 @@ def arguments(settings):
 
 def inputs(extra, settings):
     steps = settings["context"] + settings["horizon"]
-    return {"future_covariates": np.zeros((3, steps, COLUMNS), "float32")}
+    return {"future_covariates": np.zeros((3, steps, settings.num_calendar_columns), "float32")}
 
 
 def prepare(model, extra, settings):

@@ -4,6 +4,7 @@ from tests.models.ports.maps import encoder_layer, linear, norm
 
 
 def arguments(settings):
+    settings.ignore("class_strategy")
     arguments = {
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
@@ -13,8 +14,9 @@ def arguments(settings):
         "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
+    columns = (0,) * settings.num_calendar_columns
     if settings["marks"]:
-        arguments |= {"covariate_tokens": True, "covariates": {"past": (0, 0, 0, 0)}}
+        arguments |= {"covariate_tokens": True, "covariates": {"past": columns}}
     return arguments
 
 

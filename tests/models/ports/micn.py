@@ -4,7 +4,7 @@ from tests.models.ports.maps import conv, linear, norm, value_embedding
 
 
 def arguments(settings):
-    settings.require("n_heads", settings["n_heads"])  # is not used there
+    settings.ignore("n_heads")
     return {
         "kernel_sizes": settings["conv_kernel"],
         "d_model": settings["d_model"],

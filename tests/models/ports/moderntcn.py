@@ -7,7 +7,9 @@ from tests.models.ports.maps import batch_norm, feature_major
 
 def arguments(settings):
     stages = len(settings["num_blocks"])
-    settings.require("dw_dims", settings["dims"])
+    settings.ignore("dw_dims", "stem_ratio", "use_multi_scale", "head_dropout", "freq")
+    settings.require("small_kernel_merged", False)
+    settings.require("individual", 0)  # fails there
     return {
         "patch_length": settings["patch_size"],
         "stride": settings["patch_stride"],

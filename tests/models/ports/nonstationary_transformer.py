@@ -20,6 +20,7 @@ def arguments(settings):
         "num_encoder_blocks": settings["e_layers"],
         "num_decoder_blocks": settings["d_layers"],
         "projector_dims": settings["p_hidden_dims"],
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

@@ -6,7 +6,7 @@ from tests.models.ports.maps import attention, batch_norm, feature_major, linear
 
 
 def arguments(settings):
-    settings.get("activation")  # is not used there
+    settings.ignore("activation", "kernel_size", "fc_dropout", "head_dropout")
     settings.require("padding_patch", "end", None)
     settings.require("decomposition", 0)
     return {

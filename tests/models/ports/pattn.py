@@ -10,6 +10,7 @@ def arguments(settings):
         "d_model": settings["d_model"],
         "num_heads": settings["n_heads"],
         "ff_dim": settings["d_ff"],
+        "activation": settings.get("activation", "gelu"),
         "dropout": 0.0,
     }
 

@@ -1,6 +1,6 @@
 """Temporal Fusion Transformer of thuml/Time-Series-Library, which differs from the paper's.
 
-The authors' own code is in TensorFlow. The four calendar features are the known variables.
+The authors' own code is in TensorFlow. The calendar features are the known variables.
 """
 
 import itertools
@@ -9,11 +9,10 @@ import numpy as np
 
 from tests.models.ports.maps import circular, linear, norm
 
-COLUMNS = 4
-
 
 def arguments(settings):
     settings.require("embed", "timeF")
+    settings.ignore("data")  # a name
     static, observed = settings["static"], settings["observed"]
     others = [i for i in range(settings["channels"]) if i not in static]
     assert list(observed) == others, f"observed={observed}: all that are not static here"
@@ -22,7 +21,7 @@ def arguments(settings):
         "num_heads": settings["n_heads"],
         "variant": "time_series_library",
         "static_channels": tuple(static),
-        "covariates": {"future": (0,) * COLUMNS},
+        "covariates": {"future": (0,) * settings.num_calendar_columns},
         "dropout": 0.0,
     }
 
@@ -86,7 +85,8 @@ def weights(official, settings):
     for i, name in enumerate(embedded):
         theirs = f"embedding.{name}.value_embedding.tokenConv"
         yield from circular(official, f"value_embedding_{i}", theirs)
-    for i in range(COLUMNS):
+    columns = settings.num_calendar_columns
+    for i in range(columns):
         yield from networks.linear(f"embedding.known_embedding.embed.{i}", bias=False)
     if has_static:
         yield from networks.select("static_encoder.static_vsn", len(static), False)
@@ -94,8 +94,8 @@ def weights(official, settings):
             yield from networks.residual(f"static_encoder.grns.{i}")
     else:
         official.drop("static_encoder.*", "*.lin_c.*")
-    yield from networks.select("history_vsn", len(observed) + COLUMNS, has_static)
-    yield from networks.select("future_vsn", COLUMNS, has_static)
+    yield from networks.select("history_vsn", len(observed) + columns, has_static)
+    yield from networks.select("future_vsn", columns, has_static)
     decoder = "temporal_fusion_decoder"
     for ours, theirs in (("encoder", "history_encoder"), ("decoder", "future_encoder")):
         kernel, recurrent, bias, constant = (

@@ -1,13 +1,13 @@
 """TiDE of thuml/Time-Series-Library; the authors' own code is in TensorFlow.
 
-Without marks, its feature encoder gets four columns of zeros.
+Without marks, its feature encoder gets columns of zeros.
 """
 
 import numpy as np
 
 from tests.models.ports.maps import linear, norm
 
-COLUMNS, WIDTH = 4, 2  # of the marks, and of their encoding
+WIDTH = 2  # of the encoding of the marks
 
 
 def arguments(settings):
@@ -21,7 +21,7 @@ def arguments(settings):
         "epsilon": 1e-5,
         "shared_blocks": True,
         "covariate_dim": WIDTH,
-        "covariates": {"future": (0,) * COLUMNS},
+        "covariates": {"future": (0,) * settings.num_calendar_columns},
         "dropout": 0.0,
     }
 
@@ -29,7 +29,7 @@ def arguments(settings):
 def inputs(extra, settings):
     steps = settings["context"] + settings["horizon"]
     if not settings["marks"]:
-        return {"future_covariates": np.zeros((3, steps, COLUMNS), "float32")}
+        return {"future_covariates": np.zeros((3, steps, settings.num_calendar_columns), "float32")}
     marks = [extra["marks"], extra["future_marks"]]
     return {"future_covariates": np.concatenate(marks, axis=1)}
 

@@ -4,7 +4,7 @@ from tests.models.ports.maps import attention, linear, norm
 
 
 def arguments(settings):
-    settings.get("revin")  # is not used there
+    settings.ignore("revin", "attn_dropout")
     num_patches = settings["num_p"]
     return {
         "period": settings["period"],

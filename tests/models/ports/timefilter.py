@@ -13,6 +13,8 @@ GATES = {"gate": "graph_learner.mask_moe.gate", "gate_noise": "graph_learner.mas
 
 
 def arguments(settings):
+    left = settings["context"] % settings["patch_len"]
+    assert not left, "the context is not a multiple of patch_len: patches there mix channels"
     return {
         "patch_length": settings["patch_len"],
         "positional_encoding": bool(settings["pos"]),
@@ -28,7 +30,7 @@ def arguments(settings):
 
 
 def prepare(model, extra, settings):
-    for i, noise in enumerate(extra["gate_noise"]):
+    for i, noise in enumerate(extra.get("gate_noise", [])):  # none with top_p=0
         noise = noise.reshape(-1, settings["n_heads"], *noise.shape[1:])
         noise = ops.convert_to_tensor(noise)
         model.get_layer(f"filter_{i}").noise.draw = lambda logits, noise=noise: noise

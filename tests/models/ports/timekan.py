@@ -4,6 +4,7 @@ from tests.models.ports.maps import linear, value_embedding
 
 
 def arguments(settings):
+    settings.ignore("channel_independence", "use_future_temporal_feature", "moving_avg")
     return {
         "d_model": settings["d_model"],
         "num_blocks": settings["e_layers"],

@@ -4,6 +4,7 @@ from tests.models.ports.maps import circular, linear
 
 
 def arguments(settings):
+    settings.ignore("top_k", "d_layers")
     settings.require("channel_independence", 1, 0)
     settings.require("down_sampling_method", "avg")
     settings.require("decomp_method", "moving_avg")

@@ -15,8 +15,9 @@ def arguments(settings):
         "standardize": bool(settings["use_norm"]),
         "dropout": 0.0,
     }
+    columns = (0,) * settings.num_calendar_columns
     if settings["marks"]:
-        arguments |= {"shared_embedding": True, "covariates": {"past": (0, 0, 0, 0)}}
+        arguments |= {"shared_embedding": True, "covariates": {"past": columns}}
     return arguments
 
 

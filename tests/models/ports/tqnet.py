@@ -6,8 +6,7 @@ from tests.models.ports.maps import linear
 
 
 def arguments(settings):
-    settings.get("model_type")  # is not used there
-    settings.require("starts", settings["starts"])  # they are `cycle_index`
+    settings.ignore("model_type", "starts")  # `starts` are `cycle_index`
     return {
         "cycle_length": settings["cycle"],
         "hidden_dim": settings["d_model"],

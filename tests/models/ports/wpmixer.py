@@ -5,10 +5,11 @@ import numpy as np
 from kerastrans.layers.frequency.wavelets import daubechies
 from tests.models.ports.maps import batch_norm, linear
 
-WAVELETS = {"haar": 1, **{f"db{order}": order for order in range(1, 39)}}
+WAVELETS = {"haar": 1, "sym2": 2, "sym3": 3, **{f"db{order}": order for order in range(1, 39)}}
 
 
 def arguments(settings):
+    settings.ignore("batch_size", "use_amp")
     wavelet = settings["wavelet"]
     assert wavelet in WAVELETS, f"wavelet={wavelet!r} cannot be expressed, only Daubechies'"
     return {

@@ -10,7 +10,6 @@ MAPS = {
     "season_hidden": "fc3",
     "season": "fc4",
     "trend_expand": "fc5",
-    "trend_hidden": "fc6",
     "trend": "fc7",
     "head": "fc8",
 }
@@ -36,6 +35,11 @@ def weights(official, settings):
         yield "window/beta", official.take("revin_layer.affine_bias")
     else:
         official.drop("revin_layer.*")
+    kept = settings["horizon"] // 2 * 2  # the average of pairs leaves the last of an odd number out
+    for ours, theirs in (("kernel", "weight"), ("bias", "bias")):
+        name = f"net.fc6.{theirs}"
+        array = official.take(name, unused=official.arrays[name][kept:].size)
+        yield f"trend_hidden/{ours}", array[:kept].T
     for ours, theirs in MAPS.items():
         yield from linear(official, ours, f"net.{theirs}")
     yield "depthwise/kernel", official.take("net.conv1.weight")[:, 0]

@@ -23,7 +23,7 @@ LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it i
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
 INVERSE_STEPS = 24  # enough for matrices with a condition of 20,000
-_SMALLEST_REST = 0.05  # of 1 less the leverage of a row
+_SMALLEST_REST = 1e-3  # of 1 less the leverage of a row
 _TINY = 1e-6
 
 
