@@ -14,6 +14,7 @@ from kerastrans.models.pretrained.zero.moves import LEVELS, Move, weight_of
 
 CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday and a week ago
 MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
+MOST_AHEAD = 7  # cycles to forecast whose covariates are read; more would take much memory
 SHRINKAGE = 0.3  # added to the diagonal, in units of the mean sum of squares of a row
 CAUTION = 2.0  # factor of the squared error of the regression in its weight
 FEW_ROWS = 8.0  # with so many rows for each cycle ahead, this factor is twice as large
@@ -50,7 +51,7 @@ class CycleRegression(Move):
     is below eight, nothing changes.
 
     Covariates are further features: numbers of the cycle before and, if they are known ahead, of
-    the cycles to forecast, and the share of each text in these cycles. They move the forecast as
+    the first seven cycles to forecast, and the share of each text in these cycles. They move the forecast as
     far as they help at cycles that are left out: by the slope of the errors without them on what
     they change, times `1 - 2 / t**2`, where t is its t-value over the cycles.
 
@@ -120,7 +121,7 @@ class CycleRegression(Move):
         found = []
         for x, sizes, missing, last in (
             (past, self.past, ahead * season, 0),
-            (future, self.future, ahead * season - steps, ahead),
+            (future, self.future, ahead * season - steps, min(ahead, MOST_AHEAD)),
         ):
             for i, size in enumerate(sizes):
                 column = ops.pad(x[..., i], [[0, 0], [padding, missing]], constant_values=np.nan)
