@@ -51,9 +51,9 @@ class CycleRegression(Move):
     is below eight, nothing changes.
 
     Covariates are further features: numbers of the cycle before and, if they are known ahead, of
-    the first seven cycles to forecast, and the share of each text in these cycles. They move the forecast as
-    far as they help at cycles that are left out: by the slope of the errors without them on what
-    they change, times `1 - 2 / t**2`, where t is its t-value over the cycles.
+    the first seven cycles to forecast, and the share of each text in these cycles. They move the
+    forecast as far as they help at cycles that are left out: by the slope of the errors without
+    them on what they change, times `1 - 2 / t**2`, where t is its t-value over the cycles.
 
     Args:
         season: int, number of steps of a season.
