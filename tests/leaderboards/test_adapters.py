@@ -14,6 +14,7 @@ import pytest
 import kerastrans
 from kerastrans.leaderboards.__main__ import main as leaderboards_main
 from kerastrans.leaderboards.forecasting import forecast_quantiles, train
+from kerastrans.models.pretrained.zero.moves import move_of
 from kerastrans.models.pretrained.zero.port import phases_of
 
 STEPS, LEVELS = 3, [0.1, 0.5, 0.9]
@@ -41,10 +42,13 @@ def zero():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("freq", "season"), [("15min", 96), ("h", 24), ("D", None), ("W", None)])
-def test_steps_of_an_hour_or_less_have_a_season(freq, season):
+@pytest.mark.parametrize(
+    ("freq", "season"),
+    [("15min", 96), ("h", 24), ("D", None), ("W", None), ("QS", None), ("YE", 1), ("BYS", 1)],
+)
+def test_steps_of_an_hour_or_less_and_of_years_have_a_season(freq, season):
     forecaster = train("kerastrans_zero_2+season", frame(), STEPS, freq)
-    phases = phases_of(forecaster.model)
+    phases = phases_of(forecaster.model) or move_of(forecaster.model)
     assert (phases and phases.season) == season
 
 
