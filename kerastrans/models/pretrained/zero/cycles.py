@@ -24,6 +24,7 @@ LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it i
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
 INVERSE_STEPS = 24  # enough for matrices with a condition of 20,000
+LARGEST_CONDITION = 2e4  # many or equal covariates have more: rounding errors would be forecast
 _SMALLEST_REST = 1e-3  # of 1 less the leverage of a row
 _TINY = 1e-6
 
@@ -219,7 +220,7 @@ def _fit(inputs, outputs, weights, ridge):
         inputs: `(batch, rows, features)`, and at the end rows without outputs.
         outputs: `(batch, rows, steps)`.
         weights: `(batch, rows, 1)`, with a sum of 1.
-        ridge: `(batch, 1, 1)`, added to the diagonal.
+        ridge: `(batch, 1, 1)`, added to the diagonal; at least the sum of squares over 20,000.
 
     Returns:
         The outputs of the last row `(batch, 1, steps)`, and the errors of each row if it is left
@@ -230,6 +231,9 @@ def _fit(inputs, outputs, weights, ridge):
     y, mean_output = _centered(outputs, weights)
     newest, root = inputs[:, -1:] - mean_input, ops.sqrt(weights)
     x, y = x * root, y * root
+    # The largest eigenvalue is at most the sum of squares.
+    squares = ops.sum(ops.square(x), axis=(1, 2))[:, None, None]
+    ridge = ops.maximum(ridge, squares / LARGEST_CONDITION)
     transposed = ops.transpose(x, (0, 2, 1))
     identity = np.eye(min(rows, size), dtype=standardize_dtype(x.dtype))
     if size <= rows:
@@ -240,7 +244,7 @@ def _fit(inputs, outputs, weights, ridge):
     else:  # the same by the products of rows, of which there are fewer
         inverse = _inverse(ops.matmul(x, transposed) + ridge * identity, identity)
         of_rows = ops.matmul(inverse, y)
-        forecast = ops.matmul(ops.matmul(newest, transposed), of_rows)
+        forecast = ops.matmul(newest, ops.matmul(transposed, of_rows))
         errors = ridge * of_rows
         rest = ridge * ops.sum(inverse * identity, axis=2, keepdims=True)
     return forecast + mean_output, errors / ops.maximum(rest - weights, _SMALLEST_REST)

@@ -185,6 +185,30 @@ def test_covariates_without_effect_are_ignored():
     assert np.mean(changes) < 0.05 * np.std(y)
 
 
+@pytest.mark.parametrize("rows", [40, 400], ids=["features", "rows"])  # there are more of
+def test_equal_covariates_do_not_forecast_rounding_errors(rows):
+    random = np.random.default_rng(0)
+    own = 0.01 * random.normal(size=(rows + 1, 12))
+    trend = np.linspace(-1.7, 1.8, rows + 1)[:, None] + np.zeros(360)
+    x = np.concatenate([own, trend], axis=1).astype("float32")
+    y = (trend[:-1, :4] + random.normal(size=(rows, 4))).astype("float32")
+    weights = np.full((1, rows, 1), 1 / rows, "float32")
+    ridge = np.full((1, 1, 1), 1e-5, "float32")
+    forecast, errors = cycles._fit(x[None], y[None], weights, ridge)
+    x, y = x.astype("float64"), y.astype("float64")
+    mean_x, mean_y = x[:-1].mean(axis=0), y.mean(axis=0)
+    inputs, outputs = (x[:-1] - mean_x) / rows**0.5, (y - mean_y) / rows**0.5
+    gram = inputs.T @ inputs
+    inverse = np.linalg.inv(gram + max(1e-5, np.trace(gram) / 2e4) * np.eye(len(gram)))
+    slopes = inverse @ inputs.T @ outputs
+    rest = 1 - 1 / rows - np.sum(inputs @ inverse * inputs, axis=1, keepdims=True)
+    expected = (x[-1] - mean_x) @ slopes + mean_y
+    # It differed by 2,766, and by 0.5 with more rows, while only the given ridge was added.
+    np.testing.assert_allclose(keras.ops.convert_to_numpy(forecast)[0, 0], expected, atol=0.02)
+    expected = (outputs - inputs @ slopes) / rest
+    np.testing.assert_allclose(keras.ops.convert_to_numpy(errors)[0], expected, atol=5e-3)
+
+
 @pytest.mark.slow
 def test_a_series_that_repeats_itself_moves_towards_what_follows():
     y = made(1, days=61)
