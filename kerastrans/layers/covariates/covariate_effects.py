@@ -239,7 +239,7 @@ def _draw_in(targets, changes, paired, judge):
     transposed = ops.transpose(changes, (0, 1, 3, 2))
     gram = ops.sum(ops.matmul(transposed, changes), axis=1)
     unit = _root_of_diagonal(gram)
-    ridge = ops.multiply(FIRST_SHRINKAGE, np.eye(gram.shape[-1], dtype="float32"))
+    ridge = FIRST_SHRINKAGE * np.eye(gram.shape[-1], dtype=standardize_dtype(gram.dtype))
     gram = gram / unit[:, None] / unit[..., None] + ridge
     drawn = targets
     for _ in range(HUBER_STEPS):
@@ -292,7 +292,7 @@ def _regress(targets, changes, paired, judge, observed):
 
     (grams, products), judged = scaled(grams, products), scaled(*judged)
     gram, product = ops.sum(grams, axis=1), ops.sum(products, axis=1)
-    ridge = ops.convert_to_tensor(np.multiply.outer(SHRINKAGES, np.eye(count)), "float32")
+    ridge = ops.convert_to_tensor(np.multiply.outer(SHRINKAGES, np.eye(count)), targets.dtype)
     # Slopes without each part, `(batch, parts, shrinkages, features)`.
     others = (gram[:, None] - grams)[:, :, None] + ridge
     targets = (product[:, None] - products)[:, :, None] + ops.zeros_like(others[..., 0])
@@ -319,7 +319,7 @@ def _regress(targets, changes, paired, judge, observed):
 
 def _root_of_diagonal(matrices):
     """Return the roots of the diagonals, `(batch, size)`, above 0."""
-    identity = np.eye(matrices.shape[-1], dtype="float32")
+    identity = np.eye(matrices.shape[-1], dtype=standardize_dtype(matrices.dtype))
     return ops.sqrt(ops.sum(ops.multiply(matrices, identity), axis=2) + _TINY)
 
 

@@ -135,3 +135,14 @@ def test_conjugate_gradients_solve():
     found = ops.convert_to_numpy(solve_by_conjugate_gradients(*given, 6))
     expected = np.linalg.solve(matrices, targets[..., None])[..., 0]
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow  # which refuses to mix both types
+def test_effects_in_float64_are_those_in_float32(found, windows):
+    keras.config.set_floatx("float64")
+    keras.config.set_dtype_policy("float64")
+    history, *columns = (x.astype("float64") for x in windows)
+    exact = compiled(future=(0, 3))(history, np.stack(columns, axis=2))
+    assert exact[1].dtype == "float64"
+    np.testing.assert_allclose(found[1], exact[1], atol=2e-3 * np.abs(exact[1]).max())

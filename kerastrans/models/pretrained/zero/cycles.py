@@ -285,7 +285,7 @@ def _robust(values, observed):
         center = mean(drawn)
         size = mean(ops.abs(drawn - center))
     # As the deviation of a normal distribution.
-    return center, size * np.sqrt(np.pi / 2).astype("float32") + _TINY
+    return center, size * float(np.sqrt(np.pi / 2)) + _TINY
 
 
 def _inverse(matrices, identity):
