@@ -16,7 +16,6 @@ from kerastrans.models.pretrained.checkpoint import (
     refuse_others,
 )
 from kerastrans.models.pretrained.scaling import deviation_between, place_of
-from kerastrans.models.pretrained.zero.moves import move_of
 from kerastrans.models.pretrained.zero.network import LONGEST, build_network, shorten
 from kerastrans.models.pretrained.zero.windows import (
     LEAST_CYCLES,
@@ -223,8 +222,9 @@ def pretrained_of(model):
     if network is None:
         return None
     window, levels = network.inputs[0].shape[1], heads.of(model).levels
-    seasonal = phases_of(model) or move_of(model)
-    return KerastransZero(network, levels, window, seasonal.season if seasonal else None)
+    # Of `PhaseForecasts` or of a `Move`.
+    season = next((x.season for x in model.layers if hasattr(x, "season")), None)
+    return KerastransZero(network, levels, window, season)
 
 
 def add_effects(quantiles, levels, ahead, variance, ratio):
