@@ -105,10 +105,11 @@ class SamePhase(keras.layers.Layer):
         """
         lags = ops.cast(lags, "int32")[:, None]
         steps = ops.cast(steps, "int32")[..., None]
-        nearest = (steps + lags - 1) // lags  # number of cycles back to the newest past value
+        # Subtracted, because Keras on TensorFlow takes what is added for a bias of the second axis
+        # if a single row has as many steps as lags, or as cycles (Keras 3.15).
+        nearest = ops.subtract(steps, 1 - lags) // lags  # cycles back to the newest past value
         # An array, not a tensor: a graph outside of the layer would capture a tensor, and could not
-        # be exported. It is subtracted, because Keras on TensorFlow takes an added array for a bias
-        # of the second axis if there are as many steps as cycles (Keras 3.15).
+        # be exported.
         cycles = np.arange(self.cycles, dtype="int32")[None, None, None]
         nearest = ops.subtract(nearest[..., None], -cycles)
         return steps[..., None] - lags[..., None] * nearest

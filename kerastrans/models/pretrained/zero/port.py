@@ -238,9 +238,11 @@ def add_effects(quantiles, levels, ahead, variance, ratio):
         ratio: `(batch, 1)`, squared error of left-out parts over that of the fit.
     """
     median = quantiles[..., place_of(levels, 0.5)][..., None]
+    distances = quantiles - median
     deviation = deviation_between(quantiles, levels, 0.16, 0.84)
     # The fit is too good, and left-out parts are too hard, by about the same factor.
     excess = ops.sqrt(ops.maximum(ratio, 1)) - 1
     excess = excess + variance / (ops.square(deviation) + 1e-12)
-    x = median + (quantiles - median) * ops.sqrt(1 + excess)[..., None]
-    return x + ops.sum(ahead, axis=2)[..., None]
+    # What has one column is the first summand, see `rescaled`.
+    median = ops.sum(ahead, axis=2)[..., None] + median
+    return median + distances * ops.sqrt(1 + excess)[..., None]
