@@ -45,7 +45,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", choices=tuple(_CASES), required=True)
     options = parser.parse_args()
-    build = _seasonal if options.part == "seasonal" else _zero
+    source = ("kerastrans_zero_2", DAY) if options.part == "seasonal" else ("kerastrans_zero", None)
+    build = functools.partial(_zero, *source)
     for case, covariates, seed, make in _CASES[options.part]():
         for given in ("none", covariates):
             key = options.part, case, given, str(seed)
@@ -79,16 +80,10 @@ def run(build, task, frame, columns):
 
 
 @functools.lru_cache(maxsize=2)  # cases of the same kind are compiled once
-def _zero(horizon, past=(), future=(), categories=()):
+def _zero(source, season, horizon, past=(), future=(), categories=()):
     columns = {"past": past, "future": future, "categories": dict(categories)}
-    return kerastrans.from_pretrained("kerastrans_zero", horizon, verbose=False, **columns)
-
-
-@functools.lru_cache(maxsize=2)
-def _seasonal(horizon, past=(), future=(), categories=()):
-    columns = {"past": past, "future": future, "categories": dict(categories)}
-    columns["model_options"] = {"season": DAY}
-    return kerastrans.from_pretrained("kerastrans_zero_2", horizon, verbose=False, **columns)
+    options = {} if season is None else {"model_options": {"season": season}}
+    return kerastrans.from_pretrained(source, horizon, verbose=False, **columns, **options)
 
 
 def validation_cases(kinds=("own", "walks", "waves")):

@@ -66,7 +66,7 @@ def _explain(explain, history, known, has_move):
 
     Returns:
         The history without the effects of covariates; these effects; how far the forecast is moved,
-        `(batch, prediction_length)`; and for each forecast of a sum, that of the window
+        `(batch, prediction_length)`, or None; and for each forecast of a sum, that of the window
         and perhaps that of each phase, its weight `(batch, prediction_length)` and its seven
         arrays.
     """
@@ -80,7 +80,7 @@ def _explain(explain, history, known, has_move):
         history = pivot + unit * np.asarray(rest, "float64")
         effects = np.asarray(effects, "float64") * unit[..., None]
     weights = [np.ones_like(found[0])]
-    move = unit * np.asarray(found.pop(), "float64") if has_move else 0 * weights[0]
+    move = unit * np.asarray(found.pop(), "float64") if has_move else None
     if len(found) > len(PARTS):
         weight = np.asarray(found.pop(len(PARTS)), "float64")
         weights = [1 - weight, weight]
@@ -106,8 +106,9 @@ def _rows(clock, cuts, columns, season, move_name, history, effects, move, forec
     rows += [
         _table(name, window, step, effects[..., i].ravel()) for i, name in enumerate(effect_names)
     ]
-    moved = np.nonzero(move)
-    rows.append(_table(move_name, *moved, move[moved]))
+    if move_name is not None:
+        moved = np.nonzero(move)
+        rows.append(_table(move_name, *moved, move[moved]))
     rows = pd.concat(rows)
     if len(forecasts) > 1:
         rows = _added(rows)

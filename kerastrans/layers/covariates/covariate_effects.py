@@ -337,15 +337,27 @@ def _trust(fitted, size, number, count):
         number: `(batch, 1)`, number of known values.
         count: `(batch, 1)`, number of features that vary in the window.
     """
+    per_value = count / ops.maximum(number, 1)
+    needed = LEAST_EVIDENCE * (1 + EVIDENCE_GROWTH * ops.square(per_value))
+    trust = trust_in_slope(fitted, size, needed * BLOCKS / (BLOCKS - 1))
+    return ops.where(number >= BLOCKS, trust, 0.0)
+
+
+def trust_in_slope(fitted, size, evidence):
+    """Return `slope * (1 - evidence / t**2)`, at least 0 and at most 1, `(batch, 1)`.
+
+    The slope is that of values on their predictions, and t its t-value over the parts.
+
+    Args:
+        fitted: `(batch, parts)`, products of the values and their predictions.
+        size: `(batch, parts)`, squares of the predictions.
+        evidence: Squared t-value below which the slope is not believed.
+    """
     total = ops.sum(size, axis=1, keepdims=True) + _TINY
     slope = ops.sum(fitted, axis=1, keepdims=True) / total
     errors = ops.sum(ops.square(fitted - slope * size), axis=1, keepdims=True)
-    variance = errors * BLOCKS / (BLOCKS - 1) / ops.square(total)
-    per_value = count / ops.maximum(number, 1)
-    needed = LEAST_EVIDENCE * (1 + EVIDENCE_GROWTH * ops.square(per_value))
-    share = 1 - needed * variance / (ops.square(slope) + _TINY)
-    trust = ops.clip(slope, 0, 1) * ops.maximum(share, 0)
-    return ops.where(number >= BLOCKS, trust, 0.0)
+    share = 1 - evidence * errors / ops.square(total) / (ops.square(slope) + _TINY)
+    return ops.clip(slope, 0, 1) * ops.maximum(share, 0)
 
 
 def _centered(values, mask):

@@ -44,8 +44,8 @@ class BasisExpansion(keras.layers.Layer):
         step: int, 1 if time runs forwards, -1 if it runs backwards.
         period: int, number of steps of the period of "fourier", and of the unit of time of
             "polynomial"; `length` by default.
-        curve_dtype: dtype in which the curves are computed: "float64", or "float32", which rounds
-            the angles, as the reference of N-BEATS does.
+        curve_dtype: dtype of the angles of the curves: "float64", or "float32", which rounds
+            them, as the reference of N-BEATS does.
 
     Call arguments:
         inputs: `(..., coefficients)`.

@@ -6,7 +6,10 @@ from keras import ops
 from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
-from kerastrans.layers.covariates.covariate_effects import standardize_covariate
+from kerastrans.layers.covariates.covariate_effects import (
+    standardize_covariate,
+    trust_in_slope,
+)
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.normalization.observed_normalization import masked_mean
 from kerastrans.models.pretrained.scaling import arcsinh, deviation_between, place_of, sinh
@@ -186,9 +189,11 @@ class CycleRegression(Move):
         if columns:
             inputs = ops.concatenate([inputs, *(shifted(*x) for x in columns)], axis=2)
             found, others = _fit(inputs, outputs, of_all, ridge)
-            trust = _trust(errors, others)
+            changes = others - errors
+            fitted, size = (ops.sum(x * changes, axis=2) for x in (-errors, changes))
+            trust = trust_in_slope(fitted, size, LEAST_EVIDENCE)[..., None]
             forecast = forecast + trust * (found - forecast)
-            errors = errors + trust * (others - errors)
+            errors = errors + trust * changes
         forecast = forecast + level[:, -1:]
         error = ops.mean(ops.sum(ops.square(errors), axis=1), axis=1, keepdims=True)
         return forecast[:, 0], error, known[:, 0]
@@ -248,27 +253,6 @@ def _fit(inputs, outputs, weights, ridge):
         errors = ridge * of_rows
         rest = ridge * ops.sum(inverse * identity, axis=2, keepdims=True)
     return forecast + mean_output, errors / ops.maximum(rest - weights, _SMALLEST_REST)
-
-
-def _trust(errors, others):
-    """Return the weight of a second regression, `(batch, 1, 1)`.
-
-    It is the slope of the errors on their changes, times `1 - 2 / t**2`, where t is its t-value
-    over the rows; at least 0 and at most 1.
-
-    Args:
-        errors: Errors of left-out rows `(batch, rows, steps)` by the first regression.
-        others: Those by the second.
-    """
-    changes = errors - others
-    fitted = ops.sum(errors * changes, axis=2)
-    size = ops.sum(ops.square(changes), axis=2)
-    total = ops.sum(size, axis=1, keepdims=True) + _TINY
-    slope = ops.sum(fitted, axis=1, keepdims=True) / total
-    residuals = fitted - slope * size
-    variance = ops.sum(ops.square(residuals), axis=1, keepdims=True) / ops.square(total)
-    share = 1 - LEAST_EVIDENCE * variance / (ops.square(slope) + _TINY)
-    return (ops.minimum(ops.maximum(slope, 0), 1) * ops.maximum(share, 0))[..., None]
 
 
 def _robust(values, observed):

@@ -1,4 +1,4 @@
-"""What moves the forecast of kerastrans-zero towards another one of the same history."""
+"""Moves of the forecast of kerastrans-zero towards another forecast of the same history."""
 
 import keras
 
@@ -64,7 +64,7 @@ class Move(keras.layers.Layer):
 
 
 def weight_of(variance, error):
-    """Return the weight of a forecast with a squared error, beside one with a variance."""
+    """Return the weight of a forecast with a squared error, next to one with a variance."""
     return variance / (variance + error + 1e-6)
 
 

@@ -73,8 +73,8 @@ class KerastransZero(PretrainedModel):
         network: Keras model, see `kerastrans.models.pretrained.zero.network.build_network`.
         levels: Tuple of float, the trained quantile levels.
         max_context: int, number of steps that the network reads.
-        season: int, option; number of steps of a season, such as 24 for hourly values, of which up
-            to 6,144 are then read. None forecasts the window only.
+        season: int, option; number of steps of a season, such as 24 for hourly values. Up to 6,144
+            steps are then read. None forecasts the window only.
     """
 
     usual_context = 1024

@@ -124,7 +124,7 @@ def test_covariates_and_channels_are_read_with_a_season(seasonal):
 
 
 @pytest.mark.slow
-def test_the_explanation_with_covariates_sums_to_the_forecast():
+def test_the_explanation_with_covariates_sums_to_the_forecast(tmp_path):
     wind = np.random.default_rng(1).normal(size=LENGTH + STEPS)
     frame = FRAME.assign(y=SERIES + 5 * wind[:LENGTH], wind=wind[:LENGTH])
     dates = pd.date_range(DATES[-1], periods=STEPS + 1, freq="4h")[1:]
@@ -132,7 +132,10 @@ def test_the_explanation_with_covariates_sums_to_the_forecast():
     options = {"model_options": {"season": SEASON}, "verbose": False, "context_length": LENGTH}
     forecaster = kerastrans.from_pretrained("kerastrans_zero_2", STEPS, future=["wind"], **options)
     rows = forecaster.predict(frame, future=future)
-    parts = forecaster.explain(frame, future=future)
+    forecaster.save(tmp_path / "f")
+    loaded = kerastrans.Forecaster.load(tmp_path / "f")
+    pd.testing.assert_frame_equal(loaded.predict(frame, future=future), rows)
+    parts = loaded.explain(frame, future=future)
     sums = parts.groupby("ds")["contribution"].sum()
     np.testing.assert_allclose(sums, rows[forecaster.alias], rtol=1e-5)
     moves = parts.loc[parts["part"] == "regression", "contribution"]
