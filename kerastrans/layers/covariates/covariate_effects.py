@@ -240,7 +240,7 @@ def _draw_in(targets, changes, paired, judge):
     gram = ops.sum(ops.matmul(transposed, changes), axis=1)
     unit = _root_of_diagonal(gram)
     ridge = FIRST_SHRINKAGE * np.eye(gram.shape[-1], dtype=standardize_dtype(gram.dtype))
-    gram = gram / unit[:, None] / unit[..., None] + ridge
+    gram = ops.add(gram / unit[:, None] / unit[..., None], ridge)
     drawn = targets
     for _ in range(HUBER_STEPS):
         product = ops.sum(ops.matmul(transposed, drawn[..., None])[..., 0], axis=1)

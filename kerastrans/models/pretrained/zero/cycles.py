@@ -240,7 +240,7 @@ def _fit(inputs, outputs, weights, ridge):
     squares = ops.sum(ops.square(x), axis=(1, 2))[:, None, None]
     ridge = ops.maximum(ridge, squares / LARGEST_CONDITION)
     transposed = ops.transpose(x, (0, 2, 1))
-    identity = np.eye(min(rows, size), dtype=standardize_dtype(x.dtype))
+    identity = ops.convert_to_tensor(np.eye(min(rows, size)), standardize_dtype(x.dtype))
     if size <= rows:
         inverse = _inverse(ops.matmul(transposed, x) + ridge * identity, identity)
         slopes = ops.matmul(inverse, ops.matmul(transposed, y))

@@ -55,7 +55,8 @@ class RandomWalkWithDrift(Move):
         """
         length, dtype = values.shape[1], standardize_dtype(values.dtype)
         is_known = observed > 0
-        series = ops.stack([values, ops.zeros_like(values) + np.arange(length, dtype=dtype)], -1)
+        times = ops.add(ops.zeros_like(values), np.arange(length, dtype=dtype))
+        series = ops.stack([values, times], axis=2)
         series = forward_fill(ops.where(is_known[..., None], series, np.nan))
         earlier = ops.pad(series[:, :-1], [[0, 0], [1, 0], [0, 0]], constant_values=np.nan)
         # From each known value to the next.
@@ -69,6 +70,6 @@ class RandomWalkWithDrift(Move):
         variance = ops.sum(squares, axis=1, keepdims=True) / ops.maximum(known - 2, 1)
         last = series[:, -1]
         last = ops.where(ops.isnan(last), np.array([0, length - 1], dtype), last)
-        since = ops.subtract(length - 1, last[:, 1:]) + np.arange(1, steps + 1, dtype=dtype)
+        since = ops.subtract(np.arange(length, length + steps, dtype=dtype), last[:, 1:])
         growth = 1 + since / time
         return last[:, :1] + drift * since, variance * since * growth, growth, known

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pandas as pd
 import pytest
+from keras import ops
 
 from kerastrans.models.pretrained.zero import cycles
 from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
@@ -34,9 +35,9 @@ def flat(series, spread=4.0, steps=STEPS):
 def moved(*series, season=SEASON, quantiles=None, past=None, future=None, sizes=None):
     found = [flat(y) for y in series] if quantiles is None else quantiles
     layer = CycleRegression(season, LEVELS, **sizes or {})
-    arrays = [np.stack(x).astype("float32") for x in (series, found)]
-    arrays += [None if x is None else np.asarray(x, "float32") for x in (past, future)]
-    return keras.ops.convert_to_numpy(layer.find(*arrays)[0])
+    arguments = np.stack(series), np.stack(found), past, future
+    tensors = [None if x is None else ops.convert_to_tensor(x, "float32") for x in arguments]
+    return ops.convert_to_numpy(layer.find(*tensors)[0])
 
 
 def fitted(y, steps, season=SEASON, columns=()):
@@ -194,7 +195,8 @@ def test_equal_covariates_do_not_forecast_rounding_errors(rows):
     y = (trend[:-1, :4] + random.normal(size=(rows, 4))).astype("float32")
     weights = np.full((1, rows, 1), 1 / rows, "float32")
     ridge = np.full((1, 1, 1), 1e-5, "float32")
-    forecast, errors = cycles._fit(x[None], y[None], weights, ridge)
+    tensors = map(ops.convert_to_tensor, (x[None], y[None], weights, ridge))
+    forecast, errors = cycles._fit(*tensors)
     x, y = x.astype("float64"), y.astype("float64")
     mean_x, mean_y = x[:-1].mean(axis=0), y.mean(axis=0)
     inputs, outputs = (x[:-1] - mean_x) / rows**0.5, (y - mean_y) / rows**0.5
@@ -204,9 +206,9 @@ def test_equal_covariates_do_not_forecast_rounding_errors(rows):
     rest = 1 - 1 / rows - np.sum(inputs @ inverse * inputs, axis=1, keepdims=True)
     expected = (x[-1] - mean_x) @ slopes + mean_y
     # It differed by 2,766, and by 0.5 with more rows, while only the given ridge was added.
-    np.testing.assert_allclose(keras.ops.convert_to_numpy(forecast)[0, 0], expected, atol=0.02)
+    np.testing.assert_allclose(ops.convert_to_numpy(forecast)[0, 0], expected, atol=0.02)
     expected = (outputs - inputs @ slopes) / rest
-    np.testing.assert_allclose(keras.ops.convert_to_numpy(errors)[0], expected, atol=5e-3)
+    np.testing.assert_allclose(ops.convert_to_numpy(errors)[0], expected, atol=5e-3)
 
 
 @pytest.mark.slow
@@ -265,7 +267,7 @@ def test_few_cycles_move_nothing(days, enough):
     y = made(4)[-days * SEASON :]
     padded = np.concatenate([np.full(200, NAN), y])
     assert moved(padded, quantiles=[flat(y)]).any() == enough
-    tensors = (keras.ops.convert_to_tensor(x[None].astype("float32")) for x in (padded, flat(y)))
+    tensors = (ops.convert_to_tensor(x[None].astype("float32")) for x in (padded, flat(y)))
     found = CycleRegression(SEASON, LEVELS)(*tensors)
     assert np.allclose(found, flat(y), rtol=1e-5) != enough
     assert has_rows(len(padded), SEASON, STEPS)
@@ -279,7 +281,7 @@ def test_long_cycles_are_averaged_to_few_features(season, parts, monkeypatch):
 
     def inverse(matrices, identity):
         sizes.append(matrices.shape[-1])
-        return keras.ops.zeros_like(matrices)
+        return ops.zeros_like(matrices)
 
     monkeypatch.setattr(cycles, "_inverse", inverse)
     y = made(5, days=60, season=season)
@@ -292,9 +294,9 @@ def test_inverses_are_those_of_float64(size, condition, limit):
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(size, size)))
     matrix = turn * np.geomspace(1, 1 / condition, size) @ turn.T
     identity = np.eye(size, dtype="float32")
-    found = cycles._inverse(keras.ops.convert_to_tensor(matrix[None], "float32"), identity)
+    found = cycles._inverse(ops.convert_to_tensor(matrix[None], "float32"), identity)
     expected = np.linalg.inv(matrix)
-    error = np.abs(keras.ops.convert_to_numpy(found)[0] - expected).max()
+    error = np.abs(ops.convert_to_numpy(found)[0] - expected).max()
     assert error < limit * np.abs(expected).max()
 
 
