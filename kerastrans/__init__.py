@@ -60,7 +60,7 @@ _SAVED = {
     "layers.initializers": ("FanInUniform",),
     "models.parts.forecast_graph": ("Unscaling", "WindowScaling"),
     "models.pretrained.zero.cycles": ("CycleRegression",),
-    "models.pretrained.zero.drift": ("RandomWalkWithDrift",),
+    "models.pretrained.zero.drift": ("DriftForecasts",),
     "models.pretrained.zero.windows": ("PhaseForecasts",),
     "text.metrics": ("TokenAccuracy",),
 }

@@ -44,11 +44,6 @@ class Task:
         """Whether the time stamps are real: M4, M3 and tourism come without."""
         return self.benchmark in ("fev-bench", OWN)
 
-    @property
-    def reads_season(self):
-        """Whether "kerastrans_zero_2+season" has the option `season`."""
-        return self.season == 1 or self.season >= DAY
-
     def load(self):
         """The long frame, all of it."""
         return _LOADERS.get(self.benchmark, _load_long)(self)

@@ -60,7 +60,7 @@ def zero_shot(
     """Weights that come with the package, without any training."""
     if reads_covariates:
         options["future"] = task.future
-    if reads_season and task.reads_season:
+    if reads_season:
         options["model_options"] = {"season": task.season}
     return from_pretrained(name, task.horizon, verbose=False, **options), ""
 

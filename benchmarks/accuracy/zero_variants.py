@@ -57,24 +57,12 @@ class Plain(Quantiles):
 
 
 class Season(Plain):
-    """With the option `season` for yearly values, and where a day has at least 24 steps."""
-
-    def reads_season(self, task):
-        return task.reads_season
+    """With the option `season`."""
 
     def __call__(self, windows, task):
-        if not self.reads_season(task):
-            return super().__call__(windows, task)
         model = self.model.with_options(season=task.season)
         found = model.forecast([x.past for x in windows], task.horizon, model.levels)
         return np.concatenate([x["quantiles"] for x in found])
-
-
-class AllSeasons(Season):
-    """With the option `season` also for months and quarters."""
-
-    def reads_season(self, task):
-        return True
 
 
 class PairedLags(Plain):
@@ -88,7 +76,7 @@ class PairedLags(Plain):
 
 
 class PairedSeason(PairedLags, Season):
-    """The same, with the option `season` where a day has at least 24 steps."""
+    """The same, with the option `season`."""
 
 
 class Flip(Plain):
@@ -185,7 +173,6 @@ VARIANTS = {
     "paired lags": PairedLags,
     "paired lags and season": PairedSeason,
     "season": Season,
-    "all seasons": AllSeasons,
     "flip": Flip,
     "mean with version 1": BothVersions,
     "512 steps": Last512,

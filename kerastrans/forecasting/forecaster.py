@@ -772,7 +772,8 @@ class Forecaster:
             - "slope": a multiple of the trend of the last `lag` steps, continued to this step.
             - "offset": what the network adds by itself.
             - "regression", only with the option `season`: how far a regression on earlier cycles
-              moves the forecast; "drift" if the season is 1: how far a random walk does.
+              moves the forecast. For seasons of less than 24 steps it is "drift": how far a
+              seasonal naive forecast and exponential smoothing with drift move it.
             - "covariate wind", one part for each covariate by its name: its effect. Past values and
               their mean are then those of the series without the effects of all covariates.
 

@@ -35,7 +35,7 @@ def train(
     Args:
         model: "kerastrans_zero" or "kerastrans_zero_2", which are not trained, and read numbers and
             text of covariates; "kerastrans_zero_2+season", with the option `season` for steps of
-            five minutes to an hour and for yearly values; "fracast_0", which takes no covariates;
+            five minutes to an hour and of whole months; "fracast_0", which takes no covariates;
             "auto", the default of `Forecaster`; or "select".
         frame: Long DataFrame of the training rows.
         prediction_length: int, number of steps to forecast.

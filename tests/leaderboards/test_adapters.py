@@ -44,9 +44,9 @@ def zero():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("freq", "season"),
-    [("15min", 96), ("h", 24), ("D", None), ("W", None), ("QS", None), ("YE", 1), ("BYS", 1)],
+    [("15min", 96), ("h", 24), ("D", None), ("W", None), ("ME", 12), ("QS", 4), ("BYS", 1)],
 )
-def test_steps_of_an_hour_or_less_and_of_years_have_a_season(freq, season):
+def test_steps_of_an_hour_or_less_and_of_months_have_a_season(freq, season):
     forecaster = train("kerastrans_zero_2+season", frame(), STEPS, freq)
     phases = phases_of(forecaster.model) or move_of(forecaster.model)
     assert (phases and phases.season) == season

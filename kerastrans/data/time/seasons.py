@@ -6,13 +6,17 @@ from kerastrans.data.time.frequency import DAY, offset_of, step_of
 
 _HOUR, _YEAR = (pd.Timedelta(period).value for period in ("1h", "365.25D"))
 _SHORTEST_STEP = _HOUR // 12  # five minutes
-# Seasons of the frequencies whose steps vary in length, by the first part of their names.
+# By the first part of the names of frequencies whose steps vary in length: months, and seasons.
+_MONTHS = {
+    **dict.fromkeys(("MS", "ME", "BMS", "BME", "CBMS", "CBME"), 1),
+    **dict.fromkeys(("QS", "QE", "BQS", "BQE"), 3),
+    **dict.fromkeys(("YS", "YE", "BYS", "BYE"), 12),
+}
 _SEASONS = {
     **dict.fromkeys(("B", "C"), (5, 261)),
     "W": (52,),
     **dict.fromkeys(("SMS", "SME"), (24,)),
-    **dict.fromkeys(("MS", "ME", "BMS", "BME", "CBMS", "CBME"), (12,)),
-    **dict.fromkeys(("QS", "QE", "BQS", "BQE"), (4,)),
+    **{name: (12 // months,) for name, months in _MONTHS.items()},
 }
 
 
@@ -91,17 +95,26 @@ def daily_season(freq):
     return DAY // step
 
 
-def is_yearly(freq):
-    """Return whether steps of a frequency are whole years.
+def yearly_season(freq):
+    """Return the number of steps in a year, for steps of whole months; 1 for whole years.
 
     Args:
         freq: str, pandas frequency.
+
+    Returns:
+        int, or None for other steps, such as weeks, and for steps that do not divide a year.
 
     Raises:
         ValueError: If `freq` is not a frequency.
 
     Example:
-        >>> [is_yearly(freq) for freq in ("YS", "2YE-MAR", "QS", "365D")]
-        [True, True, False, False]
+        >>> [yearly_season(freq) for freq in ("MS", "2ME", "QS", "2YE-MAR", "5MS", "W", "365D")]
+        [12, 6, 4, 1, None, None, None]
     """
-    return offset_of(freq).rule_code.split("-")[0] in ("YS", "YE", "BYS", "BYE")
+    offset = offset_of(freq)
+    months = offset.n * _MONTHS.get(offset.rule_code.split("-")[0], 0)
+    if not months:
+        return None
+    if months % 12 == 0:
+        return 1
+    return None if 12 % months else 12 // months

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from kerastrans.data.time.seasons import daily_season, is_yearly
+from kerastrans.data.time.seasons import daily_season, yearly_season
 from kerastrans.models.pretrained.hub import resolve_hub_name
 from kerastrans.models.pretrained.licences import card_of
 
@@ -24,7 +24,8 @@ DEFAULT = "kerastrans_zero_2"  # what forecasts if no model is named
 def options_for(name, freq):
     """Return the options of a checkpoint in the package for a frequency.
 
-    kerastrans_zero_2 has a `season` for steps of five minutes to an hour, and for yearly values.
+    kerastrans_zero_2 has a `season` for steps of five minutes to an hour, a day, and for steps of
+    whole months, a year.
 
     Args:
         name: Name of the checkpoint.
@@ -32,7 +33,7 @@ def options_for(name, freq):
     """
     if name != "kerastrans_zero_2" or freq is None:
         return {}
-    season = 1 if is_yearly(freq) else daily_season(freq)
+    season = yearly_season(freq) or daily_season(freq)
     return {} if season is None else {"season": season}
 
 

@@ -116,27 +116,27 @@ def test_columns_of_a_wide_frame_are_explained_as_series(zero, explained):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("steps", [4, 19])
+@pytest.mark.parametrize("steps", [4, 51])
 def test_values_of_a_phase_are_parts_of_a_forecast_with_a_season(steps):
     frame = long_frame()
-    options = {"verbose": False, "freq": "D", "alias": "zero", "model_options": {"season": 7}}
+    options = {"verbose": False, "freq": "D", "alias": "zero", "model_options": {"season": 24}}
     forecaster = kerastrans.from_pretrained("kerastrans_zero_2", steps, 200, **options)
     rows = forecaster.explain(frame)
     check_sums(rows, forecaster.predict(frame), frame)
     check_past_values(rows, frame)
     assert not rows.duplicated(["unique_id", "ds", "part", "lag", "source"]).any()
     rows = rows[rows["unique_id"] == "season"]
-    assert set(rows.loc[rows["part"] == "slope", "lag"] % 7) > {0, 4}  # of cycles, and of steps
+    assert set(rows.loc[rows["part"] == "slope", "lag"] % 24) == {0, 8, 16}  # of cycles, and of steps
     assert rows.loc[rows["part"] == MEAN, "value"].nunique() > 1  # each phase has its mean
     parts = rows.loc[rows["ds"] == rows["ds"].min(), "part"]
-    # There are five rows for the regression of 4 steps, and four for that of 19.
+    # There are eight rows for the regression of 4 steps, and six for that of 51.
     expected = [
         PAST_VALUE,
         MEAN,
         "recent changes",
         "slope",
         "offset",
-        *["regression"] * (steps < 8),
+        *["regression"] * (steps < 24),
     ]
     assert list(dict.fromkeys(parts)) == expected
     constant = forecaster.explain(frame[frame["unique_id"] == "constant"])

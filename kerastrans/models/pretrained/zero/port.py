@@ -28,6 +28,7 @@ from kerastrans.utils.validation import check_at_most, check_positive_integers
 ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
 SHORTEST = 256  # smallest window, in steps
 MOST_STEPS = 6144  # longest history, in steps, for the series of each phase
+LONG_SEASON = 24  # number of steps in a season from which these series are forecast
 SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
 
 
@@ -63,18 +64,18 @@ class KerastransZero(PretrainedModel):
     where `v` is the variance of the effects over that of the forecast, plus the relative excess of
     the error of left-out parts of the window over that of the fit.
 
-    With the option `season`, other forecasts have a share in that of the network, see
-    `kerastrans.models.pretrained.zero.windows.PhaseForecasts` and
-    `kerastrans.models.pretrained.zero.cycles.CycleRegression`, which reads covariates, too. With a
-    season of 1, for values without a season, such as yearly ones, it is that of
-    `kerastrans.models.pretrained.zero.drift.RandomWalkWithDrift`.
+    With the option `season`, other forecasts have a share in that of the network. If a season has
+    at least 24 steps, these are `kerastrans.models.pretrained.zero.windows.PhaseForecasts` and
+    `kerastrans.models.pretrained.zero.cycles.CycleRegression`, which reads covariates, too; for
+    fewer, such as 12 months, or 1 for values without a season, they are
+    `kerastrans.models.pretrained.zero.drift.DriftForecasts`.
 
     Args:
         network: Keras model, see `kerastrans.models.pretrained.zero.network.build_network`.
         levels: Tuple of float, the trained quantile levels.
         max_context: int, number of steps that the network reads.
-        season: int, option; number of steps of a season, such as 24 for hourly values. Up to 6,144
-            steps are then read. None forecasts the window only.
+        season: int, option; number of steps of a season, such as 24 for hourly values and 12 for
+            months. With at least 24, up to 6,144 steps are read. None forecasts the window only.
     """
 
     usual_context = 1024
@@ -85,7 +86,7 @@ class KerastransZero(PretrainedModel):
         super().__init__(network, levels, max_context)
         self.season = season
         self.networks, self._phases = {max_context: network}, {}  # by the length of the window
-        if season is not None:
+        if self._has_phases:
             self.max_context = self.usual_context = min(MOST_STEPS, season * max_context)
 
     def _with(self, season):
@@ -96,6 +97,11 @@ class KerastransZero(PretrainedModel):
                 )
             check_at_most(season=season, **{"the longest season": MOST_STEPS // LEAST_CYCLES})
         return type(self)(self.network, self.levels, self._window, season)
+
+    @property
+    def _has_phases(self):
+        """Whether the series of each phase of a season is forecast, too."""
+        return self.season is not None and self.season >= LONG_SEASON
 
     @property
     def _window(self):
@@ -119,7 +125,7 @@ class KerastransZero(PretrainedModel):
         if length not in self.networks:
             self.networks[length] = shorten(self.network, length)
         network = self.networks[length]
-        if self.season in (None, 1):
+        if not self._has_phases:
             return forecast_windows(network, history, prediction_length)
         sizes = length, history.shape[1], prediction_length
         if sizes not in self._phases:  # the channels of a model share them, and their weights
@@ -130,10 +136,10 @@ class KerastransZero(PretrainedModel):
         """Return the `Move` of a forecast with a season, or None."""
         if self.season is None:
             return None
-        if self.season == 1:
-            from kerastrans.models.pretrained.zero.drift import RandomWalkWithDrift
+        if not self._has_phases:
+            from kerastrans.models.pretrained.zero.drift import DriftForecasts
 
-            return RandomWalkWithDrift(self.season, self.levels)
+            return DriftForecasts(self.season, self.levels)
         from kerastrans.models.pretrained.zero.cycles import CycleRegression, has_rows
 
         if not has_rows(history_length, self.season, prediction_length):
