@@ -116,20 +116,28 @@ def test_columns_of_a_wide_frame_are_explained_as_series(zero, explained):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("steps", [4, 51])
+@pytest.mark.parametrize("steps", [4, 147])
 def test_values_of_a_phase_are_parts_of_a_forecast_with_a_season(steps):
-    frame = long_frame()
+    hours = np.arange(320)
+    long = 20 + 5 * np.sin(2 * np.pi * hours / 24) + np.random.default_rng(1).normal(size=320)
+    dates = pd.date_range("2024-01-01", periods=320)
+    long = pd.DataFrame({"unique_id": "long", "ds": dates, "y": long})
+    frame = pd.concat([long_frame(), long], ignore_index=True)
     options = {"verbose": False, "freq": "D", "alias": "zero", "model_options": {"season": 24}}
-    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", steps, 200, **options)
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", steps, 300, **options)
     rows = forecaster.explain(frame)
     check_sums(rows, forecaster.predict(frame), frame)
     check_past_values(rows, frame)
     assert not rows.duplicated(["unique_id", "ds", "part", "lag", "source"]).any()
-    rows = rows[rows["unique_id"] == "season"]
-    assert set(rows.loc[rows["part"] == "slope", "lag"] % 24) == {0, 8, 16}  # of cycles, and of steps
+    rows = rows[rows["unique_id"] == "long"]
+    assert set(rows.loc[rows["part"] == "slope", "lag"] % 24) == {
+        0,
+        8,
+        16,
+    }  # of cycles, and of steps
     assert rows.loc[rows["part"] == MEAN, "value"].nunique() > 1  # each phase has its mean
     parts = rows.loc[rows["ds"] == rows["ds"].min(), "part"]
-    # There are eight rows for the regression of 4 steps, and six for that of 51.
+    # There are twelve rows for the regression of 4 steps, and six for that of 147.
     expected = [
         PAST_VALUE,
         MEAN,
