@@ -190,7 +190,7 @@ TRAINED = {  # the models of the table of tasks, and how they came to their fore
     "kerastrans_zero+covariates": "the same with `future=...`",
     "kerastrans_zero_2": "`from_pretrained`, 89 thousand weights, no training",
     "kerastrans_zero_2+covariates": "the same with `future=...`",
-    "kerastrans_zero_2+season": "the same with `season`, if a day has 24 or more steps",
+    "kerastrans_zero_2+season": "the same with the option `season`",
     "kerastrans_zero_2+season+covariates": "the same with both",
     "PatchTST": "again for every window, up to two hours each",
     "TFT": "again for every window, up to two hours each",
@@ -229,6 +229,18 @@ def tasks():
     )
     order = np.log(mase).mean(axis=1).to_numpy().argsort(kind="stable")
     return table.iloc[order]
+
+
+def fev_tasks():
+    """Scores of kerastrans-zero 2 by `fev` and in our table."""
+    table = pd.read_csv(RESULTS / "fev_tasks.csv", dtype=str)
+    table = table[table["model"] == "kerastrans_zero_2+season"]
+    columns = {"task": "task"}
+    for metric in ("mase", "sql"):
+        columns[f"{metric}_fev"] = f"{metric.upper()} by fev"
+        columns[f"{metric}_ours"] = f"{metric.upper()} in our table"
+    table = table.sort_values("task", key=lambda names: names.str.lower())
+    return table[list(columns)].rename(columns=columns)
 
 
 def _below(ratios):

@@ -28,6 +28,7 @@ def tables():
             "tasks": accuracy.tasks,
             "transformer_summary": accuracy.transformer_summary,
         },
+        "docs/guide/leaderboards.md": {"fev_tasks": accuracy.fev_tasks},
         "docs/comparison.md": {
             "fair": fair_report.comparison,
             "fair_established": fair_report.established,
