@@ -85,7 +85,8 @@ import keras
 print(keras.backend.backend(), "tensorflow" in sys.modules)
 """
     assert run(code).splitlines()[-1] == "numpy False"
-    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 12, verbose=False)
+    options = {"model_options": {"season": 12}, "verbose": False}
+    forecaster = kerastrans.from_pretrained("kerastrans_zero_2", 12, **options)
     expected = forecaster.predict(kerastrans.datasets.load("air_passengers"))
     numbers = expected.columns[2:]
     np.testing.assert_allclose(pd.read_csv(path)[numbers], expected[numbers], rtol=1e-5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from kerastrans.data.time.seasons import season_of
 from kerastrans.decoding.graph import is_autoregressive
 from kerastrans.forecasting.inference.config import AUTO
 from kerastrans.forecasting.inference.state import FittedState
@@ -9,8 +10,10 @@ from kerastrans.forecasting.training.defaults import (
     LONG_CONTEXT,
     MIN_TRAINING_FORECASTS,
     can_measure_spread,
+    choose_hold_out,
 )
 
+MIN_SEASONS = 3  # of the median series, which published weights forecast from it only
 # Arguments of `Forecaster` with which published weights forecast as well.
 _ARGUMENTS = {"model", "prediction_length", "short", "num_samples", "seed", "alias", "bounds"}
 _ARGUMENTS |= {"past", "future"}
@@ -39,7 +42,11 @@ def is_needed(config, data):
     """Return whether the series are too few or too short for `fit` to train a model.
 
     They are if they hold fewer than 100 forecasts that do not overlap, or too few of them can be
-    held out to measure the spread of intervals. `fit` then uses published weights, if possible.
+    held out to measure the spread of intervals. They also are if whole series would be held out
+    instead of their ends, see `choose_hold_out`: these have the dates of the others, so that the
+    loss of a trained model there is lower than that of later forecasts. Then, though, covariates,
+    or a season of which each series shows fewer than three, are learnt from all series together.
+    `fit` uses published weights if they are needed, and possible.
 
     Args:
         config: `Config` that was given.
@@ -47,7 +54,13 @@ def is_needed(config, data):
     """
     lengths, steps = data.panels[0].lengths, config.prediction_length
     is_short = np.sum(lengths) < MIN_TRAINING_FORECASTS * steps
-    return is_short or not can_measure_spread(lengths, steps)
+    if is_short or not can_measure_spread(lengths, steps):
+        return True
+    covariates, clock = data.reader.covariates, data.reader.clock
+    season = season_of(clock.freq) if clock.freq else 1
+    shows_seasons = np.median(lengths) >= MIN_SEASONS * season
+    is_own = shows_seasons and not (covariates.past or covariates.future)
+    return bool(is_own and choose_hold_out(lengths, steps).share < 1)
 
 
 def rival_state(config, data, model):
@@ -111,6 +124,6 @@ def description(data, name):
     panel = data.panels[0]
     return (
         f"auto: {name}, published weights without training: {len(panel)} series of "
-        f"{int(np.median(panel.lengths))} rows (median) are too few to train on. Name a model, "
-        'such as Forecaster("nlinear", ...), to train it.'
+        f"{int(np.median(panel.lengths))} rows (median) are too few or too short to train on. "
+        'Name a model, such as Forecaster("nlinear", ...), to train it.'
     )

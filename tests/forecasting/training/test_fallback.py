@@ -146,6 +146,15 @@ def test_a_hundred_forecasts_are_enough_to_train_on(num_series, rows, needed):
     assert is_needed(hourly(num_series, rows)) == needed
 
 
+@pytest.mark.parametrize(("rows", "needed"), [(11, False), (12, True), (29, True), (30, False)])
+def test_series_of_three_seasons_and_less_than_five_forecasts_are_not_trained_on(rows, needed):
+    frame = hourly(60, rows)
+    dates = pd.date_range("2000", periods=rows, freq="QS")
+    frame["ds"] = np.tile(dates, 60)
+    assert is_needed(frame) == needed
+    assert not is_needed(frame.assign(load=1.0), future=["load"])
+
+
 @pytest.mark.parametrize(
     "options",
     [
