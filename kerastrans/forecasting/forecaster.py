@@ -231,8 +231,8 @@ class Forecaster:
                 The windows are those that early stopping monitors, also if `epochs` is given. One
                 line says which weights were kept; `fine_tuning` has the figures. The model "auto"
                 is replaced by kerastrans-zero 2, without training, for series that are too short,
-                and if its loss there is higher than that of kerastrans-zero 2 by more than three
-                standard errors, unless this is False or an argument says how to train.
+                and unless its loss there is lower than that of kerastrans-zero 2 by more than its
+                standard error. It is not if this is False or an argument says how to train.
             **kwargs: Arguments of `keras.Model.fit`: callbacks, verbose, steps_per_epoch ...
 
         Returns:

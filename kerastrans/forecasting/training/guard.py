@@ -31,10 +31,9 @@ class Guard:
     """Quantile losses of published weights and of a trained model on held-out windows.
 
     Fine-tuned weights replace the published ones only if their mean loss is lower by more than its
-    standard error. Where "auto" has a rival, which would need no training, its model is kept unless
-    the loss of the rival is lower by more than three standard errors. Errors of the same series,
-    and of the same time, are not independent: the error is the larger one of those between series
-    and between times, a time being the origins within one forecast.
+    standard error, and so does the model that "auto" trains. Errors of the same series, and of the
+    same time, are not independent: the error is the larger one of those between series and between
+    times, a time being the origins within one forecast.
 
     A verdict is a dict of "kept", "published" or "trained"; "loss_change", the relative change of
     the loss by training, and its "standard_error", None if nothing was trained; and the number of
@@ -90,7 +89,7 @@ class Guard:
         residuals = after - (1 + change) * before
         error = max(_error_of_sum(residuals, x[known]) for x in self.clusters) / total
         found = float(change), float(error), int(known.sum())
-        if not change < (-error if self.rival is None else 3 * error):
+        if not change < -error:
             raise NotImprovedError(self._verdict(PUBLISHED, *found), self.windows, history)
         return self._verdict(TRAINED, *found)
 
@@ -134,8 +133,8 @@ def describe(verdict, name, trained=None):
     if trained is not None:
         return (
             f"auto: {name}, published weights without training: on {verdict['windows']} held-out "
-            f"windows, the quantile loss of {trained} is {change:.1f} +- {error:.1f} % higher. "
-            "restore_published=False keeps the trained model."
+            f"windows, the quantile loss of {trained} differs from theirs by {change:+.1f} +- "
+            f"{error:.1f} %. restore_published=False keeps the trained model."
         )
     return (
         f"fit kept the {verdict['kept']} weights of {name}: training changed the quantile loss of "

@@ -109,11 +109,11 @@ def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
     forecaster.fit(frame, time_limit=1e-6, verbose=2)  # one step
     verdict = forecaster.fine_tuning
     assert verdict["kept"] == "published"
-    assert verdict["loss_change"] > 3 * verdict["standard_error"] > 0
+    assert verdict["loss_change"] > verdict["standard_error"] > 0
     assert verdict["windows"] == 61  # in the last 66 rows
     line = capsys.readouterr().out.splitlines()[-1]
     assert line.startswith("auto: kerastrans_zero_2, published weights without training: on 61")
-    assert f"tide is {100 * verdict['loss_change']:.1f} +- " in line
+    assert f"tide differs from theirs by {100 * verdict['loss_change']:+.1f} +- " in line
     untrained = published(bounds=(0, None), alias="f")
     rows = forecaster.predict(frame)
     pd.testing.assert_frame_equal(rows, untrained.predict(frame))
@@ -127,12 +127,12 @@ def test_a_model_that_published_weights_beat_is_not_used(capsys, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("above", "kept"), [(0.29, "trained"), (0.31, "published")])
-def test_a_rival_has_to_be_better_by_three_standard_errors(monkeypatch, above, kept):
+@pytest.mark.parametrize(("below", "kept"), [(0.11, "trained"), (0.09, "published")])
+def test_training_has_to_be_better_by_a_standard_error(monkeypatch, below, kept):
     # Two series with as many windows: the standard error is 0.1.
     monkeypatch.setattr(Guard, "_losses", lambda guard, state: losses.pop(0))
     frame = hourly(2, rows=700)
-    losses = [np.ones(122), np.repeat([0.9, 1.1], 61) + above]
+    losses = [np.ones(122), np.repeat([0.9, 1.1], 61) - below]
     forecaster = Forecaster(prediction_length=6, calendar=False)
     forecaster.fit(frame, time_limit=1e-6, verbose=0)
     assert forecaster.fine_tuning["kept"] == kept
