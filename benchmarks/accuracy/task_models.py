@@ -37,7 +37,8 @@ def by_default(name, task, train, seed, time_limit=900, **options):
         name, prediction_length=task.horizon, future=task.future, seed=seed, **options
     )
     forecaster.fit(train, time_limit=time_limit, verbose=0)
-    losses = forecaster.history.history.get("val_loss", [])
+    history = forecaster.history.history if forecaster.history else {}  # if it was trained
+    losses = history.get("val_loss", [])
     best = f"best {min(losses):.4f}" if losses else ""
     model = forecaster.card["name"] if forecaster.card else forecaster.fitted.config.model
     chosen = f"{model}, context {forecaster.context_length}"
