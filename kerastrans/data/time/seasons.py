@@ -10,6 +10,7 @@ _SHORTEST_STEP = _HOUR // 12  # five minutes
 _MONTHS = {
     **dict.fromkeys(("MS", "ME", "BMS", "BME", "CBMS", "CBME"), 1),
     **dict.fromkeys(("QS", "QE", "BQS", "BQE"), 3),
+    **dict.fromkeys(("HYS", "HYE", "BHYS", "BHYE"), 6),  # of pandas 3
     **dict.fromkeys(("YS", "YE", "BYS", "BYE"), 12),
 }
 _SEASONS = {

@@ -196,6 +196,7 @@ def test_invalid_frequencies_are_refused(freq):
         ("ME", (12,)),
         ("2MS", (6,)),
         ("QE-NOV", (4,)),
+        pytest.param("HYE", (2,), marks=pytest.mark.skipif(pd.__version__ < "3", reason="pandas")),
         ("YS-JAN", (1,)),
     ],
 )

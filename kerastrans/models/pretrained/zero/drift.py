@@ -15,6 +15,7 @@ MANY_SEASONS = 30.0  # with so many seasons of values, this factor is twice as l
 LEAST_VALUES, LEAST_SEASONS = 3, 4  # known values below which the median stays as it is
 RATES = (0.2, 0.4, 0.6, 0.8, 1.0)  # of exponential smoothing
 _TINY = 1e-6
+_LEVEL = 1e-9  # difference of two sums of squared errors that rounding explains
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -156,7 +157,8 @@ def _smooth(values, observed):
         observed: `(batch, time)`, 1 for known values.
 
     Returns:
-        The last levels, the rates and the sums of squared errors, `(batch, 1)`.
+        The last levels, the rates and the sums of squared errors, `(batch, 1)`; of rates that err
+        alike, the mean level and the mean rate.
     """
     rates = np.array(RATES, standardize_dtype(values.dtype))
     begun = ops.cast(ops.cumsum(observed, axis=1) > 1, observed.dtype)
@@ -173,7 +175,8 @@ def _smooth(values, observed):
     errors = values - ops.pad(level[..., :-1], [[0, 0], [0, 0], [1, 0]])
     squares = ops.sum(ops.square(errors) * later, axis=2)
     least = ops.min(squares, axis=1, keepdims=True)
-    is_best = ops.cast(ops.equal(squares, least), squares.dtype)
+    # All that err alike, as on a line, where rounding would otherwise choose one of them.
+    is_best = ops.cast(ops.less_equal(squares, least + _LEVEL), squares.dtype)
     is_best = is_best / ops.sum(is_best, axis=1, keepdims=True)
     newest = ops.sum(is_best * level[..., -1], axis=1, keepdims=True)
     return newest, ops.sum(ops.multiply(is_best, rates), axis=1, keepdims=True), least

@@ -132,6 +132,20 @@ def test_a_line_with_a_season_is_continued_by_both(season):
         np.testing.assert_allclose(ops.convert_to_numpy(errors)[0], 0, atol=1e-6)
 
 
+@pytest.mark.parametrize("season", [1, 4, 7])
+def test_rounding_does_not_choose_a_rate(season):
+    """All rates err alike on a line with a season, and have different variances ahead."""
+    length = 15 if season == 1 else 9 * season + 2
+    line = 2 * np.arange(length) + 5 * (np.arange(length) % season % 3)
+    quantiles = flat(2 * length, spread=3, steps=2 * season + 3)
+    scales = ((1, 0), (3, 50), (1 / 7, -0.3), (1.7, 100))
+    found = forecast(
+        [a * line + b for a, b in scales], [a * quantiles + b for a, b in scales], season
+    )
+    for values, (a, b) in zip(found, scales, strict=True):
+        np.testing.assert_allclose((values - b) / a, found[0], rtol=1e-4)
+
+
 def test_a_constant_stays():
     found = forecast([np.full(10, 7.0)], [flat(7.0, spread=1e-3)])
     np.testing.assert_allclose(found[0, :, 1], 7, rtol=1e-6)
