@@ -25,10 +25,12 @@ class DriftForecasts(Move):
     The drift is the mean change per season from the first known values of each phase to the last.
     With a season of 1, the seasonal naive forecast is a random walk. Exponential smoothing reads
     the values less the drift and the mean of each phase; its rate is the one with the smallest
-    squared errors of .2, .4, ..., 1. With `t` steps from the first values to the last, both have
-    errors with a variance of `s a (1 + h / t)` at `h` steps ahead: `s` is that of the errors of one
-    season, and of one step, and one more error of the size that the network expects; `a` is the
-    number of seasons ahead, and `1 + (h - 1) r ** 2` with the rate `r`.
+    squared errors of .2, .4, ..., 1. The error of a forecast from the last known value, `h` steps
+    ahead, has a variance of `s a (1 + h / t)`. The drift is estimated from `t` steps, which the
+    last factor allows for. For the seasonal naive forecast, `s` is the variance of its errors at
+    one season, `a` the number of seasons ahead, and `h` whole seasons; for smoothing at the rate
+    `r`, `s` is that of its errors at one step, and `a = 1 + (h - 1) r ** 2`. To these errors, one
+    of the size that the network expects is added, because few of them can be small by chance.
 
     The forecast is the mean of three, the network with a weight of `1 / v`, the others of
     `1 / (2 (1 + n / 30) e)`: `v` is the variance of the quantiles, `e` that of the errors, and `n`
@@ -94,7 +96,7 @@ class DriftForecasts(Move):
         variance = (_total(squares) + one) / ops.maximum(pairs, 1)
 
         def of_steps(x):  # (batch, season) -> (batch, steps)
-            return ops.concatenate([x] * -(-steps // season), axis=1)[:, :steps]
+            return ops.tile(x, (1, -(-steps // season)))[:, :steps]
 
         begun = ops.logical_not(ops.isnan(places[:, -1]))
         seasons = of_steps(ops.where(begun, ops.subtract(cycles, places[:, -1]), 1.0))
@@ -113,7 +115,7 @@ class DriftForecasts(Move):
         middle = np.arange(season, dtype=dtype) - (season - 1) / 2
         phases = phases - ops.multiply(drift, middle)  # (batch, season)
         until = np.arange(length, dtype=dtype) - (length - 1)
-        rest = values - ops.concatenate([phases] * cycles, axis=1) - ops.multiply(drift, until)
+        rest = values - ops.tile(phases, (1, cycles)) - ops.multiply(drift, until)
         level, rate, squares = _smooth(rest * observed, observed)
         known = ops.sum(observed, axis=1, keepdims=True)
         variance = (squares + expected[:, :1]) / ops.maximum(known - 1 - season, 1)
