@@ -38,7 +38,8 @@ USELESS = ("noise", "walks", "waves", "ten")
 # Number of steps, horizon and season of made series.
 SHAPES = {"monthly": (120, 12, 12), "short": (24, 4, 1), "hourly": (1000, 24, 24)}
 NUM_MADE = 40
-MADE = ("useful", "weak", "lagged", "past", "category", "mixed", *USELESS)
+CATEGORIES = ("work", "fair", "feast")
+MADE = ("useful", "weak", "lagged", "past", "category", "mixed", *USELESS, "several")
 
 
 def main():
@@ -165,12 +166,13 @@ def made(shape, kind, seed):
     Each series is the sum of an autoregression with a deviation of 1, a season, a random walk, and
     the effect of a covariate that has a season and an autoregression itself: 1 or -1 times its
     value; .3 times ("weak"); its value 2 steps ("lagged") or a horizon ("past") earlier; a category
-    with the effects 0, 2 and -1; or its value next to four covariates without effect ("mixed").
+    with the effects 0, 2 and -1; or its value next to four covariates without effect ("mixed"). Or
+    it is that of the first two of ten covariates ("several").
     """
     length, horizon, season = SHAPES[shape]
     rng = np.random.default_rng([seed, MADE.index(kind), list(SHAPES).index(shape)])
     task = Task("kerastrans", f"{shape} {kind}", horizon, 1, season, shape)
-    frames = [_made_series(kind, length, horizon, season, rng, i) for i in range(NUM_MADE)]
+    frames = [made_series(kind, length, horizon, season, rng, i) for i in range(NUM_MADE)]
     frame = pd.concat(frames, ignore_index=True)
     names = [name for name in frame.columns if name not in ("unique_id", "ds", "y")]
     columns = {"past" if kind == "past" else "future": names}
@@ -179,7 +181,7 @@ def made(shape, kind, seed):
     return task, frame, columns
 
 
-def _made_series(kind, length, horizon, season, rng, number):
+def made_series(kind, length, horizon, season, rng, number):
     total = length + horizon
     y = np.zeros(total + 50)
     memory = rng.choice([0, 0.5, 0.9])
@@ -196,7 +198,7 @@ def _made_series(kind, length, horizon, season, rng, number):
         values = useless(kind, total, season, rng)
         x = {f"x{i}": values[:, i] for i in range(values.shape[1])}
     elif kind == "category":
-        x = {"x0": rng.choice(["work", "fair", "feast"], total, p=[0.8, 0.1, 0.1])}
+        x = {"x0": rng.choice(CATEGORIES, total, p=[0.8, 0.1, 0.1])}
         y = y + 2 * (x["x0"] == "fair") - (x["x0"] == "feast")
     else:
         lag = {"lagged": 2, "past": horizon}.get(kind, 0)
@@ -204,6 +206,9 @@ def _made_series(kind, length, horizon, season, rng, number):
         y = y + effect * sign * weather[horizon - lag : len(weather) - lag]
     if kind == "mixed":
         x |= {f"x{i}": _weather(total, season, rng) for i in range(1, 5)}
+    if kind == "several":
+        x |= {f"x{i}": _weather(total, season, rng) for i in range(1, 10)}
+        y = y + rng.choice([-1, 1]) * x["x1"]
     dates = pd.date_range("2020-01-01", periods=total, freq="D")
     return pd.DataFrame({"unique_id": f"{number:02}", "ds": dates, "y": y, **x})
 

@@ -25,9 +25,9 @@ MOST_OCTAVES = 9  # lags are below 512 steps
 LARGEST_RESIDUAL = 3.0  # residuals of a first fit are clipped, in units of their mean size
 FIRST_SHRINKAGE, HUBER_STEPS = 0.03, 2  # of that fit, and how often it is repeated
 LARGEST_VALUE = 5.0  # a covariate is clipped, in units of its deviation
-# Squared t-value below which effects are ignored, and its relative growth with the square of the
-# number of features per known value.
-LEAST_EVIDENCE, EVIDENCE_GROWTH = 2.0, 100.0
+# The trust is the sigmoid of this bias plus `evidence` times these factors, which were fitted to
+# made series: `python -m tools.presets.zero2.trust`.
+TRUST_BIAS, TRUST_FACTORS = -0.9, (0.73, -6.5)
 _TINY = 1e-9
 
 
@@ -47,8 +47,9 @@ class CovariateEffects(keras.layers.Layer):
     The window is cut into eight parts of equally many known values, and each part is predicted from
     the other seven. These predictions are judged by the changes from one season earlier, because a
     forecast knows the season already. The amount of shrinkage is the best one for them. The slope
-    of the changes on their predictions, and its t-value over the parts, set the trust in the
-    effects: they are multiplied by `slope * (1 - evidence / t**2)`, at least 0 and at most 1.
+    of the changes on their predictions has a t-value over the parts. It sets the trust that all
+    effects are multiplied by: a logistic function of `log(1 + t**2)`, negative if the slope is, and
+    of the number of features per known value, which was fitted to made series.
     Windows with fewer than eight known values have no effects. No window depends on another one.
     The layer has no weights.
 
@@ -337,27 +338,33 @@ def _trust(fitted, size, number, count):
         number: `(batch, 1)`, number of known values.
         count: `(batch, 1)`, number of features that vary in the window.
     """
-    per_value = count / ops.maximum(number, 1)
-    needed = LEAST_EVIDENCE * (1 + EVIDENCE_GROWTH * ops.square(per_value))
-    trust = trust_in_slope(fitted, size, needed * BLOCKS / (BLOCKS - 1))
-    return ops.where(number >= BLOCKS, trust, 0.0)
+    terms = zip(TRUST_FACTORS, evidence(fitted, size, number, count), strict=True)
+    logit = TRUST_BIAS + sum(factor * value for factor, value in terms)
+    return ops.where(number >= BLOCKS, ops.sigmoid(logit), 0.0)
 
 
-def trust_in_slope(fitted, size, evidence):
-    """Return `slope * (1 - evidence / t**2)`, at least 0 and at most 1, `(batch, 1)`.
+def evidence(fitted, size, number, count):
+    """Return what the trust depends on, two tensors `(batch, 1)`; arguments as in `_trust`.
 
-    The slope is that of values on their predictions, and t its t-value over the parts.
+    They are `log(1 + t**2)` with the sign of the slope, where t is the t-value of the slope, and
+    the number of features per known value.
+    """
+    slope, inverse = slope_of(fitted, size)
+    certainty = ops.sign(slope) * ops.log(1 + 1 / (inverse + _TINY))
+    return certainty, count / ops.maximum(number, 1)
+
+
+def slope_of(fitted, size):
+    """Return the slope of values on their predictions, and `1 / t**2`, `(batch, 1)`.
 
     Args:
         fitted: `(batch, parts)`, products of the values and their predictions.
         size: `(batch, parts)`, squares of the predictions.
-        evidence: Squared t-value below which the slope is not believed.
     """
     total = ops.sum(size, axis=1, keepdims=True) + _TINY
     slope = ops.sum(fitted, axis=1, keepdims=True) / total
     errors = ops.sum(ops.square(fitted - slope * size), axis=1, keepdims=True)
-    share = 1 - evidence * errors / ops.square(total) / (ops.square(slope) + _TINY)
-    return ops.clip(slope, 0, 1) * ops.maximum(share, 0)
+    return slope, errors / ops.square(total) / (ops.square(slope) + _TINY)
 
 
 def _centered(values, mask):

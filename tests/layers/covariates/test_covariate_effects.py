@@ -6,6 +6,7 @@ import pytest
 from keras import ops
 
 from kerastrans.layers import CovariateEffects
+from kerastrans.layers.covariates import covariate_effects
 from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_gradients
 from kerastrans.utils.backend import compile_inference
 
@@ -64,11 +65,31 @@ def test_effects_are_found_and_subtracted(found, windows):
     assert 1 < ratio[0, 0] < 1.5
 
 
-def test_nothing_is_believed_without_evidence(found, windows):
+def test_little_is_believed_without_evidence_and_nothing_of_few_values(found, windows):
     rest, ahead, variance, _ = found
-    np.testing.assert_array_equal(rest[1:3], windows[0][1:3])
-    assert not ahead[1:3].any()
-    assert not variance[1:3].any()
+    np.testing.assert_array_equal(rest[2], windows[0][2])
+    assert not ahead[2].any()
+    assert not variance[2].any()
+    assert np.abs(rest[1] - windows[0][1]).max() < 0.1  # of a deviation of 1
+    assert np.abs(ahead[1]).max() < 0.1
+
+
+@pytest.mark.parametrize(("number", "count"), [(64, 2), (1000, 1)])
+def test_the_trust_is_a_logistic_function_of_the_evidence(number, count):
+    random = np.random.default_rng(0)
+    size = random.uniform(1, 2, size=(3, 8))
+    fitted = size * np.array([[0.8], [0.2], [-0.5]]) + random.normal(size=(3, 8)) / 4
+    total = size.sum(axis=1)
+    slope = fitted.sum(axis=1) / total
+    t = slope * total / np.sqrt(np.sum((fitted - slope[:, None] * size) ** 2, axis=1))
+    bias, factors = covariate_effects.TRUST_BIAS, covariate_effects.TRUST_FACTORS
+    terms = np.sign(t) * np.log(1 + t**2), count / number
+    logit = bias + sum(factor * term for factor, term in zip(factors, terms, strict=True))
+    sizes = np.full((3, 1), number), np.full((3, 1), count)
+    tensors = [ops.convert_to_tensor(x, "float32") for x in (fitted, size, *sizes)]
+    found = ops.convert_to_numpy(covariate_effects._trust(*tensors))[:, 0]
+    np.testing.assert_allclose(found, 1 / (1 + np.exp(-logit)), rtol=1e-4)
+    assert found[0] > 0.9 > 0.1 > found[2]
 
 
 def test_units_do_not_matter(found):

@@ -7,8 +7,8 @@ from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
 from kerastrans.layers.covariates.covariate_effects import (
+    slope_of,
     standardize_covariate,
-    trust_in_slope,
 )
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.normalization.observed_normalization import masked_mean
@@ -191,7 +191,9 @@ class CycleRegression(Move):
             found, others = _fit(inputs, outputs, of_all, ridge)
             changes = others - errors
             fitted, size = (ops.sum(x * changes, axis=2) for x in (-errors, changes))
-            trust = trust_in_slope(fitted, size, LEAST_EVIDENCE)[..., None]
+            slope, inverse = slope_of(fitted, size)
+            trust = ops.clip(slope, 0, 1) * ops.maximum(1 - LEAST_EVIDENCE * inverse, 0)
+            trust = trust[..., None]
             forecast = forecast + trust * (found - forecast)
             errors = errors + trust * changes
         forecast = forecast + level[:, -1:]
