@@ -64,7 +64,7 @@ test-torch: $(INSTALLED)
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS) tests/utils/test_recording.py
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py \
-		tests/models/pretrained/zero
+		tests/models/pretrained/zero tests/forecasting/training/test_fallback.py
 	KERAS_BACKEND=torch $(PYTEST) tests/models/test_parity.py tests/models/test_parity_of_options.py
 
 # Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.

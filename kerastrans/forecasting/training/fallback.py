@@ -56,8 +56,7 @@ def is_needed(config, data):
     is_short = np.sum(lengths) < MIN_TRAINING_FORECASTS * steps
     if is_short or not can_measure_spread(lengths, steps):
         return True
-    covariates, clock = data.reader.covariates, data.reader.clock
-    season = season_of(clock.freq) if clock.freq else 1
+    covariates, season = data.reader.covariates, season_of(data.reader.clock.freq)
     shows_seasons = np.median(lengths) >= MIN_SEASONS * season
     is_own = shows_seasons and not (covariates.past or covariates.future)
     return bool(is_own and choose_hold_out(lengths, steps).share < 1)

@@ -107,13 +107,8 @@ class DriftForecasts(Move):
 
         # Smoothing reads the values less the drift and the mean of each phase.
         drift = drift / season  # per step
-        phases = last + season * drift[..., None] * ops.subtract(cycle, places)
-        phases = phases - ops.mean(phases, axis=2, keepdims=True)
-        is_whole = ops.logical_not(ops.isnan(phases))  # all phases have begun
-        count = ops.maximum(ops.sum(ops.cast(is_whole, dtype), axis=1), 1)
-        phases = ops.sum(ops.where(is_whole, phases, 0.0), axis=1) / count
-        middle = np.arange(season, dtype=dtype) - (season - 1) / 2
-        phases = phases - ops.multiply(drift, middle)  # (batch, season)
+        filled = last + season * drift[..., None] * ops.subtract(cycle, places)
+        phases = _phase_means(filled, drift)
         until = np.arange(length, dtype=dtype) - (length - 1)
         rest = values - ops.tile(phases, (1, cycles)) - ops.multiply(drift, until)
         level, rate, squares = _smooth(rest * observed, observed)
@@ -146,6 +141,22 @@ def _change(x, is_known):
     change = x - ops.pad(x[:, :-1], [[0, 0], [1, 0], [0, 0]], constant_values=np.nan)
     has_change = ops.logical_and(is_known, ops.logical_not(ops.isnan(change)))
     return ops.where(has_change, change, 0.0)
+
+
+def _phase_means(values, drift):
+    """Return the mean of each phase less that of its season and the drift, `(batch, season)`.
+
+    Args:
+        values: `(batch, cycles, season)`, NaN before a phase begins.
+        drift: `(batch, 1)`, per step.
+    """
+    season = values.shape[2]
+    distances = values - ops.mean(values, axis=2, keepdims=True)
+    is_whole = ops.logical_not(ops.isnan(distances))  # all phases have begun
+    count = ops.maximum(ops.sum(ops.cast(is_whole, values.dtype), axis=1), 1)
+    means = ops.sum(ops.where(is_whole, distances, 0.0), axis=1) / count
+    middle = np.arange(season, dtype=standardize_dtype(values.dtype)) - (season - 1) / 2
+    return means - ops.multiply(drift, middle)
 
 
 def _smooth(values, observed):

@@ -31,7 +31,7 @@ def normalized(history, length, prediction_length):
     padding = [[0, 0], [length - values.shape[1], 0]]
     values, observed = ops.pad(values, padding), ops.pad(observed, padding)
     steps = np.arange(1, prediction_length + 1, dtype=standardize_dtype(values.dtype))[None]
-    steps = ops.zeros_like(values[:, :1]) + steps
+    steps = ops.add(ops.zeros_like(values[:, :1]), steps)
     return [values, observed, steps], location, scale
 
 
