@@ -13,7 +13,7 @@ from kerastrans import datasets
 
 OWN = "kerastrans"  # tasks that nobody published, for the comparison of the Transformers
 ORIGIN = pd.Timestamp("2000-01-01")  # of series that come without dates
-DAY = 24  # smallest season of more than one step that "kerastrans_zero_2+season" reads
+DAY = 24  # fewest steps of a season that is a day
 FREQUENCIES = {"yearly": "YS", "quarterly": "QS", "monthly": "MS", "other": "D"}
 
 

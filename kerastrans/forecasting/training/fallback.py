@@ -44,8 +44,9 @@ def is_needed(config, data):
     They are if they hold fewer than 100 forecasts that do not overlap, or too few of them can be
     held out to measure the spread of intervals. They also are if whole series would be held out
     instead of their ends, see `choose_hold_out`: these have the dates of the others, so that the
-    loss of a trained model there is lower than that of later forecasts. Then, though, covariates,
-    or a season of which each series shows fewer than three, are learnt from all series together.
+    loss of a trained model there is lower than that of later forecasts. Covariates, and a season
+    that the median series shows less than three times, are reasons to train all the same: a model
+    learns them from all series together.
     `fit` uses published weights if they are needed, and possible.
 
     Args:

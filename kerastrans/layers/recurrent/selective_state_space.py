@@ -5,6 +5,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers.initializers import FanInUniform
+from kerastrans.layers.recurrent.linear_recurrence import linear_recurrence
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
@@ -67,25 +68,13 @@ class SelectiveStateSpace(keras.layers.Layer):
         step = self.step(step)  # (batch, time, d_model)
         decay = ops.exp(step[..., None] * -ops.exp(self.log_rate))
         driven = (step * inputs)[..., None] * write[..., None, :]
-        return ops.sum(_scan(decay, driven) * read[..., None, :], axis=-1) + self.skip * inputs
+        return (
+            ops.sum(linear_recurrence(decay, driven) * read[..., None, :], axis=-1)
+            + self.skip * inputs
+        )
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape
 
     def get_config(self):
         return {**super().get_config(), "state_dim": self.state_dim, "rank": self.rank}
-
-
-def _scan(decay, driven):
-    """Return the states `s[t] = decay[t] s[t - 1] + driven[t]` of all steps along axis 1.
-
-    Each pass adds the states of twice as many earlier steps. No decay exceeds one, so nothing
-    overflows.
-    """
-    length, reach = decay.shape[1], 1
-    while reach < length:
-        shift = [[0, 0], [reach, 0], [0, 0], [0, 0]]
-        driven = driven + decay * ops.pad(driven[:, :-reach], shift)
-        decay = decay * ops.pad(decay[:, :-reach], shift)
-        reach *= 2
-    return driven

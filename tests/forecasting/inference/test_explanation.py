@@ -130,11 +130,8 @@ def test_values_of_a_phase_are_parts_of_a_forecast_with_a_season(steps):
     check_past_values(rows, frame)
     assert not rows.duplicated(["unique_id", "ds", "part", "lag", "source"]).any()
     rows = rows[rows["unique_id"] == "long"]
-    assert set(rows.loc[rows["part"] == "slope", "lag"] % 24) == {
-        0,
-        8,
-        16,
-    }  # of cycles, and of steps
+    lags = rows.loc[rows["part"] == "slope", "lag"]
+    assert set(lags % 24) == {0, 8, 16}  # of cycles, and of steps
     assert rows.loc[rows["part"] == MEAN, "value"].nunique() > 1  # each phase has its mean
     parts = rows.loc[rows["ds"] == rows["ds"].min(), "part"]
     # There are twelve rows for the regression of 4 steps, and six for that of 147.

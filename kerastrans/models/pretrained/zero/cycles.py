@@ -13,7 +13,7 @@ from kerastrans.layers.covariates.covariate_effects import (
 from kerastrans.layers.forward_fill import forward_fill
 from kerastrans.layers.normalization.observed_normalization import masked_mean
 from kerastrans.models.pretrained.scaling import arcsinh, deviation_between, place_of, sinh
-from kerastrans.models.pretrained.zero.moves import LEVELS, Move, weight_of
+from kerastrans.models.pretrained.zero.moves import LEVELS, Move
 
 CYCLES_AGO = (1, 7)  # cycles whose values are the features, such as yesterday and a week ago
 MOST_FEATURES = 24  # of a cycle; longer cycles are averaged over equal parts
@@ -102,7 +102,7 @@ class CycleRegression(Move):
         # Rows whose steps ahead overlap are not independent.
         ahead = -(-steps // self.season)
         caution = CAUTION * (1 + FEW_ROWS * ahead / ops.maximum(known, 1))
-        weight = weight_of(variance, caution * error)
+        weight = variance / (variance + caution * error + _TINY)
         has_moved = known >= LEAST_ROWS
         move = forecast - quantiles[..., place_of(self.levels, 0.5)]
         return ops.where(has_moved, weight, 0.0) * move, ops.where(has_moved, NARROWER, 1.0)

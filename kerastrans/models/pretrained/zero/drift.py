@@ -7,6 +7,7 @@ from keras.backend import standardize_dtype
 
 from kerastrans.layers import ObservedNormalization
 from kerastrans.layers.forward_fill import forward_fill
+from kerastrans.layers.recurrent.linear_recurrence import linear_recurrence
 from kerastrans.models.pretrained.scaling import deviation_between, place_of
 from kerastrans.models.pretrained.zero.moves import LEVELS, Move
 
@@ -162,9 +163,6 @@ def _phase_means(values, drift):
 def _smooth(values, observed):
     """Smooth series exponentially at the rate that forecasts their known values best.
 
-    A level is linear in the one before it. Each pass composes these functions of two stretches of
-    steps, so `log2(time)` passes suffice.
-
     Args:
         values: `(batch, time)`, 0 where missing.
         observed: `(batch, time)`, 1 for known values.
@@ -175,21 +173,15 @@ def _smooth(values, observed):
     """
     rates = np.array(RATES, standardize_dtype(values.dtype))
     begun = ops.cast(ops.cumsum(observed, axis=1) > 1, observed.dtype)
-    later = (observed * begun)[:, None]  # all known values but the first
-    rate = ops.multiply(later, rates[:, None]) + observed[:, None] - later
-    # (batch, rates, time): a level is `level + keep * x` for the level x before the stretch.
-    values = values[:, None]
-    level, keep, distance = rate * values, 1 - rate, 1
-    while distance < level.shape[2]:
-        widths = [[0, 0], [0, 0], [distance, 0]]
-        level = level + keep * ops.pad(level[..., :-distance], widths)
-        keep = keep * ops.pad(keep[..., :-distance], widths)
-        distance *= 2
-    errors = values - ops.pad(level[..., :-1], [[0, 0], [0, 0], [1, 0]])
-    squares = ops.sum(ops.square(errors) * later, axis=2)
+    values, observed = values[..., None], observed[..., None]
+    later = observed * begun[..., None]  # all known values but the first
+    rate = ops.multiply(later, rates) + observed - later  # (batch, time, rates)
+    level = linear_recurrence(1 - rate, rate * values)
+    errors = values - ops.pad(level[:, :-1], [[0, 0], [1, 0], [0, 0]])
+    squares = ops.sum(ops.square(errors) * later, axis=1)
     least = ops.min(squares, axis=1, keepdims=True)
     # All that err alike, as on a line, where rounding would otherwise choose one of them.
     is_best = ops.cast(ops.less_equal(squares, least + _LEVEL), squares.dtype)
     is_best = is_best / ops.sum(is_best, axis=1, keepdims=True)
-    newest = ops.sum(is_best * level[..., -1], axis=1, keepdims=True)
+    newest = ops.sum(is_best * level[:, -1], axis=1, keepdims=True)
     return newest, ops.sum(ops.multiply(is_best, rates), axis=1, keepdims=True), least

@@ -63,11 +63,6 @@ class Move(keras.layers.Layer):
         return {**super().get_config(), "season": self.season, "levels": self.levels}
 
 
-def weight_of(variance, error):
-    """Return the weight of a forecast with a squared error, next to one with a variance."""
-    return variance / (variance + error + 1e-6)
-
-
 def move_of(model):
     """Return the `Move` of a model that was built with a season, or None."""
     return next((x for x in model.layers if isinstance(x, Move)), None)

@@ -28,7 +28,7 @@ from kerastrans.utils.validation import check_at_most, check_positive_integers
 ARCHITECTURE, NAME = "KerastransZero", "kerastrans_zero"
 SHORTEST = 256  # smallest window, in steps
 MOST_STEPS = 6144  # longest history, in steps, for the series of each phase
-LONG_SEASON = 24  # number of steps in a season from which these series are forecast
+LONG_SEASON = 24  # fewest steps of a season whose phases are forecast
 SIZES = ("context_length", "octaves", "cycles", "width", "hidden")
 
 
@@ -100,7 +100,7 @@ class KerastransZero(PretrainedModel):
 
     @property
     def _has_phases(self):
-        """Whether the series of each phase of a season is forecast, too."""
+        """True if the series of each phase of a season is forecast, too."""
         return self.season is not None and self.season >= LONG_SEASON
 
     @property
