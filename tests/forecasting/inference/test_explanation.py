@@ -1,5 +1,6 @@
 """What each forecast of kerastrans-zero is the sum of, compared with `predict`."""
 
+import keras
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,6 +100,7 @@ def test_the_mean_is_that_of_the_window(explained):
 def test_a_saved_forecaster_and_changed_weights_are_explained_too(zero, explained, tmp_path):
     frame, rows, _ = explained
     zero.save(tmp_path / "saved")
+    keras.backend.clear_session()  # names begin again, as in a new process
     loaded = Forecaster.load(tmp_path / "saved")
     pd.testing.assert_frame_equal(loaded.explain(frame), rows)
     network = network_of(loaded.model)

@@ -91,36 +91,36 @@ def explain_windows(model):
 def _parts_of(network, history, steps):
     """Return the seven arrays of `explain_windows`, those of one forecast of histories."""
     inputs, location, scale = normalized(history, network.inputs[0].shape[1], steps)
-    lags, places, shares, changes, slopes, offset = build_parts(network)(inputs)
+    lags, places, shares, changes, slopes, offset = _parts_in_window(network, *inputs)
     mean = location + ops.zeros_like(offset)
     lags = lags[:, None] + ops.zeros_like(places[..., 0], dtype=lags.dtype)
     corrections = [changes * scale[:, None], slopes * scale[:, None], offset * scale]
     return [mean, lags, places, shares, *corrections]
 
 
-def build_parts(network):
-    """Return a model of the same inputs as the network that returns the parts of its forecast.
+def _parts_in_window(network, values, observed, steps):
+    """Return lags, places, shares, changes, slopes and offset, see `explain_windows`.
 
-    Its outputs are lags, places, shares, changes, slopes and offset, see `explain_windows`; the
-    last three are in units of the window.
+    The last three are in units of the window. The arguments are those of the network.
     """
-    values, observed, steps = network.inputs
     # The outputs in this network: its dense layers may be those of longer networks too.
     found = {x.operation.name: x.outputs for x in calls(network)}
     lag_layer, change_layer, phase_layer = (
         next(layer for layer in network.layers if isinstance(layer, kind))
         for kind in (OctaveLags, LagChanges, SamePhase)
     )
-    lags, _, usable = found[lag_layer.name]
-    changes, paired = found[change_layer.name]
-    _, seen = found[phase_layer.name]
-    dense = {name: found[name][0] for name in ("choice", "corrections", "gates", "quantiles")}
-    shares = choose(dense["choice"], seen * usable[:, None, :, None])
+    layers = lag_layer.name, change_layer.name, phase_layer.name
+    dense = "choice", "corrections", "gates", "quantiles"
+    # A nested model: operations of a network from a file may have the names of new ones.
+    inner = keras.Model(network.inputs, [found[name] for name in (*layers, *dense)])
+    found = inner([values, observed, steps])
+    (lags, _, usable), (changes, paired), (_, seen), *found = found
+    choice, corrections, gates, quantiles = (x for (x,) in found)
+    shares = choose(choice, seen * usable[:, None, :, None])
     of_lag = ops.sum(shares, axis=3)  # (batch, future, octaves)
     recent, _ = average_recent(changes, paired, lags)
-    changed = ops.sum(ops.tanh(dense["corrections"]) * recent[:, None], axis=3) * of_lag
-    slopes = ops.tanh(dense["gates"]) * continue_slopes(fit_slopes(values, observed), steps)
-    middle = dense["quantiles"][..., dense["quantiles"].shape[-1] // 2]
+    changed = ops.sum(ops.tanh(corrections) * recent[:, None], axis=3) * of_lag
+    slopes = ops.tanh(gates) * continue_slopes(fit_slopes(values, observed), steps)
+    middle = quantiles[..., quantiles.shape[-1] // 2]
     offset = middle * mean_error(of_lag, naive_errors(changes, paired))
-    outputs = [lags, phase_layer.places(lags, steps), shares, changed, slopes, offset]
-    return keras.Model(network.inputs, outputs)
+    return lags, phase_layer.places(lags, steps), shares, changed, slopes, offset
