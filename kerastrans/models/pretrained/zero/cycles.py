@@ -22,11 +22,13 @@ SHRINKAGE = 0.3  # added to the diagonal, in units of the mean sum of squares of
 CAUTION = 2.0  # factor of the squared error of the regression in its weight
 FEW_ROWS = 8.0  # with so many rows for each cycle ahead, this factor is twice as large
 LEAST_EVIDENCE = 2.0  # squared t-value below which covariates are ignored
-NARROWER = 0.93  # factor of the distances from the median
+NARROWER = 0.9  # factor of the distances from the median
+SHARE_OF_WIDTH = 0.3  # of the errors of the regression, in a geometric mean with the quantiles
 LEAST_ROWS = 8  # number of cycles to fit below which the forecast stays as it is
 CLIP_STEPS, LARGEST_DEVIATION = 4, 2.0  # of the robust location and scale
 BEYOND = 1.0  # largest distance of a transformed forecast from the values of the history
 INVERSE_STEPS = 24  # enough for matrices with a condition of 20,000
+SMALLEST_ERROR = 0.01  # of a width, in units of the robust scale
 LARGEST_CONDITION = 2e4  # many or equal covariates have more: rounding errors would be forecast
 _SMALLEST_REST = 1e-3  # of 1 less the leverage of a row
 _TINY = 1e-6
@@ -50,9 +52,12 @@ class CycleRegression(Move):
     The squared errors of the fit at cycles that are left out are compared with the spread of the
     quantiles. The regression has a weight of `v / (v + 2 (1 + 8 a / n) e)`: `v` is the variance of
     the quantiles, `e` the mean squared error, `a` the number of cycles ahead and `n` the number of
-    cycles to fit. All quantiles of a step move by as much as the median. The mean of several
-    forecasts errs less than each of them: distances from the median are multiplied by 0.93. If `n`
-    is below eight, nothing changes.
+    cycles to fit. All quantiles of a step move by as much as the median. If `n` is below eight,
+    nothing changes.
+
+    Distances from the median are multiplied by `0.9 (e / v) ** 0.15`, with `e` and `v` of each
+    step: the regression knows which hours are restless, and the mean of several forecasts errs less
+    than each of them.
 
     Covariates are further features: numbers of the cycle before and, if they are known ahead, of
     the first seven cycles to forecast, and the share of each text in these cycles. They move the
@@ -89,7 +94,7 @@ class CycleRegression(Move):
         center, size = _robust(values, observed)
         values = observed * arcsinh((values - center) / size)
         columns = self._columns(observed, padding, steps, past_covariates, future_covariates)
-        forecast, error, known = self._regress(values, observed, columns, steps)
+        forecast, errors, known = self._regress(values, observed, columns, steps)
         lowest = ops.min(values, axis=1, keepdims=True) - BEYOND
         highest = ops.max(values, axis=1, keepdims=True) + BEYOND
         forecast = ops.minimum(ops.maximum(forecast, lowest), highest)
@@ -97,15 +102,17 @@ class CycleRegression(Move):
         center, size = location + scale * center, scale * size
         forecast = center + size * sinh(forecast)
         transformed = arcsinh((quantiles - center[..., None]) / size[..., None])
-        spread = deviation_between(transformed, self.levels, *LEVELS)
-        variance = ops.mean(ops.square(spread), axis=1, keepdims=True)
+        variances = ops.square(deviation_between(transformed, self.levels, *LEVELS))
+        variance, error = (ops.mean(x, axis=1, keepdims=True) for x in (variances, errors))
         # Rows whose steps ahead overlap are not independent.
         ahead = -(-steps // self.season)
         caution = CAUTION * (1 + FEW_ROWS * ahead / ops.maximum(known, 1))
         weight = variance / (variance + caution * error + _TINY)
         has_moved = known >= LEAST_ROWS
         move = forecast - quantiles[..., place_of(self.levels, 0.5)]
-        return ops.where(has_moved, weight, 0.0) * move, ops.where(has_moved, NARROWER, 1.0)
+        ratio = (errors + SMALLEST_ERROR**2) / (variances + SMALLEST_ERROR**2)
+        width = NARROWER * ops.exp(SHARE_OF_WIDTH / 2 * ops.log(ratio))
+        return ops.where(has_moved, weight, 0.0) * move, ops.where(has_moved, width, 1.0)
 
     def _columns(self, observed, padding, steps, past, future):
         """Return the columns of covariates by cycle.
@@ -150,8 +157,8 @@ class CycleRegression(Move):
             steps: int, number of steps to forecast.
 
         Returns:
-            The forecast `(batch, steps)`, the mean squared error of rows that are left out,
-            `(batch, 1)`, and the number of known rows, `(batch, 1)`.
+            The forecast and the mean squared errors of rows that are left out, both
+            `(batch, steps)`, and the number of known rows, `(batch, 1)`.
         """
         cycles = values.shape[1] // self.season
         first, ahead = max(CYCLES_AGO), -(-steps // self.season)
@@ -195,8 +202,7 @@ class CycleRegression(Move):
             forecast = forecast + trust * (found - forecast)
             errors = errors + trust * changes
         forecast = forecast + level[:, -1:]
-        error = ops.mean(ops.sum(ops.square(errors), axis=1), axis=1, keepdims=True)
-        return forecast[:, 0], error, known[:, 0]
+        return forecast[:, 0], ops.sum(ops.square(errors), axis=1), known[:, 0]
 
     def get_config(self):
         return {**super().get_config(), "past": self.past, "future": self.future}

@@ -32,12 +32,13 @@ def flat(series, spread=4.0, steps=STEPS):
     return np.stack([center + spread * k for k in (-1, 0, 1)], axis=-1)
 
 
-def moved(*series, season=SEASON, quantiles=None, past=None, future=None, sizes=None):
+def moved(*series, season=SEASON, quantiles=None, past=None, future=None, sizes=None, widths=False):
     found = [flat(y) for y in series] if quantiles is None else quantiles
     layer = CycleRegression(season, LEVELS, **sizes or {})
     arguments = np.stack(series), np.stack(found), past, future
     tensors = [None if x is None else ops.convert_to_tensor(x, "float32") for x in arguments]
-    return ops.convert_to_numpy(layer.find(*tensors)[0])
+    move, width = map(ops.convert_to_numpy, layer.find(*tensors))
+    return (move, width) if widths else move
 
 
 def fitted(y, steps, season=SEASON, columns=()):
@@ -46,7 +47,7 @@ def fitted(y, steps, season=SEASON, columns=()):
     Columns are covariates by day, `(days, parts)`, with the days ahead, and the days that are read,
     counted from the first day ahead.
 
-    Returns the transformed forecast, its mean squared error, the number of rows, and location and
+    Returns the transformed forecast, its mean squared errors, the number of rows, and location and
     scale of the transformation in deviations from the mean.
     """
     y = (y - np.nanmean(y)) / np.nanstd(y)
@@ -113,18 +114,20 @@ def fitted(y, steps, season=SEASON, columns=()):
         trust = np.clip(slope, 0, 1) * max(0, 1 - 2 * variance / slope**2)
         forecast, errors = forecast + trust * (other - forecast), errors - trust * changes
     forecast = (forecast + level[-1]).clip(np.nanmin(z) - 1, np.nanmax(z) + 1)
-    error = np.sum(errors**2, axis=0).mean() / share.sum()
-    return forecast, error, share.sum(), center, scale
+    return forecast, np.sum(errors**2, axis=0) / share.sum(), share.sum(), center, scale
 
 
 def expected_move(y, quantiles, columns=()):
-    forecast, error, rows, center, size = fitted(y, STEPS, columns=columns)
+    """How far the median moves, and the factor of the distances from it."""
+    forecast, errors, rows, center, size = fitted(y, STEPS, columns=columns)
     mean, deviation = np.nanmean(y), np.nanstd(y)
     low, median, high = quantiles.T
     ends = [np.arcsinh(((x - mean) / deviation - center) / size) for x in (low, high)]
-    variance = np.mean(((ends[1] - ends[0]) / (2 * NormalDist().inv_cdf(0.9))) ** 2)
+    variances = ((ends[1] - ends[0]) / (2 * NormalDist().inv_cdf(0.9))) ** 2
+    variance, caution = variances.mean(), 2 * (1 + 8 * 2 / rows)
     expected = mean + deviation * (center + size * np.sinh(forecast)) - median
-    return expected * variance / (variance + 2 * (1 + 8 * 2 / rows) * error)
+    width = 0.9 * ((errors + 1e-4) / (variances + 1e-4)) ** 0.15
+    return expected * variance / (variance + caution * errors.mean()), width
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -132,9 +135,11 @@ def test_forecasts_and_weights_are_those_of_float64(gaps):
     y = made(0)
     if gaps:
         y[:3] = y[100:115] = y[301] = NAN
-    expected = expected_move(y, flat(y))
+    expected, width = expected_move(y, flat(y))
     assert np.abs(expected).max() > 1
-    np.testing.assert_allclose(moved(y)[0], expected, atol=1e-4)
+    found = moved(y, widths=True)
+    np.testing.assert_allclose(found[0][0], expected, atol=1e-4)
+    np.testing.assert_allclose(found[1][0], width, rtol=1e-4)
 
 
 def with_covariates(seed=0, days=60, effect=1.0):
@@ -171,7 +176,7 @@ def test_covariates_are_regressed_on_as_in_float64(days):
     wide = flat(y, spread=20.0)
     sizes = {"past": (0,), "future": (0, 4)}
     found = moved(y, quantiles=[wide], past=past, future=known, sizes=sizes)[0]
-    expected = expected_move(y, wide, columns)
+    expected, _ = expected_move(y, wide, columns)
     assert np.abs(expected - moved(y, quantiles=[wide])[0]).max() > 1
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
@@ -218,6 +223,13 @@ def test_a_series_that_repeats_itself_moves_towards_what_follows():
     move = moved(known)[0, :SEASON]
     errors = ahead - flat(known)[:SEASON, 1]
     assert np.abs(errors - move).mean() < 0.9 * np.abs(errors).mean()
+
+
+@pytest.mark.slow
+def test_restless_hours_have_wider_intervals():
+    y = np.random.default_rng(0).normal(size=(60, SEASON)) * [1, 1, 1, 4, 4, 4]
+    _, width = moved(y.ravel(), widths=True)
+    assert width[0, 3:6].min() > 1.2 * width[0, :3].max()
 
 
 @pytest.mark.slow
@@ -311,7 +323,8 @@ def test_a_saved_layer_is_the_same(tmp_path):
     arrays = y[None].astype("float32"), flat(y)[None].astype("float32")
     found, expected = (x.predict(arrays, verbose=0) for x in (loaded, model))
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-    # All quantiles move, and come nearer to the median.
+    # All quantiles of a step move, and their distances from the median change by one factor.
     median = flat(y)[:, 1:2]
-    wanted = median + moved(y)[0][:, None] + 0.93 * (flat(y) - median)
+    move, width = (x[0][:, None] for x in moved(y, widths=True))
+    wanted = median + move + width * (flat(y) - median)
     np.testing.assert_allclose(expected[0], wanted, rtol=1e-4)
