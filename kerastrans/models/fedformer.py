@@ -42,6 +42,8 @@ def build_fedformer_model(
     moving_average=24,
     further_averages=(),
     modes=64,
+    mode_selection="random",
+    cross_activation="tanh",
     shared_blocks=False,
     reference_layout=False,
     activation="gelu",
@@ -65,8 +67,11 @@ def build_fedformer_model(
         moving_average: int, number of steps in the moving average that estimates the trend.
         further_averages: Tuple of int, number of steps in each of further moving averages. At each
             step, learnt weights that depend on the value mix them and the first one.
-        modes: int, number of frequencies that each block keeps, chosen at random when the model is
-            built.
+        modes: int, number of frequencies that each block keeps.
+        mode_selection: "random" for frequencies that are drawn when the model is built, or "low"
+            for the lowest ones, as the published code offers.
+        cross_activation: "tanh" for the complex function of the scores of the cross-attention, or
+            "softmax" for that of their absolute values, the two of the paper.
         shared_blocks: bool, whether the self-attentions of all encoder blocks have the same
             frequencies and complex weights, as in the published code, and those of the decoder.
         reference_layout: bool, whether steps and features are mixed after a Fourier block, as in
@@ -85,7 +90,7 @@ def build_fedformer_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If the label is longer than the context.
         ValueError: If `num_heads` does not divide `d_model`.
-        ValueError: If `activation` is unknown.
+        ValueError: If `mode_selection`, `cross_activation` or `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -99,13 +104,16 @@ def build_fedformer_model(
     """
     sizes = enumerate(further_averages)
     check_positive_integers(**{f"further_averages[{i}]": size for i, size in sizes})
+    check_choice("mode_selection", mode_selection, ("random", "low"))
+    check_choice("cross_activation", cross_activation, ("tanh", "softmax"))
     check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
     options = {"reference_layout": reference_layout, "project": False}
+    options |= {"mode_selection": mode_selection}
 
-    def project(layer, num_inputs):
+    def project(layer, num_inputs, **more):
         """Return a function that returns blocks of a layer with projections around it."""
-        make = functools.partial(layer, num_heads, d_model, modes, **options)
+        make = functools.partial(layer, num_heads, d_model, modes, **options, **more)
         shared = make() if shared_blocks else None
 
         def block():
@@ -125,7 +133,7 @@ def build_fedformer_model(
         head,
         encoder_attention=project(FourierBlock, 1),
         decoder_attention=project(FourierBlock, 1),
-        cross_attention=project(FourierCrossAttention, 2),
+        cross_attention=project(FourierCrossAttention, 2, activation=cross_activation),
         label_length=label_length,
         d_model=d_model,
         ff_dim=ff_dim,

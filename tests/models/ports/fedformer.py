@@ -11,8 +11,6 @@ HEADS = 8  # whatever the setting
 def arguments(settings):
     settings.ignore("n_heads", "L", "base", "freq")
     settings.require("version", "Fourier")
-    settings.require("mode_select", "random")
-    settings.require("cross_activation", "tanh")
     first, *further = averages(settings)
     return {
         "label_length": settings["label_len"] or settings["context"],  # of [-0:]
@@ -24,6 +22,8 @@ def arguments(settings):
         "moving_average": first,
         "further_averages": further,
         "modes": settings["modes"],
+        "mode_selection": "random" if settings["mode_select"] == "random" else "low",
+        "cross_activation": settings["cross_activation"],
         "shared_blocks": True,
         "reference_layout": True,
         "activation": settings.get("activation", "gelu"),
@@ -37,7 +37,9 @@ def averages(settings):
 
 
 def prepare(model, extra, settings):
-    """Set the frequencies, which are drawn at random."""
+    """Set the frequencies, if they are drawn at random."""
+    if not extra:
+        return
     encoder, decoder, cross = (layer for layer in model.layers if hasattr(layer, "frequencies"))
     encoder.frequencies = extra["index_encoder"]
     decoder.frequencies = extra["index_decoder"]
