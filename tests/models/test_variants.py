@@ -229,6 +229,7 @@ MORE_OPTIONS = [
     ("fedformer", {"shared_blocks": True, "reference_layout": True}, {"mixes_channels": True}),
     ("fedformer", {"further_averages": (3, 12)}, {"mixes_channels": True}),
     ("fedformer", {"mode_selection": "low", "cross_activation": "softmax"}, {}),
+    ("fedformer", {"version": "wavelets", "wavelet_dim": 4, "num_polynomials": 3}, {}),
     ("informer", {"reference_attention": True, "mix": True, "distil": False}, {}),
     ("informer", {"attention": "full", "mix": True}, {}),
     ("duet", {"shared_gates": True}, {}),

@@ -70,27 +70,12 @@ class FourierCrossAttention(FourierLayer):
         self._add_weight(self.frequencies)
 
     def call(self, query, memory):
-        q_real, q_imaginary = self._transform(self.query_dense(query), self.frequencies)
-        k_real, k_imaginary = self._transform(self.key_dense(memory), self.memory_frequencies)
-
-        def scores(a, b):
-            return ops.einsum("bqhw,bkhw->bhqk", a, b)
-
-        def attend(weights, x):
-            return ops.einsum("bhqk,bkhw->bqhw", weights, x)
-
-        real = scores(q_real, k_real) - scores(q_imaginary, k_imaginary)
-        imaginary = scores(q_real, k_imaginary) + scores(q_imaginary, k_real)
-        if self.activation == "separate":
-            real, imaginary = ops.tanh(real), ops.tanh(imaginary)
-        elif self.activation == "softmax":
-            real, imaginary = softmax_over_keys(_absolute(real, imaginary)), ops.zeros_like(real)
-        else:
-            real, imaginary = _complex_tanh(real, imaginary)
-        spectrum = self._weigh(
-            attend(real, k_real) - attend(imaginary, k_imaginary),
-            attend(real, k_imaginary) + attend(imaginary, k_real),
+        spectrum = attend_to_frequencies(
+            self._transform(self.query_dense(query), self.frequencies),
+            self._transform(self.key_dense(memory), self.memory_frequencies),
+            self.activation,
         )
+        spectrum = self._weigh(*spectrum)
         x = self._inverse(*spectrum, self.frequencies, query.shape[1])
         return self.output_dense(x * self.scale)
 
@@ -114,6 +99,41 @@ class FourierCrossAttention(FourierLayer):
         """
         former = {"memory_seed": config.get("seed"), "scale": 1.0, "activation": "separate"}
         return cls(**{**former, **config})
+
+
+def attend_to_frequencies(query, memory, activation):
+    """Return what complex frequencies of a query get from those of a memory.
+
+    Args:
+        query: Real and imaginary part, each `(batch, frequencies, heads, width)`.
+        memory: The same of the memory, with its own frequencies.
+        activation: "tanh", "softmax" or "separate", see `FourierCrossAttention`.
+
+    Returns:
+        Real and imaginary part, each of the shape of the query.
+
+    Source: Zhou et al. (2022), equation 6.
+    """
+    (q_real, q_imaginary), (k_real, k_imaginary) = query, memory
+
+    def scores(a, b):
+        return ops.einsum("bqhw,bkhw->bhqk", a, b)
+
+    def attend(weights, x):
+        return ops.einsum("bhqk,bkhw->bqhw", weights, x)
+
+    real = scores(q_real, k_real) - scores(q_imaginary, k_imaginary)
+    imaginary = scores(q_real, k_imaginary) + scores(q_imaginary, k_real)
+    if activation == "separate":
+        real, imaginary = ops.tanh(real), ops.tanh(imaginary)
+    elif activation == "softmax":
+        real, imaginary = softmax_over_keys(_absolute(real, imaginary)), ops.zeros_like(real)
+    else:
+        real, imaginary = _complex_tanh(real, imaginary)
+    return (
+        attend(real, k_real) - attend(imaginary, k_imaginary),
+        attend(real, k_imaginary) + attend(imaginary, k_real),
+    )
 
 
 def _absolute(real, imaginary):
