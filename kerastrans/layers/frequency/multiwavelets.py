@@ -161,9 +161,9 @@ class MultiwaveletBlock(MultiwaveletLayer):
     """Multiwavelet block: on each scale, learnt matrices multiply the lowest frequencies.
 
     A sequence is mapped to coefficients of Legendre polynomials, and halved again and again into
-    averages and details. On each scale, three kernels with the same weights for all scales give
-    what is added to the averages, and the details from which the sequence is restored. The
-    transforms run in full precision.
+    averages and details. On each scale, three kernels, whose weights are the same for all scales,
+    give new details and what is added to the averages; both restore the sequence. The transforms
+    run in full precision.
 
     Args:
         channels: int, number of coefficients of each polynomial.
