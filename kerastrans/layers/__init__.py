@@ -15,6 +15,7 @@ HOMES = {
     "attention.grid_attention": ("GridAttention",),
     "attention.grouped_attention": ("GroupedQueryAttention",),
     "attention.interpretable_attention": ("InterpretableMultiHeadAttention",),
+    "attention.multiwavelet_attention": ("MultiwaveletCrossAttention",),
     "attention.padding_mask": ("PaddingMask",),
     "attention.prob_sparse_attention": ("ProbSparseAttention",),
     "attention.prompted_attention": ("PromptedAttention",),
@@ -67,6 +68,7 @@ HOMES = {
         "SamePhase",
     ),
     "frequency.legendre": ("LegendreExpansion",),
+    "frequency.multiwavelets": ("MultiwaveletBlock",),
     "frequency.octave_lags": ("OctaveLags",),
     "frequency.periodic_convolution": ("PeriodicConvolution",),
     "gating": (

@@ -9,6 +9,7 @@ from kerastrans.layers.attention.fourier_attention import FourierCrossAttention 
 from kerastrans.layers.attention.grid_attention import GridAttention as GridAttention
 from kerastrans.layers.attention.grouped_attention import GroupedQueryAttention as GroupedQueryAttention
 from kerastrans.layers.attention.interpretable_attention import InterpretableMultiHeadAttention as InterpretableMultiHeadAttention
+from kerastrans.layers.attention.multiwavelet_attention import MultiwaveletCrossAttention as MultiwaveletCrossAttention
 from kerastrans.layers.attention.padding_mask import PaddingMask as PaddingMask
 from kerastrans.layers.attention.prob_sparse_attention import ProbSparseAttention as ProbSparseAttention
 from kerastrans.layers.attention.prompted_attention import PromptedAttention as PromptedAttention
@@ -41,6 +42,7 @@ from kerastrans.layers.frequency.dominant_periods import DominantPeriods as Domi
 from kerastrans.layers.frequency.fourier import FourierBlock as FourierBlock
 from kerastrans.layers.frequency.lagged import LagChanges as LagChanges, SamePhase as SamePhase
 from kerastrans.layers.frequency.legendre import LegendreExpansion as LegendreExpansion
+from kerastrans.layers.frequency.multiwavelets import MultiwaveletBlock as MultiwaveletBlock
 from kerastrans.layers.frequency.octave_lags import OctaveLags as OctaveLags
 from kerastrans.layers.frequency.periodic_convolution import PeriodicConvolution as PeriodicConvolution
 from kerastrans.layers.gating import GateNoise as GateNoise, TopKGate as TopKGate

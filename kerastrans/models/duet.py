@@ -49,6 +49,7 @@ def build_duet_model(
     num_experts=4,
     num_chosen_experts=2,
     hidden_dim=64,
+    shared_gates=False,
     moving_average=25,
     balance=1.0,
     draw_always=False,
@@ -74,6 +75,8 @@ def build_duet_model(
         num_experts: int, number of experts.
         num_chosen_experts: int, number of experts of a window, at most `num_experts`.
         hidden_dim: int, hidden width of the gate.
+        shared_gates: bool, whether the mean of the channels chooses experts for all of them,
+            `CI=False` in the authors' code; otherwise each channel chooses its own.
         moving_average: int, number of steps in the average that separates trend and season.
         balance: float of at least 0, factor of the loss that keeps all experts in use.
         draw_always: bool, whether the mask of the channels is random in forecasts too, as in the
@@ -144,9 +147,10 @@ def build_duet_model(
         context_length, num_channels, head, center="mean", scale="std", affine=True
     )
     raw = ops.transpose(window.normalization(window.values, window.statistics), (0, 2, 1))
+    seen = ops.mean(raw, axis=1, keepdims=True) if shared_gates else raw
     gates = TopKGate(num_chosen_experts, balance, name="gates")(
-        score_experts(raw, "gate"), score_experts(raw, "gate_noise")
-    )
+        score_experts(seen, "gate"), score_experts(seen, "gate_noise")
+    )  # (batch, channels, experts), or (batch, 1, experts)
     season, trend = SeriesDecomposition(moving_average, dtype=dtype)(window.values)
     x = layers.Add()([apply_experts(season, "season"), apply_experts(trend, "trend")])
     x = ops.sum(x * ops.cast(gates, x.dtype)[..., None], axis=2)  # (batch, channels, d_model)

@@ -4,7 +4,13 @@ import functools
 
 import keras
 
-from kerastrans.layers import FourierBlock, FourierCrossAttention
+from kerastrans.layers import (
+    FourierBlock,
+    FourierCrossAttention,
+    MultiwaveletBlock,
+    MultiwaveletCrossAttention,
+)
+from kerastrans.layers.frequency.multiwavelets import num_scales
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import decomposition_transformer, resolve_label_length
 from kerastrans.models.parts.normalized_window import open_window
@@ -27,7 +33,7 @@ SEARCH_SPACE = {
 }
 
 
-@checked
+@checked(may_be_zero=("skipped_levels",))
 def build_fedformer_model(
     context_length,
     prediction_length,
@@ -41,7 +47,13 @@ def build_fedformer_model(
     num_decoder_blocks=1,
     moving_average=24,
     further_averages=(),
+    version="fourier",
     modes=64,
+    mode_selection="random",
+    cross_activation="tanh",
+    wavelet_dim=16,
+    num_polynomials=8,
+    skipped_levels=0,
     shared_blocks=False,
     reference_layout=False,
     activation="gelu",
@@ -49,7 +61,7 @@ def build_fedformer_model(
     head=None,
     name="fedformer",
 ):
-    """Build FEDformer with the Fourier basis: Autoformer with Fourier blocks as its attention.
+    """Build FEDformer: Autoformer with Fourier or multiwavelet blocks as its attention.
 
     Args:
         context_length: int, number of steps of the history.
@@ -65,12 +77,24 @@ def build_fedformer_model(
         moving_average: int, number of steps in the moving average that estimates the trend.
         further_averages: Tuple of int, number of steps in each of further moving averages. At each
             step, learnt weights that depend on the value mix them and the first one.
-        modes: int, number of frequencies that each block keeps, chosen at random when the model is
-            built.
+        version: "fourier" for Fourier blocks (FEDformer-f in the paper), or "wavelets" for
+            multiwavelet blocks (FEDformer-w), which do not use `num_heads` and `mode_selection`.
+        modes: int, number of frequencies that each Fourier block, or each scale of the multiwavelet
+            cross-attention, keeps.
+        mode_selection: "random" for frequencies that are drawn when the model is built, or "low"
+            for the lowest ones, as the published code offers.
+        cross_activation: "tanh" for the complex function of the scores of the cross-attention, or
+            "softmax" for that of their absolute values, the two of the paper.
+        wavelet_dim: int, number of coefficients of each polynomial in multiwavelet blocks; their
+            cross-attention has half as many. The published code has 128.
+        num_polynomials: int, number of Legendre polynomials of the multiwavelets.
+        skipped_levels: int, number of the coarsest scales that multiwavelet blocks leave out;
+            their cross-attention has all scales.
         shared_blocks: bool, whether the self-attentions of all encoder blocks have the same
             frequencies and complex weights, as in the published code, and those of the decoder.
         reference_layout: bool, whether steps and features are mixed after a Fourier block, as in
-            the published code, see `kerastrans.layers.FourierBlock`.
+            the published code, see `kerastrans.layers.FourierBlock`. In the version "wavelets" it
+            only leaves the windows uncentred.
         activation: "gelu" or "relu", activation of the feed-forward networks.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
@@ -85,7 +109,8 @@ def build_fedformer_model(
         ValueError: If a size is below 1, or too large.
         ValueError: If the label is longer than the context.
         ValueError: If `num_heads` does not divide `d_model`.
-        ValueError: If `activation` is unknown.
+        ValueError: If `version`, `mode_selection`, `cross_activation` or `activation` is unknown.
+        ValueError: If the context or the decoder's input is too short for `skipped_levels`.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -94,18 +119,32 @@ def build_fedformer_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Zhou et al. (2022), figure 2, equations 3-7 and section 3.4, without the embedding of
-    the calendar.
+    Source: Zhou et al. (2022), figure 2, equations 3-7, sections 3.3 and 3.4, without the
+    embedding of the calendar.
     """
     sizes = enumerate(further_averages)
     check_positive_integers(**{f"further_averages[{i}]": size for i, size in sizes})
+    check_choice("version", version, ("fourier", "wavelets"))
+    check_choice("mode_selection", mode_selection, ("random", "low"))
+    check_choice("cross_activation", cross_activation, ("tanh", "softmax"))
     check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
-    options = {"reference_layout": reference_layout, "project": False}
+    if version == "wavelets":
+        for length in (context_length, label_length + prediction_length):
+            num_scales(length, skipped_levels)
+        mix = functools.partial(
+            MultiwaveletBlock, wavelet_dim, num_polynomials, skipped_levels=skipped_levels
+        )
+        half = max(1, wavelet_dim // 2)
+        attend = functools.partial(MultiwaveletCrossAttention, half, num_polynomials, modes)
+    else:
+        options = {"reference_layout": reference_layout, "project": False}
+        options["mode_selection"] = mode_selection
+        mix = functools.partial(FourierBlock, num_heads, d_model, modes, **options)
+        attend = functools.partial(FourierCrossAttention, num_heads, d_model, modes, **options)
 
-    def project(layer, num_inputs):
+    def project(make, num_inputs):
         """Return a function that returns blocks of a layer with projections around it."""
-        make = functools.partial(layer, num_heads, d_model, modes, **options)
         shared = make() if shared_blocks else None
 
         def block():
@@ -123,9 +162,9 @@ def build_fedformer_model(
         window,
         prediction_length,
         head,
-        encoder_attention=project(FourierBlock, 1),
-        decoder_attention=project(FourierBlock, 1),
-        cross_attention=project(FourierCrossAttention, 2),
+        encoder_attention=project(mix, 1),
+        decoder_attention=project(mix, 1),
+        cross_attention=project(functools.partial(attend, activation=cross_activation), 2),
         label_length=label_length,
         d_model=d_model,
         ff_dim=ff_dim,

@@ -42,6 +42,7 @@ def build_informer_model(
     ff_dim=256,
     num_encoder_blocks=2,
     num_decoder_blocks=1,
+    attention="prob_sparse",
     factor=5,
     distil=True,
     reference_attention=False,
@@ -66,10 +67,13 @@ def build_informer_model(
         ff_dim: int, hidden width of the feed-forward networks.
         num_encoder_blocks: int, number of encoder blocks; the length is halved between two blocks.
         num_decoder_blocks: int, number of decoder blocks.
-        factor: int, number of queries that attend per unit of ln(length).
+        attention: "prob_sparse" for self-attention of the most active queries, or "full" for that
+            of all queries (Informer† in the paper).
+        factor: int, number of queries that attend per unit of ln(length); not used if the attention
+            is full.
         distil: bool, whether the length is halved between two encoder blocks.
         reference_attention: bool, whether the sparse attention counts as the published code does,
-            see `kerastrans.layers.ProbSparseAttention`.
+            see `kerastrans.layers.ProbSparseAttention`; not used if the attention is full.
         mix: bool, whether the decoder's self-attention mixes heads and steps, as in that code.
         calendar_embedding: bool, whether future covariates, which must be numbers, are added to
             the embeddings, as the calendar is in that code; otherwise covariates are added by
@@ -90,7 +94,7 @@ def build_informer_model(
         ValueError: If the label is longer than the context.
         ValueError: If `calendar_embedding` is true and a covariate is not a future number.
         ValueError: If `num_heads` does not divide `d_model`.
-        ValueError: If `activation` is unknown.
+        ValueError: If `attention` or `activation` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -99,17 +103,22 @@ def build_informer_model(
         >>> model.output_shape
         (None, 12, 3)
 
-    Source: Zhou et al. (2021), figure 2 and equations 2-6.
+    Source: Zhou et al. (2021), figure 2 and equations 2-6; table 1 for full attention.
     """
+    check_choice("attention", attention, ("prob_sparse", "full"))
     check_choice("activation", activation, ("gelu", "relu"))
     label_length = resolve_label_length(label_length, context_length)
     kwargs = {"kernel_initializer": FanInUniform}
-    attention = {"num_heads": num_heads, "key_dim": d_model // num_heads, "dropout": dropout}
-    attention |= kwargs
+    sizes = {"num_heads": num_heads, "key_dim": d_model // num_heads, "dropout": dropout, **kwargs}
 
-    def sparse_attention(causal=False):
-        options = {"factor": factor, "reference": reference_attention, "mix": mix and causal}
-        return ProbSparseAttention(**attention, causal=causal, **options)
+    def self_attention(causal=False):
+        return ProbSparseAttention(
+            factor=factor if attention == "prob_sparse" else None,
+            reference=reference_attention,
+            mix=mix and causal,
+            causal=causal,
+            **sizes,
+        )
 
     def feed_forward(x):
         return position_wise_ffn(x, ff_dim, dropout, activation=activation, **kwargs)
@@ -130,14 +139,14 @@ def build_informer_model(
     for i in range(num_encoder_blocks):
         if distil and i > 0:
             x = _distil(x)
-        x = add(add(x, sparse_attention()), feed_forward)
+        x = add(add(x, self_attention()), feed_forward)
     memory = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
 
     x = label_input(window.values, label_length, prediction_length)
     x = embed(x, slice(context_length - label_length, None))
     for _ in range(num_decoder_blocks):
-        cross = CachedMultiHeadAttention(**attention)
-        x = add(x, sparse_attention(causal=True))
+        cross = CachedMultiHeadAttention(**sizes)
+        x = add(x, self_attention(causal=True))
         x = add(x, lambda x, cross=cross: cross(x, memory))
         x = add(x, feed_forward)
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON)(x[:, -prediction_length:])

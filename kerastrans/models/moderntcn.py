@@ -3,15 +3,10 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import (
-    Dropout,
-    Patching,
-    ReversibleInstanceNormalization,
-    SeriesDecomposition,
-)
+from kerastrans.layers import Dropout, Patching
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import forecast_parts, open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
@@ -181,15 +176,6 @@ def build_moderntcn_model(
         x = ops.reshape(x, (-1, num_channels, x.shape[2] * x.shape[3]))
         return ops.transpose(dense(prediction_length * head.size, dtype=dtype)(x), (0, 2, 1))
 
-    def forecast_part(x):
-        """Forecast trend or season in its own units, from its own normalised window."""
-        if not standardize:
-            return forecast(x)
-        kind = (center, "std") if head.takes_scaled_windows else (None, None)
-        normalization = ReversibleInstanceNormalization(*kind, affine)
-        values, statistics = normalization(x)
-        return normalization(forecast(values), statistics)
-
     window = open_window(
         context_length,
         num_channels,
@@ -200,9 +186,16 @@ def build_moderntcn_model(
         standardize=standardize,
     )
     if decompose:
-        scale = window.statistics[:, 1:]
-        season, trend = SeriesDecomposition(moving_average, dtype=dtype)(window.values * scale)
-        x = layers.Add(dtype=dtype)([forecast_part(season), forecast_part(trend)]) / scale
+        x = forecast_parts(
+            window,
+            head,
+            forecast,
+            forecast,
+            moving_average=moving_average,
+            standardize=standardize,
+            center=center,
+            affine=affine,
+        )
     else:
         x = forecast(window.values)
     outputs = window.forecast(x, head, prediction_length)

@@ -1,5 +1,6 @@
 """PatchTST: a Transformer over patches of single channels (Nie et al., 2023, figure 1)."""
 
+import functools
 import math
 
 import keras
@@ -15,7 +16,7 @@ from kerastrans.layers import (
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
-from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.normalized_window import forecast_parts, open_window
 from kerastrans.models.parts.projections import concatenate, dense, time_dense
 from kerastrans.models.parts.regression import covariate_columns, regress
 from kerastrans.utils.precision import full_precision
@@ -59,6 +60,8 @@ def build_patchtst_model(
     affine=True,
     residual_attention=False,
     individual=False,
+    decompose=False,
+    moving_average=25,
     covariate_tokens=False,
     head=None,
     covariates=None,
@@ -89,6 +92,10 @@ def build_patchtst_model(
         residual_attention: bool, whether the attention scores of a block are added to those of the
             next block, as in the authors' code, see `kerastrans.layers.ResidualAttention`.
         individual: bool, whether each channel has its own map from the patches to the forecast.
+        decompose: bool, whether trend and season have separate networks, whose forecasts are added,
+            as the authors' code offers. Each of the two is normalised, and its forecast restored,
+            by its own statistics; both have the tokens of the covariates.
+        moving_average: int, number of steps in the average that is the trend.
         covariate_tokens: bool, whether patches of the covariates, future ones over the history and
             the horizon, are further tokens of each channel; otherwise covariates are added by
             `kerastrans.regress`.
@@ -128,70 +135,88 @@ def build_patchtst_model(
         head,
         center=center,
         scale="std",
-        affine=affine,
+        affine=affine and not decompose,
         standardize=standardize,
     )
     cut = Patching(patch_length, stride, pad_end)
-    x = dense(d_model, name="embedding")(cut(window.values))  # (batch, channels, patches, d_model)
-    extra = {}
+    extra, columns = {}, {}
     if covariate_tokens and covariates:
         extra, columns = covariate_columns(window, prediction_length, covariates)
+
+    def forecast(x, prefix=""):
+        """Map a window to raw values `(batch, prediction_length * head.size, channels)`."""
+        x = dense(d_model, name=f"{prefix}embedding")(cut(x))  # (batch, channels, patches, d_model)
         tokens = [
             ops.repeat(ops.expand_dims(token, 1), num_channels, axis=1)
-            for token in _covariate_tokens(columns, cut, d_model)
+            for token in _covariate_tokens(columns, cut, d_model, prefix)
         ]
         x = concatenate([x, *tokens], axis=2)
-    num_patches = x.shape[2]
-    x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
-    positions = keras.initializers.RandomUniform(-0.02, 0.02)
-    x = LearntPositionalEncoding(num_patches, d_model, positions)(x)
-    x = Dropout(dropout)(x)
-    kind = ResidualAttention if residual_attention else CachedMultiHeadAttention
-    scores = None
+        num_patches = x.shape[2]
+        x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
+        positions = keras.initializers.RandomUniform(-0.02, 0.02)
+        x = LearntPositionalEncoding(num_patches, d_model, positions)(x)
+        x = Dropout(dropout)(x)
+        kind = ResidualAttention if residual_attention else CachedMultiHeadAttention
+        scores = None
 
-    def attention(name):
-        """Return self-attention with the dropout that the authors' code has in the layer itself."""
-        sizes = {"num_heads": num_heads, "key_dim": key_dim, "dropout": attention_dropout}
-        layer = kind(**sizes, **initial, name=name)
-        layer.build(x.shape)
+        def attention(name):
+            """Return self-attention with the dropout that the authors' code has in the layer."""
+            sizes = {"num_heads": num_heads, "key_dim": key_dim, "dropout": attention_dropout}
+            layer = kind(**sizes, **initial, name=name)
+            layer.build(x.shape)
 
-        def attend(x):
-            nonlocal scores
-            if residual_attention:
-                x, scores = layer(x, scores)
-            else:
-                x = layer(x)
-            return Dropout(dropout)(x)
+            def attend(x):
+                nonlocal scores
+                if residual_attention:
+                    x, scores = layer(x, scores)
+                else:
+                    x = layer(x)
+                return Dropout(dropout)(x)
 
-        return attend
+            return attend
 
-    for i in range(num_blocks):
-        x = transformer_encoder(
-            x,
-            num_heads=num_heads,
-            key_dim=key_dim,
-            ff_dim=ff_dim,
-            dropout=dropout,
-            norm="post",
-            normalization="batch",
-            activation="gelu",
-            **initial,
-            self_attention=attention(f"encoder_{i}_self_attention"),
-            name=f"encoder_{i}",
+        for i in range(num_blocks):
+            name = f"{prefix}encoder_{i}"
+            x = transformer_encoder(
+                x,
+                num_heads=num_heads,
+                key_dim=key_dim,
+                ff_dim=ff_dim,
+                dropout=dropout,
+                norm="post",
+                normalization="batch",
+                activation="gelu",
+                **initial,
+                self_attention=attention(f"{name}_self_attention"),
+                name=name,
+            )
+        x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
+        x = ops.transpose(x, (0, 2, 1))  # (batch, patches * d_model, channels)
+        options = {"dtype": full_precision(), "name": f"{prefix}head"}
+        return time_dense(x, prediction_length * head.size, individual=individual, **options)
+
+    if decompose:
+        x = forecast_parts(
+            window,
+            head,
+            functools.partial(forecast, prefix="season_"),
+            functools.partial(forecast, prefix="trend_"),
+            moving_average=moving_average,
+            standardize=standardize,
+            center=center,
+            affine=affine,
         )
-    x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
-    x = ops.transpose(x, (0, 2, 1))  # (batch, patches * d_model, channels)
-    units = prediction_length * head.size
-    x = time_dense(x, units, individual=individual, dtype=full_precision(), name="head")
+    else:
+        x = forecast(window.values)
     outputs = window.forecast(x, head, prediction_length)
     model = keras.Model(window.inputs(extra), outputs, name=name)
     return regress(model, covariates) if covariates and not extra else model
 
 
-def _covariate_tokens(columns, cut, d_model):
+def _covariate_tokens(columns, cut, d_model, prefix):
     """Return the tokens `(batch, patches, d_model)` of each kind of `covariate_columns`."""
     for kind in columns:
         x = concatenate(columns[kind])  # (batch, steps, features), or without steps
         x = ops.transpose(cut(x), (0, 2, 1, 3)) if kind != "static" else ops.expand_dims(x, 1)
         x = ops.reshape(x, (-1, x.shape[1], math.prod(x.shape[2:])))
-        yield dense(d_model, name=f"{kind}_embedding")(x)
+        yield dense(d_model, name=f"{prefix}{kind}_embedding")(x)

@@ -29,7 +29,7 @@ def test_forecasts_and_parameters_are_those_of_the_published_model(folder, case)
     ("name", "key", "value"),
     [
         ("wpmixer", "wavelet", "sym4"),
-        ("patchtst", "decomposition", 1),
+        ("duet", "noisy_gating", False),
         ("nbeats", "harmonics", 2),
     ],
 )

@@ -29,11 +29,18 @@ ALLOWED = {
     ("timebridge", "num_downsampling_blocks", 0),
     ("direct_transformer", "label_length", 0),
     ("fedformer", "further_averages", ()),
+    ("fedformer", "skipped_levels", 0),
     ("informer", "label_length", 0),
 }
 # Lengths and hyperparameters that do not fit together, and the rule in the message.
 LENGTHS = CONTEXT, HORIZON, CHANNELS
 UNFIT = [
+    (
+        "fedformer",
+        LENGTHS,
+        {"version": "wavelets", "skipped_levels": 4},
+        "skipped_levels must be less than the base 2 logarithm of the 24 steps",
+    ),
     ("fits", LENGTHS, {"num_frequencies": 14}, r"num_frequencies must be at most .*=13, got 14"),
     ("timebase", LENGTHS, {"period": 25}, "period must be at most context_length=24, got 25"),
     ("wpmixer", LENGTHS, {"patch_length": 25}, "patch_length must be at most context_length=24"),

@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.attention.projected_attention import softmax_over_keys
 from kerastrans.layers.frequency.fourier import FourierLayer
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice
@@ -12,18 +13,20 @@ from kerastrans.utils.validation import check_choice
 class FourierCrossAttention(FourierLayer):
     """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
 
-    The weights are the complex tanh of the complex scores. The result is divided by `dim ** 2`, as
+    The weights are the complex tanh of the complex scores, or the softmax of their absolute values
+    over the memory's frequencies. The result is divided by `dim ** 2`, as
     in the reference code. The initial matrices are equally small, so at the start of training the
     memory hardly changes the result.
 
     Args:
-        num_heads, dim, modes, seed, reference_layout, project: As in `FourierBlock`; the
-            frequencies are not moved.
+        num_heads, dim, modes, seed, reference_layout, project, mode_selection: As in
+            `FourierBlock`; the frequencies are not moved.
         memory_seed: int, seed of the choice of the memory's frequencies; None draws one, so that
             the memory keeps other frequencies than the query.
         scale: float, factor of the result; None for `1 / dim ** 2`.
-        activation: "tanh" for the complex function, or "separate" for that of the real and of the
-            imaginary part, which the layer had up to version 0.2.
+        activation: "tanh" for the complex function, "softmax" for that of the absolute values, or
+            "separate" for tanh of the real and of the imaginary part, which the layer had up to
+            version 0.2.
 
     Call arguments:
         query: `(batch, time, d_model)`.
@@ -38,7 +41,7 @@ class FourierCrossAttention(FourierLayer):
         >>> ops.shape(layer(ops.ones((4, 36, 6)), ops.ones((4, 48, 6))))
         (4, 36, 6)
 
-    Source: Zhou et al. (2022), equations 6-7 (FEA-f with tanh); the division as in their code.
+    Source: Zhou et al. (2022), equations 6-7 (FEA-f); the division as in their code.
     """
 
     def __init__(
@@ -52,7 +55,7 @@ class FourierCrossAttention(FourierLayer):
         activation="tanh",
         **kwargs,
     ):
-        check_choice("activation", activation, ("tanh", "separate"))
+        check_choice("activation", activation, ("tanh", "softmax", "separate"))
         super().__init__(num_heads, dim, modes, seed, **kwargs)
         self.activation = activation
         self.memory_seed = draw_seed() if memory_seed is None else memory_seed
@@ -67,25 +70,12 @@ class FourierCrossAttention(FourierLayer):
         self._add_weight(self.frequencies)
 
     def call(self, query, memory):
-        q_real, q_imaginary = self._transform(self.query_dense(query), self.frequencies)
-        k_real, k_imaginary = self._transform(self.key_dense(memory), self.memory_frequencies)
-
-        def scores(a, b):
-            return ops.einsum("bqhw,bkhw->bhqk", a, b)
-
-        def attend(weights, x):
-            return ops.einsum("bhqk,bkhw->bqhw", weights, x)
-
-        real = scores(q_real, k_real) - scores(q_imaginary, k_imaginary)
-        imaginary = scores(q_real, k_imaginary) + scores(q_imaginary, k_real)
-        if self.activation == "separate":
-            real, imaginary = ops.tanh(real), ops.tanh(imaginary)
-        else:
-            real, imaginary = _complex_tanh(real, imaginary)
-        spectrum = self._weigh(
-            attend(real, k_real) - attend(imaginary, k_imaginary),
-            attend(real, k_imaginary) + attend(imaginary, k_real),
+        spectrum = attend_to_frequencies(
+            self._transform(self.query_dense(query), self.frequencies),
+            self._transform(self.key_dense(memory), self.memory_frequencies),
+            self.activation,
         )
+        spectrum = self._weigh(*spectrum)
         x = self._inverse(*spectrum, self.frequencies, query.shape[1])
         return self.output_dense(x * self.scale)
 
@@ -109,6 +99,46 @@ class FourierCrossAttention(FourierLayer):
         """
         former = {"memory_seed": config.get("seed"), "scale": 1.0, "activation": "separate"}
         return cls(**{**former, **config})
+
+
+def attend_to_frequencies(query, memory, activation):
+    """Return what complex frequencies of a query get from those of a memory.
+
+    Args:
+        query: Real and imaginary part, each `(batch, frequencies, heads, width)`.
+        memory: The same of the memory, with its own frequencies.
+        activation: "tanh", "softmax" or "separate", see `FourierCrossAttention`.
+
+    Returns:
+        Real and imaginary part, each of the shape of the query.
+
+    Source: Zhou et al. (2022), equation 6.
+    """
+    (q_real, q_imaginary), (k_real, k_imaginary) = query, memory
+
+    def scores(a, b):
+        return ops.einsum("bqhw,bkhw->bhqk", a, b)
+
+    def attend(weights, x):
+        return ops.einsum("bhqk,bkhw->bqhw", weights, x)
+
+    real = scores(q_real, k_real) - scores(q_imaginary, k_imaginary)
+    imaginary = scores(q_real, k_imaginary) + scores(q_imaginary, k_real)
+    if activation == "separate":
+        real, imaginary = ops.tanh(real), ops.tanh(imaginary)
+    elif activation == "softmax":
+        real, imaginary = softmax_over_keys(_absolute(real, imaginary)), ops.zeros_like(real)
+    else:
+        real, imaginary = _complex_tanh(real, imaginary)
+    return (
+        attend(real, k_real) - attend(imaginary, k_imaginary),
+        attend(real, k_imaginary) + attend(imaginary, k_real),
+    )
+
+
+def _absolute(real, imaginary):
+    """Return absolute values, whose gradient at 0 is 0."""
+    return ops.sqrt(ops.maximum(ops.square(real) + ops.square(imaginary), 1e-30))
 
 
 def _complex_tanh(real, imaginary):

@@ -7,6 +7,7 @@ import numpy as np
 from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
+from kerastrans.layers.masks import create_look_ahead_mask
 from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_positive_integers
@@ -26,7 +27,8 @@ class ProbSparseAttention(ProjectedAttention):
     step, and it has no attention scores for every query.
 
     Args:
-        factor: int, number of queries and of sampled keys per unit of ln(length).
+        factor: int, number of queries and of sampled keys per unit of ln(length); None for all
+            queries, which is full attention without a sample.
         seed: int, seed of the samples; None draws one, so that layers have different samples.
         reference: bool, whether to measure activity and to fill in queries as the published code
             does: the sum of the scores is divided by the number of all keys instead of the sampled
@@ -55,7 +57,8 @@ class ProbSparseAttention(ProjectedAttention):
 
     @positional_until("0.5", "num_heads", "key_dim", "dropout", "causal", "factor", "seed")
     def __init__(self, *, factor=5, seed=None, reference=False, mix=False, **kwargs):
-        check_positive_integers(factor=factor)
+        if factor is not None:
+            check_positive_integers(factor=factor)
         super().__init__(**kwargs)
         self.factor = factor
         self.reference = reference
@@ -68,8 +71,23 @@ class ProbSparseAttention(ProjectedAttention):
 
     def call(self, query, training=False):
         keys, values = self.project(query)  # (B, H, T, D)
-        queries = self._split_heads(self.query_dense(query)) * self.key_dim**-0.5
+        queries = self._queries(query)
         length = query.shape[1]
+        if self.factor is None:
+            mask = create_look_ahead_mask(length) if self.causal else None
+            x = self._attend(queries, keys, values, mask)
+        else:
+            x = self._attend_sparsely(queries, keys, values, length, training)
+        if self.mix:
+            return self.output_dense(ops.reshape(x, (-1, length, self.num_heads * self.key_dim)))
+        return self._merge_heads(x)
+
+    def _attend(self, queries, keys, values, mask):
+        weights = self.weights_dropout(self._weights(queries, keys, mask))
+        return ops.matmul(weights, values)
+
+    def _attend_sparsely(self, queries, keys, values, length, training):
+        """Return the attention of the active queries, and means for the others, `(B, H, T, D)`."""
         # In the published code the logarithm of length 1 would leave no query.
         logarithm = math.log(max(2, length) if self.reference else length + 1)
         count = min(length, self.factor * math.ceil(logarithm))
@@ -86,16 +104,11 @@ class ProbSparseAttention(ProjectedAttention):
         if self.causal:
             steps = ops.arange(length, dtype="int32")
             mask = steps <= ops.expand_dims(active, -1)  # (B, H, count, T)
-        weights = self.weights_dropout(self._weights(chosen, keys, mask))
-        attended = ops.matmul(weights, values)  # (B, H, count, D)
+        attended = self._attend(chosen, keys, values, mask)  # (B, H, count, D)
         where = ops.one_hot(active, length, dtype=self.compute_dtype)  # (B, H, count, T)
         resting = ops.expand_dims(1 - ops.sum(where, axis=2), -1)  # (B, H, T, 1)
         mixed = self._mean(values, length) * resting
-        mixed = mixed + ops.matmul(ops.transpose(where, (0, 1, 3, 2)), attended)
-        if self.mix:
-            x = ops.reshape(mixed, (-1, length, self.num_heads * self.key_dim))
-            return self.output_dense(x)
-        return self._merge_heads(mixed)
+        return mixed + ops.matmul(ops.transpose(where, (0, 1, 3, 2)), attended)
 
     def _sample(self, shape, training):
         """Return the positions of the keys that each query is compared with, `(query, count)`."""

@@ -1,4 +1,4 @@
-"""Layers that work on a fixed random selection of frequencies."""
+"""Layers that work on a fixed selection of frequencies."""
 
 import keras
 import numpy as np
@@ -7,7 +7,7 @@ from keras import ops
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
-from kerastrans.utils.validation import check_divides, check_positive_integers
+from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
 
 
 class FourierLayer(keras.layers.Layer):
@@ -21,8 +21,10 @@ class FourierLayer(keras.layers.Layer):
         seed=None,
         reference_layout=False,
         project=True,
+        mode_selection="random",
         **kwargs,
     ):
+        check_choice("mode_selection", mode_selection, ("random", "low"))
         check_positive_integers(num_heads=num_heads, dim=dim, modes=modes)
         check_divides(num_heads=num_heads, dim=dim)
         super().__init__(**kwargs)
@@ -31,6 +33,7 @@ class FourierLayer(keras.layers.Layer):
         self.modes = modes
         self.reference_layout = reference_layout
         self.project = project
+        self.mode_selection = mode_selection
         # Drawn here so that the config stores it and a loaded layer keeps its frequencies.
         self.seed = draw_seed() if seed is None else seed
 
@@ -55,6 +58,8 @@ class FourierLayer(keras.layers.Layer):
     def _choose(self, length, seed):
         """Return at most `modes` sorted frequencies below length / 2, shared by all heads."""
         count = max(1, length // 2)
+        if self.mode_selection == "low":
+            return np.arange(count)[: self.modes]
         chosen = np.random.default_rng(seed).permutation(count)[: self.modes]
         return np.sort(chosen)
 
@@ -108,6 +113,7 @@ class FourierLayer(keras.layers.Layer):
             "seed": self.seed,
             "reference_layout": self.reference_layout,
             "project": self.project,
+            "mode_selection": self.mode_selection,
         }
 
 
@@ -128,6 +134,8 @@ class FourierBlock(FourierLayer):
             steps and features are mixed at the end, as in the published code.
         project: bool, whether the layer projects its inputs and outputs. Layers that share their
             complex weights are one layer without projections.
+        mode_selection: "random" to draw the frequencies, or "low" for the lowest ones, as published
+            code offers.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
@@ -138,6 +146,7 @@ class FourierBlock(FourierLayer):
     Raises:
         ValueError: If a size is below 1.
         ValueError: If `num_heads` does not divide `dim`.
+        ValueError: If `mode_selection` is unknown.
 
     Example:
         >>> from keras import ops

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import MissingHistory, ReversibleInstanceNormalization
+from kerastrans.layers import (
+    MissingHistory,
+    ReversibleInstanceNormalization,
+    SeriesDecomposition,
+)
 from kerastrans.utils.precision import full_precision
 
 
@@ -100,6 +104,60 @@ def open_window(
     history = keras.Input((context_length, num_channels), name="history")
     values, statistics = normalization(history)
     return Window(history, values, normalization, statistics)
+
+
+def forecast_parts(
+    window,
+    head,
+    forecast_season,
+    forecast_trend,
+    *,
+    moving_average,
+    standardize,
+    center,
+    affine,
+):
+    """Forecast season and trend of a window by separate networks, and add the forecasts.
+
+    Each of the two is normalised, and its forecast restored, by its own statistics.
+
+    Args:
+        window: `Window` of the model, without a learnt scale and offset.
+        head: Head of the model.
+        forecast_season: Function that maps a normalised season `(batch, context_length, c)` to raw
+            values `(batch, prediction_length * head.size, c)`.
+        forecast_trend: The same for the trend.
+        moving_average: int, number of steps in the average that is the trend.
+        standardize: bool, whether season and trend are normalised.
+        center: "mean" or "last", the value that is subtracted from each before it is divided by its
+            standard deviation.
+        affine: bool, whether their normalisations have a learnt scale and offset.
+
+    Returns:
+        Raw values `(batch, prediction_length * head.size, c)` for `window.forecast`.
+
+    Source: the option `decomposition` of the code of Nie et al. (2023), PatchTST, and of Luo, Wang
+    (2024), ModernTCN.
+    """
+    dtype = full_precision()
+    kind = (center, "std") if head.takes_scaled_windows else (None, None)
+
+    def forecast_part(forecast, x):
+        """Forecast a part in its own units, from its own normalised window."""
+        if not standardize:
+            return forecast(x)
+        normalization = ReversibleInstanceNormalization(*kind, affine)
+        values, statistics = normalization(x)
+        return normalization(forecast(values), statistics)
+
+    scale = window.statistics[:, 1:]
+    season, trend = SeriesDecomposition(moving_average, dtype=dtype)(window.values * scale)
+    return (
+        layers.Add(dtype=dtype)(
+            [forecast_part(forecast_season, season), forecast_part(forecast_trend, trend)]
+        )
+        / scale
+    )
 
 
 def average_window(window, num_scales, downsampling, standardize=True):

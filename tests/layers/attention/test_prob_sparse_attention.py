@@ -9,9 +9,10 @@ from tests.conftest import to_numpy
 X = np.random.default_rng(0).standard_normal((2, 12, 6)).astype("float32")
 
 
+@pytest.mark.parametrize("factor", [12, None])
 @pytest.mark.parametrize("causal", [False, True])
-def test_equals_full_attention_if_every_query_is_active(causal):
-    sparse, full = ProbSparseAttention(num_heads=2, key_dim=3, causal=causal, factor=12), None
+def test_equals_full_attention_if_every_query_is_active(causal, factor):
+    sparse = ProbSparseAttention(num_heads=2, key_dim=3, causal=causal, factor=factor)
     outputs = to_numpy(sparse(X))
     full = CachedMultiHeadAttention(num_heads=2, key_dim=3, causal=causal)
     full(X)

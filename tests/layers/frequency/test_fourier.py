@@ -25,9 +25,9 @@ def test_fourier_block_equals_the_inverse_transform_of_weighted_frequencies():
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("activation", ["tanh", "separate"])
+@pytest.mark.parametrize("activation", ["tanh", "softmax", "separate"])
 @pytest.mark.parametrize(("scale", "factor"), [(None, 1 / 16), (1.0, 1.0)])
-def test_cross_attention_uses_tanh_of_complex_scores(scale, factor, activation):
+def test_cross_attention_uses_a_function_of_complex_scores(scale, factor, activation):
     layer = FourierCrossAttention(1, 4, modes=64, scale=scale, activation=activation)
     random = np.random.default_rng(0)
     x = random.standard_normal((2, 10, 3)).astype("float32")
@@ -38,6 +38,9 @@ def test_cross_attention_uses_tanh_of_complex_scores(scale, factor, activation):
     scores = np.einsum("bqd,bkd->bqk", q, k)
     if activation == "tanh":
         scores = np.tanh(scores)
+    elif activation == "softmax":
+        scores = np.exp(np.abs(scores))
+        scores = scores / scores.sum(axis=-1, keepdims=True)
     else:
         scores = np.tanh(scores.real) + 1j * np.tanh(scores.imag)
     weight = (to_numpy(layer.real) + 1j * to_numpy(layer.imaginary))[:, 0]
@@ -69,6 +72,13 @@ def test_cross_attention_reads_configs_without_memory_seed_and_scale():
     np.testing.assert_array_equal(layer.frequencies, layer.memory_frequencies)
     assert layer.scale == 1.0
     assert layer.activation == "separate"  # up to version 0.2
+
+
+def test_the_lowest_frequencies_are_kept_on_request():
+    layer = FourierCrossAttention(2, 6, modes=4, mode_selection="low")
+    layer(np.zeros((1, 64, 6)), np.zeros((1, 6, 6)))
+    assert list(layer.frequencies) == [0, 1, 2, 3]
+    assert list(layer.memory_frequencies) == [0, 1, 2]
 
 
 def test_num_heads_that_does_not_divide_the_width_is_refused():

@@ -8,7 +8,6 @@ from tests.models.ports.maps import encoder_layer, linear, norm
 
 def arguments(settings):
     settings.ignore("fc_dropout")
-    settings.require("CI", True)
     settings.require("noisy_gating", True)
     return {
         "d_model": settings["d_model"],
@@ -18,6 +17,7 @@ def arguments(settings):
         "num_experts": settings["num_experts"],
         "num_chosen_experts": settings["k"],
         "hidden_dim": settings["hidden_size"],
+        "shared_gates": not settings["CI"],
         "moving_average": settings["moving_avg"],
         "balance": 0.0,  # the recorded step is without this loss
         "draw_always": True,
@@ -29,7 +29,8 @@ def arguments(settings):
 
 def prepare(model, extra, settings):
     channels = settings["channels"]
-    noise = extra["gate_noise"].reshape(-1, channels, settings["num_experts"])
+    rows = channels if settings["CI"] else 1
+    noise = extra["gate_noise"].reshape(-1, rows, settings["num_experts"])
     noise = ops.convert_to_tensor(noise)
     model.get_layer("gates").noise.draw = lambda logits: noise
     if channels > 1:

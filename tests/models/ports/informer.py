@@ -1,4 +1,4 @@
-"""Informer of zhouhaoyi/Informer2020, with ProbSparse attention.
+"""Informer of zhouhaoyi/Informer2020.
 
 The calendar features are covariates; without marks they are zeros, and their biases count.
 """
@@ -9,7 +9,7 @@ from tests.models.ports.maps import batch_norm, circular, conv, linear, norm, pr
 
 
 def arguments(settings):
-    settings.require("attn", "prob")
+    settings.require("attn", "prob", "full")
     return {
         "label_length": settings["label_len"],
         "d_model": settings["d_model"],
@@ -17,6 +17,7 @@ def arguments(settings):
         "ff_dim": settings["d_ff"],
         "num_encoder_blocks": settings["e_layers"],
         "num_decoder_blocks": settings["d_layers"],
+        "attention": "full" if settings.get("attn", "prob") == "full" else "prob_sparse",
         "factor": settings["factor"],
         "distil": bool(settings["distil"]),
         "mix": bool(settings["mix"]),
@@ -34,7 +35,9 @@ def inputs(extra, settings):
 
 
 def prepare(model, extra, settings):
-    """Set the sampled keys, which are drawn at random."""
+    """Set the sampled keys, which are drawn at random; full attention has none."""
+    if not extra:
+        return
     layers = [layer for layer in model.layers if hasattr(layer, "_sample")]
     layers.sort(key=lambda layer: int(layer.name.rpartition("_")[2].replace("attention", "0")))
     for i, layer in enumerate(layers):

@@ -6,9 +6,8 @@ from tests.models.ports.maps import attention, batch_norm, feature_major, linear
 
 
 def arguments(settings):
-    settings.ignore("activation", "kernel_size", "fc_dropout", "head_dropout")
+    settings.ignore("activation", "fc_dropout", "head_dropout")
     settings.require("padding_patch", "end", None)
-    settings.require("decomposition", 0)
     return {
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],
@@ -21,21 +20,32 @@ def arguments(settings):
         "center": "last" if settings.get("subtract_last", 0) else "mean",
         "affine": bool(settings["affine"]),
         "individual": bool(settings.get("individual", 0)),
+        "decompose": bool(settings["decomposition"]),
+        "moving_average": settings["kernel_size"],
         "residual_attention": bool(settings.get("res_attention", True)),
         "dropout": 0.0,
     }
 
 
 def weights(official, settings):
+    if not settings["decomposition"]:
+        yield from network(official, settings, "", "model", "window", 0)
+        return
+    for i, (ours, theirs) in enumerate((("season_", "model_res"), ("trend_", "model_trend"))):
+        window = f"reversible_instance_normalization_{i}"
+        yield from network(official, settings, ours, theirs, window, i)
+
+
+def network(official, settings, prefix, model, window, number):
     if settings["revin"] and settings["affine"]:
-        yield "window/gamma", official.take("model.revin_layer.affine_weight")
-        yield "window/beta", official.take("model.revin_layer.affine_bias")
-    backbone = "model.backbone"
-    yield from linear(official, "embedding", f"{backbone}.W_P")
+        yield f"{window}/gamma", official.take(f"{model}.revin_layer.affine_weight")
+        yield f"{window}/beta", official.take(f"{model}.revin_layer.affine_bias")
+    backbone = f"{model}.backbone"
+    yield from linear(official, f"{prefix}embedding", f"{backbone}.W_P")
     positions = official.take(f"{backbone}.W_pos")
-    yield "learnt_positional_encoding_0/embeddings", positions
+    yield f"learnt_positional_encoding_{number}/embeddings", positions
     for i in range(settings["e_layers"]):
-        theirs, ours = f"{backbone}.encoder.layers.{i}", f"encoder_{i}"
+        theirs, ours = f"{backbone}.encoder.layers.{i}", f"{prefix}encoder_{i}"
         maps = [f"{theirs}.self_attn.{x}" for x in ("W_Q", "W_K", "W_V", "to_out.0")]
         yield from attention(official, f"{ours}_self_attention", *maps)
         official.drop(f"{theirs}.self_attn.sdp_attn.scale")
@@ -45,11 +55,11 @@ def weights(official, settings):
         yield from batch_norm(official, f"{ours}_ffn_norm", f"{theirs}.norm_ffn.1")
     individual = settings.get("individual", 0)
     if individual:
-        names = [f"model.head.linears.{i}" for i in range(settings["channels"])]
+        names = [f"{model}.head.linears.{i}" for i in range(settings["channels"])]
     else:
-        names = ["model.head.linear"]
+        names = [f"{model}.head.linear"]
     kernels = [official.take(f"{name}.weight") for name in names]
     kernels = [feature_major(kernel, len(positions)).T for kernel in kernels]
     biases = [official.take(f"{name}.bias") for name in names]
-    yield "head/kernel", np.stack(kernels) if individual else kernels[0]
-    yield "head/bias", np.stack(biases) if individual else biases[0]
+    yield f"{prefix}head/kernel", np.stack(kernels) if individual else kernels[0]
+    yield f"{prefix}head/bias", np.stack(biases) if individual else biases[0]
