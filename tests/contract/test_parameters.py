@@ -227,13 +227,13 @@ def xpatch(patch_length, stride, pad_end, standardize, **_):
 
 
 def wpmixer(
-    wavelet_order, num_levels, patch_length, stride, d_model, time_expansion, feature_expansion, **_
+    wavelet, num_levels, patch_length, stride, d_model, time_expansion, feature_expansion, **_
 ):
     d = d_model
 
     def halves(length):  # coefficients of each level
         for _ in range(num_levels):
-            length = (length + 2 * wavelet_order - 1) // 2
+            length = (length + 2 * int(wavelet[-1]) - 1) // 2  # of Daubechies
             yield length
 
     def branch(past, future):
