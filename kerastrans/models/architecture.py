@@ -84,8 +84,8 @@ class Architecture:
         """Dict of size -> hyperparameters other than the defaults.
 
         "laptop" is the default and "paper" the size in the paper, which is the default if `paper`
-        is empty. The names of `variants` follow. "etth1_96" and others are those of the authors' scripts for a data set and a
-        number of steps to forecast, see `settings`.
+        is empty. The names of `variants` follow. "etth1_96" and others are those of the authors'
+        scripts for a data set and a number of steps to forecast, see `settings`.
 
         Example:
             >>> from kerastrans import zoo
