@@ -18,7 +18,7 @@ WAVELETS = (
     *(f"bior{order}.{dual}" for order, duals in SPLINES.items() for dual in duals),
 )
 REVERSED = (4, 6, 8, 10, 17, 18)  # symlets whose outermost root PyWavelets has outside the circle
-NUM_ANGLES = 257  # at which the phase of a filter is compared with a line
+NUM_ANGLES = 257  # grid from 0 to pi for the phase of a filter
 
 
 @functools.cache

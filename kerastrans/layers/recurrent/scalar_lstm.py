@@ -60,8 +60,8 @@ class ScalarLSTM(keras.layers.Layer):
 
     Args:
         num_heads: int, number of heads, a divisor of the width of the inputs.
-        kernel_size: int, number of taps of a causal convolution, with Swish, from which the input
-            and forget gates are computed; None for gates of the inputs themselves.
+        kernel_size: int, number of taps of the causal convolution, followed by Swish, before the
+            input and forget gates; None for no convolution.
 
     Call arguments:
         inputs: `(batch, tokens, d_model)`.
