@@ -17,6 +17,7 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
     Args:
         kernel_size: int, number of taps of the filter.
         use_bias: bool, whether a bias is added to each feature.
+        kernel_initializer: Initializer of the filters `(kernel_size, d_model)`.
 
     Call arguments:
         inputs: `(batch, time, d_model)`.
@@ -37,16 +38,17 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
     Source: Bai et al. (2018), section 3.2, applied to each feature separately.
     """
 
-    def __init__(self, kernel_size, use_bias=True, **kwargs):
+    def __init__(self, kernel_size, use_bias=True, kernel_initializer="glorot_uniform", **kwargs):
         check_positive_integers(kernel_size=kernel_size)
         super().__init__(**kwargs)
         self.kernel_size = kernel_size
         self.use_bias = use_bias
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
 
     def build(self, inputs_shape):
         width = inputs_shape[-1]
         self.kernel = self.add_weight(
-            shape=(self.kernel_size, width), initializer="glorot_uniform", name="kernel"
+            shape=(self.kernel_size, width), initializer=self.kernel_initializer, name="kernel"
         )
         if self.use_bias:
             self.bias = self.add_weight(shape=(width,), initializer="zeros", name="bias")
@@ -66,8 +68,12 @@ class CausalDepthwiseConvolution(keras.layers.Layer):
         return inputs_shape
 
     def get_config(self):
-        own = {"kernel_size": self.kernel_size, "use_bias": self.use_bias}
-        return {**super().get_config(), **own}
+        return {
+            **super().get_config(),
+            "kernel_size": self.kernel_size,
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")

@@ -41,6 +41,8 @@ class Architecture:
             smaller so that the model trains on a laptop. `build(name, ..., **info(name).paper)`
             has the size of the paper. The dict is empty if no default is smaller, as for N-HiTS, or
             if the paper chooses a size for each data set, as for TiDE: then see `sizes`.
+        variants: Dict of name -> hyperparameters of a further model of the paper, such as
+            "interpretable" for N-BEATS.
         parameters: Dict of the keyword arguments of the builder and their defaults.
         search_space: Dict of hyperparameter -> values worth trying.
 
@@ -63,6 +65,7 @@ class Architecture:
     head: str = "quantiles"
     inputs: tuple = ("history",)
     paper: dict = field(default_factory=dict, repr=False, compare=False)
+    variants: dict = field(default_factory=dict, repr=False, compare=False)
     parameters: dict = field(default_factory=dict, repr=False, compare=False)
     search_space: dict = field(default_factory=dict, repr=False, compare=False)
 
@@ -81,15 +84,15 @@ class Architecture:
         """Dict of size -> hyperparameters other than the defaults.
 
         "laptop" is the default and "paper" the size in the paper, which is the default if `paper`
-        is empty. "etth1_96" and others are those of the authors' scripts for a data set and a
-        number of steps to forecast, see `settings`.
+        is empty. The names of `variants` follow. "etth1_96" and others are those of the authors'
+        scripts for a data set and a number of steps to forecast, see `settings`.
 
         Example:
             >>> from kerastrans import zoo
             >>> zoo.info("softs").sizes["etth1_720"]["ff_dim"]
             512
         """
-        sizes = {"laptop": {}, "paper": dict(self.paper)}
+        sizes = {"laptop": {}, "paper": dict(self.paper), **self.variants}
         for script in _read_settings(self.name).get("scripts", ()):  # "etth1" or "etth1.96"
             dataset, _, horizon = script.partition(".")
             for steps in [horizon] if horizon else HORIZONS_OF.get(dataset, HORIZONS):

@@ -5,7 +5,7 @@ from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion
 from kerastrans.layers.initializers import FanInUniform
-from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.checks import checked, one_each
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import add, concatenate, dense
 from kerastrans.models.parts.regression import channel_features, covariate_columns
@@ -27,6 +27,9 @@ ARCHITECTURE = {
         "takes heads",
     ),
     "paper": {"num_blocks": 15},
+    "variants": {
+        "interpretable": {"stacks": ("trend", "seasonality"), "hidden_dim": (256, 2048)},
+    },
 }
 SEARCH_SPACE = {
     "hidden_dim": (64, 256, 512),
@@ -39,7 +42,7 @@ INTERPRETABLE = ("trend", "seasonality", "exogenous")
 KINDS = ("generic", "trend", "seasonality", *EXOGENOUS)
 
 
-@checked
+@checked(may_be_tuple=("hidden_dim",))
 def build_nbeats_model(
     context_length,
     prediction_length,
@@ -51,6 +54,7 @@ def build_nbeats_model(
     hidden_dim=512,
     num_layers=4,
     degree=2,
+    harmonics=1,
     from_last_value=False,
     reference_curves=False,
     exogenous_dim=8,
@@ -80,9 +84,12 @@ def build_nbeats_model(
         num_blocks: int, number of blocks in each stack.
         shared_blocks: Stacks whose blocks share their weights: "interpretable" for those of trends,
             seasons and covariates ("exogenous"), "all" or "none".
-        hidden_dim: int, width of the network of each block.
+        hidden_dim: int, width of the network of each block, or a tuple of one int per stack, such
+            as `(256, 2048)` for the trend and the season of the paper.
         num_layers: int, number of layers of the network of each block.
         degree: int, degree of the polynomial of a trend.
+        harmonics: int, number of waves of a season from one number of periods to the next, as in
+            the reference code: with 2 there are waves of 1, 1.5, 2, ... periods.
         from_last_value: bool, whether the blocks forecast the difference from the last known value
             of each channel, as in the reference code, or the value itself, as in the paper.
         reference_curves: bool, whether the curves of trends and seasons are those of the reference
@@ -102,6 +109,7 @@ def build_nbeats_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If `stacks` is empty, or contains an unknown kind.
+        ValueError: If `hidden_dim` does not have one number per stack.
         ValueError: If `shared_blocks` is unknown.
         ValueError: If a stack is exogenous and future covariates are not given.
         ValueError: If a kind of covariates is unknown.
@@ -116,6 +124,7 @@ def build_nbeats_model(
     3.2-3.4.
     """
     _check_stacks(stacks, covariates)
+    widths = one_each("hidden_dim", hidden_dim, len(stacks), "stacks")
     check_choice("shared_blocks", shared_blocks, ("interpretable", "all", "none"))
     dtype = full_precision()
 
@@ -126,12 +135,14 @@ def build_nbeats_model(
 
     def waves(length, is_backcast):
         """Return the number of curves of a season, and the layer that draws them."""
+        options = {"harmonics": harmonics, "dtype": dtype}
         if not reference_curves:
-            return max(1, length - 1), BasisExpansion("fourier", length, dtype=dtype)
-        options = {"period": prediction_length, "curve_dtype": "float32", "dtype": dtype}
+            count = 1 + harmonics * (length - 2)
+            return max(1, count), BasisExpansion("fourier", length, **options)
+        options |= {"period": prediction_length, "curve_dtype": "float32"}
         start = 1 - length if is_backcast else 0
-        count = 1 + 2 * ((prediction_length - 1) // 2)
-        return count, BasisExpansion("fourier", length, start, **options)
+        count = 1 + 2 * ((harmonics * (prediction_length - 2) + 1) // 2)
+        return max(1, count), BasisExpansion("fourier", length, start, **options)
 
     def curve(kind, length, size, basis, is_backcast=False):
         """Return the layers from the features of a block to `size` curves of `length` steps."""
@@ -148,10 +159,10 @@ def build_nbeats_model(
             draw,
         ]
 
-    def make_block(kind):
+    def make_block(kind, width):
         past, ahead = _exogenous_basis(kind, columns, context_length, exogenous_dim)
         return (
-            [dense(hidden_dim, activation="relu") for _ in range(num_layers)],
+            [dense(width, activation="relu") for _ in range(num_layers)],
             curve(kind, context_length, 1, past, is_backcast=True),
             curve(kind, prediction_length, head.size, ahead),
         )
@@ -163,11 +174,11 @@ def build_nbeats_model(
     residual = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     shared_kinds = {"interpretable": INTERPRETABLE, "all": KINDS, "none": ()}[shared_blocks]
     forecasts = []
-    for kind in stacks:
-        block = make_block(kind)
+    for kind, width in zip(stacks, widths, strict=True):
+        block = make_block(kind, width)
         for i in range(num_blocks):
             if i > 0 and kind not in shared_kinds:
-                block = make_block(kind)
+                block = make_block(kind, width)
             network, backcast, forecast = block
             features = _apply_layers(network, concatenate([residual, *known]))
             backcast = _apply_layers(backcast, features)[:, :, 0]

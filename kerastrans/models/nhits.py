@@ -4,7 +4,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import BasisExpansion, Dropout
-from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.checks import checked, one_each
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import add, concatenate, dense
 from kerastrans.models.parts.regression import channel_features, covariate_columns
@@ -34,7 +34,7 @@ SEARCH_SPACE = {
 }
 
 
-@checked
+@checked(may_be_tuple=("hidden_dim",))
 def build_nhits_model(
     context_length,
     prediction_length,
@@ -65,7 +65,7 @@ def build_nhits_model(
         pool_sizes: Number of past steps that are pooled to their maximum, one int per stack.
         downsampling: Number of future steps per value that a stack forecasts, one int per stack.
         num_blocks: int, number of blocks in each stack.
-        hidden_dim: int, width of the network of each block.
+        hidden_dim: int, width of the network of each block, or a tuple of one int per layer.
         num_layers: int, number of layers of the network of each block.
         input_dim: int, width of a linear map without activation before the network of each block,
             as in neuralforecast; None for none, as in the paper.
@@ -84,6 +84,7 @@ def build_nhits_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If `pool_sizes` and `downsampling` differ in length, or are empty.
+        ValueError: If `hidden_dim` does not have one number per layer.
         ValueError: If a pool is longer than the context.
         ValueError: If a kind of covariates is unknown.
         ValueError: If `dropout` is outside [0, 1).
@@ -104,6 +105,7 @@ def build_nhits_model(
     for pool_size, rate in zip(pool_sizes, downsampling, strict=True):
         check_positive_integers(pool_sizes=pool_size, downsampling=rate)
         check_at_most(pool_sizes=pool_size, context_length=context_length)
+    widths = one_each("hidden_dim", hidden_dim, num_layers, "layers")
 
     dtype = full_precision()
     window = open_window(context_length, num_channels, head)
@@ -116,8 +118,8 @@ def build_nhits_model(
             x = concatenate([_max_pool(residual, pool_size), *known])
             if input_dim is not None:
                 x = dense(input_dim)(x)
-            for _ in range(num_layers):
-                x = Dropout(dropout)(dense(hidden_dim, activation="relu")(x))
+            for width in widths:
+                x = Dropout(dropout)(dense(width, activation="relu")(x))
             backcast = dense(context_length, dtype=dtype)(x)
             residual = layers.Subtract(dtype=dtype)([residual, backcast])
             count = max(1, prediction_length // rate)

@@ -9,7 +9,7 @@ from kerastrans.layers import ChebyshevDense, Dropout, ValueEmbedding
 from kerastrans.layers.frequency.fourier import irfft, rfft
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import check_scales, checked
-from kerastrans.models.parts.normalized_window import average_window, open_window
+from kerastrans.models.parts.normalized_window import open_window, pool_window
 from kerastrans.models.parts.projections import (
     dense,
     fold_channels,
@@ -130,7 +130,7 @@ def build_timekan_model(
         standardize=standardize,
     )
     embed = ValueEmbedding(d_model, dtype=dtype)
-    scales = average_window(window, num_scales, downsampling, standardize)
+    scales = pool_window(window, num_scales, downsampling, standardize)
     # (batch * channels, time, d_model)
     scales = [Dropout(dropout)(embed(fold_channels(x))) for x in scales]
     for _ in range(num_blocks):

@@ -9,7 +9,7 @@ from kerastrans.layers import (
     ValueEmbedding,
 )
 from kerastrans.models.parts.checks import check_scales, checked
-from kerastrans.models.parts.normalized_window import average_window, open_window
+from kerastrans.models.parts.normalized_window import POOLS, open_window, pool_window
 from kerastrans.models.parts.projections import (
     add,
     dense,
@@ -18,6 +18,7 @@ from kerastrans.models.parts.projections import (
     unfold_channels,
 )
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
     "title": "TimeMixer",
@@ -45,6 +46,7 @@ def build_timemixer_model(
     num_blocks=2,
     num_scales=4,
     downsampling=2,
+    pooling="average",
     moving_average=25,
     mix_channels=False,
     dropout=0.1,
@@ -64,7 +66,8 @@ def build_timemixer_model(
         ff_dim: int, hidden width between blocks.
         num_blocks: int, number of blocks that mix the past.
         num_scales: int, number of resolutions, including the given one.
-        downsampling: int, number of steps to average from one resolution to the next.
+        downsampling: int, number of steps that become one from one resolution to the next.
+        pooling: "average" or "max", the value of these steps at the next resolution.
         moving_average: int, number of steps in the moving average that estimates the trend.
         mix_channels: bool, whether a step of all channels is embedded together, as in the authors'
             scripts for many channels: the seasons pass the blocks, and the trend of each channel
@@ -83,6 +86,7 @@ def build_timemixer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is too short for the coarsest resolution.
+        ValueError: If `pooling` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -94,6 +98,7 @@ def build_timemixer_model(
     Source: Wang et al. (2024), figure 2 and equations 2-6, with independent channels.
     """
     check_scales(num_scales, downsampling, context_length)
+    check_choice("pooling", pooling, tuple(POOLS))
 
     def map_time(x, length):
         """Apply two dense layers over time, both of width `length`."""
@@ -129,7 +134,7 @@ def build_timemixer_model(
         standardize=standardize,
     )
     embed = ValueEmbedding(d_model)
-    scales, trends = average_window(window, num_scales, downsampling, standardize), []
+    scales, trends = pool_window(window, num_scales, downsampling, standardize, pooling), []
     if mix_channels:
         pairs = [SeriesDecomposition(moving_average, dtype=dtype)(x) for x in scales]
         scales, trends = zip(*pairs, strict=True)

@@ -4,7 +4,12 @@ import keras
 from keras import layers, ops
 
 from kerastrans.layers import Dropout, Patching
-from kerastrans.layers.frequency.wavelets import coefficient_lengths, decompose, reconstruct
+from kerastrans.layers.frequency.wavelets import (
+    check_wavelet,
+    coefficient_lengths,
+    decompose,
+    reconstruct,
+)
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
@@ -23,7 +28,7 @@ ARCHITECTURE = {
 SEARCH_SPACE = {
     "d_model": (16, 32, 64),
     "num_levels": (1, 2, 3),
-    "wavelet_order": (2, 3),
+    "wavelet": ("db2", "db3"),
     "dropout": (0.0, 0.1, 0.4),
 }
 
@@ -34,7 +39,7 @@ def build_wpmixer_model(
     prediction_length,
     num_channels,
     *,
-    wavelet_order=2,
+    wavelet="db2",
     num_levels=1,
     patch_length=16,
     stride=8,
@@ -53,7 +58,8 @@ def build_wpmixer_model(
         context_length: int, number of steps of the history.
         prediction_length: int, number of steps to forecast.
         num_channels: int, number of values at each step.
-        wavelet_order: int, number of vanishing moments of the Daubechies wavelet.
+        wavelet: Name of the wavelet: "haar", "db1" to "db38" (Daubechies), "sym2" to "sym20"
+            (symlets) or "bior1.1" to "bior3.9" (biorthogonal splines).
         num_levels: int, number of levels of the wavelet transform.
         patch_length: int, number of coefficients in a patch, at most `context_length`; all
             coefficients of a level that has fewer.
@@ -73,6 +79,7 @@ def build_wpmixer_model(
     Raises:
         ValueError: If a size is below 1, or too large.
         ValueError: If the context is shorter than a patch.
+        ValueError: If `wavelet` is unknown.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -85,6 +92,7 @@ def build_wpmixer_model(
     series forecasting", section 4.
     """
     check_at_most(patch_length=patch_length, context_length=context_length)
+    check_wavelet(wavelet)
     dtype = full_precision()
 
     def normalise(x):
@@ -116,11 +124,11 @@ def build_wpmixer_model(
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = ops.transpose(window.values, (0, 2, 1))
-    approximation, details = decompose(x, wavelet_order, num_levels)
-    counts = coefficient_lengths(prediction_length, wavelet_order, num_levels)
+    approximation, details = decompose(x, wavelet, num_levels)
+    counts = coefficient_lengths(prediction_length, wavelet, num_levels)
     approximation = forecast_level(approximation, counts[-1])
     details = [forecast_level(x, count) for x, count in zip(details, counts, strict=True)]
-    x = reconstruct(approximation, details, wavelet_order)
+    x = reconstruct(approximation, details, wavelet)
     x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
     outputs = window.forecast(x, head, prediction_length)

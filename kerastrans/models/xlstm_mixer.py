@@ -39,6 +39,7 @@ def build_xlstm_mixer_model(
     ff_dim=None,
     num_blocks=1,
     num_memory_tokens=None,
+    kernel_size=None,
     dropout=0.1,
     head=None,
     name="xlstm_mixer",
@@ -58,6 +59,8 @@ def build_xlstm_mixer_model(
             rounded up to a multiple of 64.
         num_blocks: int, number of blocks.
         num_memory_tokens: int, number of learnt tokens before the channels; None for none.
+        kernel_size: int, number of channels in the causal convolution before the input and forget
+            gates of the recurrent layers; None for no convolution.
         dropout: float in [0, 1), dropout rate.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
@@ -105,7 +108,7 @@ def build_xlstm_mixer_model(
     tokens = x.shape[1]
     x = ops.reshape(ops.stack([x, ops.flip(x, axis=-1)], axis=1), (-1, tokens, d_model))
     for _ in range(num_blocks):
-        x = add_residual(x, ScalarLSTM(num_heads))
+        x = add_residual(x, ScalarLSTM(num_heads, kernel_size))
         x = add_residual(x, feed_forward)
     x = ops.reshape(normalise(x), (-1, 2, tokens, d_model))[:, :, -num_channels:]
     x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, num_channels, 2 * d_model))

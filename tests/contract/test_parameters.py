@@ -227,13 +227,13 @@ def xpatch(patch_length, stride, pad_end, standardize, **_):
 
 
 def wpmixer(
-    wavelet_order, num_levels, patch_length, stride, d_model, time_expansion, feature_expansion, **_
+    wavelet, num_levels, patch_length, stride, d_model, time_expansion, feature_expansion, **_
 ):
     d = d_model
 
     def halves(length):  # coefficients of each level
         for _ in range(num_levels):
-            length = (length + 2 * wavelet_order - 1) // 2
+            length = (length + 2 * int(wavelet[-1]) - 1) // 2  # of Daubechies
             yield length
 
     def branch(past, future):
@@ -364,10 +364,11 @@ def timebridge(
     return L // patches * d_model + blocks + merges + fewer * d_model * H
 
 
-def xlstm_mixer(d_model, num_heads, ff_dim, num_blocks, num_memory_tokens, **_):
+def xlstm_mixer(d_model, num_heads, ff_dim, num_blocks, num_memory_tokens, kernel_size, **_):
     d, width = d_model, d_model // num_heads
     hidden = ff_dim or math.ceil(1.3 * d / 64) * 64
     block = 2 * num_heads * width * 4 * width + 4 * d + d + 3 * d * hidden + 2 * d
+    block += dense(kernel_size, d) if kernel_size else 0
     tokens = (num_memory_tokens or 0) * d
     return dense(L, H) + dense(H, d) + tokens + num_blocks * block + d + dense(2 * d, H)
 
@@ -530,6 +531,15 @@ PUBLISHED = [
     ),
     # The published model has the backcast of its last block, which is not used.
     ("nbeats", (96, 24, 1), zoo.info("nbeats").paper, 26_975_760, 96 * 513, 0),
+    # The published model has a sine of frequency 0, forwards and backwards.
+    (
+        "nbeats",
+        (96, 24, 1),
+        {"reference_curves": True, **zoo.info("nbeats").variants["interpretable"]},
+        13_109_814,
+        2 * 2049,
+        0,
+    ),
 ]
 
 

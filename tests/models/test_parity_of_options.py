@@ -28,9 +28,10 @@ def test_forecasts_and_parameters_are_those_of_the_published_model(folder, case)
 @pytest.mark.parametrize(
     ("name", "key", "value"),
     [
-        ("wpmixer", "wavelet", "sym4"),
+        ("wpmixer", "wavelet", "coif5"),
         ("duet", "noisy_gating", False),
-        ("nbeats", "harmonics", 2),
+        ("timemixer", "down_sampling_method", "conv"),
+        ("timemixer", "decomp_method", "dft_decomp"),
     ],
 )
 def test_what_cannot_be_expressed_fails_with_its_name(name, key, value):

@@ -6,6 +6,7 @@ import pytest
 
 from kerastrans import zoo
 from kerastrans.models import architecture, registry
+from kerastrans.models.architecture import HORIZONS
 from tests.helpers.architectures import lengths_of
 
 SETTINGS = sorted((Path(architecture.__file__).parent / "settings").glob("*.toml"))
@@ -64,9 +65,9 @@ def test_sizes_are_those_of_all_horizons_of_a_script_or_of_the_named_ones():
     assert list(sizes)[:4] == ["laptop", "paper", "etth1_96", "etth1_192"]
     assert {"illness_24", "exchange_rate_720"} <= set(sizes)
     assert "illness_96" not in sizes
-    # Its other scripts for ETTh1 have a convolution that ours has not.
-    names = [size for size in zoo.info("xlstm_mixer").sizes if size.startswith("etth1")]
-    assert names == ["etth1_96", "etth1_720"]
+    kernels = [zoo.info("xlstm_mixer").sizes[f"etth1_{n}"].get("kernel_size") for n in HORIZONS]
+    assert kernels == [None, 4, 4, None]
+    assert list(zoo.info("nbeats").sizes) == ["laptop", "paper", "interpretable"]
     assert zoo.info("moderntcn").sizes["etth1_96"]["widths"] == (64,)  # TOML has lists
     assert zoo.info("pattn").sizes["etth1_720"]["num_heads"] == 16
 

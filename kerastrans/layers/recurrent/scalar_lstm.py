@@ -3,6 +3,7 @@
 import keras
 from keras import ops
 
+from kerastrans.layers.causal_convolution import CausalDepthwiseConvolution
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_divides, check_positive_integers
@@ -59,6 +60,8 @@ class ScalarLSTM(keras.layers.Layer):
 
     Args:
         num_heads: int, number of heads, a divisor of the width of the inputs.
+        kernel_size: int, number of taps of the causal convolution, followed by Swish, before the
+            input and forget gates; None for no convolution.
 
     Call arguments:
         inputs: `(batch, tokens, d_model)`.
@@ -67,21 +70,30 @@ class ScalarLSTM(keras.layers.Layer):
         `(batch, tokens, d_model)`.
 
     Raises:
-        ValueError: If `num_heads` is below 1, or does not divide `d_model`.
+        ValueError: If a size is below 1, or `num_heads` does not divide `d_model`.
 
     Example:
         >>> from keras import ops
         >>> ops.shape(ScalarLSTM(num_heads=2)(ops.ones((4, 10, 16))))
         (4, 10, 16)
 
-    Source: Beck et al. (2024), "xLSTM: Extended long short-term memory", section 2.2, with a
-    sigmoid as the forget gate.
+    Source: Beck et al. (2024), "xLSTM: Extended long short-term memory", section 2.2 and
+    appendix A, with a sigmoid as the forget gate.
     """
 
-    def __init__(self, num_heads, **kwargs):
+    def __init__(self, num_heads, kernel_size=None, **kwargs):
         check_positive_integers(num_heads=num_heads)
         super().__init__(**{"dtype": full_precision(), **kwargs})
         self.num_heads = num_heads
+        self.kernel_size = kernel_size
+        self.convolution = None
+        if kernel_size is not None:
+            self.convolution = CausalDepthwiseConvolution(
+                kernel_size,
+                kernel_initializer=FanInUniform(),
+                dtype=self.dtype_policy,
+                name="convolution",
+            )
 
     def build(self, inputs_shape):
         d_model = inputs_shape[-1]
@@ -95,6 +107,8 @@ class ScalarLSTM(keras.layers.Layer):
         self.bias = self.add_weight(
             shape=(self.num_heads, NUM_GATES * width), initializer="zeros", name="bias"
         )
+        if self.convolution is not None:
+            self.convolution.build(inputs_shape)
         self.recurrence = keras.layers.RNN(
             _Cell(self.num_heads, width, dtype=self.dtype_policy, name="cell"),
             return_sequences=True,
@@ -110,7 +124,15 @@ class ScalarLSTM(keras.layers.Layer):
     def call(self, inputs):
         _, tokens, d_model = inputs.shape
         heads = (-1, tokens, self.num_heads, d_model // self.num_heads)
-        gates = ops.einsum("bthi,hio->btho", ops.reshape(inputs, heads), self.kernel) + self.bias
+        sources = [inputs]
+        if self.convolution is not None:  # input and forget gates, then cell and output
+            sources = [ops.silu(self.convolution(inputs)), inputs]
+        kernels = ops.split(self.kernel, len(sources), axis=-1)
+        gates = [
+            ops.einsum("bthi,hio->btho", ops.reshape(x, heads), kernel)
+            for x, kernel in zip(sources, kernels, strict=True)
+        ]
+        gates = ops.concatenate(gates, axis=-1) + self.bias
         x = self.recurrence(ops.reshape(gates, (-1, tokens, NUM_GATES * d_model)))
         return ops.reshape(self.norm(ops.reshape(x, heads)), (-1, tokens, d_model)) * self.scale
 
@@ -118,4 +140,5 @@ class ScalarLSTM(keras.layers.Layer):
         return inputs_shape
 
     def get_config(self):
-        return {**super().get_config(), "num_heads": self.num_heads}
+        own = {"num_heads": self.num_heads, "kernel_size": self.kernel_size}
+        return {**super().get_config(), **own}

@@ -19,7 +19,7 @@ SIZES = ("context_length", "prediction_length", "num_channels")  # first in ever
 MAX_MATRIX_SIZE = 2**31 - 1  # largest int32 index of the backends; 8.6 GB of float32
 
 
-def checked(build=None, *, may_be_zero=()):
+def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
     """Decorate a builder so that it checks its arguments and resolves its head.
 
     The arguments are checked before any work, by their names and defaults:
@@ -28,7 +28,8 @@ def checked(build=None, *, may_be_zero=()):
       integer must be positive integers.
     - Arguments whose default is None, except `head` and `covariates`, must be None or a positive
       integer.
-    - Those of them that are named in `may_be_zero` may be 0 too.
+    - Those of them that are named in `may_be_zero` may be 0 too, and those in `may_be_tuple` a
+      tuple or a list of positive integers, see `one_each`.
     - Arguments whose default is a bool must be a bool, those whose default is a tuple a tuple or a
       list.
     - `dropout` and `..._dropout` must be in [0, 1), other arguments whose default is a float must
@@ -42,6 +43,7 @@ def checked(build=None, *, may_be_zero=()):
         build: Function of `context_length`, `prediction_length`, `num_channels` and, by keyword,
             hyperparameters with defaults and optionally `head`.
         may_be_zero: Names of integer arguments that may be 0.
+        may_be_tuple: Names of integer arguments that may have several values.
 
     Returns:
         The function with its checks. It raises ValueError for an invalid argument.
@@ -59,7 +61,7 @@ def checked(build=None, *, may_be_zero=()):
         ValueError: factor must be an integer of at least 1, got 0.
     """
     if build is None:
-        return functools.partial(checked, may_be_zero=may_be_zero)
+        return functools.partial(checked, may_be_zero=may_be_zero, may_be_tuple=may_be_tuple)
     signature = inspect.signature(build)
     defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
 
@@ -67,7 +69,7 @@ def checked(build=None, *, may_be_zero=()):
     def checked_build(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        check_arguments(bound.arguments, defaults, may_be_zero)
+        check_arguments(bound.arguments, defaults, may_be_zero, may_be_tuple)
         if "head" in bound.arguments:
             bound.arguments["head"] = heads.get(bound.arguments["head"])
         try:
@@ -83,13 +85,14 @@ def checked(build=None, *, may_be_zero=()):
     return checked_build
 
 
-def check_arguments(arguments, defaults, may_be_zero=()):
+def check_arguments(arguments, defaults, may_be_zero=(), may_be_tuple=()):
     """Raise ValueError for the first argument of a builder that breaks a rule of `checked`.
 
     Args:
         arguments: Dict of all arguments.
         defaults: Dict of their defaults.
         may_be_zero: Names of integer arguments that may be 0.
+        may_be_tuple: Names of integer arguments that may have several values.
     """
     sizes = {}
     for name, value in arguments.items():
@@ -98,6 +101,8 @@ def check_arguments(arguments, defaults, may_be_zero=()):
         if name in SIZES or type(default) is int or (optional and value is not None):
             if name in may_be_zero:
                 check_integer(name, value, 0)
+            elif name in may_be_tuple and isinstance(value, tuple | list):
+                sizes |= {f"{name}[{i}]": x for i, x in enumerate(value)}
             else:
                 sizes[name] = value
     check_sizes(**sizes)
@@ -112,6 +117,28 @@ def check_arguments(arguments, defaults, may_be_zero=()):
             check_choice(name, value, (False, True))
         elif type(defaults[name]) is tuple and not isinstance(value, tuple | list):
             raise ValueError(f"{name} must be a tuple or a list, got {value!r}.")
+
+
+def one_each(name, value, count, items):
+    """Return a tuple of `count` sizes from an argument that is one size, or a tuple of them.
+
+    Args:
+        name: Name of the argument.
+        value: int, or a tuple or a list of int, one for each item.
+        count: int, number of items.
+        items: str, noun for the items in the message.
+
+    Raises:
+        ValueError: If the number of sizes is another one.
+
+    Example:
+        >>> one_each("hidden_dim", 8, 2, "stacks")
+        (8, 8)
+    """
+    values = tuple(value) if isinstance(value, tuple | list) else (value,) * count
+    if len(values) != count:
+        raise ValueError(f"{name} must have one number for each of {count} {items}, got {value}.")
+    return values
 
 
 def check_scales(num_scales, downsampling, context_length):

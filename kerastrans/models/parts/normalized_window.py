@@ -12,6 +12,8 @@ from kerastrans.layers import (
 )
 from kerastrans.utils.precision import full_precision
 
+POOLS = {"average": layers.AveragePooling1D, "max": layers.MaxPooling1D}
+
 
 @dataclass(frozen=True)
 class Window:
@@ -152,26 +154,23 @@ def forecast_parts(
 
     scale = window.statistics[:, 1:]
     season, trend = SeriesDecomposition(moving_average, dtype=dtype)(window.values * scale)
-    return (
-        layers.Add(dtype=dtype)(
-            [forecast_part(forecast_season, season), forecast_part(forecast_trend, trend)]
-        )
-        / scale
-    )
+    parts = [forecast_part(forecast_season, season), forecast_part(forecast_trend, trend)]
+    return layers.Add(dtype=dtype)(parts) / scale
 
 
-def average_window(window, num_scales, downsampling, standardize=True):
-    """Return a window and its averages over more and more steps, each normalised by itself.
+def pool_window(window, num_scales, downsampling, standardize=True, pooling="average"):
+    """Return a window at coarser and coarser resolutions, each normalised by itself.
 
-    The averages are those of the window before its normalisation. Each has a learnt scale and
-    offset per channel.
+    Averages or maxima are those of the window before its normalisation. Each resolution has a
+    learnt scale and offset per channel.
 
     Args:
         window: `Window` of the model.
         num_scales: int, number of resolutions, including the given one.
-        downsampling: int, number of steps to average from one resolution to the next.
-        standardize: bool, whether the averages are normalised; otherwise they are those of
+        downsampling: int, number of steps that become one from one resolution to the next.
+        standardize: bool, whether the resolutions are normalised; otherwise they are those of
             `window.values`.
+        pooling: "average" or "max", the value of several steps.
 
     Returns:
         List of `num_scales` tensors `(batch, time, num_channels)`, the finest first.
@@ -183,6 +182,6 @@ def average_window(window, num_scales, downsampling, standardize=True):
     if standardize:
         x = window.normalization(x, window.statistics)
     for _ in range(num_scales - 1):
-        x = layers.AveragePooling1D(downsampling, dtype=full_precision())(x)
+        x = POOLS[pooling](downsampling, dtype=full_precision())(x)
         scales.append(ReversibleInstanceNormalization(affine=True)(x)[0] if standardize else x)
     return scales

@@ -23,6 +23,12 @@ def test_fourier_basis_consists_of_orthogonal_waves():
     np.testing.assert_allclose(basis @ basis.T, np.diag([12, 6, 6, 6, 6]), atol=1e-5)
 
 
+def test_further_harmonics_are_waves_between_those_of_whole_periods():
+    basis = to_numpy(BasisExpansion("fourier", 12, harmonics=2)(np.eye(7, dtype="float32")))
+    waves = [np.ones(12), *(f(2 * np.pi * k * TIME) for k in (1, 1.5, 2) for f in (np.cos, np.sin))]
+    np.testing.assert_allclose(basis, waves, atol=1e-6)
+
+
 def test_linear_basis_interpolates_between_knots_and_preserves_lines():
     np.testing.assert_allclose(curves("linear", 12), np.eye(12), atol=1e-6)
     knots = 3 + 2 * (np.arange(4) + 0.5) / 4  # values of a line in the middle of each quarter

@@ -7,7 +7,6 @@ from tests.models.ports.nhits import coefficients
 
 
 def arguments(settings):
-    settings.require("harmonics", 1)
     stacks = settings["stacks"]
     return {
         "stacks": tuple(stacks),
@@ -16,6 +15,7 @@ def arguments(settings):
         "hidden_dim": settings["width"],
         "num_layers": settings["layers"],
         "degree": settings["degree"],
+        "harmonics": settings["harmonics"],
         "from_last_value": True,
         "reference_curves": True,
     }

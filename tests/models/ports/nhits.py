@@ -8,12 +8,10 @@ from tests.models.ports.maps import linear
 
 def arguments(settings):
     widths = settings["mlp_units"]
-    outputs = {width for _, width in widths}
-    assert len(outputs) == 1, f"mlp_units={widths}: all layers have the width hidden_dim here"
     return {
         "pool_sizes": tuple(settings["pools"]),
         "downsampling": tuple(settings["downsample"]),
-        "hidden_dim": widths[0][1],
+        "hidden_dim": tuple(width for _, width in widths),
         "num_layers": len(widths),
         "input_dim": None if settings["plain_first"] else widths[0][0],
     }

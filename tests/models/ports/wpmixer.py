@@ -2,18 +2,15 @@
 
 import numpy as np
 
-from kerastrans.layers.frequency.wavelets import daubechies
+from kerastrans.layers.frequency.wavelets import WAVELETS, wavelet_filters
 from tests.models.ports.maps import batch_norm, linear
-
-WAVELETS = {"haar": 1, "sym2": 2, "sym3": 3, **{f"db{order}": order for order in range(1, 39)}}
 
 
 def arguments(settings):
     settings.ignore("batch_size", "use_amp")
-    wavelet = settings["wavelet"]
-    assert wavelet in WAVELETS, f"wavelet={wavelet!r} cannot be expressed, only Daubechies'"
+    settings.require("wavelet", *WAVELETS)
     return {
-        "wavelet_order": WAVELETS[wavelet],
+        "wavelet": settings["wavelet"],
         "num_levels": settings["level"],
         "patch_length": settings["patch_len"],
         "stride": settings["stride"],
@@ -26,12 +23,16 @@ def arguments(settings):
 
 def weights(official, settings):
     core = "wpmixerCore"
-    low = daubechies(arguments(settings)["wavelet_order"])
-    high = low[::-1] * (-1.0) ** np.arange(len(low))
     # The analysis filters are stored in the order in which they are applied.
-    for name, expected in {"dwt.h0": low, "dwt.h1": high, "idwt.g0": low, "idwt.g1": high}.items():
-        found = official.take(f"{core}.Decomposition_model.{name}").ravel()
-        np.testing.assert_allclose(found, expected, atol=1e-6)
+    analysis, synthesis = wavelet_filters(settings["wavelet"])
+    for low, other, names in (
+        (analysis, synthesis, ("dwt.h0", "dwt.h1")),
+        (synthesis, analysis, ("idwt.g0", "idwt.g1")),
+    ):
+        high = other[::-1] * (-1.0) ** np.arange(len(other))
+        for name, expected in zip(names, (low, high), strict=True):
+            found = official.take(f"{core}.Decomposition_model.{name}").ravel()
+            np.testing.assert_allclose(found, expected, atol=1e-6)
     for i in range(settings["level"] + 1):
         branch, dense, normal = f"{core}.resolutionBranch.{i}", 10 * i, 6 * i
         names = ["patch_embedding_layer"]

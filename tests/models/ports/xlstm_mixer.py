@@ -8,12 +8,12 @@ GATES = ("fgate", "igate", "zgate", "ogate")  # of input, forget, cell, output: 
 
 
 def arguments(settings):
-    settings.require("conv_kernel", 0)
     return {
         "d_model": settings["embedding"],
         "num_heads": settings["heads"],
         "num_blocks": settings["blocks"],
         "num_memory_tokens": settings["mem_tokens"] or None,
+        "kernel_size": settings["conv_kernel"] or None,
         "dropout": 0.0,
     }
 
@@ -37,6 +37,10 @@ def weights(official, settings):
     norms = []
     for i in range(settings["blocks"]):
         block = f"xlstm.blocks.{i}"
+        if settings["conv_kernel"]:
+            ours, theirs = f"scalar_lstm_{i}/convolution", f"{block}.xlstm.conv1d.conv"
+            yield f"{ours}/kernel", official.take(f"{theirs}.weight")[:, 0].T
+            yield f"{ours}/bias", official.take(f"{theirs}.bias")
         yield from recurrent(official, f"scalar_lstm_{i}", f"{block}.xlstm", settings["heads"])
         for j, part in enumerate(("proj_up", "proj_down")):
             yield from linear(official, f"dense_{2 * i + j}", f"{block}.ffn.{part}", bias=False)
