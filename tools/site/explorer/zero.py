@@ -1,7 +1,5 @@
 """kerastrans-zero as a function of one window, with the parts of its forecast."""
 
-import keras
-
 from kerastrans.layers import ObservedNormalization
 from kerastrans.models.pretrained.scaling import rescaled
 from kerastrans.models.pretrained.zero.explanation import build_parts
@@ -22,11 +20,10 @@ def zero_function(network):
         and the `OUTPUTS` of `explain_windows`, without the axis of the batch.
     """
     parts = build_parts(network)
-    both = keras.Model(network.inputs, [*network.outputs, *parts.outputs])
 
     def function(history, steps):
         values, observed, location, scale = ObservedNormalization()(history)
-        quantiles, *others = both([values, observed, steps])
+        quantiles, *others = parts([values, observed, steps])
         found = dict(zip(OUTPUTS, others, strict=True))
         found |= {name: found[name] * scale[0, 0] for name in UNITS}
         quantiles = rescaled(quantiles, location, scale)

@@ -91,17 +91,18 @@ def explain_windows(model):
 def _parts_of(network, history, steps):
     """Return the seven arrays of `explain_windows`, those of one forecast of histories."""
     inputs, location, scale = normalized(history, network.inputs[0].shape[1], steps)
-    lags, places, shares, changes, slopes, offset = _parts_in_window(network, *inputs)
+    _, lags, places, shares, changes, slopes, offset = build_parts(network)(inputs)
     mean = location + ops.zeros_like(offset)
     lags = lags[:, None] + ops.zeros_like(places[..., 0], dtype=lags.dtype)
     corrections = [changes * scale[:, None], slopes * scale[:, None], offset * scale]
     return [mean, lags, places, shares, *corrections]
 
 
-def _parts_in_window(network, values, observed, steps):
-    """Return lags, places, shares, changes, slopes and offset, see `explain_windows`.
+def build_parts(network):
+    """Return a model of the same inputs as the network that returns its forecast and the parts.
 
-    The last three are in units of the window. The arguments are those of the network.
+    Its outputs are quantiles, lags, places, shares, changes, slopes and offset, see
+    `explain_windows`; the first and the last three are in units of the window.
     """
     # The outputs in this network: its dense layers may be those of longer networks too.
     found = {x.operation.name: x.outputs for x in calls(network)}
@@ -111,11 +112,13 @@ def _parts_in_window(network, values, observed, steps):
     )
     layers = lag_layer.name, change_layer.name, phase_layer.name
     dense = "choice", "corrections", "gates", "quantiles"
+    outputs = [*network.outputs, *(found[name] for name in (*layers, *dense))]
+    inputs = [keras.Input(x.shape[1:], name=x.name) for x in network.inputs]
     # A nested model: operations of a network from a file may have the names of new ones.
-    inner = keras.Model(network.inputs, [found[name] for name in (*layers, *dense)])
-    found = inner([values, observed, steps])
+    forecast, *found = keras.Model(network.inputs, outputs)(inputs)
     (lags, _, usable), (changes, paired), (_, seen), *found = found
     choice, corrections, gates, quantiles = (x for (x,) in found)
+    values, observed, steps = inputs
     shares = choose(choice, seen * usable[:, None, :, None])
     of_lag = ops.sum(shares, axis=3)  # (batch, future, octaves)
     recent, _ = average_recent(changes, paired, lags)
@@ -123,4 +126,5 @@ def _parts_in_window(network, values, observed, steps):
     slopes = ops.tanh(gates) * continue_slopes(fit_slopes(values, observed), steps)
     middle = quantiles[..., quantiles.shape[-1] // 2]
     offset = middle * mean_error(of_lag, naive_errors(changes, paired))
-    return lags, phase_layer.places(lags, steps), shares, changed, slopes, offset
+    places = phase_layer.places(lags, steps)
+    return keras.Model(inputs, [forecast, lags, places, shares, changed, slopes, offset])
