@@ -35,6 +35,7 @@ def tables():
             "fair_etth1": partial(fair_report.horizons, "etth1"),
             "fair_etth2": partial(fair_report.horizons, "etth2"),
             "fair_ettm1": partial(fair_report.horizons, "ettm1"),
+            "fair_weather": partial(fair_report.horizons, "weather"),
             "fair_exchange_rate": partial(fair_report.horizons, "exchange_rate"),
             "fair_left_out": fair_report.left_out,
         },
