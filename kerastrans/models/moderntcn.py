@@ -188,13 +188,10 @@ def build_moderntcn_model(
     if decompose:
         x = forecast_parts(
             window,
-            head,
             forecast,
             forecast,
             moving_average=moving_average,
-            standardize=standardize,
-            center=center,
-            affine=affine,
+            affine=affine and standardize,
         )
     else:
         x = forecast(window.values)

@@ -198,13 +198,10 @@ def build_patchtst_model(
     if decompose:
         x = forecast_parts(
             window,
-            head,
             functools.partial(forecast, prefix="season_"),
             functools.partial(forecast, prefix="trend_"),
             moving_average=moving_average,
-            standardize=standardize,
-            center=center,
-            affine=affine,
+            affine=affine and standardize,
         )
     else:
         x = forecast(window.values)

@@ -14,9 +14,9 @@ class FourierCrossAttention(FourierLayer):
     """Frequency-enhanced attention: the query's frequencies attend to those of the memory.
 
     The weights are the complex tanh of the complex scores, or the softmax of their absolute values
-    over the memory's frequencies. The result is divided by `dim ** 2`, as
-    in the reference code. The initial matrices are equally small, so at the start of training the
-    memory hardly changes the result.
+    over the memory's frequencies. The result is divided by `dim ** 2`, as in the reference code.
+    The initial matrices are equally small, so at the start of training the memory hardly changes
+    the result.
 
     Args:
         num_heads, dim, modes, seed, reference_layout, project, mode_selection: As in

@@ -108,31 +108,18 @@ def open_window(
     return Window(history, values, normalization, statistics)
 
 
-def forecast_parts(
-    window,
-    head,
-    forecast_season,
-    forecast_trend,
-    *,
-    moving_average,
-    standardize,
-    center,
-    affine,
-):
+def forecast_parts(window, forecast_season, forecast_trend, *, moving_average, affine):
     """Forecast season and trend of a window by separate networks, and add the forecasts.
 
-    Each of the two is normalised, and its forecast restored, by its own statistics.
+    Each of the two is normalised as the window is, and its forecast restored, by its own
+    statistics. Only counts keep the scale of the window.
 
     Args:
         window: `Window` of the model, without a learnt scale and offset.
-        head: Head of the model.
         forecast_season: Function that maps a normalised season `(batch, context_length, c)` to raw
             values `(batch, prediction_length * head.size, c)`.
         forecast_trend: The same for the trend.
         moving_average: int, number of steps in the average that is the trend.
-        standardize: bool, whether season and trend are normalised.
-        center: "mean" or "last", the value that is subtracted from each before it is divided by its
-            standard deviation.
         affine: bool, whether their normalisations have a learnt scale and offset.
 
     Returns:
@@ -142,12 +129,12 @@ def forecast_parts(
     (2024), ModernTCN.
     """
     dtype = full_precision()
-    kind = (center, "std") if head.takes_scaled_windows else (None, None)
+    kind = window.normalization.center, window.normalization.scale
+    if kind[1] != "std":  # that of counts, or none
+        kind = None, None
 
     def forecast_part(forecast, x):
         """Forecast a part in its own units, from its own normalised window."""
-        if not standardize:
-            return forecast(x)
         normalization = ReversibleInstanceNormalization(*kind, affine)
         values, statistics = normalization(x)
         return normalization(forecast(values), statistics)
