@@ -104,7 +104,10 @@ def build_amplifier_model(
         """Return what the flipped spectrum adds to the forecast, in the layout of `map_time`."""
         bins = prediction_length // 2 + 1
         spectrum = ComplexDense(
-            bins * head.size, kernel_initializer=FanInUniform(), name="restoration"
+            bins * head.size,
+            kernel_initializer=FanInUniform(),
+            imaginary_initializer="zeros",
+            name="restoration",
         )(*flipped)
         shape = (-1, num_channels, head.size, bins)
         x = irfft(*(ops.reshape(part, shape) for part in spectrum), prediction_length)
