@@ -1,5 +1,7 @@
 """Written by tools/checks/stubs.py from kerastrans/models/__init__.py."""
 
+from kerastrans.models import amplifier as amplifier
+from kerastrans.models.amplifier import build_amplifier_model as build_amplifier_model
 from kerastrans.models import autoformer as autoformer
 from kerastrans.models.autoformer import build_autoformer_model as build_autoformer_model
 from kerastrans.models import crossformer as crossformer

@@ -160,6 +160,16 @@ def frets(embedding_dim, hidden_dim, mix_channels, diagonal):
     return d + (1 + mix_channels) * layer + dense(L * d, h) + dense(h, H)
 
 
+def amplifier(hidden_dim, mix_channels, standardize, **_):
+    def network(past, future):
+        return dense(past, hidden_dim) + dense(hidden_dim, future)
+
+    mixing = dense(C, C) + dense(C, 1) + 2 * network(L, L)
+    restoration = 2 * dense(L // 2 + 1, H // 2 + 1)  # complex
+    factors = standardize * 2 * C + C * (L // 2 + 1)
+    return factors + mix_channels * mixing + 2 * network(L, H) + restoration
+
+
 def timebase(period, num_bases, individual, **_):
     maps = dense(-(-L // period), num_bases) + dense(num_bases, -(-H // period))
     return maps * (C if individual else 1)
@@ -430,6 +440,7 @@ COUNTS = {
     "softs": softs,
     "fits": fits,
     "frets": frets,
+    "amplifier": amplifier,
     "timebase": timebase,
     "mamba": mamba,
     "micn": micn,

@@ -25,6 +25,7 @@ SMALL = {
     "fits": {"num_frequencies": 6},
     "frets": {"embedding_dim": 8, "hidden_dim": 16},
     "softs": {"d_model": 16, "core_dim": 8, "ff_dim": 24, "num_blocks": 1},
+    "amplifier": {"hidden_dim": 16, "moving_average": 7},
     "timebase": {"period": 5, "num_bases": 3},
     "timekan": {"d_model": 8, "num_blocks": 1, "dropout": 0.0},
     "wpmixer": {"patch_length": 6, "stride": 6, "d_model": 4, "dropout": 0.0},
@@ -81,6 +82,7 @@ NAMES = zoo.names()
 AUTOREGRESSIVE = zoo.names("autoregressive")
 # Their closed forms in test_parameters.py hold for all hyperparameters, and all values are refused.
 NEWEST = (
+    "amplifier",
     "crossformer",
     "duet",
     "fits",

@@ -16,6 +16,7 @@ class ComplexDense(keras.layers.Layer):
         individual: bool, whether each row of the second axis from the end has its own weights.
         diagonal: bool, whether the matrix is diagonal; `units` is then the number of inputs.
         kernel_initializer: Initializer of both parts of the matrix.
+        imaginary_initializer: Initializer of the imaginary part, None for `kernel_initializer`.
 
     Call arguments:
         real: `(..., features)`, real part; `(..., rows, features)` with individual weights.
@@ -42,6 +43,7 @@ class ComplexDense(keras.layers.Layer):
         individual=False,
         diagonal=False,
         kernel_initializer="glorot_uniform",
+        imaginary_initializer=None,
         **kwargs,
     ):
         check_positive_integers(units=units)
@@ -50,13 +52,17 @@ class ComplexDense(keras.layers.Layer):
         self.individual = individual
         self.diagonal = diagonal
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.imaginary_initializer = keras.initializers.get(imaginary_initializer)
 
     def build(self, real_shape, imaginary_shape):
         rows = real_shape[-2:-1] if self.individual else ()
         shape = (*rows, self.units) if self.diagonal else (*rows, real_shape[-1], self.units)
-        for part in ("real", "imaginary"):
-            initializer = self.kernel_initializer.clone()
-            kernel = self.add_weight(shape=shape, initializer=initializer, name=part)
+        initializers = {
+            "real": self.kernel_initializer,
+            "imaginary": self.imaginary_initializer or self.kernel_initializer,
+        }
+        for part, initializer in initializers.items():
+            kernel = self.add_weight(shape=shape, initializer=initializer.clone(), name=part)
             bias = self.add_weight(
                 shape=(*rows, self.units), initializer="zeros", name=f"{part}_bias"
             )
@@ -91,4 +97,5 @@ class ComplexDense(keras.layers.Layer):
             "individual": self.individual,
             "diagonal": self.diagonal,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "imaginary_initializer": keras.initializers.serialize(self.imaginary_initializer),
         }

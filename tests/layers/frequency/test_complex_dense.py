@@ -19,3 +19,13 @@ def test_it_is_a_product_of_complex_numbers(options):
     expected = np.einsum(equation.get(next(iter(options), ""), "bci,io->bco"), x, kernel) + bias
     found = [to_numpy(part) for part in layer(*parts)]
     np.testing.assert_allclose(found[0] + 1j * found[1], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("initializer", [None, "zeros"])
+def test_the_imaginary_part_may_begin_at_zero(initializer):
+    layer = ComplexDense(2, imaginary_initializer=initializer)
+    layer = ComplexDense.from_config(layer.get_config())
+    layer(*np.ones((2, 4, 3, 5), "float32"))
+    real, _, imaginary, _ = map(to_numpy, layer.weights)
+    assert real.any()
+    assert imaginary.any() == (initializer is None)
