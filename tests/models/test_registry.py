@@ -134,7 +134,7 @@ def test_names_are_in_the_order_of_families_and_years():
         "seasonal_naive",
         "linear_regression",
     ]
-    assert len(zoo.names()) == 48
+    assert len(zoo.names()) == 49
 
 
 def test_tags_filter_the_names():
