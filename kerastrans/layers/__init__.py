@@ -12,6 +12,7 @@ HOMES = {
     "attention.continued_attention": ("ContinuedAttention",),
     "attention.destationary_attention": ("DestationaryAttention",),
     "attention.fourier_attention": ("FourierCrossAttention",),
+    "attention.geometric_attention": ("GeometricAttention",),
     "attention.grid_attention": ("GridAttention",),
     "attention.grouped_attention": ("GroupedQueryAttention",),
     "attention.interpretable_attention": ("InterpretableMultiHeadAttention",),
@@ -71,6 +72,10 @@ HOMES = {
     "frequency.multiwavelets": ("MultiwaveletBlock",),
     "frequency.octave_lags": ("OctaveLags",),
     "frequency.periodic_convolution": ("PeriodicConvolution",),
+    "frequency.stationary_wavelets": (
+        "InverseStationaryWavelets",
+        "StationaryWavelets",
+    ),
     "gating": (
         "GateNoise",
         "TopKGate",

@@ -6,6 +6,7 @@ from kerastrans.layers.attention.channel_mask import ChannelMask as ChannelMask,
 from kerastrans.layers.attention.continued_attention import ContinuedAttention as ContinuedAttention
 from kerastrans.layers.attention.destationary_attention import DestationaryAttention as DestationaryAttention
 from kerastrans.layers.attention.fourier_attention import FourierCrossAttention as FourierCrossAttention
+from kerastrans.layers.attention.geometric_attention import GeometricAttention as GeometricAttention
 from kerastrans.layers.attention.grid_attention import GridAttention as GridAttention
 from kerastrans.layers.attention.grouped_attention import GroupedQueryAttention as GroupedQueryAttention
 from kerastrans.layers.attention.interpretable_attention import InterpretableMultiHeadAttention as InterpretableMultiHeadAttention
@@ -45,6 +46,7 @@ from kerastrans.layers.frequency.legendre import LegendreExpansion as LegendreEx
 from kerastrans.layers.frequency.multiwavelets import MultiwaveletBlock as MultiwaveletBlock
 from kerastrans.layers.frequency.octave_lags import OctaveLags as OctaveLags
 from kerastrans.layers.frequency.periodic_convolution import PeriodicConvolution as PeriodicConvolution
+from kerastrans.layers.frequency.stationary_wavelets import InverseStationaryWavelets as InverseStationaryWavelets, StationaryWavelets as StationaryWavelets
 from kerastrans.layers.gating import GateNoise as GateNoise, TopKGate as TopKGate
 from kerastrans.layers.graph_filter import GraphFilter as GraphFilter
 from kerastrans.layers.history_loss import HistoryLoss as HistoryLoss

@@ -64,6 +64,8 @@ from kerastrans.models import segrnn as segrnn
 from kerastrans.models.segrnn import build_segrnn_model as build_segrnn_model
 from kerastrans.models import seq2seq_transformer as seq2seq_transformer
 from kerastrans.models.seq2seq_transformer import build_seq2seq_transformer as build_seq2seq_transformer
+from kerastrans.models import simpletm as simpletm
+from kerastrans.models.simpletm import build_simpletm_model as build_simpletm_model
 from kerastrans.models import softs as softs
 from kerastrans.models.softs import build_softs_model as build_softs_model
 from kerastrans.models import sparsetsf as sparsetsf

@@ -71,6 +71,13 @@ def check_weight(**values):
             raise ValueError(f"{name} must be a number in (0, 1], got {value!r}.")
 
 
+def check_share(**values):
+    """Raise ValueError for the first value that is not a number in [0, 1]."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value <= 1:
+            raise ValueError(f"{name} must be a number in [0, 1], got {value!r}.")
+
+
 def check_valid_lengths(lengths, steps):
     """Raise ValueError unless every valid length is from 1 to `steps`."""
     for row, length in enumerate(lengths):

@@ -147,6 +147,13 @@ def softs(d_model, core_dim, ff_dim, num_blocks, **_):
     return dense(L, d) + num_blocks * (star + ffn(d, ff_dim) + 2 * norm(d)) + dense(d, H)
 
 
+def simpletm(d_model, ff_dim, num_blocks, wavelet, **_):
+    d, taps = d_model, {"db1": 2, "bior3.1": 4, "bior3.3": 8, "db4": 8}[wavelet]
+    filters = 2 * 2 * C * taps  # of two transforms
+    blocks = num_blocks * (encoder(d, ff_dim) + filters)
+    return dense(L, d) + blocks + norm(d) + dense(d, H)
+
+
 def fits(num_frequencies, individual, **_):
     frequencies = num_frequencies or L // 2 + 1
     longer = min(frequencies * (L + H) // L, (L + H) // 2 + 1)
@@ -438,6 +445,7 @@ COUNTS = {
     "pattn": pattn,
     "tqnet": tqnet,
     "softs": softs,
+    "simpletm": simpletm,
     "fits": fits,
     "frets": frets,
     "amplifier": amplifier,
@@ -519,6 +527,8 @@ PUBLISHED = [
     ("itransformer", (96, 96, 7), {}, 841_568, 0, 0),
     ("timexer", (96, 96, 7), {}, 1_782_112, 0, 0),
     ("segrnn", (720, 96, 7), {}, 1_603_864, 0, 0),
+    # Chen et al. (2025), SimpleTM, table 13.
+    ("simpletm", (96, 96, 21), {"wavelet": "db4"}, 13_472, 0, 0),
     ("timemixer", (96, 96, 7), {}, 75_497, 64 + 64, 0),
     ("timesnet", (96, 96, 7), zoo.info("timesnet").paper, 605_479, 64, 0),
     ("autoformer", (96, 96, 7), zoo.info("autoformer").paper, 10_535_943, CALENDAR, 0),

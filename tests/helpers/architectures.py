@@ -77,6 +77,7 @@ SMALL = {
         "output_dropout": 0.0,
     },
     "multipatchformer": {**_ATTENTION, "patch_lengths": (5, 8), "attention_dropout": 0.0},
+    "simpletm": {"d_model": 16, "ff_dim": 24, "dropout": 0.0, "projection_dropout": 0.0},
 }
 NAMES = zoo.names()
 AUTOREGRESSIVE = zoo.names("autoregressive")
@@ -93,6 +94,7 @@ NEWEST = (
     "multipatchformer",
     "nonstationary_transformer",
     "pattn",
+    "simpletm",
     "softs",
     "timebase",
     "timebridge",

@@ -48,6 +48,13 @@ UNFIT = [
     ("pattn", LENGTHS, {"d_model": 6, "num_heads": 4}, "num_heads must divide d_model=6, got 4"),
     ("xpatch", LENGTHS, {"patch_length": 25}, "patch_length must be at most context_length=24"),
     ("xpatch", LENGTHS, {"smoothing": 1.5}, r"smoothing must be a number in \(0, 1\], got 1.5"),
+    ("simpletm", LENGTHS, {"wavelet": "db0"}, "unknown wavelet 'db0'"),
+    (
+        "simpletm",
+        LENGTHS,
+        {"wedge_share": 1.1},
+        r"wedge_share must be a number in \[0, 1\], got 1.1",
+    ),
     ("timekan", (3, 4, 2), {"num_scales": 3}, "need a context of at least 4 steps, got 3"),
     ("moderntcn", LENGTHS, {"patch_length": 25}, "patch_length must be at most context_length=24"),
     ("moderntcn", LENGTHS, {"stride": 9}, "stride must be at most patch_length=8, got 9"),

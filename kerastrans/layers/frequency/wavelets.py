@@ -130,7 +130,7 @@ def decompose(x, wavelet, levels):
     details = []
     for _ in range(levels):
         analysis, synthesis = wavelet_filters(wavelet)
-        details.append(_product(x, _matrix(x.shape[-1], _high_pass(synthesis))))
+        details.append(_product(x, _matrix(x.shape[-1], high_pass(synthesis))))
         x = _product(x, _matrix(x.shape[-1], analysis))
     return x, details
 
@@ -142,12 +142,13 @@ def reconstruct(approximation, details, wavelet):
         analysis, synthesis = wavelet_filters(wavelet)
         count = detail.shape[-1]
         length = 2 * count - len(synthesis) + 2
-        low, high = (_matrix(length, filter_).T for filter_ in (synthesis, _high_pass(analysis)))
+        low, high = (_matrix(length, filter_).T for filter_ in (synthesis, high_pass(analysis)))
         x = _product(x[..., :count], low) + _product(detail, high)
     return x
 
 
-def _high_pass(low):
+def high_pass(low):
+    """Return the high-pass filter of one side from the low-pass filter of the other side."""
     return low[::-1] * (-1.0) ** np.arange(len(low))
 
 

@@ -1,0 +1,150 @@
+"""SimpleTM: wavelets of channel tokens, attention by areas (Chen et al., 2025, figure 1)."""
+
+import functools
+
+import keras
+from keras import layers, ops
+
+from kerastrans.layers import (
+    Dropout,
+    GeometricAttention,
+    InverseStationaryWavelets,
+    StationaryWavelets,
+)
+from kerastrans.layers.frequency.wavelets import check_wavelet
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_choice, check_share
+
+ARCHITECTURE = {
+    "title": "SimpleTM",
+    "source": "Chen et al.",
+    "year": 2025,
+    "summary": "learnt wavelets, attention by areas",
+    "tags": ("attention", "mixes channels", "affine", "takes heads"),
+}
+SEARCH_SPACE = {
+    "d_model": (32, 64, 128),
+    "num_levels": (1, 3),
+    "wavelet": ("db1", "db4", "bior3.1"),
+    "wedge_share": (0.0, 0.3, 1.0),
+}
+
+
+@checked
+def build_simpletm_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    d_model=32,
+    ff_dim=32,
+    num_blocks=1,
+    wavelet="db1",
+    num_levels=3,
+    wedge_share=0.3,
+    attention_penalty=0.0005,
+    activation="gelu",
+    dropout=0.1,
+    projection_dropout=0.5,
+    standardize=True,
+    head=None,
+    name="simpletm",
+):
+    """Build SimpleTM: tokens of channels are split into wavelet levels, which attention mixes.
+
+    A level is a head of the attention, and the features of the tokens are its positions: queries
+    and keys have one number per channel.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        d_model: int, width of the tokens.
+        ff_dim: int, hidden width of the feed-forward networks.
+        num_blocks: int, number of blocks.
+        wavelet: Name of the wavelet whose filters the training starts with: "haar", "db1" to "db38"
+            (Daubechies), "sym2" to "sym20" (symlets) or "bior1.1" to "bior3.9" (biorthogonal
+            splines).
+        num_levels: int, number of levels of the wavelet transform.
+        wedge_share: float in [0, 1], share of the wedge product in the scores, see
+            `kerastrans.layers.GeometricAttention`; the inner product has the rest.
+        attention_penalty: float of at least 0, weight of the loss that keeps the scores of the
+            first block small.
+        activation: "gelu" or "relu", activation of the feed-forward networks.
+        dropout: float in [0, 1), dropout rate.
+        projection_dropout: float in [0, 1), dropout rate of queries, keys and values.
+        standardize: bool, whether each window is normalised by its mean and standard deviation.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If `wavelet` or `activation` is unknown.
+        ValueError: If `wedge_share` is outside [0, 1], or `attention_penalty` is negative.
+        ValueError: If a dropout rate is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_simpletm_model(24, 12, 3, d_model=8, num_levels=2)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Chen et al. (2025), "SimpleTM: A simple baseline for multivariate time series
+    forecasting", sections 3 to 5.
+    """
+    check_wavelet(wavelet)
+    check_share(wedge_share=wedge_share)
+    check_choice("activation", activation, ("gelu", "relu"))
+
+    def attend(x, penalty, name):
+        """Mix the features of each level: `(batch, channels, d_model)` to the same shape."""
+        x = StationaryWavelets(wavelet, num_levels, name=f"{name}_wavelets")(x)
+
+        def project(role):
+            y = dense(d_model, name=f"{name}_{role}")(x)
+            y = Dropout(projection_dropout, name=f"{name}_{role}_dropout")(y)
+            return ops.transpose(y, (0, 2, 3, 1))  # (batch, levels, d_model, channels)
+
+        attention = GeometricAttention(wedge_share, dropout, penalty, name=f"{name}_attention")
+        y = attention(project("query"), project("key"), project("value"))
+        y = dense(d_model, name=f"{name}_output")(ops.transpose(y, (0, 3, 1, 2)))
+        return InverseStationaryWavelets(wavelet, name=f"{name}_inverse")(y)
+
+    window = open_window(
+        context_length, num_channels, head, center="mean", scale="std", standardize=standardize
+    )
+    x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
+    x = Dropout(dropout)(dense(d_model, name="embedding")(x))
+    for i in range(num_blocks):
+        x = transformer_encoder(
+            x,
+            num_heads=1,
+            key_dim=d_model,
+            ff_dim=ff_dim,
+            dropout=dropout,
+            norm="post",
+            activation=activation,
+            layer_norm_epsilon=TORCH_EPSILON,
+            kernel_initializer=FanInUniform,
+            self_attention=functools.partial(
+                attend, penalty=attention_penalty if i == 0 else 0.0, name=f"encoder_{i}"
+            ),
+            name=f"encoder_{i}",
+        )
+    dtype = full_precision()
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype, name="encoder_norm")(x)
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
+    x = ops.transpose(x, (0, 2, 1))
+    outputs = window.forecast(x, head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
