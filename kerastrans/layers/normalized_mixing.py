@@ -49,7 +49,9 @@ class NormalizedMixing(keras.layers.Layer):
         noise = keras.initializers.RandomNormal(stddev=1.0)
         self.matrix = self.add_weight(
             shape=(tokens, tokens),
-            initializer=lambda shape, dtype=None: noise(shape, dtype) + ops.eye(tokens, dtype=dtype),
+            initializer=lambda shape, dtype=None: (
+                noise(shape, dtype) + ops.eye(tokens, dtype=dtype)
+            ),
             dtype=full_precision(),
             autocast=False,
             name="matrix",
@@ -58,7 +60,8 @@ class NormalizedMixing(keras.layers.Layer):
     def call(self, inputs, training=False):
         weights = ops.softplus(self.matrix)
         total = ops.sum(weights, axis=-1, keepdims=True)
-        weights = self.weights_dropout(weights / ops.maximum(total, SMALLEST_SUM), training=training)
+        weights = weights / ops.maximum(total, SMALLEST_SUM)
+        weights = self.weights_dropout(weights, training=training)
         weights = ops.cast(ops.transpose(weights), inputs.dtype)
         # The weights are on the right of the product, as the export requires.
         return ops.transpose(ops.matmul(ops.transpose(inputs, (0, 2, 1)), weights), (0, 2, 1))

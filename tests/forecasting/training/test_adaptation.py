@@ -24,6 +24,11 @@ def bases(model):
     return [to_numpy(layer.basis) for layer in layers]
 
 
+def check_bases(model, expected):
+    for found, basis in zip(bases(model), expected, strict=True):
+        assert_same_numbers(found, basis)
+
+
 def expected_bases(rows):
     """Return the bases of context and horizon for the training rows of some series."""
     found = []
@@ -52,15 +57,12 @@ def trained(frame):
 
 
 def test_a_new_model_is_adapted_to_all_its_training_rows(trained, rows):
-    for found, expected in zip(bases(trained.model), expected_bases(rows), strict=True):
-        assert_same_numbers(found, expected)
+    check_bases(trained.model, expected_bases(rows))
 
 
 def test_held_out_rows_are_no_training_rows(frame, rows):
     fitted = forecaster().fit(frame, **FIT, validation_size=2 * HORIZON)
-    expected = expected_bases([x[: -2 * HORIZON] for x in rows])
-    for found, expected in zip(bases(fitted.model), expected, strict=True):
-        assert_same_numbers(found, expected)
+    check_bases(fitted.model, expected_bases([x[: -2 * HORIZON] for x in rows]))
 
 
 def test_a_model_that_was_trained_keeps_its_bases(trained, frame, tmp_path):
@@ -70,20 +72,16 @@ def test_a_model_that_was_trained_keeps_its_bases(trained, frame, tmp_path):
     before = bases(trained.model)
     other = series("c", 80, seed=5)
     loaded.fit(other, **FIT)
-    for found, expected in zip(bases(loaded.model), before, strict=True):
-        assert_same_numbers(found, expected)
+    check_bases(loaded.model, before)
     fresh = trained.clone().fit(other, **FIT)
-    for found, expected in zip(
-        bases(fresh.model), expected_bases([other["y"].to_numpy()]), strict=True
-    ):
-        assert_same_numbers(found, expected)
+    check_bases(fresh.model, expected_bases([other["y"].to_numpy()]))
 
 
 def test_a_first_fit_without_epochs_leaves_the_bases_to_the_next(frame, rows):
     fitted = forecaster().fit(frame, epochs=0, verbose=0)
     assert not fitted.model.get_layer("context_basis").is_adapted
     fitted.fit(frame, **FIT)
-    assert_same_numbers(bases(fitted.model)[0], expected_bases(rows)[0])
+    check_bases(fitted.model, expected_bases(rows))
 
 
 def test_a_fit_that_fails_does_not_adapt_a_given_model(frame, monkeypatch):
@@ -106,8 +104,7 @@ def test_layers_are_adapted_once_and_other_models_are_left_alone():
     adapt_layers(model, lambda: iter([one]))
     first = bases(model)
     adapt_layers(model, lambda: [other])
-    for found, expected in zip(bases(model), first, strict=True):
-        assert_same_numbers(found, expected)
+    check_bases(model, first)
 
     def read():
         raise AssertionError("the rows of a model without such layers are not read")
