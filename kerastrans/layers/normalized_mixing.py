@@ -62,9 +62,7 @@ class NormalizedMixing(keras.layers.Layer):
         total = ops.sum(weights, axis=-1, keepdims=True)
         weights = weights / ops.maximum(total, SMALLEST_SUM)
         weights = self.weights_dropout(weights, training=training)
-        weights = ops.cast(ops.transpose(weights), inputs.dtype)
-        # The weights are on the right of the product, as the export requires.
-        return ops.transpose(ops.matmul(ops.transpose(inputs, (0, 2, 1)), weights), (0, 2, 1))
+        return ops.matmul(ops.cast(weights, inputs.dtype), inputs)
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape

@@ -10,6 +10,7 @@ from kerastrans.layers import CorrelationBasis
 from kerastrans.models.parts.adaptation import adapt_layers
 from tests.conftest import assert_same_numbers, to_numpy
 from tests.helpers.frames import CONTEXT, HORIZON, series
+from tests.helpers.runtimes import RUNTIMES
 
 SMALL = {"embedding_dim": 2, "d_model": 8, "ff_dim": 8, "num_blocks": 1, "head": "point"}
 FIT = {"epochs": 1, "batch_size": 16, "verbose": 0}
@@ -75,6 +76,18 @@ def test_a_model_that_was_trained_keeps_its_bases(trained, frame, tmp_path):
     check_bases(loaded.model, before)
     fresh = trained.clone().fit(other, **FIT)
     check_bases(fresh.model, expected_bases([other["y"].to_numpy()]))
+
+
+@pytest.mark.slow
+@pytest.mark.tensorflow
+@pytest.mark.parametrize("runtime", RUNTIMES)
+def test_an_exported_file_has_the_bases(runtime, trained, frame, rows, tmp_path):
+    suffix, run = RUNTIMES[runtime]
+    path = trained.export(tmp_path / f"file{suffix}")
+    history = np.stack([x[-CONTEXT:, None] for x in rows]).astype("float32")
+    found = run(path, history=history)["forecast"][..., 0]
+    expected = trained.predict(frame)["olinear"].to_numpy().reshape(-1, HORIZON)
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
 def test_a_first_fit_without_epochs_leaves_the_bases_to_the_next(frame, rows):
