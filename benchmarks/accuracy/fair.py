@@ -14,9 +14,16 @@ import time
 import keras
 import numpy as np
 
-from benchmarks.accuracy.long_horizon import fit, load_parts, numbers, window_errors
+from benchmarks.accuracy.long_horizon import (
+    fit,
+    load_parts,
+    numbers,
+    training_rows,
+    window_errors,
+)
 from benchmarks.common import RESULTS, append_row, backend_name, names, read_rows
 from kerastrans import datasets, zoo
+from kerastrans.models.parts.adaptation import adapt_layers
 
 CONTEXT = 96
 SETTINGS = {"batch_size": 64, "epochs": 10, "patience": 3, "schedule": "cosine"}
@@ -82,6 +89,7 @@ def run(name, dataset, horizon, seed, rate):
     train, validation, test = load_parts(name, dataset, horizon, CONTEXT, settings, seed)
     keras.utils.set_random_seed(seed)
     model = zoo.build(name, CONTEXT, horizon, datasets.info(dataset).channels)
+    adapt_layers(model, lambda: [training_rows(dataset)])
     start = time.perf_counter()
     losses = fit(model, train, validation, settings)
     seconds = time.perf_counter() - start

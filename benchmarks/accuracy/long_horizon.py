@@ -19,6 +19,7 @@ from benchmarks.common import RESULTS, append_row, backend_name, keys_of, names
 from kerastrans import datasets, zoo
 from kerastrans.data import StandardScaler, chronological_split, window_dataset
 from kerastrans.models.architecture import HORIZONS, HORIZONS_OF
+from kerastrans.models.parts.adaptation import adapt_layers
 
 DATASETS = ("etth1", "etth2", "exchange_rate", "illness")
 KEY = ("model", "dataset", "horizon", "context_length", "seed")
@@ -63,7 +64,25 @@ def falling_mae(y_true, y_pred):
     return keras.ops.mean(keras.ops.abs(y_true - y_pred) * weights)
 
 
-LOSSES = {"falling_mae": falling_mae}  # beside those of Keras
+def decaying_mae(y_true, y_pred):
+    """Mean absolute error whose weight falls with the step, by its square root.
+
+    Args:
+        y_true: Targets `(batch, prediction_length, num_channels)`.
+        y_pred: Forecasts of the same shape.
+
+    Returns:
+        A scalar tensor: the mean of the absolute errors, those of step i, counted from 1, divided
+        by the square root of i.
+
+    Source: Wang et al. (2024), CARD, "signal decay-based loss".
+    """
+    steps = np.arange(1, y_pred.shape[1] + 1)
+    weights = (1 / np.sqrt(steps)).astype("float32")[:, None]
+    return keras.ops.mean(keras.ops.abs(y_true - y_pred) * weights)
+
+
+LOSSES = {"falling_mae": falling_mae, "decaying_mae": decaying_mae}  # beside those of Keras
 
 
 class OneCycle(keras.optimizers.schedules.LearningRateSchedule):
@@ -147,6 +166,7 @@ def run(model_name, dataset, horizon, context_length, seed, settings, verbose=0)
     model = zoo.build(
         model_name, context_length, horizon, num_channels, **settings["hyperparameters"]
     )
+    adapt_layers(model, lambda: [training_rows(dataset)])
     start = time.perf_counter()
     losses = fit(model, train, validation, settings, verbose)
     seconds = time.perf_counter() - start
@@ -190,6 +210,12 @@ def load_parts(model_name, dataset, horizon, context_length, settings, seed):
         )
         for i, (part, first) in enumerate(zip(parts, firsts, strict=True))
     ]
+
+
+def training_rows(dataset):
+    """Rows of the training part, `(time, num_channels)`, in the units of the data set."""
+    known = datasets.info(dataset)
+    return chronological_split(datasets.load(dataset).to_numpy(), known.splits)[0]
 
 
 def fit(model, train, validation, settings, verbose=0):

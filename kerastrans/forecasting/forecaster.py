@@ -281,7 +281,9 @@ class Forecaster:
                 model = training.fine_tuning.prepare_for_fine_tuning(before)
             else:
                 model = build_for(reader.config, reader)
-            options |= {"limit": limit, "checkpoint": checkpoint, **kwargs}
+            is_new = before is None or not before.trained
+            options |= {"limit": limit, "checkpoint": checkpoint, "is_new": is_new}
+            options |= kwargs
             options["published"] = self.card["name"] if is_guarded else None
             rival = training.fallback.rival_state(self.config, data, model) if is_free else None
             try:

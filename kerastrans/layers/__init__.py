@@ -62,6 +62,7 @@ HOMES = {
     "frequency.basis": ("BasisExpansion",),
     "frequency.circular_convolution": ("CircularConvolution",),
     "frequency.complex_dense": ("ComplexDense",),
+    "frequency.correlation_basis": ("CorrelationBasis",),
     "frequency.dominant_periods": ("DominantPeriods",),
     "frequency.fourier": ("FourierBlock",),
     "frequency.lagged": (
@@ -93,6 +94,7 @@ HOMES = {
     "normalization.padded_normalization": ("PaddedNormalization",),
     "normalization.reversible_normalization": ("ReversibleInstanceNormalization",),
     "normalization.series_start": ("SeriesStart",),
+    "normalized_mixing": ("NormalizedMixing",),
     "orthogonality_loss": ("OrthogonalityLoss",),
     "recurrent.delta_rule": ("DeltaRule",),
     "recurrent.recurrent_cycle": ("RecurrentCycle",),

@@ -39,6 +39,7 @@ from kerastrans.layers.embedding.value_embedding import ValueEmbedding as ValueE
 from kerastrans.layers.frequency.basis import BasisExpansion as BasisExpansion
 from kerastrans.layers.frequency.circular_convolution import CircularConvolution as CircularConvolution
 from kerastrans.layers.frequency.complex_dense import ComplexDense as ComplexDense
+from kerastrans.layers.frequency.correlation_basis import CorrelationBasis as CorrelationBasis
 from kerastrans.layers.frequency.dominant_periods import DominantPeriods as DominantPeriods
 from kerastrans.layers.frequency.fourier import FourierBlock as FourierBlock
 from kerastrans.layers.frequency.lagged import LagChanges as LagChanges, SamePhase as SamePhase
@@ -61,6 +62,7 @@ from kerastrans.layers.normalization.observed_values import ObservedValues as Ob
 from kerastrans.layers.normalization.padded_normalization import PaddedNormalization as PaddedNormalization
 from kerastrans.layers.normalization.reversible_normalization import ReversibleInstanceNormalization as ReversibleInstanceNormalization
 from kerastrans.layers.normalization.series_start import SeriesStart as SeriesStart
+from kerastrans.layers.normalized_mixing import NormalizedMixing as NormalizedMixing
 from kerastrans.layers.orthogonality_loss import OrthogonalityLoss as OrthogonalityLoss
 from kerastrans.layers.recurrent.delta_rule import DeltaRule as DeltaRule
 from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle as RecurrentCycle

@@ -52,6 +52,8 @@ from kerastrans.models import nlinear as nlinear
 from kerastrans.models.nlinear import build_nlinear_model as build_nlinear_model
 from kerastrans.models import nonstationary_transformer as nonstationary_transformer
 from kerastrans.models.nonstationary_transformer import build_nonstationary_transformer_model as build_nonstationary_transformer_model
+from kerastrans.models import olinear as olinear
+from kerastrans.models.olinear import build_olinear_model as build_olinear_model
 from kerastrans.models import patchtst as patchtst
 from kerastrans.models.patchtst import build_patchtst_model as build_patchtst_model
 from kerastrans.models import pattn as pattn

@@ -40,6 +40,7 @@ def test_windows_of_the_three_parts_follow_each_other():
         assert positions == list(range(positions[0], positions[0] + len(positions)))
     assert firsts == [8640 - 96, 8640 + 2880 - 96]
     assert counts == [2880 - 96 + 1] * 2  # none is dropped
+    assert long_horizon.training_rows("etth1").shape == (8640, 7)
 
 
 def test_absolute_errors_of_later_steps_weigh_less():
@@ -52,6 +53,15 @@ def test_absolute_errors_of_later_steps_weigh_less():
     assert losses[0] == pytest.approx(1 / 3)
     assert losses[1] + losses[2] == pytest.approx((2 - np.pi / 4) / 3)
     assert losses[0] > losses[1] > losses[2] > 0
+
+
+def test_absolute_errors_are_divided_by_the_square_root_of_the_step():
+    targets = np.zeros((2, 4, 1), "float32")
+    losses = [
+        float(long_horizon.decaying_mae(targets, np.eye(4, dtype="float32")[None, :, [i]]))
+        for i in range(4)
+    ]
+    np.testing.assert_allclose(losses, [1 / 4, 0.5**0.5 / 4, (1 / 3) ** 0.5 / 4, 1 / 8], rtol=1e-6)
 
 
 def test_one_cycle_rises_and_falls():

@@ -154,6 +154,15 @@ def simpletm(d_model, ff_dim, num_blocks, wavelet, **_):
     return dense(L, d) + blocks + norm(d) + dense(d, H)
 
 
+def olinear(embedding_dim, d_model, ff_dim, num_blocks, standardize, **_):
+    e, d = embedding_dim, d_model
+    block = 2 * dense(d, d) + C * C + ffn(d, ff_dim) + 2 * norm(d)
+    maps = dense(L * e, d) + dense(d, H * e) + dense(H * e, ff_dim) + dense(ff_dim, H)
+    bases = L * L + H * H  # not trained
+    offsets = C * (L + H)
+    return 2 * C * standardize + e + offsets + maps + num_blocks * block + norm(d) + bases
+
+
 def fits(num_frequencies, individual, **_):
     frequencies = num_frequencies or L // 2 + 1
     longer = min(frequencies * (L + H) // L, (L + H) // 2 + 1)
@@ -446,6 +455,7 @@ COUNTS = {
     "tqnet": tqnet,
     "softs": softs,
     "simpletm": simpletm,
+    "olinear": olinear,
     "fits": fits,
     "frets": frets,
     "amplifier": amplifier,

@@ -46,7 +46,7 @@ def test_info_says_where_it_comes_from_and_what_it_takes():
 
 
 def test_names_are_filtered_by_pattern_tags_and_size():
-    assert zoo.names(pattern="*inear") == ["dlinear", "nlinear", "rlinear"]
+    assert zoo.names(pattern="*inear") == ["dlinear", "nlinear", "rlinear", "olinear"]
     tags = ["autoregressive", "future covariates"]
     found = zoo.names(tags, pattern="*_transformer")
     assert found == ["time_series_transformer", "decoder_transformer"]
@@ -134,7 +134,7 @@ def test_names_are_in_the_order_of_families_and_years():
         "seasonal_naive",
         "linear_regression",
     ]
-    assert len(zoo.names()) == 49
+    assert len(zoo.names()) == 51
 
 
 def test_tags_filter_the_names():

@@ -20,6 +20,7 @@ from kerastrans.forecasting.training.loop import (
 )
 from kerastrans.forecasting.training.spread import report_unmeasured_spread
 from kerastrans.forecasting.training.windows import TrainingWindows
+from kerastrans.models.parts.adaptation import adapt_layers
 from kerastrans.utils.peer_words import answer
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
@@ -75,6 +76,7 @@ def train(
     checkpoint=None,
     published=None,
     rival=None,
+    is_new=False,
     **kwargs,
 ):
     """Train a model on the windows of some data.
@@ -95,6 +97,8 @@ def train(
             trained ones, see `Guard`; None to keep the trained ones.
         rival: `FittedState` of published weights to use instead, unless held-out windows favour the
             trained model; None to keep this one.
+        is_new: bool, whether the model was not trained before; then its layers are adapted to the
+            training rows, see `adapt_layers`.
         **kwargs: Arguments of `keras.Model.fit`.
 
     Returns:
@@ -141,6 +145,8 @@ def train(
         if epochs is not None:
             limit = None
         stop = limit and limit.callback(reserve_for_finish(limit, windows, batch_size, trains_on))
+        if is_new:
+            adapt_layers(model, windows.training_rows)
         history = fit_model(windows, batch_size, epochs, stop, checkpoint, **kwargs)
         verdict = guard and guard.check(history)
         steps = steps_taken(model.optimizer) - before if trains_on else 0

@@ -146,6 +146,15 @@ class TrainingWindows:
         ends = panel.cuts[series] - self.data.held_out.steps
         return windows_of(self, panel, series, cuts, ends)
 
+    def training_rows(self):
+        """Yield the training rows of each series, `(time, num_channels)`, NaN where missing."""
+        for number in range(len(self.data.panels)):
+            panel = self.data.panels[number]
+            is_held_out = self.is_held_out(number, len(panel)) & (self.data.held_out.share < 1)
+            ends = np.maximum(panel.begins, panel.cuts - self.data.held_out.of_all)
+            for i in np.flatnonzero(~is_held_out):
+                yield panel.values[panel.begins[i] : ends[i]]
+
     def steps(self, part, batch_size):
         """Return the number of batches in an epoch of the training (0) or validation (1) part."""
         sizes = [counts[part] for counts in self.counts]

@@ -106,13 +106,14 @@ def exchange_axes(inputs, count):
     return ops.reshape(x, (-1, count, width))
 
 
-def learn_tokens(like, count, name):
+def learn_tokens(like, count, name, initializer="random_normal"):
     """Return learnt vectors, the same for each window.
 
     Args:
         like: `(batch, ..., d_model)`, tensor whose batch and width the result has.
         count: int, number of vectors.
         name: str, name of the layer that holds them.
+        initializer: Initializer of the vectors.
 
     Returns:
         `(batch, count, d_model)`.
@@ -127,4 +128,4 @@ def learn_tokens(like, count, name):
     while len(zeros.shape) > 2:
         zeros = zeros[:, 0]
     zeros = ops.repeat(ops.expand_dims(zeros, 1), count, axis=1)
-    return LearntPositionalEncoding(count, width, name=name)(zeros)
+    return LearntPositionalEncoding(count, width, initializer, name=name)(zeros)

@@ -1,0 +1,143 @@
+"""OLinear: linear maps between decorrelated steps (Yue et al., 2025)."""
+
+import keras
+from keras import initializers, layers, ops
+
+from kerastrans.layers import CorrelationBasis, Dropout, NormalizedMixing
+from kerastrans.layers.initializers import FanInUniform
+from kerastrans.models.parts.blocks import transformer_encoder
+from kerastrans.models.parts.checks import checked
+from kerastrans.models.parts.normalized_window import open_window
+from kerastrans.models.parts.projections import dense, learn_tokens
+from kerastrans.models.parts.sublayers import TORCH_EPSILON
+from kerastrans.utils.precision import full_precision
+
+ARCHITECTURE = {
+    "title": "OLinear",
+    "source": "Yue et al.",
+    "year": 2025,
+    "summary": "linear maps between decorrelated steps",
+    "tags": ("mlp", "mixes channels", "affine", "takes heads"),
+    "paper": {"embedding_dim": 16, "d_model": 512, "ff_dim": 512},
+}
+SEARCH_SPACE = {
+    "embedding_dim": (4, 8, 16),
+    "d_model": (64, 128, 256),
+    "num_blocks": (1, 2, 3),
+    "dropout": (0.0, 0.1, 0.2),
+}
+
+
+@checked
+def build_olinear_model(
+    context_length,
+    prediction_length,
+    num_channels,
+    *,
+    embedding_dim=8,
+    d_model=128,
+    ff_dim=128,
+    num_blocks=2,
+    dropout=0.1,
+    output_dropout=0.1,
+    standardize=True,
+    head=None,
+    name="olinear",
+):
+    """Build OLinear: blocks of linear maps between two bases that decorrelate the steps.
+
+    The bases of the context and of the horizon are constants that are computed from training rows,
+    see `kerastrans.layers.CorrelationBasis`. A `Forecaster` does so before it trains the model. For
+    a training with Keras, call `kerastrans.models.parts.adaptation.adapt_layers` before `fit`;
+    otherwise the bases are cosines.
+
+    Args:
+        context_length: int, number of steps of the history.
+        prediction_length: int, number of steps to forecast.
+        num_channels: int, number of values at each step.
+        embedding_dim: int, number of features that each value is expanded to.
+        d_model: int, width of all blocks.
+        ff_dim: int, hidden width of the networks over time, in the blocks and after them.
+        num_blocks: int, number of blocks.
+        dropout: float in [0, 1), dropout rate in the blocks.
+        output_dropout: float in [0, 1), dropout rate of the forecast of the normalised window.
+        standardize: bool, whether each window is normalised by its mean and standard deviation,
+            with a learnt scale and offset per channel.
+        head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
+            last axis of the output.
+        name: str, name of the model.
+
+    Returns:
+        A functional Keras model that maps `(batch, context_length, num_channels)` to
+        `(batch, prediction_length, num_channels)`.
+
+    Raises:
+        ValueError: If a size is below 1, or too large.
+        ValueError: If a dropout is outside [0, 1).
+        ValueError: If `head` is unknown.
+
+    Example:
+        >>> model = build_olinear_model(24, 12, 3, embedding_dim=2, d_model=8, ff_dim=16)
+        >>> model.output_shape
+        (None, 12, 3)
+
+    Source: Yue et al. (2025), "OLinear: A linear model for time series forecasting in orthogonally
+    transformed domain".
+    """
+    dtype = full_precision()
+
+    def learn_offsets(like, name):
+        """Return a learnt value per channel and coefficient, `(batch, num_channels, length)`."""
+        return learn_tokens(like, num_channels, name, "zeros")
+
+    def mix_channels(x):
+        """Mix the channels of each feature by weights that add up to 1."""
+        x = NormalizedMixing(dropout)(dense(d_model)(x))
+        return dense(d_model)(x)
+
+    window = open_window(
+        context_length,
+        num_channels,
+        head,
+        center="mean",
+        scale="std",
+        affine=True,
+        standardize=standardize,
+    )
+    # To decorrelated steps, each expanded to features. The basis commutes with the expansion.
+    x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
+    x = CorrelationBasis(name="context_basis")(x)
+    offsets = learn_offsets(x, "context_offsets")
+    initializer = initializers.RandomNormal(stddev=1.0)
+    x = layers.Dense(
+        embedding_dim, use_bias=False, kernel_initializer=initializer, name="expansion"
+    )(ops.expand_dims(x, -1))
+    x = layers.Add()([x, ops.expand_dims(offsets, -1)])
+    x = ops.reshape(x, (-1, num_channels, context_length * embedding_dim))
+    x = dense(d_model, name="embedding")(x)
+    for i in range(num_blocks):
+        x = transformer_encoder(
+            x,
+            num_heads=1,
+            key_dim=d_model,
+            ff_dim=ff_dim,
+            dropout=dropout,
+            norm="post",
+            activation="gelu",
+            layer_norm_epsilon=TORCH_EPSILON,
+            kernel_initializer=FanInUniform,
+            self_attention=mix_channels,
+            name=f"encoder_{i}",
+        )
+    x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x)
+    # To coefficients of the horizon, and to its steps.
+    x = dense(embedding_dim * prediction_length, name="coefficients")(x)
+    x = ops.reshape(x, (-1, num_channels, embedding_dim, prediction_length))
+    x = CorrelationBasis(inverse=True, name="horizon_basis")(x)
+    x = layers.Add()([x, ops.expand_dims(learn_offsets(x, "horizon_offsets"), 2)])
+    x = ops.reshape(x, (-1, num_channels, embedding_dim * prediction_length))
+    x = dense(ff_dim, activation="gelu", name="hidden")(x)
+    x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
+    x = Dropout(output_dropout, dtype=dtype)(x)
+    outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
+    return keras.Model(window.history, outputs, name=name)
