@@ -48,8 +48,8 @@ def build_olinear_model(
 
     The bases of the context and of the horizon are constants that are computed from training rows,
     see `kerastrans.layers.CorrelationBasis`. A `Forecaster` does so before it trains the model. For
-    a training with Keras, call `kerastrans.models.parts.adaptation.adapt_layers` before `fit`;
-    otherwise the bases are cosines.
+    a training with Keras, call `adapt` of the layers "context_basis" and "horizon_basis" before
+    `fit`; otherwise the bases are cosines.
 
     Args:
         context_length: int, number of steps of the history.
