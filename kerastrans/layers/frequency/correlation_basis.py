@@ -73,12 +73,26 @@ class CorrelationBasis(keras.layers.Layer):
         does not vary. If no two windows are left, the basis is not changed.
 
         Args:
-            series: Iterable of arrays `(time, num_channels)`, one per series, NaN where missing.
+            series: Array `(time, num_channels)`, NaN where missing, or an iterable of such arrays,
+                one per series.
+
+        Raises:
+            ValueError: If the layer is not built, or an array does not have two axes.
         """
+        if not self.built:
+            raise ValueError(
+                "the layer has to be built before adapt, by a call or as a part of a model: the "
+                "length of its windows is unknown."
+            )
         length = self.basis.shape[0]
         total = np.zeros((length, length))
-        for rows in series:
-            for values in np.asarray(rows, "float64").T:
+        for rows in [series] if getattr(series, "ndim", 0) == 2 else series:
+            rows = np.asarray(rows, "float64")
+            if rows.ndim != 2:
+                raise ValueError(
+                    f"series must be (time, num_channels), got the shape {rows.shape}."
+                )
+            for values in rows.T:
                 correlation, count = correlate_steps(values, length)
                 total += count * correlation
         if total.any():

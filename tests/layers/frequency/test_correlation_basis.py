@@ -101,3 +101,15 @@ def test_the_basis_is_saved_with_a_model(tmp_path):
     loaded = keras.models.load_model(tmp_path / "model.keras").get_layer("basis")
     assert loaded.is_adapted
     np.testing.assert_array_equal(to_numpy(loaded.basis), to_numpy(model.get_layer("basis").basis))
+
+
+def test_one_array_is_one_series():
+    rows = autoregressive(90, 2)
+    np.testing.assert_array_equal(to_numpy(adapted(rows).basis), to_numpy(adapted([rows]).basis))
+
+
+def test_what_cannot_be_adapted_is_refused():
+    with pytest.raises(ValueError, match="has to be built before adapt"):
+        CorrelationBasis().adapt([autoregressive(90, 2)])
+    with pytest.raises(ValueError, match=r"must be \(time, num_channels\), got shape \(90,\)"):
+        adapted([autoregressive(90, 2)[:, 0]])
