@@ -1,8 +1,8 @@
 """Parity with published implementations: their recorded weights, inputs and outputs.
 
 `KERASTRANS_ARCHITECTURE_FIXTURES` names the folder with one folder per architecture; by default it
-is beside the checkout. Its README describes the files. `tests/models/ports/<name>.py` says how an
-architecture of ours is built and filled:
+is beside the checkout. Its README describes the files. Further cases are in tests/fixtures.
+`tests/models/ports/<name>.py` says how an architecture of ours is built and filled:
 
 - `arguments(settings)` returns the builder's arguments. `settings[key]` is a setting of the case,
   and each one has to be read. `settings.require(key, value)` fails for what we cannot express.
@@ -32,6 +32,7 @@ from tests.helpers.tables import write_table
 
 BESIDE = Path(__file__).parents[3] / "shared" / "fixtures" / "architectures"
 ROOT = Path(os.environ.get("KERASTRANS_ARCHITECTURE_FIXTURES", BESIDE))
+OWN = Path(__file__).parents[1] / "fixtures" / "architectures"  # which the project recorded
 MODES = {
     "inference": "output",
     "training": "output_train",
@@ -289,9 +290,10 @@ def compare_case(case):
     return Comparison(differences, int(size), trainable - official.num_dropped, trainable)
 
 
-def table(root=ROOT):
-    """Return the rows of docs/parity.md: one per case."""
-    for folder, name in cases(root):
+def table(roots=(ROOT, OWN)):
+    """Return the rows of docs/parity.md: one per case, by architecture."""
+    found = [case for root in roots for case in cases(root)]
+    for folder, name in sorted(found, key=lambda case: architecture_of(case[0])):
         if architecture_of(folder) in zoo.names():
             case, found = read(folder, name), compare(folder, name)
             repository = " and ".join(

@@ -1,22 +1,19 @@
-"""Settings of published implementations that the fixtures beside the checkout do not have.
+"""Architectures and settings that the fixtures beside the checkout do not have.
 
 The cases in tests/fixtures/architectures have the same format, see `tests.helpers.parity`. They are
 outputs of the official code at random weights.
 """
 
-from pathlib import Path
-
 import pytest
 
 from tests.helpers import parity
 
-FOLDER = Path(__file__).parents[1] / "fixtures" / "architectures"
 pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize(
     ("folder", "case"),
-    [pytest.param(*found, id=f"{found[0].name}-{found[1]}") for found in parity.cases(FOLDER)],
+    [pytest.param(*found, id=f"{found[0].name}-{found[1]}") for found in parity.cases(parity.OWN)],
 )
 def test_forecasts_and_parameters_are_those_of_the_published_model(folder, case):
     found = parity.compare(folder, case)
@@ -35,7 +32,7 @@ def test_forecasts_and_parameters_are_those_of_the_published_model(folder, case)
     ],
 )
 def test_what_cannot_be_expressed_fails_with_its_name(name, key, value):
-    folder, case = next(found for found in parity.cases(FOLDER) if found[0].name == name)
+    folder, case = next(found for found in parity.cases(parity.OWN) if found[0].name == name)
     case = parity.read(folder, case)
     case.facts["configuration"] |= {key: value}
     with pytest.raises(AssertionError, match=f"{key}={value!r} cannot be expressed"):
