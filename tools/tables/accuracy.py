@@ -11,6 +11,7 @@ from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS
 from benchmarks.common import HERE, RESULTS
 from kerastrans import presets, zoo
 from kerastrans.evaluation.model_sets import bootstrap_interval
+from kerastrans.models.architecture import HORIZONS_OF
 
 BASELINES = ("seasonal_naive", "last_value")
 SETS = {
@@ -104,6 +105,27 @@ def long_horizon():
             start = {"architecture": zoo.info(model).title, "context": context, "seeds": seeds}
             rows.append(start | {title: cells.get(name, "") for name, title in SETS.items()})
     return pd.DataFrame(rows)
+
+
+def illness():
+    """Means over the horizons of illness, ours and published, and shares of the last value's."""
+    ours = pd.read_csv(RESULTS / "long_horizon.csv")
+    published = pd.read_csv(HERE / "published.csv")
+    means = long_horizon_report.summarise(long_horizon_report.compare(ours, published), ours)
+    means = means[(means.dataset == "illness") & means.published_mse.notna()]
+    last = means[means.model == "last_value"].iloc[0]
+    means = means[means.horizons == len(HORIZONS_OF["illness"])]
+    means = means.sort_values("mse", ignore_index=True)
+    return pd.DataFrame(
+        {
+            "architecture": [zoo.info(name).title for name in means.model],
+            "context": means.context_length,
+            "MSE": [f"{mse:.2f}" for mse in means.mse],
+            "published": [f"{mse:.2f}" for mse in means.published_mse],
+            "of the last value's": [f"{mse / last.mse:.3f}" for mse in means.mse],
+            "published share": [f"{x / last.published_mse:.3f}" for x in means.published_mse],
+        }
+    )
 
 
 def reached():

@@ -52,6 +52,7 @@ def tables():
         "docs/benchmarks.md": {
             "demo": accuracy.demo,
             "long_horizon": accuracy.long_horizon,
+            "illness": accuracy.illness,
             "reached": accuracy.reached,
             "architectures": accuracy.architectures,
             "transformers": accuracy.transformers,
