@@ -89,9 +89,7 @@ class CorrelationBasis(keras.layers.Layer):
         for rows in [series] if getattr(series, "ndim", 0) == 2 else series:
             rows = np.asarray(rows, "float64")
             if rows.ndim != 2:
-                raise ValueError(
-                    f"series must be (time, num_channels), got the shape {rows.shape}."
-                )
+                raise ValueError(f"series must be (time, num_channels), got shape {rows.shape}.")
             for values in rows.T:
                 correlation, count = correlate_steps(values, length)
                 total += count * correlation
