@@ -61,11 +61,13 @@ def test_a_new_model_is_adapted_to_all_its_training_rows(trained, rows):
     check_bases(trained.model, expected_bases(rows))
 
 
+@pytest.mark.slow
 def test_held_out_rows_are_no_training_rows(frame, rows):
     fitted = forecaster().fit(frame, **FIT, validation_size=2 * HORIZON)
     check_bases(fitted.model, expected_bases([x[: -2 * HORIZON] for x in rows]))
 
 
+@pytest.mark.slow
 def test_a_model_that_was_trained_keeps_its_bases(trained, frame, tmp_path):
     trained.save(tmp_path / "saved")
     loaded = Forecaster.load(tmp_path / "saved")
@@ -90,6 +92,7 @@ def test_an_exported_file_has_the_bases(runtime, trained, frame, rows, tmp_path)
     np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_first_fit_without_epochs_leaves_the_bases_to_the_next(frame, rows):
     fitted = forecaster().fit(frame, epochs=0, verbose=0)
     assert not fitted.model.get_layer("context_basis").is_adapted
