@@ -59,9 +59,7 @@ def falling_mae(y_true, y_pred):
 
     Source: Stitsyuk, Choi (2025), xPatch, "arctangent loss".
     """
-    steps = np.arange(1, y_pred.shape[1] + 1)
-    weights = (1 + math.pi / 4 - np.arctan(steps)).astype("float32")[:, None]
-    return keras.ops.mean(keras.ops.abs(y_true - y_pred) * weights)
+    return _weighted_mae(y_true, y_pred, lambda step: 1 + math.pi / 4 - np.arctan(step))
 
 
 def decaying_mae(y_true, y_pred):
@@ -77,8 +75,12 @@ def decaying_mae(y_true, y_pred):
 
     Source: Wang et al. (2024), CARD, "signal decay-based loss".
     """
-    steps = np.arange(1, y_pred.shape[1] + 1)
-    weights = (1 / np.sqrt(steps)).astype("float32")[:, None]
+    return _weighted_mae(y_true, y_pred, lambda step: 1 / np.sqrt(step))
+
+
+def _weighted_mae(y_true, y_pred, weigh):
+    """Mean absolute error, weighed by a function of the steps, which are counted from 1."""
+    weights = weigh(np.arange(1, y_pred.shape[1] + 1)).astype("float32")[:, None]
     return keras.ops.mean(keras.ops.abs(y_true - y_pred) * weights)
 
 
@@ -191,16 +193,13 @@ def run(model_name, dataset, horizon, context_length, seed, settings, verbose=0)
 
 def load_parts(model_name, dataset, horizon, context_length, settings, seed):
     """Training, validation and test windows, standardised by the training rows."""
-    known = datasets.info(dataset)
-    values = datasets.load(dataset).to_numpy()
-    parts = chronological_split(values, known.splits, context_length)
-    scaler = StandardScaler.fit(parts[0])
+    parts = standardised_rows(dataset, context_length)
     rows, validation_rows = len(parts[0]), len(parts[1]) - context_length
     firsts = (0, rows - context_length, rows + validation_rows - context_length)
     positions = "position" in zoo.info(model_name).inputs
     return [
         window_dataset(
-            scaler.transform(part),
+            part,
             context_length,
             horizon,
             batch_size=settings["batch_size"],
@@ -212,10 +211,20 @@ def load_parts(model_name, dataset, horizon, context_length, settings, seed):
     ]
 
 
+def standardised_rows(dataset, context_length):
+    """Rows of the three parts `(time, num_channels)`, standardised by the training rows.
+
+    Validation and test rows begin with `context_length` rows of the part before.
+    """
+    values = datasets.load(dataset).to_numpy()
+    parts = chronological_split(values, datasets.info(dataset).splits, context_length)
+    scaler = StandardScaler.fit(parts[0])
+    return [scaler.transform(part) for part in parts]
+
+
 def training_rows(dataset):
-    """Rows of the training part, `(time, num_channels)`, in the units of the data set."""
-    known = datasets.info(dataset)
-    return chronological_split(datasets.load(dataset).to_numpy(), known.splits)[0]
+    """Standardised rows of the training part, `(time, num_channels)`."""
+    return standardised_rows(dataset, context_length=0)[0]
 
 
 def fit(model, train, validation, settings, verbose=0):

@@ -21,8 +21,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from benchmarks.accuracy import long_horizon
 from benchmarks.common import RESULTS, append_row, backend_name, names, read_rows
-from kerastrans import datasets, zoo
-from kerastrans.data import StandardScaler, chronological_split
+from kerastrans import zoo
 from kerastrans.models.architecture import HORIZONS, HORIZONS_OF
 
 POOL_SIZES = ((1, 1, 1), (2, 2, 2), (4, 4, 4), (8, 8, 8), (8, 4, 1), (16, 8, 1))
@@ -94,12 +93,9 @@ def draw_settings(seed):
 def load_parts(dataset, horizon):
     """Windows of training, validation and test rows `(windows, channels, context + horizon)`."""
     context = CONTEXT * horizon
-    values = datasets.load(dataset).to_numpy()
-    parts = chronological_split(values, datasets.info(dataset).splits, context)
-    scaler = StandardScaler.fit(parts[0])
     return [
-        sliding_window_view(scaler.transform(part).astype("float32"), context + horizon, axis=0)
-        for part in parts
+        sliding_window_view(part.astype("float32"), context + horizon, axis=0)
+        for part in long_horizon.standardised_rows(dataset, context)
     ]
 
 
@@ -149,16 +145,13 @@ def train(model, windows, horizon, generator):
 
 def errors(model, windows, horizon):
     """MSE and MAE over all windows, steps and channels."""
-    squared = absolute = 0.0
-    for start in range(0, len(windows), BATCH_SIZE):
-        batch = windows[start : start + BATCH_SIZE]
-        batch = batch.reshape(-1, batch.shape[-1], 1)
-        forecast = np.asarray(model.predict_on_batch(batch[:, :-horizon]), "float64")
-        difference = forecast - batch[:, -horizon:]
-        squared += np.square(difference).sum()
-        absolute += np.abs(difference).sum()
-    count = windows.shape[0] * windows.shape[1] * horizon
-    return squared / count, absolute / count
+    starts = range(0, len(windows), BATCH_SIZE)
+    batches = (
+        windows[start : start + BATCH_SIZE].reshape(-1, windows.shape[-1], 1) for start in starts
+    )
+    return long_horizon.test_errors(
+        model, ((batch[:, :-horizon], batch[:, -horizon:]) for batch in batches)
+    )
 
 
 def _rows_of(path, key):

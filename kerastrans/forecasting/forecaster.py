@@ -282,8 +282,7 @@ class Forecaster:
             else:
                 model = build_for(reader.config, reader)
             is_new = before is None or not before.trained
-            options |= {"limit": limit, "checkpoint": checkpoint, "is_new": is_new}
-            options |= kwargs
+            options |= {"limit": limit, "checkpoint": checkpoint, "is_new": is_new, **kwargs}
             options["published"] = self.card["name"] if is_guarded else None
             rival = training.fallback.rival_state(self.config, data, model) if is_free else None
             try:

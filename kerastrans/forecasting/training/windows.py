@@ -64,12 +64,12 @@ class TrainingWindows:
     def _add_panel(self, number, panel):
         """Count what a panel holds, of which only one is in memory."""
         self._check(panel)
-        held_out, is_held_out = self.data.held_out, self.is_held_out(number, len(panel))
-        for (name, end), is_monitored in zip(_ends(panel), is_held_out, strict=True):
-            if is_monitored:
+        monitored, trained = self.is_held_out(number, len(panel)), self.is_trained(number, panel)
+        for (name, end), monitors, trains in zip(_ends(panel), monitored, trained, strict=True):
+            if monitors:
                 self.chosen_by[name] = end
-            if held_out.share == 1 or not is_monitored:
-                self.trained[name] = end - held_out.of_all
+            if trains:
+                self.trained[name] = end - self.data.held_out.of_all
         self.longest = max([self.longest, *panel.lengths.tolist()])
         self.num_series += len(panel)
         self.zeros += int((panel.values == 0).sum())
@@ -99,6 +99,12 @@ class TrainingWindows:
         order = np.random.default_rng([self.config.seed, number]).permutation(count)
         return order < round(held_out.share * count)
 
+    def is_trained(self, number, panel):
+        """Return which series of a panel are trained on, bools: not those held out as a whole."""
+        if self.data.held_out.share == 1:
+            return np.full(len(panel), True)
+        return ~self.is_held_out(number, len(panel))
+
     def windows(self, number, panel=None, most=None):
         """Return the training windows and the validation windows of one panel.
 
@@ -121,11 +127,11 @@ class TrainingWindows:
             training, validation = cut(held_out=steps, limit=limit)
         else:
             # Some series are held out as a whole; the others train up to their ends.
-            is_held_out = self.is_held_out(number, len(panel))
+            is_trained = self.is_trained(number, panel)
             (series, cuts), _ = cut(limit=limit or len(panel.values))
-            training = series[~is_held_out[series]], cuts[~is_held_out[series]]
+            training = series[is_trained[series]], cuts[is_trained[series]]
             _, (series, cuts) = cut(held_out=steps)
-            validation = series[is_held_out[series]], cuts[is_held_out[series]]
+            validation = series[~is_trained[series]], cuts[~is_trained[series]]
         if self.data.validation is not None:
             validation = self.data.validation.cuts(self.config)
         most = most or self.max_validation_windows
@@ -150,9 +156,8 @@ class TrainingWindows:
         """Yield the training rows of each series, `(time, num_channels)`, NaN where missing."""
         for number in range(len(self.data.panels)):
             panel = self.data.panels[number]
-            is_held_out = self.is_held_out(number, len(panel)) & (self.data.held_out.share < 1)
             ends = np.maximum(panel.begins, panel.cuts - self.data.held_out.of_all)
-            for i in np.flatnonzero(~is_held_out):
+            for i in np.flatnonzero(self.is_trained(number, panel)):
                 yield panel.values[panel.begins[i] : ends[i]]
 
     def steps(self, part, batch_size):

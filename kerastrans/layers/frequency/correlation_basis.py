@@ -156,6 +156,6 @@ def correlate_steps(values, length):
 
 
 def _sliding_sums(x, count):
-    """Return the sums of `count` neighbouring values, from each place at which they begin."""
+    """Return the sum of `count` successive values, for each first one."""
     total = np.concatenate([[0.0], np.cumsum(x)])
     return total[count:] - total[:-count]
