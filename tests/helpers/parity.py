@@ -245,7 +245,6 @@ class Comparison:
     published: int
 
 
-@functools.cache
 @functools.cache  # the tests of a case ask for it once each
 def compare(folder, name):
     return compare_case(read(folder, name))
