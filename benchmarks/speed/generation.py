@@ -6,8 +6,8 @@ call; `cached` is `kerastrans.generate`. The limit of a step is the time it take
 decoder's weights and its caches once, at the rate at which this machine sums an array of that
 size over and over.
 
-    python -m benchmarks.speed.generation           # writes results/generation-<device>.csv
-    python -m benchmarks.speed.generation --quick   # the cached loop and the limit, in the .json
+    python -m benchmarks.speed.generation  # writes results/generation-<device>-<backend>.csv
+    python -m benchmarks.speed.generation --quick  # the cached loop and the limit, in the .json
 
 Runs on any backend (KERAS_BACKEND) and device. The peer of `transformers` is timed, in the same
 run, where that package and PyTorch are installed: `pip install -e .[benchmarks]`.
