@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.frames import check_columns
 from kerastrans.data.panel import Panel, read_panel
 from kerastrans.data.time.seasons import season_of
 from kerastrans.utils.validation import check_positive_integers, list_names
@@ -38,8 +39,9 @@ class Series:
             freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
         Raises:
-            ValueError: If the frame is invalid, see `read_panel`.
+            ValueError: If the frame is invalid, see `read_panel`, or has no such column.
         """
+        check_columns(frame, covariates, "covariates")
         panel = read_panel(frame.drop(columns=list(covariates)), freq=freq)
         if panel.faults:
             name, fault = next(iter(panel.faults.items()))

@@ -35,6 +35,13 @@ def check_real(frame, columns, name="the frame"):
             )
 
 
+def check_columns(frame, names, kind):
+    """Raise ValueError unless a frame has all columns of a kind, such as "covariates"."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(f"{kind} {missing} are not columns of the frame: {list(frame.columns)}.")
+
+
 def check_frame(frame, name="frame"):
     """Check that a frame is a regular, complete, numeric series; return it with its frequency.
 
@@ -183,9 +190,7 @@ def read_limits(frame, names):
     Raises:
         ValueError: If a column is missing or not numeric.
     """
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        raise ValueError(f"bounds {missing} are not columns of the frame: {list(frame.columns)}.")
+    check_columns(frame, names, "bounds")
     check_real(frame, names)
     columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in names]
     return np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
@@ -207,6 +212,9 @@ def to_long(frame, covariates, channels=None):
         channels: Names of the channels; by default all other columns. Channels that are missing in
             the frame, such as in a frame of future covariates, get no values.
 
+    Raises:
+        ValueError: If a covariate is not a column.
+
     Example:
         >>> dates = pd.DatetimeIndex(["2024-01-01", "2024-01-02"])
         >>> to_long(pd.DataFrame({"a": [1, 2], "b": [3, 4]}, dates), ())["y"].tolist()
@@ -214,6 +222,7 @@ def to_long(frame, covariates, channels=None):
     """
     if channels is None:
         channels = [name for name in frame.columns if name not in covariates]
+    check_columns(frame, covariates, "covariates")
     shared = frame[list(covariates)].rename_axis(TIME).reset_index()
     if not len(channels):
         return shared

@@ -28,6 +28,7 @@ from kerastrans.forecasting.inference.model_card import facts_of
 from kerastrans.forecasting.inference.reader import Reader, report_faults
 from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
+from kerastrans.models.parts.adaptation import was_trained
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
@@ -157,6 +158,7 @@ class Forecaster:
         self.fitted = None
         self.faults = {}
         self._told = set()  # names of data sets, see `warn_if_seen`
+        self._was_trained = False  # whether the given Keras model was, before `fit`
 
     @takes_any_frame
     def fit(
@@ -276,12 +278,14 @@ class Forecaster:
             if kwargs.get("verbose", 1):
                 print(training.fallback.description(data, self.card["name"]))
             return self
+        if self.config.is_built:  # known before it is compiled again, with a new optimizer
+            self._was_trained = self._was_trained or was_trained(self.config.model)
         with distributed(distribute) if distribute else contextlib.nullcontext():
             if before:
                 model = training.fine_tuning.prepare_for_fine_tuning(before)
             else:
                 model = build_for(reader.config, reader)
-            is_new = before is None or not before.trained
+            is_new = not (self._was_trained or (before and before.trained))
             options |= {"limit": limit, "checkpoint": checkpoint, "is_new": is_new, **kwargs}
             options["published"] = self.card["name"] if is_guarded else None
             rival = training.fallback.rival_state(self.config, data, model) if is_free else None

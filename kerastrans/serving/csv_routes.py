@@ -1,10 +1,12 @@
 """Routes of the service that take a CSV."""
 
 import asyncio
+import copy
 import functools
+from dataclasses import replace
 
 from kerastrans.data.frames import ID
-from kerastrans.data.time.frequency import check_same_frequency
+from kerastrans.data.time.frequency import check_same_frequency, offset_of
 from kerastrans.serving import tables
 from kerastrans.serving.requests import RequestError, read_body
 
@@ -27,14 +29,14 @@ def add_csv_routes(app, forecaster, settings, run):
 
     async def answer(request, name, method, options, read, num_paths=1):
         with tables.refusing():
-            check_same_frequency(read.get("freq"), forecaster.fitted.freq, "the model")
+            reader = _with_frequency(forecaster, read.get("freq"))
         body, charset = await read_body(request, "text/csv", settings)
         if charset is not None:
             read["encoding"] = "utf-8-sig" if charset == "utf-8" else charset
         call = app.state.processes.call
         table = await call(tables.read_csv, body, columns, settings, read)
         tables.check_answer(table, columns.prediction_length, settings, num_paths)
-        predict = functools.partial(_predict, forecaster, method, table, options)
+        predict = functools.partial(_predict, reader, method, table, options)
         async with app.state.turn:  # one thread, so that there are others for other requests
             rows, faults = await asyncio.to_thread(run, predict)
         facts = {"read_as": table.read_as, "faults": faults}
@@ -66,6 +68,22 @@ def add_csv_routes(app, forecaster, settings, run):
         return await answer(request, "paths", "simulate", options, read, options["num_paths"])
 
 
+def _with_frequency(forecaster, freq):
+    """Return the forecaster, or, if it reads any frequency, one that reads the given one.
+
+    Raises:
+        ValueError: If the forecaster has another frequency, or `freq` is not one.
+    """
+    known = forecaster.fitted.freq
+    check_same_frequency(freq, known, "the model")
+    if freq is None or known is not None:
+        return forecaster
+    offset_of(freq)
+    reader = copy.copy(forecaster)
+    reader.fitted = replace(forecaster.fitted, given_freq=freq)
+    return reader
+
+
 def _predict(forecaster, method, table, options):
     """Return the rows of a forecast or of paths, and series without one, a dict with reasons."""
     known = {"future": table.future, "static": table.static}
@@ -73,4 +91,5 @@ def _predict(forecaster, method, table, options):
         rows = getattr(forecaster, method)(table.frame, **known, **options)
     silent = rows.loc[rows[forecaster.alias].isna(), ID].unique()
     faults = dict.fromkeys(silent, f"no value in its last {forecaster.context_length} steps")
-    return rows, {str(name): reason for name, reason in (faults | forecaster.faults).items()}
+    faults |= forecaster.faults
+    return rows, {str(name): tables.reword(reason) for name, reason in faults.items()}

@@ -198,9 +198,13 @@ def refusing():
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
-        message = " ".join(str(error).split()).replace(", see .faults", "")
-        rows = "in rows after its last value"
-        raise RequestError(message.replace("in future=frame", rows)) from None
+        raise RequestError(reword(str(error))) from None
+
+
+def reword(message):
+    """Return what a `Forecaster` says in one line, without the names of its arguments."""
+    message = " ".join(message.split()).replace(", see .faults", "")
+    return message.replace("in future=frame", "in rows after its last value")
 
 
 def _check_size(body, columns, settings):

@@ -160,6 +160,9 @@ def test_what_was_not_trained_is_refused(series, run_folder, tmp_path, frame, re
     line = "kerastrans_zero_2 has no covariates known in advance: leave out --future, or name them"
     line += " with --future-columns."
     assert refuse("forecast", series, *output, "--future=s.csv") == line
+    for option in ("--past", "--future-columns"):
+        line = refuse("forecast", "air_passengers", *output, option, "wind")
+        assert line == "covariates ['wind'] are not columns of the frame: ['passengers']."
     assert "unknown preset 'nhits_air'" in refuse("forecast", "nhits_air", series, *output)
     typo = ["forecast", "fracast-0", series, "--prediction-length=3", *output]
     assert "'fracast-0': did you mean 'fracast_0'?" in refuse(*typo)

@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import contextlib
 import hashlib
 import json
 import random
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import kerastrans
 from kerastrans import Forecaster, datasets
 from kerastrans.serving import Settings, create_app, warm_up
 from kerastrans.utils import backend
@@ -40,6 +42,12 @@ def app(forecaster):
 @pytest.fixture(scope="module")
 def ask(app):
     """A function from the arguments of `httpx.Client.request` to its answer."""
+    with asking(app) as ask:
+        yield ask
+
+
+@contextlib.contextmanager
+def asking(app):
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
 
     async def send(requests):
@@ -361,6 +369,25 @@ def test_what_the_model_does_not_answer_is_refused(query, message, ask, flights)
     assert ask(
         "POST", "/v1/forecast?freq=60min", content=flights[:50].to_csv(), headers=CSV
     ).is_success
+
+
+@pytest.mark.slow
+def test_weights_of_any_frequency_read_the_one_that_is_given():
+    weights = kerastrans.from_pretrained("kerastrans_zero_2", prediction_length=3)
+    app = create_app(weights, "zero", warm_up=False, **LIMITS)
+    months = pd.date_range("2020-01-01", periods=24, freq="MS")
+    frame = pd.DataFrame({"v": np.arange(24.0)}, months.rename("date"))
+
+    def times(part, query=""):
+        answer = ask("POST", f"/v1/forecast{query}", content=part.to_csv(), headers=CSV).json()
+        return [x[:10] for x in answer["forecast"]["ds"]] if "forecast" in answer else answer
+
+    with asking(app) as ask:
+        two = ["2020-03-01", "2020-04-01", "2020-05-01"]
+        assert times(frame[:2], "?freq=MS") == two
+        assert "cannot infer the frequency" in times(frame[:2])["error"]
+        assert "50% of the steps would be missing" in times(frame[::2], "?freq=MS")["error"]
+        assert times(frame[::2]) == ["2022-01-01", "2022-03-01", "2022-05-01"]
 
 
 def test_a_csv_is_forecast_after_its_last_row(ask, forecaster, flights):

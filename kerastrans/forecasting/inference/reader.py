@@ -5,6 +5,7 @@ import numpy as np
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import ID, is_wide, to_long
 from kerastrans.data.panel import read_panel
+from kerastrans.data.time.frequency import offset_of
 from kerastrans.decoding.graph import history_input
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import NoSeriesError, list_names
@@ -79,8 +80,9 @@ class Reader:
         Raises:
             ValueError: If `freq` is not the frequency of earlier training data.
         """
-        if self.clock is not None and freq not in (None, self.clock.freq):
-            raise ValueError(f"trained on frequency {self.clock.freq!r}, freq={freq!r} is another.")
+        known = self.clock and self.clock.freq
+        if None not in (known, freq) and offset_of(known) != offset_of(freq):
+            raise ValueError(f"trained on frequency {known!r}, freq={freq!r} is another.")
         parts = self.covariates, self.channels, self.num_channels
         reader = Reader(self.config, self.clock, *parts, freq or self.freq)
         panel = reader._read_series(frame, static)

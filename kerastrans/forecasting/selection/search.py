@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrame
 
-from kerastrans.data.frames import ID, TARGET, TIME, to_long
+from kerastrans.data.frames import ID, TARGET, TIME, check_columns, to_long
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
@@ -90,8 +90,9 @@ def select(
 
     Raises:
         ImportError: If statistical models are given and `statsforecast` is not installed.
-        ValueError: If the frame is invalid, a statistical model is unknown, no series is longer
-            than one forecast, or `folder` belongs to another selection.
+        ValueError: If the frame is invalid or has no such covariate, a statistical model is
+            unknown, no series is longer than one forecast, or `folder` belongs to another
+            selection.
 
     Source: Caruana et al. (2004), for the greedy mean; Vincent (1912), for means of quantiles.
     """
@@ -103,6 +104,7 @@ def select(
     if statistical:
         check_models(statistical)
     columns = {"past": tuple(past), "future": tuple(future)}
+    check_columns(frame, [*past, *future], "covariates")
     if ID not in frame.columns:
         frame = to_long(frame, [*past, *future])
     panel = read_panel(frame, freq=freq)

@@ -97,8 +97,8 @@ def train(
             trained ones, see `Guard`; None to keep the trained ones.
         rival: `FittedState` of published weights to use instead, unless held-out windows favour the
             trained model; None to keep this one.
-        is_new: bool, whether the model was not trained before; then its layers are adapted to the
-            training rows, see `adapt_layers`.
+        is_new: bool, whether the model was not trained before, by Keras or here; then its layers
+            are adapted to the training rows, see `adapt_layers`.
         **kwargs: Arguments of `keras.Model.fit`.
 
     Returns:

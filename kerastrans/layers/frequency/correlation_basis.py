@@ -45,6 +45,7 @@ class CorrelationBasis(keras.layers.Layer):
     def __init__(self, inverse=False, **kwargs):
         super().__init__(**kwargs)
         self.inverse = inverse
+        self.is_loaded = False  # whether the basis was read from a file
 
     def build(self, inputs_shape):
         length = inputs_shape[-1]
@@ -95,6 +96,10 @@ class CorrelationBasis(keras.layers.Layer):
                 total += count * correlation
         if total.any():
             self.basis.assign(eigenvectors(total))
+
+    def load_own_variables(self, store):
+        super().load_own_variables(store)
+        self.is_loaded = True
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape

@@ -251,6 +251,13 @@ def test_a_frame_of_another_frequency_is_refused(frame):
     assert len(forecaster.predict(sparse))
 
 
+def test_a_frequency_may_be_spelt_in_another_way(frame):
+    forecaster = Forecaster("last_value", *SIZE).fit(frame, epochs=0, verbose=0)
+    before = forecaster.fitted.freq
+    forecaster.fit(frame, freq="1D", epochs=0, verbose=0)
+    assert forecaster.fitted.freq == before == "D"
+
+
 def test_a_missing_input_is_named(frame):
     forecaster = Forecaster("nlinear", *SIZE, calendar=True).fit(frame, **QUICK)
     with pytest.raises(ValueError, match=r"the input 'future_covariates' \(None, .* is missing"):

@@ -16,6 +16,7 @@ from kerastrans.forecasting.selection.weights import greedy_weights
 from kerastrans.forecasting.training import loop, time_limit
 
 HORIZON = 6
+WIDE = pd.DataFrame({"a": 1.0}, pd.date_range("2024-01-01", periods=40))
 
 
 def weekly(length=150, names="ab"):
@@ -234,11 +235,13 @@ def test_select_treats_channels_of_a_wide_frame_as_series(two):
         ({"time_limit": 0}, "time_limit must be seconds above 0, got 0"),
         ({"prediction_length": 0}, "prediction_length must be an integer of at least 1"),
         ({"prediction_length": 200}, "the longest series has 150 steps, too few to hold out 200"),
+        ({"past": ["wind"]}, r"covariates \['wind'\] are not columns of the frame"),
+        ({"frame": WIDE, "future": ["wind"]}, r"covariates \['wind'\]"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        kerastrans.select(weekly(), **{"prediction_length": HORIZON, **arguments})
+        kerastrans.select(**{"frame": weekly(), "prediction_length": HORIZON, **arguments})
 
 
 @pytest.mark.slow

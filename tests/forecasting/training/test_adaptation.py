@@ -100,8 +100,52 @@ def test_a_first_fit_without_epochs_leaves_the_bases_to_the_next(frame, rows):
     check_bases(fitted.model, expected_bases(rows))
 
 
+def built():
+    size = CONTEXT, HORIZON, 1
+    model = zoo.build("olinear", *size, embedding_dim=2, d_model=8, ff_dim=8, num_blocks=1)
+    model.compile("sgd", "mse")
+    return model
+
+
+def train_with_keras(model, path):
+    rng = np.random.default_rng(0)
+    model.fit(rng.normal(size=(8, CONTEXT, 1)), rng.normal(size=(8, HORIZON, 1)), verbose=0)
+    return model
+
+
+def read_weights(model, path):
+    trained = train_with_keras(built(), path)
+    trained.save_weights(path / "own.weights.h5")
+    model.load_weights(path / "own.weights.h5")
+    return model
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("prepare", "options"),
+    [
+        (train_with_keras, {}),
+        (train_with_keras, {"loss": "mae"}),
+        (read_weights, {}),
+    ],
+)
+def test_a_model_that_keras_trained_on_cosines_keeps_them(prepare, options, frame, tmp_path):
+    model = prepare(built(), tmp_path)
+    given = Forecaster(model, CONTEXT, HORIZON, **options)
+    given.fit(frame, epochs=0, verbose=0)  # compiles the model again if a loss is given
+    given.fit(frame, **FIT)
+    assert not given.model.get_layer("context_basis").is_adapted
+
+
+@pytest.mark.slow
+def test_a_given_model_without_training_is_adapted_and_so_is_its_clone(frame, rows):
+    given = Forecaster(built(), CONTEXT, HORIZON)
+    for new in (given.fit(frame, **FIT), given.clone().fit(frame, **FIT)):
+        check_bases(new.model, expected_bases(rows))
+
+
 def test_a_fit_that_fails_does_not_adapt_a_given_model(frame, monkeypatch):
-    model = zoo.build("olinear", CONTEXT, HORIZON, 1, embedding_dim=2, d_model=8, ff_dim=8)
+    model = built()
     given = Forecaster(model, CONTEXT, HORIZON)
 
     def fail(*args, **kwargs):
