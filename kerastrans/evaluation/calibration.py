@@ -55,10 +55,7 @@ def coverage_tests(backtest, level=80, *, by="step", alias=None):
         )
     frame = known_rows(backtest, columns).sort_values([ID, CUTOFF, TIME])
     low, high = columns.intervals[level]
-    frame = frame.assign(
-        step=frame.groupby([ID, CUTOFF]).cumcount() + 1,
-        miss=~frame[TARGET].between(frame[low], frame[high]),
-    )
+    frame = frame.assign(miss=~frame[TARGET].between(frame[low], frame[high]))
     rows = {}
     for name, part in frame.groupby(by):
         first = part[part["step"] == part["step"].min()]
@@ -126,7 +123,8 @@ def observed_levels(levels, quantiles, targets):
     """Return the fraction of true values below each level, `(levels,)`.
 
     A value that equals several quantiles is counted by the share of its probability that is below
-    a level, so that calibrated forecasts of counts have fractions equal to the levels.
+    a level, so that calibrated forecasts of counts have fractions near the levels. They are equal
+    to them if every count is known by its quantiles, see `pit_bounds`.
 
     Args:
         levels: Array `(levels,)`, increasing probabilities.
@@ -142,7 +140,9 @@ def pit_bounds(levels, quantiles, targets):
     """Return the probabilities of smaller and of at most equal values, as quantiles imply them.
 
     A value between two quantiles has a probability between their levels. A value that equals
-    several quantiles, such as a count, has those of their levels and half the way to the next.
+    several quantiles, such as a count, has those of their levels and half the way to the next. This
+    half is an approximation: for counts, the result is wrong by up to half of the distance between
+    two levels. With the levels .1, .2, ... it is small.
 
     Args:
         levels: Array `(levels,)`, increasing probabilities.
@@ -173,7 +173,8 @@ def pit_bounds(levels, quantiles, targets):
 def randomized_pit(backtest, *, alias=None, seed=0):
     """Return the probability integral transform of each row, uniform if forecasts are calibrated.
 
-    It is drawn between the probabilities of `pit_bounds`, so that it is uniform for counts too.
+    It is drawn between the probabilities of `pit_bounds`, so that it is nearly uniform for counts
+    too, the more levels the nearer.
 
     Args:
         backtest: DataFrame with intervals, see `kerastrans.backtesting`.

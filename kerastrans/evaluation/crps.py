@@ -8,6 +8,7 @@ import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import TARGET, read_columns
+from kerastrans.utils.quadrature import tanh_sinh
 
 
 def crps_student_t(targets, location, scale, freedom):
@@ -54,8 +55,20 @@ def crps_negative_binomial(targets, mean, alpha):
     odds = (1 - p) / p
     to_target = y * (2 * scipy.stats.nbinom.cdf(y, size, p) - 1)
     below = p * (2 * scipy.stats.nbinom.cdf(y - 1, size + 1, p) - 1)
-    between = scipy.special.hyp2f1(size + 1, 0.5, 2, -4 * odds / p)
+    between = _hypergeometric(size, 4 * odds / p)
     return to_target - size * odds / p * (below + between)
+
+
+def _hypergeometric(size, x):
+    """Return F(size + 1, 1/2; 2; -x), which overflows in SciPy if the size and x are large.
+
+    It is Euler's integral after Pfaff's transformation, with the square of a sine as variable.
+    """
+    total = 0.0
+    for node, rest, weight in zip(*tanh_sinh(0.04), strict=True):
+        sine, cosine = np.sin(np.pi / 2 * np.array([node, rest])) ** 2
+        total = total + weight * cosine * np.exp((size - 1) * np.log(cosine + sine / (1 + x)))
+    return 2 * total / np.sqrt(1 + x)
 
 
 @takes_any_frame

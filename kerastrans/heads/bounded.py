@@ -6,11 +6,9 @@ import numpy as np
 
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.heads.samples import Samples
+from kerastrans.utils.quadrature import tanh_sinh
 
-# Nodes and weights of tanh-sinh quadrature on (0, 1): quantile functions are steep at its ends.
-_STEPS = np.arange(-30, 31) / 10
-_NODES = (1 + np.tanh(np.pi / 2 * np.sinh(_STEPS))) / 2
-_WEIGHTS = np.pi / 4 * np.cosh(_STEPS) / np.cosh(np.pi / 2 * np.sinh(_STEPS)) ** 2 / 10
+_NODES, _, _WEIGHTS = tanh_sinh(0.1)  # quantile functions are steep at their ends
 MAX_COUNTS = 10_000  # largest bound for summing the probabilities of all counts
 _OPEN = np.finfo("float64").tiny, np.nextafter(1.0, 0.0)  # probabilities with a finite quantile
 
@@ -75,11 +73,12 @@ class Bounded:
         point = self.head.point(parameters)
         if not self._is_distribution:
             return self.clip(point)
-        beyond = self._counts_beyond if self.head.lower_bound == 0 else self._beyond
-        if self.low is not None:
-            point = point + beyond(parameters, self.low, 1)
-        if self.high is not None:
-            point = point - beyond(parameters, self.high, -1)
+        beyond = self._counts_beyond if self.head.is_discrete else self._beyond
+        for bound, side in ((self.low, 1), (self.high, -1)):
+            if bound is not None:
+                is_known = ~np.isnan(bound)
+                distance = beyond(parameters, np.where(is_known, bound, 0.0), side)
+                point = point + side * np.where(is_known, distance, 0)
         return self.clip(point)
 
     @property
@@ -94,10 +93,10 @@ class Bounded:
 
     def _counts_beyond(self, parameters, bound, side):
         """Return the same as `_beyond` for counts: the sum of their cdf up to the bound."""
-        if np.nanmax(bound) > MAX_COUNTS:
+        if bound.max() > MAX_COUNTS:
             return self._beyond(parameters, bound, side)
         below = np.zeros(parameters.shape[:-1])  # the mean distance below the bound
-        for count in range(int(np.ceil(np.nanmax(bound)))):
+        for count in range(int(np.ceil(bound.max()))):
             share = self.head.cdf(parameters, np.full(below.shape, float(count)))
             below += share * np.clip(bound - count, 0, 1)
         return below if side == 1 else self.head.point(parameters) - bound + below

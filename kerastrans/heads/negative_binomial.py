@@ -117,7 +117,7 @@ def _deviance(x, mean, difference):
     square = ops.square(v)
     series = 1 / 3 + square * (1 / 5 + square * (1 / 7 + square / 9))
     near = difference * v + 2 * x * v * square * series
-    far = x * ops.log(ops.maximum(x, 1e-30) / mean) - difference
+    far = x * ops.log(ops.maximum(x / mean, 1e-30)) - difference
     return ops.where(ops.abs(relative) < 0.1, near, far)
 
 

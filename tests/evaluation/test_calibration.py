@@ -79,7 +79,22 @@ def test_brier_score_is_the_sum_of_its_parts():
         calibration.reliability([1.5], [True])
 
 
-@pytest.mark.parametrize(("y", "mean", "alpha"), [(2, 3, 0.5), (0, 0.3, 4.0), (40, 20, 0.1)])
+def test_steps_are_those_of_the_forecast_if_values_are_missing():
+    cutoffs = pd.date_range("2024-01-01", periods=30, freq="3D").repeat(3)
+    steps = np.tile([1, 2, 3], 30)
+    y = np.where(steps == 2, 5.0, 0.0)
+    y[::6] = np.nan  # every second first step
+    rows = {"unique_id": "a", "ds": cutoffs + pd.to_timedelta(steps, "D"), "cutoff": cutoffs}
+    backtest = pd.DataFrame({**rows, "y": y, "m": 0.0, "m-lo-80": -1.0, "m-hi-80": 1.0})
+    found = calibration.coverage_tests(backtest)
+    assert found["coverage"].tolist() == [1, 0, 1]
+    assert found["count"].tolist() == [15, 30, 30]
+
+
+@pytest.mark.parametrize(
+    ("y", "mean", "alpha"),
+    [(2, 3, 0.5), (0, 0.3, 4.0), (40, 20, 0.1), (1000, 1000, 1e-3), (320, 300, 1e-7)],
+)
 def test_crps_of_the_negative_binomial_equals_its_sum(y, mean, alpha):
     counts = np.arange(3000)
     cdf = stats.nbinom.cdf(counts, 1 / alpha, 1 / (1 + alpha * mean))

@@ -9,6 +9,7 @@ PARAMETERS = {
     "normal": [[1.0, 2.0], [-3.0, 0.5], [30.0, 1.0]],
     "student_t": [[1.0, 2.0, 5.0], [-3.0, 0.5, 4.0], [30.0, 1.0, 6.0]],
     "negative_binomial": [[4.0, 0.5], [0.2, 2.0], [30.0, 0.1]],
+    "tweedie": [[4.0, 2.0], [0.3, 0.5], [30.0, 1.0]],
 }
 
 
@@ -22,6 +23,17 @@ def test_a_mean_is_that_of_the_bounded_distribution(name, bounds):
     assert drawn.max() <= (np.inf if bounds[1] is None else bounds[1])
     error = 4 * drawn.std(axis=0) / np.sqrt(len(drawn)) + 1e-6
     assert (np.abs(bounded.point(parameters) - drawn.mean(axis=0)) < error).all()
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_bound_that_is_not_known_is_none(name):
+    head, parameters = heads.get(name), np.array(PARAMETERS[name])
+    bounded = Bounded(head, np.array([np.nan, 1.0, np.nan]), np.array([np.nan, np.nan, 25.0]))
+    expected = [
+        Bounded(head, low, high).point(parameters[[i]])[0]
+        for i, (low, high) in enumerate([(None, None), (1.0, None), (None, 25.0)])
+    ]
+    np.testing.assert_allclose(bounded.point(parameters), expected)
 
 
 def test_the_bounded_mean_of_a_normal_is_its_closed_form():

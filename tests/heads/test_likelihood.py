@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from kerastrans.heads import MixtureHead, NegativeBinomialHead, NormalHead, StudentTHead
+from kerastrans.heads import (
+    MixtureHead,
+    NegativeBinomialHead,
+    NormalHead,
+    PoissonHead,
+    StudentTHead,
+)
 from tests.heads.conftest import evaluate, gradient, scipy_of
 
 MEANS = (1e-6, 1e-3, 1.0, 30.0, 1e3, 1e5, 3e6, 1e9)
@@ -62,6 +68,17 @@ def test_likelihood_of_counts_and_its_gradient_equal_float64(mean):
     exact = np.array([score(*row) for row in rows])
     np.testing.assert_allclose(slopes[:, 0], exact[:, 0], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(slopes[:, 1], exact[:, 1], rtol=5e-3, atol=1e-5)
+
+
+def test_likelihood_of_large_poisson_means_equals_float64():
+    means = np.float32([[1.0], [8e7], [9e7], [1e12]])
+    exact = means[:, 0].astype("float64")
+    found = evaluate(PoissonHead().log_prob, means, np.zeros(4, "float32"))
+    np.testing.assert_allclose(found, -exact, rtol=1e-6)
+    found = evaluate(PoissonHead().log_prob, means, means[:, 0])
+    expected = special.xlogy(exact, exact) - exact - special.gammaln(exact + 1)
+    expected[1:] = -np.log(2 * np.pi * exact[1:]) / 2 - 1 / (12 * exact[1:])  # Stirling
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 CONTINUOUS = [

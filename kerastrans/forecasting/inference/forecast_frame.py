@@ -21,7 +21,7 @@ from kerastrans.forecasting.conformal.groups import (
     sizes_of,
 )
 from kerastrans.forecasting.conformal.offsets import conformity_scores
-from kerastrans.forecasting.inference.marginals import Marginals
+from kerastrans.forecasting.inference.marginals import Marginals, within_bounds
 
 
 @dataclass(frozen=True)
@@ -245,5 +245,4 @@ class Forecasts:
         high = high + widths[level][..., 1] * self.scale
         middle = (low + high) / 2
         low, high = np.minimum(low, middle), np.maximum(high, middle)
-        bounds = self.output.lower_bound, getattr(self.output, "upper_bound", None)
-        return tuple(np.clip(x, *bounds) for x in (low, high))
+        return tuple(within_bounds(x, self.output) for x in (low, high))

@@ -82,7 +82,7 @@ class Marginals:
         values = np.clip(values, lowest, highest)
         if self.output.is_discrete:
             values = np.rint(values)
-        return _within(values, self.output)
+        return within_bounds(values, self.output)
 
     def exceedance(self, threshold):
         """Return the probability of a value above a threshold.
@@ -183,7 +183,7 @@ def scores_of(forecasts, widths=None):
     return Marginals(forecasts, widths).normal_scores()
 
 
-def _within(values, output):
+def within_bounds(values, output):
     """Return values within the bounds of the forecast, if these are known."""
     low, high = output.lower_bound, getattr(output, "upper_bound", None)
     bounded = values if low is None else np.fmax(values, low)

@@ -101,7 +101,8 @@ def find_first_passages(
     Returns:
         DataFrame with the columns "unique_id", "path" and "time", NaT if the path never passes the
         level. The summary has the columns "unique_id", "ds" and "probability", the share of the
-        paths that have passed the level at or before "ds".
+        paths that have passed the level at or before "ds", NaN if this is not known: at the steps
+        of other series, unless all paths have passed it before.
 
     Raises:
         ValueError: If a column is missing, or the level or direction is invalid.
@@ -129,7 +130,7 @@ def find_first_passages(
     has_passed = np.maximum.accumulate(passed, axis=1).astype("float64")
     has_passed[np.isnan(table.values).all(axis=1)] = np.nan  # no forecast
     has_passed[np.isnan(table.values) & ~ever[:, None]] = np.nan
-    shares = pd.DataFrame(has_passed).groupby(table.keys[ID], sort=False).mean()
+    shares = pd.DataFrame(has_passed).groupby(table.keys[ID], sort=False).mean(skipna=False)
     return pd.DataFrame(
         {
             ID: np.repeat(shares.index.to_numpy(), len(table.times)),

@@ -147,6 +147,8 @@ def test_a_column_bounds_each_step(head, name, tmp_path):
         forecaster.forecast_histories({"history": history})
     forecaster.calibrate(frame, windows=15, levels=[80])
     assert (forecaster.predict(frame, future=future).iloc[:, 2:] <= highest).all(axis=None)
+    unknown = frame.assign(capacity=frame["capacity"].where(frame.index != frame.index[-2]))
+    assert forecaster.backtest(unknown, windows=1).notna().all(axis=None)
 
 
 @pytest.mark.slow

@@ -96,6 +96,14 @@ def test_first_passages_and_their_probabilities():
         find_first_passages(PATHS, np.nan)
 
 
+def test_first_passages_of_series_that_end_at_other_times():
+    short = frame_of([[[0, 5, 0], [0, 0, 0]]], TIMES[:3]).assign(unique_id="short")
+    rows = find_first_passages(pd.concat([PATHS, short], ignore_index=True), 2, summary=True)
+    of_short = rows[rows["unique_id"] == "short"]["probability"].tolist()
+    assert of_short[:3] == [0, 0.5, 0.5]
+    assert np.isnan(of_short[3:]).all()
+
+
 def test_invalid_frames():
     with pytest.raises(ValueError, match="path 0 of 'a' has two values at"):
         aggregate_paths(pd.concat([PATHS, PATHS]))
