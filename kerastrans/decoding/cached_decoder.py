@@ -101,6 +101,7 @@ class CachedDecoder:
 
     def run(self, encoder_inputs, first, num_steps, sampler, copies=1):
         """Call `decode` on NumPy arrays, in a loop compiled once for a range of lengths."""
+        num_steps, copies = int(num_steps), int(copies)  # also from NumPy's integers
         num_patches = -(-num_steps // self.patch_length)
         self.check_length(num_patches)
         room = num_patches if self._reads_ahead else round_up_steps(num_patches)

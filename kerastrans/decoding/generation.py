@@ -78,7 +78,7 @@ def generate(
     shape = len(encoder_inputs[0]), decoder.patch_length
     start_token = check_start_token(start_token, decoder.decoder_input, shape)
     generated = decoder.run(encoder_inputs, start_token, num_steps, FeedBack())
-    if decoder.with_missing is None and not np.isfinite(generated).all():
+    if not np.isfinite(generated).all():
         raise ValueError(
             "the forecast exceeds the range of floats: scale the series down, or check the weights "
             f"and the dtype policy of {model.name!r}."

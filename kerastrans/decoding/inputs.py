@@ -1,6 +1,10 @@
 """Checks of arrays passed to decoding and inspection functions."""
 
+import contextlib
+
 import numpy as np
+
+NO_NUMBERS = "OUScmM"  # kinds of data types: objects, text, complex numbers and times
 
 
 def check_arrays(arrays, symbols, caller, kind, with_missing=None):
@@ -29,6 +33,9 @@ def check_arrays(arrays, symbols, caller, kind, with_missing=None):
 def _check_array(array, symbol, may_miss):
     """Return the array in the data type of the input; raise ValueError if it is invalid."""
     array = np.asarray(array)
+    if array.dtype == object:  # of a frame with columns of several types
+        with contextlib.suppress(TypeError, ValueError):
+            array = array.astype("float64")
     shape = symbol.shape
     fits = array.ndim == len(shape) and all(
         size in (None, given) for size, given in zip(shape, array.shape, strict=True)
@@ -37,6 +44,8 @@ def _check_array(array, symbol, may_miss):
         raise ValueError(f"{symbol.name} must have shape {shape} (None = any), got {array.shape}.")
     if 0 in array.shape:
         raise ValueError(f"{symbol.name} must not be empty, got shape {array.shape}.")
+    if array.dtype.kind in NO_NUMBERS:
+        raise ValueError(f"{symbol.name} must hold real numbers, got {array.dtype}.")
     if symbol.dtype.startswith("int") and array.dtype.kind not in "iu":
         raise ValueError(f"{symbol.name} must hold integers, got {array.dtype}.")
     if np.isinf(array).any() or (np.isnan(array).any() and not may_miss):

@@ -14,7 +14,7 @@ from keras import ops
 
 from kerastrans.decoding.feedback import AncestralSampler, FeedBack, Sampler
 from kerastrans.text.tokens import END, PAD, START
-from kerastrans.utils.validation import check_non_negative, check_positive_integers
+from kerastrans.utils.validation import check_non_negative, check_positive_integers, check_seed
 
 __all__ = ["AncestralSampler", "BeamSampler", "FeedBack", "GreedySampler", "RandomSampler"]
 
@@ -78,8 +78,8 @@ class RandomSampler(_TokenSampler):
             different numbers in each call.
 
     Raises:
-        ValueError: If `temperature` is not above 0, `top_k` is below 1, or `top_p` is not in
-            (0, 1].
+        ValueError: If `temperature` is not above 0, `top_k` is below 1, `top_p` is not in (0, 1],
+            or `seed` is not an int of at least 0.
 
     Source: Fan et al. (2018), section 5.1 (top-k); Holtzman et al. (2020), section 3.1 (top-p).
     """
@@ -97,6 +97,8 @@ class RandomSampler(_TokenSampler):
             check_positive_integers(top_k=self.top_k)
         if self.top_p is not None and not (isinstance(self.top_p, Real) and 0 < self.top_p <= 1):
             raise ValueError(f"top_p must be a number in (0, 1], got {self.top_p!r}.")
+        if self.seed is not None:
+            check_seed(self.seed)
 
     def draws(self, rows, num_steps):
         return [np.random.default_rng(self.seed).random((rows, num_steps), "float32")]

@@ -7,7 +7,7 @@ from kerastrans import heads
 from kerastrans.decoding.cached_decoder import cached_decoder
 from kerastrans.decoding.feedback import AncestralSampler
 from kerastrans.utils.types import Tensor
-from kerastrans.utils.validation import check_positive_integers
+from kerastrans.utils.validation import check_positive_integers, check_seed
 
 
 def generate_samples(
@@ -47,6 +47,7 @@ def generate_samples(
     Source: Salinas et al. (2020), section 3.
     """
     check_positive_integers(num_steps=num_steps, num_samples=num_samples)
+    check_seed(seed)
     decoder = cached_decoder(model)
     head = heads.of(model)
     if not hasattr(head, "draw"):

@@ -17,8 +17,10 @@ from kerastrans.evaluation.panels import (
     draw_legend,
     draw_panels,
     label_times,
+    plain,
     tint,
 )
+from kerastrans.utils.validation import check_choice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,26 +38,33 @@ def plot_error_by_step(
 
     Args:
         scores: Dict of name -> table returned by `kerastrans.backtesting.score(..., by="step")`.
-        metric: str, column of these tables.
+        metric: str, column of these tables. The axis begins at 0 unless a value is negative.
         title: str, title of the figure.
         unit: str, unit of the metric.
 
     Returns:
         `matplotlib.figure.Figure`.
 
+    Raises:
+        ValueError: If a table has no such column.
+
     Example:
         >>> import pandas as pd
         >>> figure = plot_error_by_step({"nhits": pd.DataFrame({"mae": [1.0, 1.5]}, [1, 2])})
     """
+    for table in scores.values():
+        check_choice("metric", metric, tuple(table.columns))
     figure, panels = draw_panels(1, 1, title, height=3.6)
     panel = panels[0, 0]
     for i, (name, table) in enumerate(scores.items()):
         style = _LINES[i // len(COLOURS) % len(_LINES)]
         colour = COLOURS[i % len(COLOURS)]
-        panel.plot(table.index, table[metric], marker="o", ms=3, ls=style, color=colour, label=name)
+        line = {"marker": "o", "ms": 3, "ls": style, "color": colour, "label": plain(name)}
+        panel.plot(table.index, table[metric], **line)
     panel.set_xlabel("step ahead")
     panel.set_ylabel(axis_label(metric, unit))
-    panel.set_ylim(bottom=0)
+    if not any((table[metric] < 0).any() for table in scores.values()):
+        panel.set_ylim(bottom=0)
     panel.xaxis.get_major_locator().set_params(integer=True)
     draw_legend(panel)
     return figure
@@ -182,7 +191,7 @@ def plot_ranks(ranks: pd.DataFrame, title: str | None = None) -> "Figure":
         panel.plot([row["low"], row["high"]], [place, place], color=colour)
         panel.plot(row["rank"], place, "o", ms=5, color=colour)
     panel.set_yticks(
-        range(len(ranks)), [f"{name}  {rank:.2f}" for name, rank in ranks["rank"].items()]
+        range(len(ranks)), [plain(f"{name}  {rank:.2f}") for name, rank in ranks["rank"].items()]
     )
     panel.invert_yaxis()
     panel.set_xlabel("mean rank")

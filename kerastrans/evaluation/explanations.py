@@ -14,6 +14,7 @@ from kerastrans.evaluation.panels import (
     COLOURS,
     OBSERVED,
     axis_label,
+    choose_series,
     draw_legend,
     draw_panels,
     label_times,
@@ -68,10 +69,7 @@ def plot_explanation(
     columns = ("part", "lag", "source", "value", "share", "contribution")
     check_columns(explanation, ID, TIME, *columns)
     known = list(dict.fromkeys(explanation[ID]))
-    names = known[:MAX_SERIES] if series is None else list(series)
-    missing = [name for name in names if name not in known]
-    if missing or not names:
-        raise ValueError(f"no series to draw: {missing or names} must be in the explanation.")
+    names = choose_series(series, known, MAX_SERIES, "the explanation")
     past = observed_values(history, explanation)
     figure, panels = draw_panels(len(names), 2, title, height=0.8 + 3 * len(names))
     for (left, right), name in zip(panels, names, strict=True):

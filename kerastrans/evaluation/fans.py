@@ -22,9 +22,11 @@ from kerastrans.evaluation.panels import (
     COLOURS,
     OBSERVED,
     axis_label,
+    choose_series,
     draw_legend,
     draw_panels,
     label_times,
+    plain,
     tint,
 )
 from kerastrans.utils.types import Backtests
@@ -49,8 +51,8 @@ def plot_forecast(
 
     Args:
         history: Wide DataFrame with a DatetimeIndex and one column per channel, or long DataFrame
-            with the columns "unique_id", "ds" and "y". The drawn part is eight times as long as the
-            forecast.
+            with the columns "unique_id", "ds" and "y". The drawn part of a series ends where its
+            forecast begins, and is eight times as long.
         forecasts: DataFrame returned by `Forecaster.predict`, of one or several models; or dict of
             name -> such a DataFrame of one model or wide DataFrame with the channels of `history`.
             The first is drawn with the thickest line.
@@ -74,24 +76,26 @@ def plot_forecast(
     """
     drawn = {name: _as_wide(frame) for name, frame in split_models(forecasts).items()}
     first, past = next(iter(drawn.values())), _as_wide(history)
-    names = [name for name in past if name in first][:MAX_PANELS] if series is None else series
-    missing = [name for name in names if name not in past or name not in first]
-    if missing or not len(names):
-        raise ValueError(
-            f"no series to draw: {missing or list(first)} must be in the history and the forecasts."
-        )
-    past = past[past.index < first.index[0]].iloc[-8 * len(first) :]
-    observed = past if actual is None else pd.concat([past, _as_wide(actual)])
+    true = {} if actual is None else _as_wide(actual)
+    known = [name for name in past if all(name in frame for frame in drawn.values())]
+    names = choose_series(series, known, MAX_PANELS, "the history and the forecasts")
     figure, panels = draw_panels(len(names), 1, title)
     for panel, channel in zip(panels[:, 0], names, strict=True):
-        panel.plot(observed.index, observed[channel], color=OBSERVED, lw=1.4, label="observed")
+        steps = first[channel].dropna().index
+        steps = steps if len(steps) else first.index
+        before = past[channel][past.index < steps[0]]
+        before = before[before.bfill().notna()].iloc[-8 * len(steps) :]  # up to a known value
+        after = true[channel] if channel in true else before[:0]
+        observed = pd.concat([before, after[after.index >= steps[0]]])
+        panel.plot(observed.index, observed, color=OBSERVED, lw=1.4, label="observed")
         for i, (name, frame) in enumerate(drawn.items()):
             # Start at the last observed value, so that the line has no gap.
-            joined = pd.concat([past[channel].iloc[-1:], frame[channel]])
+            joined = pd.concat([before.iloc[-1:], frame[channel].dropna()])
             style = {"lw": 2.2} if i == 0 else {"lw": 1.2, "ls": "--"}
             colour = COLOURS[i % len(COLOURS)]
-            panel.plot(joined.index, joined, color=colour, label=name, **style)
-        panel.axvline(past.index[-1], color=OBSERVED, lw=0.8, ls=":")
+            panel.plot(joined.index, joined, color=colour, label=plain(name), **style)
+        if len(before):
+            panel.axvline(before.index[-1], color=OBSERVED, lw=0.8, ls=":")
         panel.set_ylabel(axis_label(channel, unit, "\n"))
     draw_legend(panels[0, 0])
     label_times(panels[-1, 0])
@@ -125,6 +129,7 @@ def plot_fan(
 
     Raises:
         ValueError: If the frame contains several models and `alias` is not given.
+        ValueError: If a series is missing in the forecast, or the forecast is empty.
 
     Example:
         >>> times = pd.date_range("2024-01-01", periods=6, freq="D")
@@ -135,7 +140,7 @@ def plot_fan(
     """
     columns = read_columns(forecast, alias)
     check_columns(forecast, ID, TIME)
-    names = list(dict.fromkeys(forecast[ID]))[:4] if series is None else list(series)
+    names = choose_series(series, list(dict.fromkeys(forecast[ID])), 4, "the forecast")
     forecast = forecast[forecast[ID].isin(names)]
     values = observed_values(history, forecast)
     figure, panels = draw_panels(len(names), 1, title)
@@ -173,9 +178,9 @@ def _nearby_values(values, rows):
 
 
 def _as_wide(frame):
-    """Return a frame with one column per series, from true values or the forecasts of one model."""
+    """Return the true values or the forecasts of one model by time, with one column per series."""
     if ID not in frame:
-        return frame
+        return frame.sort_index()
     value = TARGET if TARGET in frame and CUTOFF not in frame else read_columns(frame).alias
     if frame.duplicated([ID, TIME]).any():
         raise ValueError("the forecasts have several origins: draw them with plot_fan.")

@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from kerastrans.evaluation.panels import COLOURS, draw_panels
+from kerastrans.evaluation.panels import COLOURS, draw_panels, plain
 
 
 def attention_heatmaps(
@@ -59,14 +59,14 @@ def attention_heatmaps(
         title_of_block = f"block {block + 1}, " if blocks > 1 else ""
         panel.set_title(f"{title_of_block}head {head + 1}", fontsize=9)
         if key_labels is not None:
-            panel.set_xticks(range(keys), key_labels, rotation=90, fontsize=8)
+            panel.set_xticks(range(keys), map(plain, key_labels), rotation=90, fontsize=8)
         if query_labels is not None:
-            panel.set_yticks(range(queries), query_labels, fontsize=8)
-    figure.supxlabel(key_axis)
-    figure.supylabel(query_axis)
+            panel.set_yticks(range(queries), map(plain, query_labels), fontsize=8)
+    figure.supxlabel(plain(key_axis))
+    figure.supylabel(plain(query_axis))
     figure.colorbar(image, ax=panels, shrink=0.8, label="attention weight")
     if title:
-        figure.suptitle(title)
+        figure.suptitle(plain(title))
     return figure
 
 
@@ -132,6 +132,6 @@ def plot_variable_importances(importances, title=None):
     )
     for panel, kind in zip(panels[0], kinds, strict=True):
         rows = importances[importances["kind"] == kind].sort_values("share")
-        panel.barh(rows["variable"].astype(str), rows["share"], color=COLOURS[1])
+        panel.barh(list(map(plain, rows["variable"])), rows["share"], color=COLOURS[1])
         panel.set_xlabel(f"share among the {kind} variables")
     return figure

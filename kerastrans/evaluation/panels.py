@@ -18,6 +18,40 @@ def tint(colour, share):
     return tuple(1 - share * (1 - np.array(to_rgb(colour))))
 
 
+def plain(text):
+    r"""Return a text that matplotlib draws as it is.
+
+    A pair of `$` would enclose a formula, and legends leave out labels that begin with `_`.
+
+    Example:
+        >>> plain("50% & $_$")
+        '50% & \\$_\\$'
+    """
+    text = str(text).replace("$", r"\$")
+    return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
+def choose_series(series, known, limit, place):
+    """Return the names of the series to draw, one per row of panels.
+
+    Args:
+        series: str or strs, names; or None for the first known ones.
+        known: List of the names that can be drawn.
+        limit: int, number of series drawn by default.
+        place: str, name of the frames that contain the known series, for the message.
+
+    Raises:
+        ValueError: If there is no name, or an unknown one.
+    """
+    if series is None:
+        series = known[:limit]
+    names = [series] if isinstance(series, str) else list(series)
+    missing = [name for name in names if name not in known]
+    if missing or not names:
+        raise ValueError(f"no series to draw: {missing or 'at least one'} must be in {place}.")
+    return names
+
+
 def draw_panels(rows, columns, title, height=None):
     """Return a figure with a grid of panels, and the array `(rows, columns)` of these panels."""
     size = (10, 1.2 + 2.2 * rows) if height is None and columns == 1 else (10, height or 3.6)
@@ -27,7 +61,7 @@ def draw_panels(rows, columns, title, height=None):
         panel.grid(alpha=0.25)
         panel.spines[["top", "right"]].set_visible(False)
     if title:
-        figure.suptitle(title)
+        figure.suptitle(plain(title))
     return figure, panels
 
 
@@ -55,4 +89,4 @@ def label_times(panel):
 
 def axis_label(name, unit, separator=" "):
     """Return the label of an axis, including the unit unless it is None."""
-    return str(name) if unit is None else f"{name}{separator}[{unit}]"
+    return plain(name if unit is None else f"{name}{separator}[{unit}]")

@@ -13,7 +13,7 @@ from narwhals.typing import IntoDataFrame
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import backtesting, plotting
 from kerastrans.evaluation.baselines import best_naive, verdicts
-from kerastrans.evaluation.columns import CUTOFF, ID, TIME, check_columns, split_models
+from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, split_models
 from kerastrans.evaluation.contamination import contamination_lines
 from kerastrans.evaluation.model_sets import mean_ranks
 from kerastrans.evaluation.observations import observed_values
@@ -87,9 +87,10 @@ def write_report(
     Raises:
         FileExistsError: If `path` exists.
         ImportError: If statistical models are given and `statsforecast` is not installed.
-        ValueError: If no backtest is given, if the baseline is unknown, if statistical models are
-            given without `history`, or for any reason listed in
-            `score` or `skill`, such as a season without `train`. Nothing is written then.
+        ValueError: If no backtest is given, if one lacks the column "unique_id", "ds", "cutoff" or
+            "y", if the baseline is unknown, if statistical models are given without `history`, or
+            for any reason listed in `score` or `skill`, such as a season without `train`. Nothing
+            is written then.
 
     Example:
         >>> import tempfile
@@ -107,6 +108,8 @@ def write_report(
     backtests = dict(split_models(backtests))
     if not backtests:
         raise ValueError("a report needs at least one backtest, got an empty dict.")
+    for backtest in backtests.values():
+        check_columns(backtest, ID, TIME, CUTOFF, TARGET)
     names, seen = list(backtests), contamination_lines(backtests)
     backtests |= _statistical(statistical, backtests[names[0]], history, freq)
     if baseline is None and history is not None:
@@ -145,7 +148,6 @@ def _statistical(models, backtest, history, freq):
 
 def _summary(title, backtest, unit):
     """Return the title and the numbers of series, origins, steps and forecasts as HTML."""
-    check_columns(backtest, ID, TIME, CUTOFF)
     origins = backtest[CUTOFF]
     steps = backtest.groupby([ID, CUTOFF], sort=False).size().max()
     values = f" Values in {html.escape(unit)}." if unit else ""

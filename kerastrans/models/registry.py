@@ -206,7 +206,7 @@ def check_hyperparameters(name, hyperparameters):
 
     Args:
         name: Name of an architecture or a builder, as in `build`.
-        hyperparameters: Iterable of names.
+        hyperparameters: Iterable of names; any for a builder with `**hyperparameters`.
 
     Example:
         >>> check_hyperparameters("dlinear", {"moving_averag": 7})
@@ -217,7 +217,7 @@ known are moving_average, individual, name, head, covariates.
     """
     parameters = [parameter for parameter in _parameters(name) if parameter not in OPTIONS]
     for hyperparameter in hyperparameters:
-        if hyperparameter not in parameters:
+        if hyperparameter not in parameters and not takes_any(name):
             hint = suggest(hyperparameter, [*parameters, *OPTIONS])
             raise ValueError(f"{_title(name)} has no hyperparameter {hyperparameter!r}: {hint}")
 
@@ -259,13 +259,24 @@ def _parameters(name):
     """Return the names of the arguments that a builder takes after the three sizes."""
     if not callable(name):
         return list(info(name).parameters)
-    parameters = list(inspect.signature(name).parameters)
+    parameters = inspect.signature(name).parameters
     if len(parameters) < 3:
         raise ValueError(
             f"{_title(name)} must take context_length, prediction_length and num_channels, got "
             f"({', '.join(parameters)})."
         )
-    return parameters[3:]
+    named = list(parameters)[3:]
+    if takes_any(name):
+        named.remove(next(reversed(parameters)))
+    return named
+
+
+def takes_any(name):
+    """Return whether a builder takes hyperparameters of any name, by `**hyperparameters`."""
+    if not callable(name):
+        return False
+    kinds = [x.kind for x in inspect.signature(name).parameters.values()]
+    return inspect.Parameter.VAR_KEYWORD in kinds
 
 
 @functools.cache

@@ -15,6 +15,8 @@ from kerastrans.decoding.cached_decoder import CachedDecoder, cached_decoder
 from kerastrans.layers import LearntPositionalEncoding
 from tests.conftest import assert_generated, naive_generate
 
+TINY = {"num_heads": 2, "key_dim": 4, "ff_dim": 8, "num_encoder_blocks": 1, "num_decoder_blocks": 1}
+
 
 @settings(max_examples=8)  # each example is a model of its own
 @given(
@@ -105,6 +107,21 @@ def test_values_beyond_the_range_of_floats_are_refused(small_model, small_inputs
     bias.assign(np.full(bias.shape, np.inf))
     with pytest.raises(ValueError, match="exceeds the range of floats: scale the series down, or"):
         generate(small_model, small_inputs, 4)
+
+
+def test_a_model_of_patches_whose_weights_are_lost_is_refused():
+    model = kerastrans.build_transformer_model((8, 1), patch_length=2, **TINY)
+    model.set_weights([weight * np.nan for weight in model.get_weights()])
+    with pytest.raises(ValueError, match="exceeds the range of floats"):
+        generate(model, np.zeros((1, 8, 1)), 3)
+    with pytest.raises(ValueError, match="exceeds the range of floats"):
+        generate(model, np.full((1, 8, 1), np.nan), 3)
+
+
+def test_numbers_of_numpy_are_numbers(small_model, small_inputs):
+    expected = generate(small_model, small_inputs, 5)
+    found = generate(small_model, small_inputs.astype(object), np.int64(5))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_generating_leaves_the_model_as_it_was(small_model, small_inputs):
@@ -244,6 +261,8 @@ def test_models_that_cannot_feed_back_are_refused(small_inputs):
         (np.zeros((0, 8, 3)), "must not be empty"),
         (np.full((1, 8, 3), np.nan), "must be finite"),
         (np.full((1, 8, 3), np.inf), "must be finite"),
+        (np.full((1, 8, 3), "a"), "must hold real numbers, got <U1"),
+        (np.zeros((1, 8, 3), complex), "must hold real numbers, got complex128"),
         ([np.zeros((1, 8, 3))] * 2, r"requires 1 encoder input\(s\), got 2"),
     ],
 )

@@ -199,6 +199,7 @@ def test_a_seed_repeats_its_draws_and_needs_no_other_loop(model, sentences):
         (lambda: RandomSampler(0), "temperature must be above 0"),
         (lambda: RandomSampler(-1.0), "temperature must be a number of at least 0, got -1.0"),
         (lambda: RandomSampler(float("nan")), "temperature must be a number of at least 0"),
+        (lambda: RandomSampler(seed=-1), "seed must be an int of at least 0, got -1"),
         (lambda: RandomSampler(top_k=0), "top_k must be an integer of at least 1, got 0"),
         (lambda: RandomSampler(top_p=0.0), r"top_p must be a number in \(0, 1\], got 0.0"),
         (lambda: RandomSampler(top_p=1.5), r"top_p must be a number in \(0, 1\], got 1.5"),

@@ -1,6 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.cbook import is_math_text
+from matplotlib.text import Text
 
 from kerastrans.evaluation.backtesting import score
 from kerastrans.evaluation.plotting import (
@@ -19,6 +21,19 @@ from tests.helpers.frames import example
 
 DATES = pd.date_range("2020-01-01", periods=15, freq="h")
 FRAME = pd.DataFrame(np.arange(30.0).reshape(15, 2), DATES, ["a", "b"])
+NAME = "_cost$^$"  # its dollars would enclose a formula without a base
+EXPLANATION = pd.DataFrame(
+    {
+        "unique_id": "a",
+        "ds": DATES[3:5].repeat(3),
+        "part": ["past value", "mean", "slope"] * 2,
+        "lag": pd.array([2, None, 8] * 2, "Int64"),
+        "source": [DATES[1], pd.NaT, pd.NaT, DATES[2], pd.NaT, pd.NaT],
+        "value": [4.0, 2.0, np.nan, 6.0, 2.0, np.nan],
+        "share": [0.5, 0.5, np.nan, 0.75, 0.25, np.nan],
+        "contribution": [2.0, 1.0, -0.5, 4.5, 0.5, 0.25],
+    }
+)
 
 
 def test_each_channel_has_its_panel_with_names_and_units(tmp_path):
@@ -36,6 +51,106 @@ def test_forecast_line_starts_where_the_history_ends():
     history, future = FRAME.iloc[:10], FRAME.iloc[10:] + 5
     line = plot_forecast(history, {"model": future}).axes[0].lines[1]
     np.testing.assert_array_equal(line.get_ydata(), [18, *future["a"]])
+
+
+def test_each_series_is_joined_to_the_end_of_its_own_history():
+    times = pd.date_range("2024-01-01", periods=60, freq="D")
+    ends = {"a": 20, "b": 50, "c": 50}
+    history = pd.DataFrame({name: pd.Series(range(end), times[:end]) for name, end in ends.items()})
+    rows = pd.concat(
+        pd.DataFrame({"unique_id": name, "ds": times[end : end + 4], "nhits": 7.0})
+        for name, end in ends.items()
+    )
+    rows.loc[rows["unique_id"] == "c", "nhits"] = np.nan
+    actual = pd.DataFrame({"b": range(60)}, times)
+    figure = plot_forecast(history.sample(frac=1, random_state=0), rows, actual)
+    expected = {"a": (range(20), [19, *[7.0] * 4]), "b": (range(18, 60), [49, *[7.0] * 4])}
+    for panel, (name, (values, joined)) in zip(figure.axes, expected.items(), strict=False):
+        observed, forecast, marker = panel.lines
+        np.testing.assert_array_equal(observed.get_ydata(), values)
+        np.testing.assert_array_equal(forecast.get_ydata(), joined)
+        assert forecast.get_xdata()[0] == marker.get_xdata()[0] == times[ends[name] - 1]
+    assert len(figure.axes[2].lines[1].get_ydata()) == 1  # no forecast follows
+
+
+def test_a_missing_last_value_leaves_no_gap_and_a_missing_history_is_drawn():
+    history = FRAME[:10].assign(b=np.nan)
+    history.iloc[[4, -1], 0] = np.nan
+    first, second = plot_forecast(history, {"model": FRAME[10:]}).axes
+    np.testing.assert_array_equal(first.lines[0].get_ydata(), history["a"][:9])  # a gap stays one
+    np.testing.assert_array_equal(first.lines[1].get_ydata(), [16, *FRAME["a"][10:]])
+    np.testing.assert_array_equal(second.lines[1].get_ydata(), FRAME["b"][10:])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plot_forecast(
+            FRAME[:10].rename(columns={"a": NAME}),
+            {NAME: FRAME[10:].rename(columns={"a": NAME})},
+            title=NAME,
+            unit=NAME,
+        ),
+        lambda: plot_fan(example().replace({"a": NAME}), title=NAME, unit=NAME),
+        lambda: plot_error_by_step({NAME: pd.DataFrame({"mae": [1.0]})}, title=NAME, unit=NAME),
+        lambda: plot_calibration(example(), title=NAME),
+        lambda: plot_residuals(example(), title=NAME, unit=NAME),
+        lambda: plot_ranks(pd.DataFrame({"rank": [1], "low": [0], "high": [2]}, [NAME]), NAME),
+        lambda: plot_explanation(EXPLANATION.replace({"a": NAME}), title=NAME, unit=NAME),
+        lambda: attention_heatmaps(
+            np.ones((1, 1, 1, 1)), [NAME], [NAME], title=NAME, query_axis=NAME, key_axis=NAME
+        ),
+        lambda: plot_variable_importances(
+            pd.DataFrame({"kind": "past", "variable": [NAME], "share": 1.0}), NAME
+        ),
+    ],
+)
+def test_names_titles_and_units_are_drawn_as_they_are(draw):
+    figure = draw()
+    figure.draw_without_rendering()
+    texts = [text.get_text() for text in figure.findobj(Text)]
+    assert not any(map(is_math_text, texts))
+    assert any(NAME in text.replace(r"\$", "$") for text in texts)
+
+
+def test_a_model_whose_name_begins_with_an_underscore_is_in_the_legend():
+    forecasts = {"_a": FRAME[10:], "b": FRAME[10:]}
+    tables = dict.fromkeys(forecasts, pd.DataFrame({"mae": [1.0]}))
+    for figure in (plot_forecast(FRAME[:10], forecasts), plot_error_by_step(tables)):
+        labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        assert labels[-2:] == ["\N{ZERO WIDTH SPACE}_a", "b"]
+
+
+def test_series_to_draw_are_names_of_known_series():
+    draw = {
+        "the forecast": lambda **options: plot_fan(example(), **options),
+        "the explanation": lambda **options: plot_explanation(EXPLANATION, **options),
+        "the history and the forecasts": lambda **options: plot_forecast(
+            FRAME[:10], {"x": FRAME[10:], "y": FRAME[["a"]][10:]}, **options
+        ),
+    }
+    for place, plot in draw.items():
+        assert plot(series="a").axes[0].get_ylabel() == "a"
+        for series in ("zz", ["a", "zz"]):
+            with pytest.raises(ValueError, match=rf"draw: \['zz'\] must be in {place}\.$"):
+                plot(series=series)
+        with pytest.raises(ValueError, match=rf"draw: at least one must be in {place}\.$"):
+            plot(series=[])
+    with pytest.raises(ValueError, match="at least one must be in the forecast"):
+        plot_fan(example()[:0])
+    assert len(draw["the history and the forecasts"]().axes) == 1  # "y" has no forecast of "b"
+
+
+def test_the_axis_of_a_metric_begins_at_zero_unless_a_value_is_negative():
+    table = pd.DataFrame({"mae": [1.0, 2.0], "bias": [-1.0, -2.0]}, [1, 2])
+    (panel,) = plot_error_by_step({"x": table}).axes
+    assert panel.get_ylim()[0] == 0
+    (panel,) = plot_error_by_step({"x": table, "y": -table}, "bias").axes
+    bottom, top = panel.get_ylim()
+    assert bottom < -2
+    assert top > 2
+    with pytest.raises(ValueError, match="metric must be one of 'mae', 'bias', got 'mse'"):
+        plot_error_by_step({"x": table}, "mse")
 
 
 def test_channels_are_matched_by_name():
@@ -168,18 +283,7 @@ def test_plots_of_errors_residuals_and_importances_show_the_given_values():
 
 
 def test_an_explanation_is_drawn_as_shares_and_as_contributions():
-    times, past = DATES[3:5], DATES[:3]
-    rows = {
-        "unique_id": "a",
-        "ds": times.repeat(3),
-        "part": ["past value", "mean", "slope"] * 2,
-        "lag": pd.array([2, None, 8] * 2, "Int64"),
-        "source": [past[1], pd.NaT, pd.NaT, past[2], pd.NaT, pd.NaT],
-        "value": [4.0, 2.0, np.nan, 6.0, 2.0, np.nan],
-        "share": [0.5, 0.5, np.nan, 0.75, 0.25, np.nan],
-        "contribution": [2.0, 1.0, -0.5, 4.5, 0.5, 0.25],
-    }
-    figure = plot_explanation(pd.DataFrame(rows), unit="MW")
+    figure = plot_explanation(EXPLANATION, unit="MW")
     left, right = figure.axes
     np.testing.assert_allclose(left.lines[1].get_ydata(), [6, 2.5, 5.25])  # from the last value
     sizes = left.collections[0].get_sizes()
@@ -188,8 +292,6 @@ def test_an_explanation_is_drawn_as_shares_and_as_contributions():
     # Of lag 2, half of 4 - 2 and three quarters of 6 - 2; of the slope.
     np.testing.assert_allclose(heights, [[1, 3], [-0.5, 0.25]])
     np.testing.assert_allclose(right.lines[0].get_ydata(), [0.5, 3.25])
-    with pytest.raises(ValueError, match="no series to draw"):
-        plot_explanation(pd.DataFrame(rows), series=["b"])
 
 
 def test_ranks_have_their_intervals_the_best_at_the_top():

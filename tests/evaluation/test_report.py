@@ -11,21 +11,23 @@ from tests.helpers.frames import example, training_rows
 
 
 def test_report_is_complete_and_loads_no_external_files(tmp_path):
-    good, bad = example(), example(bias=2.0)
+    rows = example(), example(bias=2.0), training_rows()
+    good, bad, train = (frame.replace({"a": "50% & $_$"}) for frame in rows)
     path = write_report(
         tmp_path / "deep" / "report.html",
         {"good": good, "<bad>": bad},
         baseline="<bad>",
-        train=training_rows(),
+        train=train,
         season=7,
-        unit="flights/h",
+        unit="$^$/h",
         title="Flights & more",
     )
     page = path.read_text()
     assert page.count('src="data:image/png;base64,') == 4
     assert not re.findall(r'(?:src|href)="(?!data:)', page)
     assert "http" not in re.sub(r"base64,[^\"]+", "", page)
-    for text in ("Flights &amp; more", "crps skill", "coverage-80", "&lt;bad&gt;", "flights/h"):
+    names = ("Flights &amp; more", "&lt;bad&gt;", "50% &amp; $_$", "$^$/h")
+    for text in (*names, "crps skill", "coverage-80"):
         assert text in page
     assert "<bad>" not in page
 
@@ -46,6 +48,9 @@ def test_existing_reports_are_kept_and_failures_leave_no_file(tmp_path):
         write_report(tmp_path / "b.html", {})
     with pytest.raises(ValueError, match="season and freq describe the training rows"):
         write_report(tmp_path / "b.html", {"one": example()}, season=7)
+    for column in ("unique_id", "ds", "cutoff", "y"):
+        with pytest.raises(ValueError, match=rf"without \['{column}'\]"):
+            write_report(tmp_path / "b.html", example().drop(columns=column))
     assert not (tmp_path / "b.html").exists()
 
 

@@ -193,6 +193,16 @@ def test_a_builder_of_the_user_is_built_as_one_of_the_zoo():
         registry.build(build_repeat, 8, 4, 2, head="normal")
 
 
+def test_a_builder_may_take_any_hyperparameter():
+    def build_any(context_length, prediction_length, num_channels, **hyperparameters):
+        sizes = context_length, prediction_length, num_channels
+        return registry.build("dlinear", *sizes, **hyperparameters)
+
+    assert registry.build(build_any, 8, 4, 2, name="mine").name == "mine"
+    with pytest.raises(ValueError, match="dlinear has no hyperparameter 'hyperparameters'"):
+        registry.build(build_any, 8, 4, 2, hyperparameters=5)
+
+
 def test_a_builder_without_the_three_sizes_is_refused():
     def build_two(context_length, prediction_length): ...
 

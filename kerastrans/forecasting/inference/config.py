@@ -91,6 +91,9 @@ class Config:
             object.__setattr__(self, "context_length", history_input(self.model).shape[1])
         if self.context_length is not None:
             check_positive_integers(context_length=self.context_length)
+        for name in ("context_length", "prediction_length", "num_samples", "seed"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, value if value is None else int(value))
         object.__setattr__(self, "bounds", check_bounds(self.bounds))
         check_choice("short", self.short, SHORT)
         check_choice("fill", self.fill, FILLS)

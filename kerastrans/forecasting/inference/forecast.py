@@ -208,8 +208,12 @@ def forecast_outputs(state, inputs):
     """Return the forecast of raw histories, see `Forecaster.forecast_histories`.
 
     Raises:
+        TypeError: If `inputs` is not a dict.
         ValueError: If an input is missing, or a bound that is a column of frames.
     """
+    if not isinstance(inputs, dict):
+        given = type(inputs).__name__
+        raise TypeError(f"inputs must be a dict of arrays such as 'history', got {given}.")
     shapes = {"history": "(batch, context_length, num_channels)"}
     shapes |= {x.name: tuple(x.shape) for x in inputs_of(state.model)[1:]}
     internal = {"decoder_inputs", *typical_inputs(state.model)}

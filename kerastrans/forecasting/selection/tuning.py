@@ -63,11 +63,19 @@ def tune(
 
     Raises:
         ImportError: If the extra `tune` is not installed.
-        ValueError: If a name or hyperparameter is unknown, or `Forecaster` refuses an option.
+        ValueError: If a name or hyperparameter is unknown, `Forecaster` refuses an option, or an
+            option is searched: `optimizer`, or a hyperparameter of `space`.
     """
     optuna = import_extra("optuna", "tune", "tune")
-    check_positive_integers(trials=trials, validation_size=validation_size)
+    check_positive_integers(trials=trials, validation_size=validation_size, epochs=epochs)
     space = registry.info(name).search_space if space is None else space
+    for key, values in space.items():
+        if not isinstance(values, tuple | list) or not values:
+            raise ValueError(f"space[{key!r}] must be a tuple of values, got {values!r}.")
+    if "optimizer" in options:
+        raise ValueError("tune searches the learning rate of Adam: leave out optimizer.")
+    if both := sorted(options.keys() & space.keys()):
+        raise ValueError(f"{both} are searched: leave them out, or out of space.")
     registry.check_hyperparameters(name, [key for key in space if key != "size"])
     for size in space.get("size", ()):
         registry.check_size(name, size)

@@ -3,6 +3,8 @@
 import functools
 import inspect
 
+import numpy as np
+
 from kerastrans import heads
 from kerastrans.models.architecture import OPTIONS
 from kerastrans.utils.backend import is_out_of_memory
@@ -69,6 +71,9 @@ def checked(build=None, *, may_be_zero=(), may_be_tuple=()):
     def checked_build(*args, **kwargs):
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
+        for key, value in bound.arguments.items():
+            if isinstance(value, np.generic):  # a size that NumPy or pandas computed
+                bound.arguments[key] = value.item()
         check_arguments(bound.arguments, defaults, may_be_zero, may_be_tuple)
         if "head" in bound.arguments:
             bound.arguments["head"] = heads.get(bound.arguments["head"])

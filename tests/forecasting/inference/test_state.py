@@ -262,6 +262,8 @@ def test_a_missing_input_is_named(frame):
     forecaster = Forecaster("nlinear", *SIZE, calendar=True).fit(frame, **QUICK)
     with pytest.raises(ValueError, match=r"the input 'future_covariates' \(None, .* is missing"):
         forecaster.forecast_histories({"history": np.zeros((1, CONTEXT, 1))})
+    with pytest.raises(TypeError, match=r"inputs must be a dict of arrays .* got ndarray"):
+        forecaster.forecast_histories(np.zeros((1, CONTEXT, 1)))
 
 
 def test_a_context_much_longer_than_the_series_warns():

@@ -51,6 +51,15 @@ def test_invalid_arguments_are_refused_before_the_first_trial():
         tuning.tune("nlinear", series("a", 120), 14, 7, space={"depth": (1, 2)}, **options)
     with pytest.raises(ValueError, match="trials must be an integer of at least 1"):
         tuning.tune("nlinear", series("a", 120), 14, 7, validation_size=21, trials=0)
+    for wrong, message in (
+        ({"epochs": 0}, "epochs must be an integer of at least 1"),
+        ({"optimizer": "sgd"}, "tune searches the learning rate of Adam"),
+        ({"space": {"moving_average": 5}}, r"space\['moving_average'\] must be a tuple of values"),
+        ({"space": {"size": "laptop"}}, r"space\['size'\] must be a tuple of values"),
+        ({"space": {"moving_average": (3,)}, "moving_average": 7}, "are searched: leave them out"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            tuning.tune("dlinear", series("a", 120), 14, 7, **options | wrong)
 
 
 def test_a_missing_optuna_is_reported_with_its_extra(monkeypatch):

@@ -1,7 +1,8 @@
 import keras
+import numpy as np
 import pytest
 
-from kerastrans import heads, zoo
+from kerastrans import Forecaster, heads, zoo
 from kerastrans.models.parts.checks import checked
 
 HEADS = r"num_heads must divide d_model=10, got 4"
@@ -88,6 +89,15 @@ def test_a_model_that_does_not_fit_into_memory_is_refused_in_one_line():
 
     with pytest.raises(RuntimeError, match="another fault"):
         build_faulty_model(8, 4, 2)
+
+
+@pytest.mark.parametrize("name", ["nhits", "deepar", "decoder_transformer"])
+def test_sizes_may_be_integers_of_numpy(name):
+    assert zoo.build(name, *np.array([12, 4, 1])).output_shape[1:3] in ((4, 1), (None, 1))
+    config = Forecaster(name, np.int64(12), np.int32(4), seed=np.int64(1)).config
+    assert [type(x) for x in (config.context_length, config.prediction_length, config.seed)] == [
+        *(int, int, int)
+    ]
 
 
 def test_a_builder_gets_its_head_as_a_head():
