@@ -157,7 +157,7 @@ def read_frame(frame, covariates, future=None):
         if missing:  # the rows of `future` would give the frame these columns, without a past
             known = list_names(frame.columns)
             raise ValueError(f"covariates {missing} are missing: the columns are {known}.")
-        _check_same_zone(*((x.index if wide else x.get(TIME)) for x in (frame, future)))
+        future = _in_zone_of(frame, future, wide)
         frame = pd.concat([frame, future.drop(columns=channels, errors="ignore")])
     columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in channels]
     values = np.stack(columns, axis=1) if len(columns) > 1 else columns[0][:, None]
@@ -175,13 +175,24 @@ def read_frame(frame, covariates, future=None):
     return times, codes.astype("int64"), np.asarray(names, object)[:, None], values, frame
 
 
-def _check_same_zone(times, future):
-    """Raise ValueError if only one of two columns of time stamps has a time zone."""
-    if all(pd.api.types.is_datetime64_any_dtype(x) for x in (times, future)):
-        zones = [getattr(x.dtype, "tz", None) for x in (times, future)]
-        if (zones[0] is None) != (zones[1] is None):
-            first, second = (x or "no time zone" for x in zones)
-            raise ValueError(f"future has time stamps of {second}, the frame of {first}.")
+def _in_zone_of(frame, future, wide):
+    """Return `future` with its time stamps in the time zone of the frame.
+
+    Raises:
+        ValueError: If only one of them has a time zone.
+    """
+    times = [x.index if wide else x.get(TIME) for x in (frame, future)]
+    if not all(pd.api.types.is_datetime64_any_dtype(x) for x in times):
+        return future
+    zone, other = (getattr(x.dtype, "tz", None) for x in times)
+    if (zone is None) != (other is None):
+        first, second = (x or "no time zone" for x in (zone, other))
+        raise ValueError(f"future has time stamps of {second}, the frame of {first}.")
+    if zone is None:
+        return future
+    if wide:
+        return future.tz_convert(zone)
+    return future.assign(**{TIME: times[1].dt.tz_convert(zone)})
 
 
 def read_limits(frame, names):

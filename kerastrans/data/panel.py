@@ -74,6 +74,10 @@ class Panel:
         """Number of observed steps of each series, gaps included, `(series,)`."""
         return self.cuts - self.begins
 
+    def cuts_without_last(self, steps):
+        """Return the end of each series without its last steps, not before its begin."""
+        return np.maximum(self.begins, self.cuts - steps)
+
     @functools.cached_property
     def num_known(self):
         """Number of rows with a known value before each row, `(2 + rows,)`."""

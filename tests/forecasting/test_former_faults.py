@@ -256,3 +256,60 @@ def test_published_weights_forecast_every_level_and_size_alike(name):
         y = level + size * (frame["y"] - 10)
         found = (numbers(forecaster.predict(frame.assign(y=y))) - level) / size
         np.testing.assert_allclose(found, expected, atol=1e-5 * 3)
+
+
+def in_orders(*series):
+    """The same rows in two orders of the series."""
+    return pd.concat(series), pd.concat([*series[1:], series[0]])
+
+
+def test_series_shorter_than_the_hold_out_may_come_first():
+    # Their validation windows had the scale of the last series, or fit failed.
+    found = []
+    for frame in in_orders(weekly("x", 2), weekly("y", 8, seed=1), weekly("b", 300, level=1e6)):
+        options = {"validation_size": 30, "epochs": 1, "steps_per_epoch": 1, "verbose": 0}
+        forecaster = Forecaster("nlinear", 12, 2).fit(frame, **options)
+        found.append(forecaster.history.history["val_loss"])
+    np.testing.assert_allclose(*found, rtol=1e-5)
+    series = weekly("new", 10), weekly("b", 300, seed=1), weekly("c", 301, seed=2)
+    Forecaster("last_value", 12, 2).fit(pd.concat(series), epochs=0)
+
+
+def test_the_default_context_depends_on_training_rows_alone():
+    # With a series shorter than the hold-out first, the held-out rows of others counted.
+    rng = np.random.default_rng(0)
+    noise = [weekly(name, 60).assign(y=rng.normal(size=60)) for name in "bc"]
+    noise[0].loc[40:, "y"] = 10 * np.sin(2 * np.pi * np.arange(20) / 7)
+    found = [
+        Forecaster("nlinear", prediction_length=2).fit(frame, validation_size=20, epochs=0)
+        for frame in in_orders(weekly("a", 2), *noise)
+    ]
+    assert found[0].context_length == found[1].context_length
+
+
+def test_a_whole_context_is_not_too_short_for_a_backtest():
+    forecaster = Forecaster("last_value", 6, 2, short="refuse").fit(weekly("b"), epochs=0)
+    assert len(forecaster.backtest(weekly("z", 8), windows=1)) == 2
+    with pytest.raises(ValueError, match="'z' has 7 steps, too few for 1 origins"):
+        forecaster.backtest(weekly("z", 7), windows=1)
+
+
+def test_refitting_with_a_default_context_leaves_out_what_is_shorter():
+    frame = pd.concat([weekly("a", 10), weekly("b", 200)])
+    forecaster = Forecaster("last_value", None, 4, short="refuse")
+    rows = forecaster.backtest(frame, windows=2, refit=True, epochs=0)
+    assert rows["unique_id"].unique().tolist() == ["b"]
+    assert list(forecaster.faults) == ["a"]
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_future_covariates_may_be_in_another_time_zone(is_wide):
+    frame = weekly("a", 60).assign(x=np.arange(60.0))
+    frame["ds"] = pd.date_range("2024-03-20", periods=60, freq="h", tz="Europe/Berlin")
+    if is_wide:
+        frame = frame.drop(columns="unique_id").set_index("ds")
+    known, ahead = frame[:50], frame[50:52].drop(columns="y")
+    forecaster = Forecaster("nlinear", 12, 2, future=["x"]).fit(known, epochs=1, verbose=0)
+    expected = forecaster.predict(known, future=ahead)
+    in_utc = ahead.tz_convert("UTC") if is_wide else ahead.assign(ds=ahead.ds.dt.tz_convert("UTC"))
+    pd.testing.assert_frame_equal(forecaster.predict(known, future=in_utc), expected)

@@ -1,6 +1,6 @@
 """Backtests from rolling origins: each forecast uses only the rows before its origin."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ def origins(panel, reach, windows, step):
 def long_enough(config, panel, windows, step, reach=None):
     """Return the panel without series that are too short for the first origin."""
     before = origins(panel, reach or config.prediction_length, windows, step)[0] - panel.begins
-    needed = 1 + (config.context_length or 0 if config.short == "refuse" else 0)
+    needed = max(1, config.context_length or 1) if config.short == "refuse" else 1
     lengths = panel.lengths
     return panel.without(
         {
@@ -198,8 +198,9 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)
     parts, stays = [], False
-    for number, cuts in enumerate(origins(panel, steps, windows, step)):
+    for number in range(windows):
         if number % every == 0 and not stays:
+            cuts = origins(panel, steps, windows, step)[number]
             known = rows_until(frame, panel, cuts, train_size)
             fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
             if forecaster.config.model == AUTO:
@@ -207,9 +208,16 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
                 # and none if it has trained.
                 stays, options["restore_published"] = fresh.card is not None, False
         state = fresh.fitted
-        read = fresh.reader.panel(frame, static)
+        if number == 0:  # the context is known now
+            panel = long_enough(state.config, panel, windows, step)
+            if not len(panel):
+                return Backtest(panel, None, state)
+        # A context that grows with the rows leaves out no further series.
+        padded = fresh.reader.with_config(replace(state.config, short="pad"))
+        read = padded.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])
         read = read.without(dict.fromkeys(np.flatnonzero(others), "left out"))
+        cuts = origins(panel, steps, windows, step)[number]
         parts.append(forecast_windows(state, windows_of(state, read, np.arange(len(read)), cuts)))
     series = np.tile(np.arange(len(panel)), windows)
     cuts = origins(panel, steps, windows, step).ravel()

@@ -110,21 +110,20 @@ def select(
     panel = read_panel(frame, freq=freq)
     freq = panel.clock.freq
     held_out = held_out_steps(panel.lengths, prediction_length) or prediction_length
-    training_frame = rows_until(frame, panel, panel.cuts - held_out)
+    ends = panel.cuts_without_last(held_out)
+    training_frame = rows_until(frame, panel, ends)
     if training_frame.empty:
         raise ValueError(
             f"the longest series has {panel.lengths.max()} steps, too few to hold out "
             f"{prediction_length} of them."
         )
-    settings = {"prediction_length": prediction_length, "seed": seed, **columns}
+    settings = {"prediction_length": prediction_length, "seed": seed, "freq": freq, **columns}
     has_calendar = bool(panel.clock.calendar_names)
     variants = ((name, calendar and has_calendar, seed) for name, calendar, seed in CANDIDATES)
     candidates = tuple(dict.fromkeys(variants))
     settings["candidates"] = candidates  # the store refers to them by number
     store = CandidateStore(folder, settings, frame, static)
-    scorer = HoldoutScorer(
-        frame, static, held_out // prediction_length, panel, panel.cuts - held_out
-    )
+    scorer = HoldoutScorer(frame, static, held_out // prediction_length, panel, ends)
 
     def train(candidate, budget):
         arguments = training_frame, prediction_length, freq, budget, static

@@ -125,7 +125,8 @@ def shows_season(panel, season, shorter, prediction_length, held_out=0):
         prediction_length: int, number of steps of a forecast.
         held_out: int, number of last steps of each series that do not count.
     """
-    series = [panel.values[a:b] for a, b in zip(panel.begins, panel.cuts - held_out, strict=True)]
+    ends = panel.cuts_without_last(held_out)
+    series = [panel.values[a:b] for a, b in zip(panel.begins, ends, strict=True)]
 
     def difference(lag):
         changes = [y[lag:] - y[:-lag] for y in series if np.isfinite(y[lag:] - y[:-lag]).any()]

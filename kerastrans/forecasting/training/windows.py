@@ -80,8 +80,11 @@ class TrainingWindows:
         for names, begin, end in zip(panel.names, panel.begins, panel.cuts, strict=True):
             heads.of(self.model).check_targets(panel.values[begin:end], names)
         self.faults |= panel.faults
+        texts = repr((panel.names.tolist(), panel.clock)).encode()
         for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
             self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
+        for values in (np.ascontiguousarray(panel.first), texts):
+            self.checksum = zlib.crc32(values, self.checksum)
 
     def __len__(self):
         return self.num_series
@@ -140,7 +143,7 @@ class TrainingWindows:
         return self._training(panel, *training), self._validation(panel, *validation)
 
     def _training(self, panel, series, cuts):
-        ends = panel.cuts[series] - self.data.held_out.of_all
+        ends = panel.cuts_without_last(self.data.held_out.of_all)[series]
         weights = window_weights(self.sampling.kind, panel, series, ends)
         is_whole = (cuts + self.config.prediction_length <= ends).all()
         limits = None if is_whole else ends
@@ -149,14 +152,14 @@ class TrainingWindows:
     def _validation(self, panel, series, cuts):
         if self.data.validation is not None:
             return windows_of(self, self.data.validation.panel, series, cuts)
-        ends = panel.cuts[series] - self.data.held_out.steps
+        ends = panel.cuts_without_last(self.data.held_out.steps)[series]
         return windows_of(self, panel, series, cuts, ends)
 
     def training_rows(self):
         """Yield the training rows of each series, `(time, num_channels)`, NaN where missing."""
         for number in range(len(self.data.panels)):
             panel = self.data.panels[number]
-            ends = np.maximum(panel.begins, panel.cuts - self.data.held_out.of_all)
+            ends = panel.cuts_without_last(self.data.held_out.of_all)
             for i in np.flatnonzero(self.is_trained(number, panel)):
                 yield panel.values[panel.begins[i] : ends[i]]
 

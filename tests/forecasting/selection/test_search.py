@@ -205,6 +205,8 @@ def test_an_interrupted_selection_resumes(two, tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(resumed.predict(frame), whole.predict(frame), rtol=1e-5)
     with pytest.raises(ValueError, match="holds a selection with other prediction_length, seed"):
         kerastrans.select(frame, HORIZON + 1, **options, seed=4)
+    with pytest.raises(ValueError, match="holds a selection with other freq, data: give"):
+        kerastrans.select(frame[frame["ds"].dt.dayofweek < 5], HORIZON, **options)
 
 
 @pytest.mark.slow

@@ -104,6 +104,9 @@ def test_what_differs_is_named(tmp_path):
         forecaster(dropout=0.1).fit(FRAME, checkpoint=tmp_path, **FIT | {"batch_size": 8})
     with pytest.raises(ValueError, match=r": data differs from the interrupted one's"):
         forecaster().fit(FRAME + 1, checkpoint=tmp_path, **FIT | {"epochs": 1})
+    later = FRAME.set_axis(FRAME.index + pd.Timedelta(days=3))
+    with pytest.raises(ValueError, match=r": data differs from the interrupted one's"):
+        forecaster().fit(later, checkpoint=tmp_path, **FIT | {"epochs": 1})
 
 
 def test_a_damaged_checkpoint_is_named_in_one_line(tmp_path):
