@@ -744,6 +744,7 @@ class Forecaster:
         """
         state = self._trained()
         panel = self.reader.panel(frame, static)
+        panel = inference.rolling_origins.long_enough(state.config, panel, 1, 1)
         self._report(panel)
         return inference.importances.importances_frame(state, panel)
 

@@ -388,6 +388,12 @@ def test_importances_name_the_variables(frame):
     assert shares.loc[shares["kind"] == "future", "variable"].tolist() == ["steps ahead", "price"]
     assert shares.loc[shares["kind"] == "static", "variable"].tolist() == ["kind", "size"]
     np.testing.assert_allclose(shares.groupby("kind")["share"].sum(), 1.0, rtol=1e-4)
+    short = frame[frame["unique_id"] == frame["unique_id"].iloc[0]].iloc[:1]
+    short = pd.concat([short.assign(unique_id="new"), frame])
+    fixed = pd.concat([statics(), statics().iloc[:1].assign(unique_id="new")]).assign(size=1.0)
+    with pytest.warns(UserWarning, match="'new' has 1 steps, too few"):
+        others = forecaster.variable_importances(short, static=fixed)
+    pd.testing.assert_frame_equal(others, shares)
 
 
 @pytest.mark.parametrize(

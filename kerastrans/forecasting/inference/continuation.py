@@ -138,16 +138,19 @@ def quantiles_of(state, paths):
 def _extended(windows, chosen, prediction_length):
     """Return a panel of the contexts of some windows and the steps after them, and its cuts.
 
+    The steps are those of whole forecasts of the model, at least `prediction_length`.
     Each window becomes a series. Its values after the cut are missing; covariates, limits and the
     clock are those of the panel.
     """
     panel = windows.panel
+    steps = -(-prediction_length // windows.prediction_length) * windows.prediction_length
     rows, layout = [np.zeros(1, int)], []
     for window in chosen:
         series, cut = windows.series[window], windows.cuts[window]
         begin = max(panel.begins[series], cut - windows.context_length)
-        after = np.arange(cut, cut + prediction_length)
-        after = np.where(after < panel.ends[series], after, 0)
+        # The last forecast of the model may be longer: it has the covariates of the last step.
+        last = min(panel.ends[series], cut + prediction_length) - 1
+        after = np.minimum(cut + np.arange(steps), last)
         rows.append(np.concatenate([np.arange(begin, cut), after]))
         layout.append((series, panel.numbers(series, begin), cut - begin))
     ends = np.cumsum([len(part) for part in rows])

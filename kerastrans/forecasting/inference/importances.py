@@ -31,6 +31,9 @@ def permutation_importances(state, panel, cuts, repeats, seed):
     windows = windows_of(state, panel, series, cuts.ravel())
     inputs = windows.histories(slice(None), state.typical)
     before = _window_errors(state, windows, inputs)
+    has_target = np.isfinite(before).reshape(len(cuts), -1).any(axis=1)
+    if not has_target.any():
+        raise ValueError("no value after an origin is known: the errors have nothing to compare.")
     random, rows = np.random.default_rng(seed), []
     for kind in KINDS:
         array = inputs.get(f"{kind}_covariates")
@@ -41,7 +44,8 @@ def permutation_importances(state, panel, cuts, repeats, seed):
                 exchanged[..., place] = array[random.permutation(len(array))][..., place]
                 others = {**inputs, f"{kind}_covariates": exchanged}
                 growth += (_window_errors(state, windows, others) - before) / repeats
-            by_origin = np.nanmean(growth.reshape(len(cuts), -1), axis=1) / np.nanmean(before)
+            by_origin = growth.reshape(len(cuts), -1)[has_target]
+            by_origin = np.nanmean(by_origin, axis=1) / np.nanmean(before)
             rows.append((kind, column.name, by_origin.mean(), *_interval(by_origin)))
     table = pd.DataFrame(rows, columns=["kind", "variable", "increase", "low", "high"])
     return table.sort_values("increase", ascending=False, ignore_index=True)

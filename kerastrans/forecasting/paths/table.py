@@ -100,7 +100,8 @@ def read_groups(by, names):
                 f"by must have two columns, unique_id and the groups, got {list(by.columns)}."
             )
         by = dict(zip(by[ID], by[by.columns.difference([ID])[0]], strict=True))
-    missing = [name for name in pd.unique(np.asarray(names, object)) if name not in by]
+    names = np.asarray(names, object)
+    missing = [name for name in pd.unique(names) if name not in by or pd.isna(by[name])]
     if missing:
         raise ValueError(f"{len(missing)} series have no group in by, {missing[0]!r} is the first.")
     return np.array([by[name] for name in names], object)

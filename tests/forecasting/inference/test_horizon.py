@@ -7,6 +7,7 @@ import pytest
 from kerastrans import Forecaster
 
 SIZE = 14, 6
+LONGER = {"prediction_length": 8}
 
 
 def frame_of(names="ab", length=90, columns=False):
@@ -137,6 +138,25 @@ def test_covariates_calendar_and_bounds_of_later_steps():
         forecaster.predict(clipped, future=few, prediction_length=24)
     # All covariates of the model's own steps are needed for fewer steps, too.
     assert len(forecaster.predict(clipped, future=few, prediction_length=2)) == 4
+
+
+@pytest.mark.parametrize("head", ["point", "quantiles"])
+def test_the_last_of_several_forecasts_may_be_longer_than_needed(head):
+    frame = frame_of(columns=True).assign(cap=40.0)
+    known = frame[frame.groupby("unique_id").cumcount() < 60]
+    future = frame[frame.groupby("unique_id").cumcount().between(60, 67)].drop(columns="y")
+    options = {"future": ["price"], "bounds": (None, "cap"), "head": head, "num_samples": 20}
+    forecaster = Forecaster("nlinear", *SIZE, **options).fit(known, epochs=1, verbose=0)
+    rows = forecaster.predict(known, future=future, prediction_length=8)
+    assert rows.groupby("unique_id").size().tolist() == [8, 8]
+    assert rows.notna().all(axis=None)
+    for name, part in rows.groupby("unique_id"):  # the steps of other series have no effect
+        alone = known[known["unique_id"] == name]
+        single = forecaster.predict(alone, future=future[future["unique_id"] == name], **LONGER)
+        if head == "point":
+            np.testing.assert_allclose(part["nlinear"], single["nlinear"], rtol=1e-5)
+        else:
+            np.testing.assert_allclose(part["nlinear"][:6], single["nlinear"][:6], rtol=1e-5)
 
 
 @pytest.mark.slow

@@ -44,6 +44,17 @@ def test_the_error_grows_by_its_expectation_and_only_for_the_covariate_that_is_u
     pd.testing.assert_frame_equal(again, table)
 
 
+def test_an_origin_without_an_outcome_does_not_count(frame):
+    gap = frame.assign(y=frame["y"].where(frame.index != ROWS - 3))
+    table = forecaster_of(frame).covariate_importances(gap, windows=WINDOWS, step=2, repeats=20)
+    assert table.iloc[0]["increase"] == pytest.approx(0.5, abs=0.1)
+    assert table.notna().all(axis=None)
+    with pytest.raises(ValueError, match="no value after an origin is known"):
+        forecaster_of(frame).covariate_importances(
+            frame.assign(y=frame["y"].where(frame.index < ROWS - 2)), windows=2, step=1
+        )
+
+
 def test_one_origin_has_no_interval(frame):
     table = forecaster_of(frame).covariate_importances(frame, windows=1)
     assert table[["low", "high"]].isna().all(axis=None)

@@ -45,6 +45,8 @@ def test_sums_over_series_path_by_path():
     assert rows["unique_id"].unique().tolist() == ["x", "y"]
     with pytest.raises(ValueError, match="1 series have no group in by, 'b' is the first"):
         aggregate_paths(PATHS, by={"a": "x"})
+    with pytest.raises(ValueError, match="1 series have no group in by, 'b' is the first"):
+        aggregate_paths(PATHS, by={"a": "x", "b": None})
 
 
 def test_quantiles_over_paths():
