@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import check_columns
+from kerastrans.data.frames import check_has_columns
 from kerastrans.data.panel import Panel, read_panel
 from kerastrans.data.time.seasons import season_of
 from kerastrans.utils.validation import check_positive_integers, list_names
@@ -41,7 +41,7 @@ class Series:
         Raises:
             ValueError: If the frame is invalid, see `read_panel`, or has no such column.
         """
-        check_columns(frame, covariates, "covariates")
+        check_has_columns(frame, covariates, "covariates")
         panel = read_panel(frame.drop(columns=list(covariates)), freq=freq)
         if panel.faults:
             name, fault = next(iter(panel.faults.items()))

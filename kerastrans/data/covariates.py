@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 
-from kerastrans.data.frames import ID, check_columns, is_real
+from kerastrans.data.frames import ID, check_has_columns, is_real
 from kerastrans.data.scaling import StandardScaler
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import list_names, quote
@@ -147,7 +147,7 @@ class Covariates:
             ValueError: If a column is not in the frame, or is empty in these rows.
         """
         timed = [column.name for column in (*self.past, *self.future)]
-        check_columns(frame, timed, "covariates")
+        check_has_columns(frame, timed, "covariates")
         past, future = (
             tuple(Column.of(frame[column.name][rows], column.name) for column in kind)
             for kind in (self.past, self.future)

@@ -35,7 +35,7 @@ def check_real(frame, columns, name="the frame"):
             )
 
 
-def check_columns(frame, names, kind):
+def check_has_columns(frame, names, kind):
     """Raise ValueError unless a frame has all columns of a kind, such as "covariates"."""
     missing = [name for name in names if name not in frame.columns]
     if missing:
@@ -201,7 +201,7 @@ def read_limits(frame, names):
     Raises:
         ValueError: If a column is missing or not numeric.
     """
-    check_columns(frame, names, "bounds")
+    check_has_columns(frame, names, "bounds")
     check_real(frame, names)
     columns = [frame[name].to_numpy("float64", na_value=np.nan) for name in names]
     return np.stack(columns, axis=1) if columns else np.zeros((len(frame), 0))
@@ -233,7 +233,7 @@ def to_long(frame, covariates, channels=None):
     """
     if channels is None:
         channels = [name for name in frame.columns if name not in covariates]
-    check_columns(frame, covariates, "covariates")
+    check_has_columns(frame, covariates, "covariates")
     shared = frame[list(covariates)].rename_axis(TIME).reset_index()
     if not len(channels):
         return shared

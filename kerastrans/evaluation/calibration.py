@@ -174,7 +174,7 @@ def randomized_pit(backtest, *, alias=None, seed=0):
     """Return the probability integral transform of each row, uniform if forecasts are calibrated.
 
     It is drawn between the probabilities of `pit_bounds`, so that it is nearly uniform for counts
-    too, the more levels the nearer.
+    too, if there are many levels.
 
     Args:
         backtest: DataFrame with intervals, see `kerastrans.backtesting`.

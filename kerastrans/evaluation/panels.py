@@ -41,7 +41,7 @@ def choose_series(series, known, limit, place):
         place: str, name of the frames that contain the known series, for the message.
 
     Raises:
-        ValueError: If there is no name, or an unknown one.
+        ValueError: If no name is left to draw, or one is unknown.
     """
     if series is None:
         series = known[:limit]

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from narwhals.typing import IntoDataFrame
 
-from kerastrans.data.frames import ID, TARGET, TIME, check_columns, to_long
+from kerastrans.data.frames import ID, TARGET, TIME, check_has_columns, to_long
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
@@ -104,7 +104,7 @@ def select(
     if statistical:
         check_models(statistical)
     columns = {"past": tuple(past), "future": tuple(future)}
-    check_columns(frame, [*past, *future], "covariates")
+    check_has_columns(frame, [*past, *future], "covariates")
     if ID not in frame.columns:
         frame = to_long(frame, [*past, *future])
     panel = read_panel(frame, freq=freq)
