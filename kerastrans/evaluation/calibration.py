@@ -173,8 +173,8 @@ def pit_bounds(levels, quantiles, targets):
 def randomized_pit(backtest, *, alias=None, seed=0):
     """Return the probability integral transform of each row, uniform if forecasts are calibrated.
 
-    It is drawn between the probabilities of `pit_bounds`, so that it is nearly uniform for counts
-    too, if there are many levels.
+    It is drawn between the probabilities of `pit_bounds`. For counts it is nearly uniform if there
+    are many levels.
 
     Args:
         backtest: DataFrame with intervals, see `kerastrans.backtesting`.

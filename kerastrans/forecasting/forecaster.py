@@ -28,7 +28,6 @@ from kerastrans.forecasting.inference.model_card import facts_of
 from kerastrans.forecasting.inference.reader import Reader, report_faults
 from kerastrans.forecasting.inference.state import LEVELS, FittedState
 from kerastrans.forecasting.inference.univariate import adapt_to_frame
-from kerastrans.models.parts.adaptation import was_trained
 from kerastrans.utils.distribution import distribute as distributed
 from kerastrans.utils.files import new_folder
 from kerastrans.utils.types import Columns, HeadOrName, Levels, ModelOrName, PathLike
@@ -279,7 +278,7 @@ class Forecaster:
                 print(training.fallback.description(data, self.card["name"]))
             return self
         if self.config.is_built:  # known before it is compiled again, with a new optimizer
-            self._was_trained = self._was_trained or was_trained(self.config.model)
+            self._was_trained = self._was_trained or training.loop.was_trained(self.config.model)
         with distributed(distribute) if distribute else contextlib.nullcontext():
             if before:
                 model = training.fine_tuning.prepare_for_fine_tuning(before)

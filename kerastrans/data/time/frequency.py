@@ -27,6 +27,11 @@ def offset_of(freq):
     raise ValueError(f"freq must be a pandas frequency such as 'h', 'D' or 'MS', got {freq!r}.")
 
 
+def is_other_frequency(freq, expected):
+    """Return whether both frequencies are given and differ, in whatever way they are spelt."""
+    return None not in (freq, expected) and offset_of(freq) != offset_of(expected)
+
+
 def check_same_frequency(freq, expected, subject):
     """Raise ValueError if a frequency is given that is not the one of the subject's forecasts.
 
@@ -35,7 +40,7 @@ def check_same_frequency(freq, expected, subject):
         expected: Frequency of the forecasts; None for any.
         subject: str, name of the model.
     """
-    if None not in (freq, expected) and offset_of(freq) != offset_of(expected):
+    if is_other_frequency(freq, expected):
         raise ValueError(f"{subject} forecasts the frequency {expected!r}, got {freq!r}.")
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from kerastrans.data.covariates import Covariates
 from kerastrans.data.frames import ID, is_wide, to_long
 from kerastrans.data.panel import read_panel
-from kerastrans.data.time.frequency import offset_of
+from kerastrans.data.time.frequency import is_other_frequency
 from kerastrans.decoding.graph import history_input
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import NoSeriesError, list_names
@@ -81,7 +81,7 @@ class Reader:
             ValueError: If `freq` is not the frequency of earlier training data.
         """
         known = self.clock and self.clock.freq
-        if None not in (known, freq) and offset_of(known) != offset_of(freq):
+        if is_other_frequency(freq, known):
             raise ValueError(f"trained on frequency {known!r}, freq={freq!r} is another.")
         parts = self.covariates, self.channels, self.num_channels
         reader = Reader(self.config, self.clock, *parts, freq or self.freq)

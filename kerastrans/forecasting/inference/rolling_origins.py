@@ -197,11 +197,10 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
     panel = long_enough(forecaster.config, panel, windows, step)
     if not len(panel):  # the caller reports the faults
         return Backtest(panel, None, forecaster.fitted)
-    parts, stays = [], False
+    parts, stays, cuts = [], False, origins(panel, steps, windows, step)
     for number in range(windows):
         if number % every == 0 and not stays:
-            cuts = origins(panel, steps, windows, step)[number]
-            known = rows_until(frame, panel, cuts, train_size)
+            known = rows_until(frame, panel, cuts[number], train_size)
             fresh = forecaster.clone().fit(known, static=static, freq=panel.clock.freq, **options)
             if forecaster.config.model == AUTO:
                 # Published weights that it has chosen for the first origin forecast all of them,
@@ -212,15 +211,15 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
             panel = long_enough(state.config, panel, windows, step)
             if not len(panel):
                 return Backtest(panel, None, state)
+            cuts = origins(panel, steps, windows, step)
         # A context that grows with the rows leaves out no further series.
         padded = fresh.reader.with_config(replace(state.config, short="pad"))
         read = padded.panel(frame, static)
         others = ~np.isin(read.names[:, 0], panel.names[:, 0])
         read = read.without(dict.fromkeys(np.flatnonzero(others), "left out"))
-        cuts = origins(panel, steps, windows, step)[number]
-        parts.append(forecast_windows(state, windows_of(state, read, np.arange(len(read)), cuts)))
+        here = windows_of(state, read, np.arange(len(read)), cuts[number])
+        parts.append(forecast_windows(state, here))
     series = np.tile(np.arange(len(panel)), windows)
-    cuts = origins(panel, steps, windows, step).ravel()
     merged = [np.concatenate([getattr(part, x) for part in parts]) for x in ("parameters", "scale")]
-    whole = windows_of(state, panel, series, cuts)
+    whole = windows_of(state, panel, series, cuts.ravel())
     return Backtest(panel, forecasts_of(state, whole, *merged), state)

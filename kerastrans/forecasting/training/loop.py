@@ -8,7 +8,7 @@ import numpy as np
 from kerastrans.forecasting.training.early_stopping import EarlyStopping
 from kerastrans.forecasting.training.progress import Progress
 from kerastrans.utils.batch_sizes import BATCH
-from kerastrans.utils.keras_internals import seed_generators
+from kerastrans.utils.keras_internals import all_layers, seed_generators
 
 MAX_EPOCHS = 100  # with early stopping, as the following
 MAX_STEPS_PER_EPOCH = 250  # so that the loss of large data is monitored often, too
@@ -27,6 +27,16 @@ def sets_rate(config):
 def steps_taken(optimizer):
     """Return the number of training steps of an optimizer so far; 0 if it is None."""
     return int(keras.ops.convert_to_numpy(optimizer.iterations)) if optimizer else 0
+
+
+def was_trained(model):
+    """Return whether the weights of a given Keras model were trained with its layers as they are.
+
+    They were if its optimizer took a step, or if the weights of a layer that is adapted to training
+    rows come from a file: those of the other layers do, too.
+    """
+    is_loaded = any(getattr(layer, "is_loaded", False) for layer in all_layers(model))
+    return is_loaded or steps_taken(getattr(model, "optimizer", None)) > 0
 
 
 def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs):

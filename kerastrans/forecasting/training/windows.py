@@ -80,11 +80,10 @@ class TrainingWindows:
         for names, begin, end in zip(panel.names, panel.begins, panel.cuts, strict=True):
             heads.of(self.model).check_targets(panel.values[begin:end], names)
         self.faults |= panel.faults
+        arrays = panel.values, panel.past, panel.future, panel.static, panel.cuts, panel.first
         texts = repr((panel.names.tolist(), panel.clock)).encode()
-        for values in (panel.values, panel.past, panel.future, panel.static, panel.cuts):
-            self.checksum = zlib.crc32(np.ascontiguousarray(values), self.checksum)
-        for values in (np.ascontiguousarray(panel.first), texts):
-            self.checksum = zlib.crc32(values, self.checksum)
+        for part in (*map(np.ascontiguousarray, arrays), texts):
+            self.checksum = zlib.crc32(part, self.checksum)
 
     def __len__(self):
         return self.num_series
