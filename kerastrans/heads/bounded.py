@@ -6,9 +6,7 @@ import numpy as np
 
 from kerastrans.heads.quantile import QuantileHead
 from kerastrans.heads.samples import Samples
-from kerastrans.utils.quadrature import tanh_sinh
 
-_NODES, _, _WEIGHTS = tanh_sinh(0.1)  # quantile functions are steep at their ends
 MAX_COUNTS = 10_000  # largest bound for summing the probabilities of all counts
 _OPEN = np.finfo("float64").tiny, np.nextafter(1.0, 0.0)  # probabilities with a finite quantile
 
@@ -106,10 +104,13 @@ class Bounded:
 
         It is the integral of `bound - quantile(p)` over the probabilities p beyond the bound.
         """
+        from kerastrans.utils.quadrature import tanh_sinh  # few forecasts need it
+
+        nodes, _, weights = tanh_sinh(0.1)  # quantile functions are steep at their ends
         share = self.head.cdf(parameters, np.broadcast_to(bound, parameters.shape[:-1]))
         share = np.clip(share if side == 1 else 1 - share, 0, 1)
         distance = np.zeros(share.shape)
-        for node, weight in zip(_NODES, _WEIGHTS, strict=True):
+        for node, weight in zip(nodes, weights, strict=True):
             probability = share * node if side == 1 else 1 - share * node
             quantile = self.head._inverse_cdf(parameters, np.clip(probability, *_OPEN))
             distance += weight * share * np.maximum(side * (bound - quantile), 0)
