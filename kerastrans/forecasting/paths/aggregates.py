@@ -32,8 +32,8 @@ def aggregate_paths(
     Args:
         paths: Frame of `Forecaster.simulate`.
         freq: pandas frequency of the periods, such as "D", "W" or "MS"; an int, the number of steps
-            of a period, counted from the first one; or None for the whole horizon. A period that
-            the horizon contains in part has the steps that it contains.
+            of a period, counted from the first time stamp of all series; or None for the whole
+            horizon. A period that the horizon contains in part has the steps that it contains.
         how: "sum" or "mean".
         by: None for each series; "all" for all series together; a dict of series -> group, or a
             frame with "unique_id" and a column of groups.
