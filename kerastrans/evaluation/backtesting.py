@@ -85,7 +85,7 @@ def score(
     - "crps", if there are intervals: twice the integral of the quantile loss over the levels. Each
       level is weighted by half the gaps to its neighbours; the outermost gaps extend to 0 and 1.
       The approximation of the CRPS improves with the number of levels: a perfect forecast of a
-      standard normal value scores 0.501, 0.592 and 0.563 with the intervals (80, 95),
+      standard normal value scores 0.500, 0.591 and 0.562 with the intervals (80, 95),
       (20, 40, 60, 80) and (20, 40, 60, 80, 90, 95); its exact CRPS is 0.564. Compare only
       forecasts with the same levels.
     - "wql" and "sql", if all levels 0.1, 0.2, ..., 0.9 are available (the intervals 20, 40, 60 and

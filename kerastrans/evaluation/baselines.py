@@ -155,7 +155,8 @@ def verdicts(table, baseline):
         verb = "beats" if row["skill"] > 0 else "is beaten by"
         chance = f"p = {row['p']:.2g}"
         if np.isnan(row["p"]):
-            verb, chance = "is not tested against", "too few origins"
+            verb = "is not tested against"
+            chance = "too few origins" if np.isfinite(row.get("mae", 0)) else "an infinite error"
         elif row["p"] > SIGNIFICANCE:
             verb = "is not significantly different from"
         lines.append(

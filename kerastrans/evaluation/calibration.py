@@ -51,7 +51,7 @@ def coverage_tests(backtest, level=80, *, by="step", alias=None):
     columns = read_columns(backtest, alias)
     if level not in columns.intervals:
         raise ValueError(
-            f"the backtest has intervals of {list(columns.intervals)} percent, not of {level}."
+            f"the backtest has intervals of {list(columns.intervals)} percent, not of {level!r}."
         )
     frame = known_rows(backtest, columns).sort_values([ID, CUTOFF, TIME])
     low, high = columns.intervals[level]

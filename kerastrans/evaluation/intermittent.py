@@ -64,7 +64,7 @@ def intermittent_backtests(
     for rows, _, values in origins_of(panel, series, known):
         values = values[np.isfinite(values)]
         for name, method in METHODS.items():
-            forecasts[name][rows] = method(values, smoothing)
+            forecasts[name][rows] = method(values, smoothing) if len(values) else np.nan
     return {name: on_rows(backtest, name, values) for name, values in forecasts.items()}
 
 

@@ -14,9 +14,9 @@ def model_confidence_set(losses, *, block=None, num_resamples=NUM_RESAMPLES, see
 
     The models whose p-value is at least 0.1 are a set that contains the best model with a
     probability of 90 %. Models are removed one by one, the worst first, while a test of equal
-    losses rejects. For 4 equal models, all are in the set in 98 % of the cases with 30 independent
-    rows, and in 92 and 95 % with 100 and 300 rows with an autocorrelation of 0.5 (400 runs each,
-    standard error 1.4 %).
+    losses rejects. With 4 equal models, a given one is in the set in 94 % of the cases with 30
+    independent rows, and in 93 and 95 % with 100 and 300 rows with an autocorrelation of 0.5; all
+    four, which are all best, are in it in 81, 77 and 81 % (400 runs each, standard error 2 %).
 
     Args:
         losses: DataFrame with one column per model and one row per origin, or per independent
@@ -77,7 +77,8 @@ def mean_ranks(losses, *, significance=0.05):
         intervals from "low" to "high" overlap do not differ significantly.
 
     Raises:
-        ValueError: If there are fewer than 2 models or rows, or a loss is missing.
+        ValueError: If there are fewer than 2 models or rows, a loss is missing, or `significance`
+            is not between 0 and 1.
 
     Source: Nemenyi (1963); Koning et al. (2005), multiple comparisons with the best of the M3.
 
@@ -91,6 +92,8 @@ def mean_ranks(losses, *, significance=0.05):
         worse  2.94  2.71  3.17
     """
     values = _check_losses(losses, 2)
+    if not 0 < significance < 1:
+        raise ValueError(f"significance must be between 0 and 1, got {significance!r}.")
     count, models = values.shape
     ranks = scipy.stats.rankdata(values, axis=1).mean(axis=0)
     critical = scipy.stats.studentized_range.ppf(1 - significance, models, np.inf) / np.sqrt(2)
@@ -112,7 +115,7 @@ def bootstrap_interval(ratios, level=95, *, num_resamples=NUM_RESAMPLES, seed=0)
         Tuple `(mean, low, high)`; the interval is bias-corrected and accelerated.
 
     Raises:
-        ValueError: If there are fewer than 5 ratios, or one is not positive.
+        ValueError: If there are fewer than 5 ratios, or one is not positive and finite.
 
     Source: Efron (1987), "Better bootstrap confidence intervals".
 
@@ -122,9 +125,11 @@ def bootstrap_interval(ratios, level=95, *, num_resamples=NUM_RESAMPLES, seed=0)
         (0.899, True)
     """
     ratios = np.asarray(ratios, "float64")
-    if ratios.ndim != 1 or len(ratios) < 5 or not (ratios > 0).all():
+    is_positive = np.isfinite(ratios) & (ratios > 0)
+    if ratios.ndim != 1 or len(ratios) < 5 or not is_positive.all():
+        found = ratios.ravel() if is_positive.all() else ratios[~is_positive]
         raise ValueError(
-            f"an interval requires at least 5 positive ratios, got {ratios.tolist()[:5]}."
+            f"an interval requires at least 5 positive, finite ratios, got {found.tolist()[:5]}."
         )
     logs = np.log(ratios)
     mean = float(np.exp(logs.mean()))

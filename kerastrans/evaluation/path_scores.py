@@ -112,7 +112,8 @@ def score_paths(
         series or the time. Steps without an outcome are left out.
 
     Raises:
-        ValueError: If a column is missing, an option is unknown, or no outcome is known.
+        ValueError: If a column is missing, an option is unknown, no outcome is known, a step has
+            two values or outcomes, or a path lacks a step of the others.
 
     Example:
         >>> import kerastrans
@@ -136,9 +137,16 @@ def score_paths(
     rows = rows[np.isfinite(rows[TARGET]) & rows[alias].notna()]
     if rows.empty:
         raise ValueError("no step of the paths has an outcome in the frame.")
+    repeated = rows.duplicated([ID, TIME, PATH])
+    if repeated.any():
+        name, time, path = rows.loc[repeated, [ID, TIME, PATH]].iloc[0]
+        raise ValueError(f"path {path} of {name!r} has two values or outcomes at {time}.")
     found = {}
     for key, part in rows.groupby(by, sort=False) if by else [("all", rows)]:
         values = part.pivot(index=PATH, columns=[ID, TIME], values=alias)
+        if values.isna().any(axis=None):
+            name, time = values.columns[values.isna().any()][0]
+            raise ValueError(f"not all paths have a value of {name!r} at {time}.")
         truth = part.drop_duplicates([ID, TIME]).set_index([ID, TIME])[TARGET][values.columns]
         arrays = values.to_numpy("float64"), truth.to_numpy("float64")
         found[key] = {

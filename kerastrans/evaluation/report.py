@@ -79,7 +79,8 @@ def write_report(
         statistical: Names of statistical models to add, see
             `kerastrans.evaluation.statistical.statistical_backtests`; they require `history`. By
             default "ets" and "theta" if the extra `baselines` is installed, `history` is given, and
-            at most 50 fits are needed, one per series and origin.
+            at most 50 fits are needed, one per series and origin. Given backtests of these names
+            are kept.
 
     Returns:
         The path.
@@ -111,7 +112,7 @@ def write_report(
     for backtest in backtests.values():
         check_columns(backtest, ID, TIME, CUTOFF, TARGET)
     names, seen = list(backtests), contamination_lines(backtests)
-    backtests |= _statistical(statistical, backtests[names[0]], history, freq)
+    backtests |= _statistical(statistical, backtests, history, freq)
     if baseline is None and history is not None:
         baseline, naive = best_naive(backtests[names[0]], history, seasons, freq=freq)
         backtests.setdefault(baseline, naive)
@@ -132,18 +133,20 @@ def write_report(
     return path
 
 
-def _statistical(models, backtest, history, freq):
-    """Return the backtests of statistical models by name."""
+def _statistical(models, backtests, history, freq):
+    """Return the backtests of statistical models by name, without those that are given."""
+    backtest = next(iter(backtests.values()))
     if models is None:
         is_quick = len(backtest[[ID, CUTOFF]].drop_duplicates()) <= MAX_FITS
         is_possible = history is not None and find_spec("statsforecast") is not None
         models = ("ets", "theta") if is_quick and is_possible else ()
     if models and history is None:
         raise ValueError(f"statistical={models!r} requires history=, the rows to fit them to.")
+    models = [name for name in models if name not in backtests]
+    if not models:
+        return {}
     levels = backtesting.interval_levels(backtest)
-    return (
-        statistical_backtests(backtest, history, models, levels=levels, freq=freq) if models else {}
-    )
+    return statistical_backtests(backtest, history, models, levels=levels, freq=freq)
 
 
 def _summary(title, backtest, unit):
@@ -170,7 +173,7 @@ def _rank_backtests(backtests, baseline, options):
 
 def _error_column(table):
     """Return the column to rank by: MASE, which has no unit, if it is available, otherwise MAE."""
-    return "mase" if "mase" in table else "mae"
+    return "mase" if "mase" in table and table["mase"].notna().any() else "mae"
 
 
 def _scores(backtests, table, baseline, unit, options):

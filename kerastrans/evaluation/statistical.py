@@ -32,7 +32,8 @@ def statistical_backtests(
     """Backtest ETS, Theta and ARIMA on the rows of a backtest, refitted at each origin.
 
     Missing values are interpolated. A series with fewer than 3 known values, or that a model
-    cannot be fitted to, has its last value as the forecast, without intervals.
+    cannot be fitted to, has its last value as the forecast; intervals that the model cannot
+    compute have no width.
 
     Args:
         backtest: DataFrame returned by `Forecaster.backtest`. Its "y" extends the history of later
@@ -68,11 +69,13 @@ def statistical_backtests(
     values = {name: np.full((len(suffixes), len(series)), np.nan) for name in models}
     for rows, origin, past in origins_of(panel, series, known):
         steps = ahead[rows] - origin - 1
+        is_long = np.isfinite(past).sum() >= 3
         past = _interpolate(past)
         for name in models:
             options = {"approximation": len(past) > 150 or season > 12} if name == "arima" else {}
             model = getattr(library, MODELS[name])(season_length=season, **options)
-            values[name][:, rows] = _forecast(model, past, int(steps.max()) + 1, levels)[:, steps]
+            found = _forecast(model, past, int(steps.max()) + 1, levels, is_long)
+            values[name][:, rows] = found[:, steps]
     return {
         name: on_rows(backtest, name, found[0]).assign(
             **{name + x: row for x, row in zip(suffixes[1:], found[1:], strict=True)}
@@ -105,16 +108,15 @@ def _interpolate(values):
     return np.interp(np.arange(rows[0], len(values)), rows, values[rows])
 
 
-def _forecast(model, past, steps, levels):
+def _forecast(model, past, steps, levels, is_long):
     """Return the forecast and the bounds of its intervals, `(1 + 2 * levels, steps)`."""
-    result = np.full((1 + 2 * len(levels), steps), np.nan)
-    if len(past):
-        result[0] = past[-1]
-    if len(past) < 3:
-        return result
+    last = np.full((1 + 2 * len(levels), steps), past[-1] if len(past) else np.nan)
+    if not is_long:
+        return last
     try:
         found = model.forecast(y=past, h=steps, level=levels)
     except Exception:  # the library raises errors of many types for series that it cannot fit
-        return result
-    names = ["mean", *(x for level in levels for x in (f"lo-{level}", f"hi-{level}"))]
-    return np.stack([found[name] for name in names])
+        return last
+    bounds = [f"{side}-{level}" for level in levels for side in ("lo", "hi")]
+    found = np.stack([found["mean"], *(found[name] for name in bounds)])
+    return np.where(np.isnan(found), found[0], found)

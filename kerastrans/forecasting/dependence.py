@@ -10,6 +10,7 @@ import scipy
 from kerastrans.forecasting.conformal.offsets import count_effective
 
 MAX_FACTORS = 32  # number of common factors of the series that are kept
+MAX_PAIRWISE = 2048  # series with gaps whose pairs are each counted by their common rows: 32 MB
 DIGITS = 4  # decimals of the stored numbers, so that a file has the same ones
 DEFAULT_CORRELATION = 0.7  # of neighbouring steps, if no history is long enough to learn it
 PROCESSES = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995)  # correlations of neighbouring steps
@@ -62,8 +63,8 @@ class Dependence:
 
         Both correlation matrices are shrunk, the more the fewer origins there are: that of the
         steps to a smooth function of their distance, that of the series to a constant
-        correlation. Means are not subtracted: a bias that all steps or series share is a part of
-        the uncertainty of their sum.
+        correlation, a pair with fewer common origins more than others. Means are not subtracted:
+        a bias that all steps or series share is a part of the uncertainty of their sum.
 
         Args:
             scores: `(windows, prediction_length, num_channels)`, standard normal scores of the
@@ -241,26 +242,59 @@ def _fit_series(scores, names, times, num_rows):
     found, codes = np.unique(names.astype(str), return_inverse=True)
     codes = codes.reshape(names.shape)
     origins, places = np.unique(times, return_inverse=True)
-    # One row per origin and step, one column per series; unknown scores are 0.
-    table = np.zeros((len(origins), scores.shape[1], len(found)))
-    table[places[:, None], :, codes] = np.nan_to_num(scores).swapaxes(1, 2)
+    # One row per origin and step, one column per series.
+    table = np.full((len(origins), scores.shape[1], len(found)), np.nan)
+    table[places[:, None], :, codes] = scores.swapaxes(1, 2)
     table = table.reshape(-1, len(found))
+    table = table[np.isfinite(table).any(axis=1)]
+    if len(found) == 1:
+        loadings = np.zeros((1, 0))
+    elif np.isfinite(table).all() or len(found) > MAX_PAIRWISE:
+        loadings = _common_factors(np.nan_to_num(table), num_rows)
+    else:
+        loadings = _pairwise_factors(table, num_rows)
+    return tuple(found.tolist()), loadings[:, np.abs(loadings).max(axis=0) > 10.0**-DIGITS]
+
+
+def _common_factors(table, num_rows):
+    """Return the loadings of series whose scores are all known, without a matrix of all pairs."""
     sizes = np.sqrt(np.square(table).sum(axis=0))
     table = table / np.where(sizes > 0, sizes, 1.0)  # table.T @ table are the correlations
-    count = len(found)
-    if count == 1:
-        return tuple(found), np.zeros((1, 0))
-    mean = (np.square(table.sum(axis=1)).sum() - count) / (count * (count - 1))
+    count = table.shape[1]
+    pairs = count * (count - 1)
+    mean = (np.square(table.sum(axis=1)).sum() - count) / pairs
     mean = float(np.clip(mean, 0.0, 1.0))
     _, singular, vectors = np.linalg.svd(table, full_matrices=False)
-    pairs = count * (count - 1)
     distance = (singular**4).sum() - count - pairs * mean**2
     noise = pairs * (1 - mean**2) ** 2 / num_rows
     share = min(1.0, noise / distance) if distance > 0 else 1.0
     factors = (np.sqrt(1 - share) * singular[:, None] * vectors)[:MAX_FACTORS]
     constant = np.full((1, count), np.sqrt(share * mean))
-    loadings = np.concatenate([factors, constant]).T
-    return tuple(found.tolist()), loadings[:, np.abs(loadings).max(axis=0) > 10.0**-DIGITS]
+    return np.concatenate([factors, constant]).T
+
+
+def _pairwise_factors(table, num_rows):
+    """Return the loadings of series with gaps: each pair counts as its common rows allow.
+
+    The share of the constant correlation is that of `_common_factors` if all scores are known. It
+    is 1 for a pair without common rows.
+    """
+    known = np.isfinite(table).astype("float64")
+    rows = num_rows * (known.T @ known) / len(table)
+    np.fill_diagonal(rows, 0.0)
+    raw = _correlation(table)
+    mean = (rows * raw).sum() / max(rows.sum(), 1.0)
+    mean = float(np.clip(mean, 0.0, 1.0))
+    noise = (1 - mean**2) ** 2  # of a single row
+    excess = (rows * (raw - mean) ** 2).sum() - noise * (rows > 0).sum()
+    variance = max(excess, 0.0) / max(rows.sum(), 1.0)  # of the correlations about their mean
+    weights = rows * variance / (rows * variance + noise) if noise else np.ones(rows.shape)
+    matrix = weights * raw + (1 - weights) * mean
+    np.fill_diagonal(matrix, 1.0)
+    values, vectors = np.linalg.eigh(matrix)
+    kept = slice(-1, -MAX_FACTORS - 2, -1)
+    loadings = vectors[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
+    return loadings / np.sqrt(np.maximum(np.square(loadings).sum(axis=1), 1.0))[:, None]
 
 
 def _sum_of_squares(loadings):

@@ -101,6 +101,8 @@ def test_verdict_depends_on_the_p_value(skill, p, line):
     table = pd.DataFrame({"skill": [skill, 0.0], "p": [p, np.nan]}, ["m", "n"])
     assert verdicts(table, "n")[0].startswith(line)
     assert ("too few origins" in verdicts(table, "n")[0]) == np.isnan(p)
+    (line,) = verdicts(table.assign(mae=np.inf), "n")
+    assert ("an infinite error" in line) == np.isnan(p)
 
 
 def test_best_naive_is_chosen_by_scaled_errors_of_all_series():

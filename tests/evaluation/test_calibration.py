@@ -141,7 +141,11 @@ def test_confidence_set_ranks_and_intervals_of_models():
     assert mean == pytest.approx(np.exp(noise[:, 0].mean()))
     known = np.exp(stats.norm.interval(0.95, noise[:, 0].mean(), stats.sem(noise[:, 0])))
     np.testing.assert_allclose([low, high], known, rtol=0.05)
-    with pytest.raises(ValueError, match="at least 5 positive ratios"):
+    with pytest.raises(ValueError, match="at least 5 positive, finite ratios"):
         model_sets.bootstrap_interval([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"finite ratios, got \[inf\]"):
+        model_sets.bootstrap_interval([1.0, 2.0, 3.0, 4.0, np.inf])
+    with pytest.raises(ValueError, match="significance must be between 0 and 1, got 5"):
+        model_sets.mean_ranks(losses, significance=5)
     with pytest.raises(ValueError, match="at least 8 rows of finite losses of at least 2 models"):
         model_sets.model_confidence_set(losses[:5])

@@ -49,3 +49,15 @@ def test_backtests_use_only_values_up_to_their_origin():
         intermittent.intermittent_backtests(backtest, -history)
     with pytest.raises(ValueError, match="smoothing must be between 0 and 1"):
         intermittent.intermittent_backtests(backtest, history, smoothing=1.0)
+
+
+def test_a_series_that_has_not_begun_has_no_forecast():
+    times = pd.date_range("2024-01-01", periods=10, freq="D")
+    history = pd.DataFrame({"a": [np.nan] * 5 + [0.0, 2.0, 0.0, 1.0, 0.0]}, times)
+    rows = [
+        pd.DataFrame({"unique_id": "a", "ds": times[[i + 1]], "cutoff": times[i], "y": 1.0})
+        for i in (2, 8)
+    ]
+    backtest = pd.concat(rows, ignore_index=True).assign(m=1.0)
+    for name, frame in intermittent.intermittent_backtests(backtest, history).items():
+        assert np.isnan(frame[name]).tolist() == [True, False]

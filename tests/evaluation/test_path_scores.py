@@ -85,3 +85,7 @@ def test_invalid_arguments():
         score_paths(paths, truth.shift(freq="9D"))
     with pytest.raises(ValueError, match="by"):
         score_paths(paths, truth, by="step")
+    with pytest.raises(ValueError, match="path 0 of 'a' has two values or outcomes at 2024-01-01"):
+        score_paths(pd.concat([paths, paths[:1]]), truth)
+    with pytest.raises(ValueError, match="not all paths have a value of 'a' at 2024-01-02"):
+        score_paths(paths.drop(index=1), truth)

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import backtesting
+from kerastrans.evaluation import report
 from kerastrans.evaluation.baselines import best_naive, verdicts
 from kerastrans.evaluation.report import write_report
 from tests.helpers.frames import example, training_rows
@@ -110,3 +111,24 @@ def test_ranks_are_shown_for_enough_series_and_models(tmp_path):
     assert "<h2>Ranks</h2>" not in write_report(tmp_path / "b.html", fewer).read_text()
     seven = {name: part.query("unique_id != 's0'") for name, part in models.items()}
     assert "<h2>Ranks</h2>" not in write_report(tmp_path / "c.html", seven).read_text()
+
+
+def test_a_given_backtest_with_the_name_of_a_statistical_model_is_kept(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("theta was fitted, although its backtest is given")
+
+    monkeypatch.setattr(report, "statistical_backtests", refuse)
+    rows = example(alias="theta")
+    times = pd.date_range("2023-12-01", rows["cutoff"].min(), freq="D")
+    history = pd.DataFrame({"a": 10.0, "b": 1000.0}, times)
+    options = {"history": history, "seasons": [7], "statistical": ["theta"]}
+    page = write_report(tmp_path / "a.html", {"theta": rows}, **options).read_text()
+    assert "<h2>theta: forecasts</h2>" in page
+
+
+def test_scaled_errors_of_too_few_training_rows_do_not_rank(tmp_path):
+    models = {"worst": example(bias=4.0), "best": example()}
+    times = pd.date_range("2023-12-31", periods=20, freq="h")  # less than a day
+    train = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0)}, times)
+    page = write_report(tmp_path / "a.html", models, train=train).read_text()
+    assert "<h2>best: forecasts</h2>" in page

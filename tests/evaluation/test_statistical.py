@@ -58,9 +58,35 @@ def test_a_series_that_cannot_be_fitted_has_its_last_value():
     backtest, history = example(sign=-1.0)
     found = statistical.statistical_backtests(backtest.assign(y=np.nan), history, ["ets"])
     assert found["ets"]["ets"].tolist() == [-5.0] * 3 + [-8.0] * 3
-    assert found["ets"]["ets-lo-80"].isna().all()
+    assert found["ets"]["ets-lo-80"].tolist() == [-5.0] * 3 + [-8.0] * 3
     with pytest.raises(ValueError, match="models must be one of 'ets', 'theta', 'arima', got 'x'"):
         statistical.statistical_backtests(backtest, history, ["x"])
+
+
+@pytest.mark.usefixtures("library")
+def test_short_series_beside_long_ones_are_scored(tmp_path):
+    backtest, history = example()
+    history["b"] = np.nan
+    history.loc[history.index[[0, 5]], "b"] = 1.0, 9.0
+    backtest = pd.concat([backtest, backtest.assign(unique_id="b")], ignore_index=True)
+    backtest = backtest.assign(**{"m-lo-80": -1.0, "m-hi-80": 1.0})
+    options = {"levels": [80], "season": 1}
+    found = statistical.statistical_backtests(backtest.assign(y=np.nan), history, **options)["ets"]
+    short = found[found["unique_id"] == "b"]  # two known values: interpolated ones do not count
+    assert (short[["ets", "ets-lo-80", "ets-hi-80"]] == 9.0).all(axis=None)
+    assert np.isfinite(kerastrans.backtesting.score(found.assign(y=1.0))["crps"].item())
+    report.write_report(tmp_path / "a.html", backtest, history=history, statistical=["ets"])
+
+
+@pytest.mark.usefixtures("library")
+def test_bounds_that_the_library_cannot_compute_have_no_width(monkeypatch):
+    unknown = lambda self, y, h, level: {  # noqa: E731
+        "mean": np.full(h, 2.0),
+        **{f"{side}-{x}": np.full(h, np.nan) for x in level for side in ("lo", "hi")},
+    }
+    monkeypatch.setattr(Drift, "forecast", unknown)
+    found = statistical.statistical_backtests(*example(), ["theta"], levels=[80])["theta"]
+    assert (found[["theta", "theta-lo-80", "theta-hi-80"]] == 2.0).all(axis=None)
 
 
 def test_without_the_library_the_error_names_the_extra(monkeypatch):

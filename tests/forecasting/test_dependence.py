@@ -66,6 +66,37 @@ def test_missing_scores_do_not_weaken_the_steps():
     assert Dependence.fit(np.full((3, 2, 1), np.nan), np.full((3, 1), "a"), np.arange(3)) is None
 
 
+@pytest.mark.parametrize("origins", [400, 100, 50])
+def test_a_series_of_fewer_origins_is_not_less_dependent(origins):
+    expected = np.array([[1, 0.8, 0.5], [0.8, 1, 0.4], [0.5, 0.4, 1]])
+    correlations = []
+    for seed in range(5):
+        scores, names, times = draws(powers(0.5), np.linalg.cholesky(expected).T, 400, seed)
+        kept = (names[:, 0] != "s1") | (times >= (400 - origins) * STEPS)
+        found = Dependence.fit(scores[kept], names[kept], times[kept])
+        correlations.append(found.series_correlation)
+        assert np.square(found.loadings).sum(axis=1).max() < 1.001
+    np.testing.assert_allclose(np.mean(correlations, axis=0), expected, atol=0.05)
+
+
+def test_series_without_a_common_origin_have_the_constant_correlation():
+    common = np.linalg.cholesky(0.6 + 0.4 * np.eye(20)).T
+    scores, names, times = draws(powers(0.5), common, 200)
+    kept = (names[:, 0] != "s0") | (times < 100 * STEPS)
+    kept &= (names[:, 0] != "s1") | (times >= 100 * STEPS)
+    found = Dependence.fit(scores[kept], names[kept], times[kept]).series_correlation
+    assert found[0, 1] == pytest.approx(0.6, abs=0.08)
+
+
+def test_few_unknown_scores_change_little():
+    series = np.linalg.cholesky(np.array([[1, 0.8, -0.5], [0.8, 1, 0], [-0.5, 0, 1]])).T
+    scores, names, times = draws(powers(0.5), series, 12)
+    complete = Dependence.fit(scores, names, times).series_correlation
+    scores[0, 0] = np.nan
+    found = Dependence.fit(scores, names, times).series_correlation
+    np.testing.assert_allclose(found, complete, atol=0.02)
+
+
 def test_draws_of_a_series_depend_on_its_name_and_the_seed_only():
     dependence = Dependence.fit(*draws(powers(0.5), np.linalg.cholesky(0.5 + 0.5 * np.eye(3)), 50))
     alone = dependence.draw(["s1"], 7, seed=3)[0]

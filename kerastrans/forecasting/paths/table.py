@@ -32,10 +32,13 @@ class PathTable:
 
         Raises:
             TypeError: If `paths` is not a frame.
-            ValueError: If a column is missing, or a series has two values at a step of a path.
+            ValueError: If the frame is empty, a column is missing, or a series has two values at a
+                step of a path.
         """
         check_is_frame(paths)
         check_columns(paths, ID, TIME, PATH)
+        if paths.empty:
+            raise ValueError("the frame of paths has no rows.")
         alias = read_columns(paths, alias).alias
         codes, keys = paths.groupby([ID, PATH], sort=False).ngroup(), paths[[ID, PATH]]
         keys = keys.loc[~codes.duplicated()].reset_index(drop=True)

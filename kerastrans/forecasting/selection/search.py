@@ -246,11 +246,7 @@ class HoldoutScorer:
         return forecaster.backtest(self.frame, windows=self.windows, **options)
 
     def __call__(self, rows, alias):
-        """Return the quantiles `(rows, quantiles)` of a backtest, and their loss.
-
-        A forecast without intervals, of a series that a statistical model cannot be fitted to, is
-        its own quantiles.
-        """
+        """Return the quantiles `(rows, quantiles)` of a backtest, and their loss."""
         bounds = [interval_columns(alias, level) for level in LEVELS]
         names = [low for low, _ in bounds], [high for _, high in reversed(bounds)]
         rows = rows.set_index([ID, CUTOFF, TIME])
@@ -266,9 +262,7 @@ class HoldoutScorer:
                     f"the last {self.windows} forecasts of the series have no known value: give "
                     "a frame that ends with known values."
                 )
-        rows = rows.reindex(self.index)
-        quantiles = rows[[*names[0], alias, *names[1]]].to_numpy()
-        quantiles = np.where(np.isnan(quantiles), rows[[alias]].to_numpy(), quantiles)
+        quantiles = rows.reindex(self.index)[[*names[0], alias, *names[1]]].to_numpy()
         return quantiles, self.loss(quantiles)
 
     def loss(self, quantiles):

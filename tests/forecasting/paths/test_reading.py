@@ -123,3 +123,9 @@ def test_polars_frames_and_time_zones():
     assert isinstance(rows, polars.DataFrame)
     zoned = PATHS.assign(ds=PATHS["ds"].dt.tz_localize("Europe/Berlin"))
     assert values(aggregate_paths(zoned, "D")) == values(aggregate_paths(PATHS, "D"))
+
+
+def test_frames_without_rows_are_refused():
+    for function in (aggregate_paths, find_peaks):
+        with pytest.raises(ValueError, match="the frame of paths has no rows"):
+            function(PATHS[:0])

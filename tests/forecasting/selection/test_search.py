@@ -273,7 +273,9 @@ def test_the_pretrained_candidate_has_the_season_of_the_frequency_and_reads_no_m
     frame = pd.DataFrame({"unique_id": "a", "ds": times, "y": wave})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", DeprecationWarning)  # Keras reads arrays of JAX by an old rule
+        warnings.simplefilter(
+            "ignore", DeprecationWarning
+        )  # Keras reads arrays of JAX by an old rule
         member = candidates.load_pretrained(frame, HORIZON, "h", 0)
     assert member.context_length == 800
     options = {"model_options": {"season": 24}, "verbose": False}
