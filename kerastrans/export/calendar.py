@@ -144,10 +144,16 @@ class Calendar:
 
     def _to_local(self, day, second):
         """Convert UTC to local time by the table of clock changes."""
-        minutes, offsets = self.changes
-        place = _search(minutes, day * 1440 + second // 60)
-        second = second + ops.take(ops.convert_to_tensor(offsets, "int32"), place) + DAY_SECONDS
-        return _carry(day - 1, second)
+        minutes, offsets = (ops.convert_to_tensor(x, "int32") for x in self.changes)
+        minute = day * 1440 + second // 60
+        place = _search(self.changes[0], minute)
+        offset = ops.take(offsets, place)
+        if self.is_local:  # the first moment of a day without midnight counts as midnight
+            before = ops.take(offsets, ops.maximum(place - 1, 0))
+            is_first = ops.logical_and(ops.take(minutes, place) == minute, second % 60 == 0)
+            is_midnight = ops.logical_and((second + before) % DAY_SECONDS == 0, before < offset)
+            offset = ops.where(ops.logical_and(is_first, is_midnight), before, offset)
+        return _carry(day - 1, second + offset + DAY_SECONDS)
 
     def _features(self, days, seconds):
         """Return sine and cosine of each feature, as `kerastrans.data.time.calendar.waves`."""

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from kerastrans.data.tables.numbers import MISSING
 from kerastrans.utils.validation import import_extra, list_names
 
 EXCEL = (".xlsx", ".xlsm", ".xls", ".ods")
+_BLANK_LINES = re.compile(rb"(?<=\n)[ \t]+(?=\r?(?:\n|\Z))")
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ def read_cells(data, layout, texts, decimal, faults, in_parts=False):
         in_parts: bool, whether pandas converts parts of the rows one by one, which is faster for
             many rows of few columns.
     """
+    if b"\n " in data or b"\n\t" in data:
+        data = _BLANK_LINES.sub(b"", data)
     names = layout.header
     types, missing = str, [""]
     if decimal is not None:
@@ -75,28 +79,39 @@ def _names(header, count):
 
 def _read_fitting_rows(data, layout, faults):
     """Read the rows with at most as many fields as the header; the others are faults."""
-    rows = csv.reader(io.StringIO(data.decode(), newline=""), delimiter=layout.sep)
+    lines = list(io.StringIO(data.decode(), newline=""))
+    rows = csv.reader(lines, delimiter=layout.sep)
     width = len(layout.header)
-    fitting, lengths = {}, {}
+    fitting, lengths, first = {}, {}, 1
     try:
-        for _ in range(layout.skipped + 1):
-            next(rows)
-        line = rows.line_num + 1
         for row in rows:
-            if any(row[width:]):
-                lengths[line] = len(row)
-            else:
-                fitting[line] = row[:width] + [None] * (width - len(row))
-            line = rows.line_num + 1  # a quoted cell may have several lines
-    except csv.Error as error:  # such as a quote that is not closed
+            if first > layout.skipped + 1:  # after the header
+                if any(row[width:]):
+                    lengths[first] = len(row)
+                else:
+                    fitting[first] = row[:width] + [None] * (width - len(row))
+            last, first = first, rows.line_num + 1  # a quoted cell may have several lines
+    except csv.Error as error:  # such as a cell that is too long
         message = f"{error}."
-        faults.add_lines([rows.line_num], lambda _: message)
+        faults.add_lines([first], lambda _: message)
+        faults.check()
+    if _is_open(lines[last - 1 :], layout.sep):
+        faults.add_lines([last], lambda _: "a quote in this line is not closed.")
         faults.check()
     hint = " A decimal comma needs another separator, or quotes." if layout.sep == "," else ""
     faults.add_lines(
         list(lengths), lambda line: f"{lengths[line]} fields, but the header has {width}.{hint}"
     )
     return pd.DataFrame.from_dict(fitting, "index", columns=range(width)).replace("", None)
+
+
+def _is_open(lines, sep):
+    """Return whether a quote in the last row is not closed, so that the rest is in its cell."""
+    try:
+        list(csv.reader(lines, delimiter=sep, strict=True))
+    except csv.Error as error:
+        return "end of data" in str(error)
+    return False
 
 
 def clean(table, faults):

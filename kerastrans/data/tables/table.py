@@ -24,6 +24,7 @@ from kerastrans.utils.validation import quote
 
 LONG = (ID, TIME, TARGET)
 MAX_EXAMPLES = 10_000  # number of first cells that the decimal sign is inferred from
+MIN_WORDS = 0.05  # share of words among whole numbers that makes a covariate text
 _NO_SIGN = "\x1f"  # a decimal sign that no number has
 _NO_SEPARATORS = "\"'\r\n.-+"
 _NAMED_SEPARATORS = {"\\t": "\t", "tab": "\t"}
@@ -194,7 +195,13 @@ class Table:
         """Return the numbers of a column of text, or the column itself if it is text."""
         name = column.name
         numbers, wrong = to_numbers(column, decimal)
-        if wrong.sum() > numbers.notna().sum():
+        is_class = (  # such as 1, 2 and A
+            may_be_text
+            and wrong.mean() >= MIN_WORDS
+            and (numbers.dropna() % 1 == 0).all()
+            and to_numbers(column[wrong], OTHER[decimal])[1].all()
+        )
+        if is_class or wrong.sum() > numbers.notna().sum():
             if not may_be_text:
                 example = column[wrong].iloc[0]
                 remedy = ""

@@ -58,10 +58,9 @@ class Layout:
 
 
 def read_bytes(file, faults):
-    """Return the decompressed bytes of a path or an open file."""
+    """Return the decompressed bytes of a path or an open file, or its text if it is one of text."""
     if hasattr(file, "read"):
-        content = file.read()
-        return content.encode() if isinstance(content, str) else content
+        return file.read()
     suffix = Path(file).suffix.lower()
     if suffix in (".zst", ".tar", ".tgz", ".7z", ".rar"):
         faults.stop(f"{suffix} files are not read: decompress it first.")
@@ -80,7 +79,12 @@ def read_bytes(file, faults):
 
 
 def to_utf8(data, encoding, faults):
-    """Return bytes as UTF-8 without byte-order mark, and their encoding, which may be given."""
+    """Return bytes as UTF-8 without byte-order mark, and their encoding, which may be given.
+
+    Text has been decoded before, and is UTF-8 whatever is given.
+    """
+    if isinstance(data, str):
+        data, encoding = data.encode(), "utf-8"
     for start, suffix in _FORMATS.items():
         if data.startswith(start):
             faults.stop(f"is not text: the name of such a file must end in {suffix}.")
@@ -98,7 +102,8 @@ def to_utf8(data, encoding, faults):
         )
     if "\0" in text[:SAMPLE]:
         raise ValueError(f"{faults.name} is not a table: it is not text.")
-    return (data if encoding == "utf-8" else text.encode()), encoding
+    data = data if encoding == "utf-8" else text.encode()
+    return data.removeprefix(codecs.BOM_UTF8), encoding
 
 
 def _encodings_of(data):

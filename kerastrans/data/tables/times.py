@@ -180,17 +180,19 @@ def to_timezone(times, codes, timezone, faults):
     if times.dt.tz is not None:
         return times.dt.tz_convert(timezone)
     # An hour that occurs twice, because clocks go back, is first read in summer time.
-    is_first = ~_duplicated(times, codes, "last" if _descends(times) else "first")
-    local = times.dt.tz_localize(timezone, ambiguous=is_first, nonexistent="NaT")
+    series = times.groupby(np.broadcast_to(codes, len(times)))
+    descends = series.transform("first") > series.transform("last")
+    is_later = np.where(descends, _duplicated(times, codes, "last"), _duplicated(times, codes))
+    is_first = ~is_later
+    # A day can begin at 01:00, where clocks go forward at midnight.
+    has_days = (times.dropna() == times.dropna().dt.normalize()).all()
+    nonexistent = "shift_forward" if has_days else "NaT"
+    local = times.dt.tz_localize(timezone, ambiguous=is_first, nonexistent=nonexistent)
     faults.add_lines(
         times.index[local.isna() & times.notna()],
         lambda line: f"{times[line]} does not exist in {timezone}: clocks go forward.",
     )
     return local
-
-
-def _descends(times):
-    return len(times) > 1 and times.iloc[0] > times.iloc[-1]
 
 
 def _duplicated(times, codes, keep="first"):

@@ -55,6 +55,8 @@ def _to_datetime(column, **options):
 
 
 def offsets_of(column):
-    """Return the offset from UTC at the end of each cell, such as "+01:00" or "Z"; NaN if none."""
+    """Return the offset from UTC at the end of each cell, such as "+01:00"; NaN if none."""
     pattern = r"(?:\d\s*(?=Z$)|:\d\d(?:[.,]\d+)?\s*)(Z|[+-]\d\d(?::?\d\d)?)$"
-    return column.str.strip().str.extract(pattern, expand=False)
+    found = column.str.strip().str.extract(pattern, expand=False)
+    digits = found.replace("Z", "+00").str.replace(":", "") + "00"
+    return digits.str[:3] + ":" + digits.str[3:5]

@@ -81,14 +81,19 @@ def check_countable(times):
 def wall_clock(times, freq):
     """Remove the time zone of stamps: local time for days and longer steps, otherwise UTC.
 
-    Without a frequency, the stamps count as days if all of them are at local midnight.
+    Without a frequency, the stamps count as days if all of them are at local midnight. Where clocks
+    go forward at midnight, the first moment of the day counts as midnight.
     """
     if times.tz is None:
         return times
-    if freq is None:
-        local = times.tz_localize(None)
-        return local if (local == local.normalize()).all() else times.tz_convert(None)
-    return times.tz_localize(None) if is_local(freq) else times.tz_convert(None)
+    if freq is not None and not is_local(freq):
+        return times.tz_convert(None)
+    local = times.tz_localize(None)
+    days = local.normalize()
+    if (local != days).any():
+        first = days.tz_localize(times.tz, ambiguous=True, nonexistent="shift_forward")
+        local = local.where(first != times, days)
+    return local if freq is not None or (local == days).all() else times.tz_convert(None)
 
 
 @functools.lru_cache(maxsize=8)

@@ -425,3 +425,71 @@ def test_a_duplicate_is_found_in_any_order_of_rows(order):
     assert len(read("unique_id,ds,y", *(rows[i] for i in order))) == 4
     with pytest.raises(ValueError, match="duplicate time stamp 2020-01-02 00:00:00 of 'b'"):
         read("unique_id,ds,y", *(rows[i] for i in order), "b,2020-01-02,2")
+
+
+@pytest.mark.parametrize("rows", [(), ("a,2024-01-05,2,x,y,z",)])  # or with a row that is too long
+@pytest.mark.parametrize("cell", ['"oops', '"oops ""'])
+def test_a_quote_that_is_not_closed_loses_no_rows(rows, cell):
+    lines = ["unique_id,ds,y,note", "a,2024-01-01,1,x", *rows, f"a,2024-01-02,2,{cell}"]
+    line = len(lines)
+    lines += ["a,2024-01-03,3,z", "a,2024-01-04,4,z"]
+    with pytest.raises(ValueError, match=f"line {line}: a quote in this line is not closed"):
+        read(*lines, covariates=["note"])
+
+
+def test_text_that_is_open_has_been_decoded():
+    rows = ["date,größe", *(f"2024-01-0{i},{i}" for i in range(1, 4))]
+    assert list(read_table(io.StringIO("\n".join(rows)), encoding="latin-1")) == ["größe"]
+    marked = io.BytesIO("\n".join(rows).encode("utf-8-sig"))
+    assert list(read_table(marked, encoding="utf-8")) == ["größe"]
+
+
+def test_lines_of_blanks_are_left_out():
+    rows = ["date,y", "2024-01-01,1", " \t", "2024-01-02,2", "2024-01-03,3", "  "]
+    for end in ("\n", "\r\n"):
+        frame = read_table(io.StringIO(end.join(rows)))
+        assert frame["y"].tolist() == [1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="line 5: column 'y' must be numeric, got 'x'"):
+        read(*rows[:4], "2024-01-03,x", "2024-01-04,1")
+
+
+def test_zones_of_utc_may_be_written_in_several_ways():
+    rows = [
+        "date,y",
+        *(f"2024-01-0{i}T00:00{x},1" for i, x in enumerate(("Z", "+00:00", "+00"), 1)),
+    ]
+    assert len(read(*rows)) == 3
+
+
+def test_the_hour_that_occurs_twice_is_read_for_each_series():
+    first = pd.date_range("2024-10-27", periods=6, freq="h", tz="Europe/Berlin")
+    second = pd.date_range("2023-06-01", periods=6, freq="h", tz="Europe/Berlin")
+    texts = [("a", first), ("b", second), ("c", first[::-1])]
+    rows = [
+        f"{name},{time:%Y-%m-%d %H:%M},{time.timestamp():.0f}"
+        for name, times in texts
+        for time in times
+    ]
+    frame = read("unique_id,ds,y", *rows, timezone="Europe/Berlin")
+    assert [time.timestamp() for time in frame["ds"]] == frame["y"].tolist()
+
+
+def test_days_without_a_midnight_are_read_in_their_zone():
+    days = pd.date_range("2024-09-01", periods=14, freq="D")
+    rows = ["ds,y", *(f"{day:%Y-%m-%d},{i}" for i, day in enumerate(days))]
+    frame = read(*rows, timezone="America/Santiago")
+    assert len(frame) == 14
+    assert str(frame.index[7]) == "2024-09-08 01:00:00-03:00"
+
+
+def test_classes_of_numbers_and_words_are_text():
+    rows = [f"a,2024-01-0{i},{i},{x}" for i, x in enumerate("123AB1", 1)]
+    frame = read("unique_id,ds,y,grade", *rows, covariates=["grade"])
+    assert frame["grade"].tolist() == list("123AB1")
+    # One word among many numbers, and the other decimal sign, are faults.
+    rows = [f"a,{day:%Y-%m-%d},1,{5}" for day in pd.date_range("2024-01-01", periods=40)]
+    with pytest.raises(ValueError, match="line 42: column 'grade' must be numeric, got 'A'"):
+        read("unique_id,ds,y,grade", *rows, "a,2024-02-10,1,A", covariates=["grade"])
+    rows = [f"a;2024-01-0{i};{i},5;{x}" for i, x in enumerate(["1", "2", "3", "1.5"], 1)]
+    with pytest.raises(ValueError, match="must be numeric"):
+        read("unique_id;ds;y;grade", *rows, covariates=["grade"])

@@ -47,6 +47,21 @@ def test_no_step_is_lost_or_doubled_at_daylight_saving_changes(freq):
         clock.numbers(times.tz_localize(None))
 
 
+@pytest.mark.parametrize("freq", ["D", "W-SUN", "MS"])
+def test_days_without_a_midnight_are_on_the_grid(freq):
+    days = pd.date_range("2024-01-07" if freq != "MS" else "1999-01-01", periods=300, freq=freq)
+    zone = "America/Santiago" if freq != "MS" else "Asia/Amman"  # clocks on Sundays; 1 April 1999
+    times = days.tz_localize(zone, ambiguous=True, nonexistent="shift_forward")
+    assert (times.hour == 1).any()
+    clock = Clock.of(times)
+    assert clock.freq == freq
+    numbers, on_grid = clock.numbers(times)
+    assert on_grid.all()
+    np.testing.assert_array_equal(np.diff(numbers), 1)
+    assert (clock.times(numbers) == times).all()
+    assert not clock.numbers(times + pd.Timedelta("1h"))[1].any()
+
+
 def test_calendar_features_match_the_frequency():
     hourly = Clock.of(pd.date_range("2020-01-01", periods=48, freq="h"))
     assert hourly.calendar_names == ["hour", "weekday", "day", "month"]
