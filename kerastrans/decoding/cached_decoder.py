@@ -34,10 +34,14 @@ _decoders = weakref.WeakKeyDictionary()  # model -> CachedDecoder with its compi
 
 
 def cached_decoder(model):
-    """Return the `CachedDecoder` of `model`, creating it on first use."""
-    if model not in _decoders:
-        _decoders[model] = CachedDecoder(model)
-    return _decoders[model]
+    """Return the `CachedDecoder` of `model`, created on first use and if it has other variables.
+
+    `enable_lora` and `quantize` of Keras add and replace variables, which a compiled loop lacks.
+    """
+    decoder = _decoders.get(model)
+    if decoder is None or not decoder.has_all_variables():
+        decoder = _decoders[model] = CachedDecoder(model)
+    return decoder
 
 
 def forget_decoder(model):
@@ -98,6 +102,11 @@ class CachedDecoder:
         self._read = {id(x): x for node in self.step_nodes for x in node.input_tensors}
         self._compiled = {}
         self.recorded_advance = record_function(self._advance, self.variables)
+
+    def has_all_variables(self):
+        """Return whether the layers have the same variables as when the decoder was created."""
+        variables = _unique_variables(self.encode_nodes + self.step_nodes)
+        return list(map(id, variables)) == list(map(id, self.variables))
 
     def run(self, encoder_inputs, first, num_steps, sampler, copies=1):
         """Call `decode` on NumPy arrays, in a loop compiled once for a range of lengths."""

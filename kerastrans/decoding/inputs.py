@@ -18,16 +18,24 @@ def check_arrays(arrays, symbols, caller, kind, with_missing=None):
         with_missing: KerasTensor of the input that may contain NaN; None for none.
 
     Raises:
-        ValueError: If the number of arrays or a shape is wrong, an array is empty, a model input
-            of integers receives another type, or a value is NaN or infinite.
+        ValueError: If the number of arrays or a shape is wrong, an array is empty or has another
+            number of windows than the first, a model input of integers receives another type, or a
+            value is NaN or infinite.
     """
     arrays = arrays if isinstance(arrays, list | tuple) else [arrays]
     if len(arrays) != len(symbols):
         raise ValueError(f"{caller} requires {len(symbols)} {kind}, got {len(arrays)}.")
-    return [
+    found = [
         _check_array(array, symbol, symbol is with_missing)
         for array, symbol in zip(arrays, symbols, strict=True)
     ]
+    for array, symbol in zip(found, symbols, strict=True):
+        if len(array) != len(found[0]):
+            raise ValueError(
+                f"{symbol.name} must have as many rows as {symbols[0].name}, {len(found[0])}, got "
+                f"{len(array)}."
+            )
+    return found
 
 
 def _check_array(array, symbol, may_miss):

@@ -105,7 +105,8 @@ class RandomSampler(_TokenSampler):
 
     def choose(self, logits, index, draws):
         count = logits.shape[-1] if self.top_k is None else min(self.top_k, logits.shape[-1])
-        logits, tokens = ops.top_k(logits / self.temperature, count)  # the most probable first
+        logits, tokens = ops.top_k(logits, count)  # the most probable first
+        logits = (logits - logits[:, :1]) / max(self.temperature, 1e-30)  # which float32 can hold
         probabilities = ops.exp(logits - ops.logsumexp(logits, axis=-1, keepdims=True))
         if self.top_p is not None:
             # Drop tokens that follow enough probability; the first token is always kept.

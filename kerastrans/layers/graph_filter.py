@@ -37,7 +37,8 @@ class GraphFilter(keras.layers.Layer):
         num_channels: int, number of channels; the patches of a channel follow each other.
         num_heads: int, number of heads, a divisor of the width of the inputs.
         removed: float in [0, 1), share of the edges of a patch that are removed.
-        top_p: float in [0, 1], probability that the kept kinds have to exceed; 0 to keep no kind.
+        top_p: float of at least 0, probability that the kept kinds have to exceed: 0 to keep no
+            kind, 1 or more to keep all.
         dropout: float in [0, 1), applied to the weights of the edges.
         balance: float of at least 0, factor of the loss.
         seed: int, seed of the gate's noise in training; None draws a seed.

@@ -90,6 +90,8 @@ def build_moderntcn_model(
         ValueError: If `stride` is greater than `patch_length`, or the context shorter than a patch.
         ValueError: If `center` is unknown.
         ValueError: If the tuples do not have the same length.
+        ValueError: If `downsampling` is more than twice the number of tokens of a stage before the
+            last.
         ValueError: If `dropout` is outside [0, 1).
         ValueError: If `head` is unknown.
 
@@ -110,6 +112,7 @@ def build_moderntcn_model(
         kernel_sizes=kernel_sizes,
         small_kernel_sizes=small_kernel_sizes,
     )
+    _check_tokens(context_length // stride, len(stages), downsampling)
     dtype = full_precision()
 
     def normalise(x):
@@ -211,3 +214,18 @@ def _check_stages(**sizes):
     for name, values in sizes.items():
         check_positive_integers(**{f"{name}[{i}]": value for i, value in enumerate(values)})
     return list(zip(*sizes.values(), strict=True))
+
+
+def _check_tokens(count, num_stages, downsampling):
+    """Raise ValueError unless the tokens of each stage but the last can be merged.
+
+    The last group is filled with the last tokens, of which there must be enough.
+    """
+    check_positive_integers(downsampling=downsampling)
+    for stage in range(1, num_stages):
+        if downsampling > 2 * count:
+            raise ValueError(
+                f"downsampling must be at most twice the {count} tokens of stage {stage}, got "
+                f"{downsampling}."
+            )
+        count = -(-count // downsampling)

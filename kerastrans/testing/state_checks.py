@@ -125,7 +125,7 @@ def _calibrate(case, forecaster):
 
 
 def check_calibration(case):
-    """Check that intervals contain the forecast, and that new training removes them."""
+    """Check that bounds of intervals are ordered, and that new training removes them."""
     forecaster = _calibrate(case, case.fit())
     rows = frames.values(case.predict(forecaster))
     (low,) = (column for column in rows.columns if column.endswith("lo-50"))

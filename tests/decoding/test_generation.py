@@ -13,6 +13,7 @@ from kerastrans import generate, transformer_decoder, transformer_encoder
 from kerastrans.data import random_sequences
 from kerastrans.decoding.cached_decoder import CachedDecoder, cached_decoder
 from kerastrans.layers import LearntPositionalEncoding
+from kerastrans.utils.keras_internals import all_layers
 from tests.conftest import assert_generated, naive_generate
 
 TINY = {"num_heads": 2, "key_dim": 4, "ff_dim": 8, "num_encoder_blocks": 1, "num_decoder_blocks": 1}
@@ -100,6 +101,20 @@ def test_new_weights_are_used_without_a_new_trace(small_model, small_inputs):
     after = generate(small_model, small_inputs, 4)
     assert np.abs(after - before).max() > 1e-3
     assert_generated(small_model, small_inputs, after)
+
+
+def test_variables_that_are_added_later_are_used(small_inputs):
+    sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 8}
+    model = kerastrans.build_transformer_model(
+        (8, 3), **sizes, num_encoder_blocks=1, num_decoder_blocks=1
+    )
+    generate(model, small_inputs, 3)
+    dense = [x for x in all_layers(model) if type(x) is layers.Dense and x.kernel.shape[0] == 8]
+    for layer in dense:
+        layer.enable_lora(2)
+        layer.lora_kernel_b.assign(np.ones(layer.lora_kernel_b.shape))
+    assert dense
+    assert_generated(model, small_inputs, generate(model, small_inputs, 3))
 
 
 def test_values_beyond_the_range_of_floats_are_refused(small_model, small_inputs):

@@ -183,6 +183,19 @@ def test_top_k_of_one_is_greedy_whatever_the_seed(model, sentences):
         )
 
 
+def test_the_smallest_temperature_is_greedy(model, sentences):
+    for temperature in (1e-9, 1e-40, 5e-324):
+        found = model.generate(*sentences, 8, RandomSampler(temperature, seed=3))
+        np.testing.assert_array_equal(found, model.generate(*sentences, 8))
+
+
+def test_as_many_lengths_as_sources_are_needed(model, sentences):
+    source, lengths = sentences
+    for count in (1, len(source) - 1):
+        with pytest.raises(ValueError, match=f"must have as many rows as .*, got {count}"):
+            model.generate(source, lengths[:count], 3)
+
+
 def test_a_seed_repeats_its_draws_and_needs_no_other_loop(model, sentences):
     first, same, other, unseeded = (
         model.generate(*sentences, 8, RandomSampler(seed=s)) for s in (1, 1, 2, None)

@@ -31,7 +31,8 @@ from kerastrans import zoo
 from tests.helpers.tables import write_table
 
 BESIDE = Path(__file__).parents[3] / "shared" / "fixtures" / "architectures"
-ROOT = Path(os.environ.get("KERASTRANS_ARCHITECTURE_FIXTURES", BESIDE))
+GIVEN = "KERASTRANS_ARCHITECTURE_FIXTURES"  # environment variable, a folder of other cases
+ROOT = Path(os.environ.get(GIVEN, BESIDE))
 OWN = Path(__file__).parents[1] / "fixtures" / "architectures"  # which the project recorded
 MODES = {
     "inference": "output",

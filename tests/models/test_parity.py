@@ -1,5 +1,9 @@
 """Architectures return the numbers of published implementations, see `tests.helpers.parity`."""
 
+import os
+import re
+from pathlib import Path
+
 import keras
 import pytest
 
@@ -9,6 +13,8 @@ from tests.helpers import parity
 QUICK = ("dlinear", "patchtst")
 
 if not parity.cases():
+    if parity.GIVEN in os.environ:
+        raise FileNotFoundError(f"{parity.GIVEN}={str(parity.ROOT)!r} has no case of a model")
     pytest.skip(f"no cases of architectures in {parity.ROOT}", allow_module_level=True)
 
 
@@ -49,14 +55,14 @@ def test_number_of_trainable_parameters_is_that_of_the_published_model(found):
     ],
 )
 def test_a_configuration_that_cannot_be_expressed_fails_with_its_name(key, value, message):
-    case = parity.read(parity.ROOT / "timexer", "easy")
+    case = parity.read(parity.OWN / "timexer", "not_standardized")
     case.facts["configuration"] |= {key: value}
     with pytest.raises((AssertionError, ValueError), match=message):
         parity.compare_case(case)
 
 
 def test_weights_are_used_once_and_dropped_for_a_reason_only():
-    case = parity.read(parity.ROOT / "timexer", "easy")
+    case = parity.read(parity.OWN / "timexer", "not_standardized")
     official = parity.Official(case.weights, case.facts)
     with pytest.raises(AssertionError, match="official weights without one of ours"):
         official.check_all_used()
@@ -72,3 +78,11 @@ def test_the_registry_has_the_license_of_the_published_code():
         name = parity.architecture_of(folder)
         if name in zoo.names():
             assert parity.read(folder, case).source["licence"].split()[0] == zoo.info(name).license
+
+
+@pytest.mark.skipif(parity.GIVEN in os.environ, reason="the table has the cases of ../shared")
+def test_the_table_of_the_docs_has_all_cases():
+    page = (Path(__file__).parents[2] / "docs" / "parity.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE)
+    found = [*parity.cases(), *parity.cases(parity.OWN)]
+    assert sorted(rows) == sorted((parity.architecture_of(folder), case) for folder, case in found)

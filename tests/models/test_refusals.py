@@ -42,6 +42,13 @@ UNFIT = [
         "skipped_levels must be less than the base 2 logarithm of the 24 steps",
     ),
     ("fits", LENGTHS, {"num_frequencies": 14}, r"num_frequencies must be at most .*=13, got 14"),
+    (
+        "moderntcn",
+        LENGTHS,
+        {"patch_length": 8, "stride": 8, "widths": (4, 4), "depths": (1, 1), "downsampling": 7}
+        | {"kernel_sizes": (3, 3), "small_kernel_sizes": (1, 1)},
+        "downsampling must be at most twice the 3 tokens of stage 1, got 7",
+    ),
     ("timebase", LENGTHS, {"period": 25}, "period must be at most context_length=24, got 25"),
     ("wpmixer", LENGTHS, {"patch_length": 25}, "patch_length must be at most context_length=24"),
     ("pattn", LENGTHS, {"patch_length": 25}, "patch_length must be at most context_length=24"),

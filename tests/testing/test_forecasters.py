@@ -199,6 +199,30 @@ def test_a_fault_is_found_by_the_check_that_looks_for_it(kind, frame):
     assert report[name].reason.startswith(message)
 
 
+class KnowsNeighboursOfTheMiddle(Forecaster):
+    def predict(self, frame, *args, **kwargs):
+        rows = super().predict(frame, *args, **kwargs)
+        rows.loc[rows["unique_id"] == "b", "nlinear"] += frame["unique_id"].nunique()
+        return rows
+
+
+class ExchangesIntervals(Forecaster):
+    def predict(self, *args, **kwargs):
+        rows = super().predict(*args, **kwargs)
+        wide, narrow = ([f"nlinear-{x}-{level}" for x in ("lo", "hi")] for level in (95, 80))
+        return rows.rename(columns=dict(zip(wide + narrow, narrow + wide, strict=True)))
+
+
+def test_neighbours_of_any_series_and_intervals_that_are_not_nested_are_found(frame):
+    three = pd.concat([frame, frame[frame["unique_id"] == "a"].assign(unique_id="c")])
+    kind = KnowsNeighboursOfTheMiddle("nlinear", 14, 7)
+    report = check_forecaster(kind, three, skip=set(CHECKS) - {"neighbours"})
+    assert report["neighbours"].status == "failed"
+    kind = ExchangesIntervals("nlinear", 14, 7, head="normal")
+    report = check_forecaster(kind, frame, skip=set(CHECKS) - {"predict"})
+    assert report["predict"].reason == "nlinear-lo-95 is above nlinear-lo-80"
+
+
 def test_the_forecaster_that_is_given_stays_untrained(frame):
     forecaster = Forecaster("nlinear", 14, 7)
     report = check_forecaster(forecaster, frame, skip=set(CHECKS) - {"predict"})

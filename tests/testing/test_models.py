@@ -96,6 +96,17 @@ def test_a_fault_is_found_by_the_check_that_looks_for_it(fault):
     assert re.search(message, report[fault].reason), report[fault].reason
 
 
+def test_a_window_that_sees_earlier_ones_and_a_channel_that_sees_later_ones_are_found():
+    sees_earlier = {"before": lambda x: ops.cumsum(x, axis=0)}
+    report = check_model(linear, **SIZES, **sees_earlier)
+    assert report["batch independence"].status == "failed"
+    sees_later = {"before": lambda x: x + ops.concatenate([x[..., 1:], 0 * x[..., :1]], axis=-1)}
+    report = check_model(linear, **SIZES, **sees_later, mixes_channels=False)
+    assert report["channels"].status == "failed"
+    report = check_model(linear, **SIZES, **sees_later, mixes_channels=True)
+    assert report["channels"].status == "passed"
+
+
 def test_a_model_that_keeps_the_contract_passes_and_what_does_not_apply_says_why():
     report = check_model(
         linear, **SIZES, mixes_channels=False, equivariance="scale", use_bias=False

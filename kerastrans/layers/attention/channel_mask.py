@@ -83,6 +83,7 @@ class ChannelMask(keras.layers.Layer):
         itself = ops.eye(inputs.shape[1], dtype=inverse.dtype)
         inverse = inverse * (1 - itself)
         largest = ops.stop_gradient(ops.max(inverse, axis=-1, keepdims=True))
+        largest = ops.maximum(largest, 1e-30)  # 0 for a single channel
         return ops.maximum(inverse / largest, 1e-30) * (1 - itself) + itself
 
     def draw(self, logits):

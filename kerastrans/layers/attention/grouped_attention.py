@@ -22,7 +22,7 @@ class GroupedQueryAttention(keras.layers.Layer):
     Args:
         num_heads: int, number of heads of the queries.
         num_groups: int, number of heads of the keys and values; it divides `num_heads`.
-        key_dim: int, width of each head's queries and keys.
+        key_dim: int, width of each head's queries and keys; a multiple of 4 with `positions`.
         value_dim: int, width of each head's values.
         causal: bool, whether later steps are hidden from a step.
         positions: None, "rotary", or "xpos", with which scores also decay with the distance.
@@ -40,8 +40,8 @@ class GroupedQueryAttention(keras.layers.Layer):
         `(batch, time, d_model)`, and the keys and values so far.
 
     Raises:
-        ValueError: If a size is below 1, `num_groups` does not divide `num_heads`, or `positions`
-            is unknown.
+        ValueError: If a size is below 1, `num_groups` does not divide `num_heads`, `positions` is
+            unknown, or 4 does not divide `key_dim` with `positions`.
 
     Example:
         >>> from keras import ops
@@ -71,6 +71,10 @@ class GroupedQueryAttention(keras.layers.Layer):
         check_positive_integers(**sizes, key_dim=key_dim, value_dim=value_dim)
         check_divides(**sizes)
         check_choice("positions", positions, (None, "rotary", "xpos"))
+        if positions is not None and key_dim % 4:
+            raise ValueError(
+                f"positions={positions!r} requires a key_dim that 4 divides, got {key_dim}."
+            )
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.num_groups = num_groups

@@ -142,6 +142,7 @@ def _filter(x, filters, spacing, before):
     The taps are `spacing` steps apart, and `before` of them are on steps before the result's.
     """
     length, taps = x.shape[-1], filters.shape[1]
+    spacing %= length  # the same steps of a periodic series
     steps = np.arange(-before * spacing, length + (taps - 1 - before) * spacing) % length
     x = ops.take(x, steps.astype("int32"), axis=-1)
     # A sum of shifted products, because backends are slow at depthwise convolutions.

@@ -55,3 +55,10 @@ def test_hidden_channels_keep_a_small_weight():
     scores = np.where(mask == 1, query @ key.swapaxes(1, 2), -np.log(1e10)) / 2
     weights = np.exp(scores) / np.exp(scores).sum(axis=-1, keepdims=True)
     np.testing.assert_allclose(found, to_numpy(layer.output_dense(weights @ value)), atol=1e-5)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_single_channel_attends_to_itself(series, training):
+    mask = to_numpy(ChannelMask(seed=0)(series[:, :1], training=training))
+    assert np.isfinite(mask).all()
+    assert (mask == 1).all()

@@ -35,3 +35,12 @@ def test_weights_are_averaged_over_heads_and_never_look_ahead():
     values = x @ to_numpy(layer.value_dense.kernel)
     expected = weights.mean(axis=1) @ values @ to_numpy(layer.output_dense.kernel)
     np.testing.assert_allclose(outputs, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("positions", ["rotary", "xpos"])
+def test_widths_without_pairs_of_features_are_refused(positions):
+    sizes = {"num_heads": 2, "num_groups": 1, "value_dim": 4, "positions": positions}
+    with pytest.raises(ValueError, match=f"positions='{positions}' requires a key_dim that 4"):
+        GroupedQueryAttention(key_dim=6, **sizes)
+    layer = GroupedQueryAttention(key_dim=8, **sizes)
+    assert np.isfinite(to_numpy(layer(np.ones((1, 3, 4)), np.ones((1, 3), bool))[0])).all()

@@ -25,6 +25,18 @@ def test_coefficients_of_haar_are_sums_and_differences():
     np.testing.assert_allclose(found, np.stack(expected, axis=2), atol=1e-6)
 
 
+def test_levels_longer_than_the_series_go_around_it():
+    levels = 40  # taps 2 ** 39 steps apart
+    found = to_numpy(StationaryWavelets("haar", num_levels=levels)(SERIES / 2**16))
+    x, details = SERIES / 2**16, []
+    for level in range(levels):
+        following = np.roll(x, -(2**level), axis=-1)
+        details.append((x - following) / np.sqrt(2))
+        x = (x + following) / np.sqrt(2)
+    expected = np.stack([x, *reversed(details)], axis=2)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 def test_coefficients_move_with_the_series():
     layer = StationaryWavelets("db2", num_levels=2)
     found, moved = (to_numpy(layer(x)) for x in (SERIES, np.roll(SERIES, 4, axis=-1)))
