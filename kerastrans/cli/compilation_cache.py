@@ -28,7 +28,7 @@ def use_compilation_cache():
         return
     try:
         folder = _prepare_folder(cache_folder(), _key())
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the latter if there is no home folder
         warn_user(f"no compilation cache: {error}; {VARIABLE} names another folder.")
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))
@@ -77,9 +77,11 @@ def _prepare_folder(parent, key):
         OSError: If it cannot be created or written to.
     """
     folder = parent / key
-    if not folder.is_dir() or sum(x.stat().st_size for x in folder.iterdir()) > MAX_BYTES:
+    is_new = not folder.is_dir()
+    if is_new or sum(x.stat().st_size for x in folder.iterdir()) > MAX_BYTES:
         for old in parent.glob("jax-*"):
-            shutil.rmtree(old, ignore_errors=True)
-        folder.mkdir(parents=True)
+            if old != folder or not is_new:  # another process may have made it by now
+                shutil.rmtree(old, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):  # raises
         return folder

@@ -8,6 +8,7 @@ import sys
 import warnings
 
 from kerastrans.cli import catalog, deploy, forecast, generate, select, train, verify
+from kerastrans.cli.outputs import note
 from kerastrans.version import __version__
 
 _OPTIONS = {
@@ -15,6 +16,7 @@ _OPTIONS = {
     "scaler=None": "--scaler none",
     "in future=frame": "by --future",
     "give static, with": "give --static, with",
+    "give freq, such as freq='h'": "give --freq, such as --freq h",
 }
 COMMANDS = (train, select, forecast, generate, deploy, catalog, verify)
 
@@ -43,12 +45,12 @@ def main(arguments=None):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 141
         except KeyboardInterrupt as interrupt:
-            print(f"kerastrans: interrupted{interrupt}", file=sys.stderr)
+            note(f"kerastrans: interrupted{interrupt}")
             return 130
         except Exception as error:
             if show_traceback:
                 raise
-            print(f"kerastrans: error: {_message(error)}", file=sys.stderr)
+            note(f"kerastrans: error: {_message(error)}")
             return 2
     return 0
 
@@ -100,7 +102,7 @@ def _print_warning(printed, message, category, filename, lineno, file=None, line
     text = _as_options(str(message))
     if issubclass(category, UserWarning) and text not in printed:
         printed.add(text)
-        print(f"kerastrans: warning: {text}", file=sys.stderr)
+        note(f"kerastrans: warning: {text}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """Output files of commands, checked before the work and written completely or not at all."""
 
+import contextlib
+import sys
+
 from kerastrans.utils.files import new_files
 from kerastrans.utils.validation import check_can_create
 
@@ -7,6 +10,13 @@ MAX_ROWS = 60  # maximum number of rows of a printed table
 PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
 REPORTS = (".html", ".htm")
 OTHER_TABLES = (".parquet", ".xlsx", ".xls", ".ods")  # which are not CSV
+
+
+def note(text):
+    """Print a line on the standard error, unless that is closed or cannot be written to."""
+    if sys.stderr is not None:  # otherwise `print` would write to the standard output
+        with contextlib.suppress(OSError):
+            print(text, file=sys.stderr, flush=True)
 
 
 def check_outputs(table, picture=None, report=None):

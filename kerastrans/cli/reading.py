@@ -2,10 +2,10 @@
 
 import contextlib
 import re
-import sys
 from pathlib import Path
 
 from kerastrans.cli.options import DOOR, FORMAT, given
+from kerastrans.cli.outputs import note
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip", ".parquet", ".xlsx")
 
@@ -46,7 +46,7 @@ def read_series(data, options, covariates=(), **kwargs):
         return _select_columns(frame, file_options.get("columns"), data)
     with _naming_options():
         frame = read_table(data, covariates=covariates, **(file_options | kwargs))
-    print(f"{data} {reading_of(frame)}", file=sys.stderr)
+    note(f"{data} {reading_of(frame)}")
     return frame
 
 
@@ -92,6 +92,7 @@ def _as_options(text):
     text = text.replace("dayfirst=True", "--dayfirst").replace("dayfirst=False", "--no-dayfirst")
     for flag in DOOR:
         name = flag[2:].replace("-", "_")
+        text = re.sub(rf"\b{name}='(\w+)'", rf"{flag} \1", text)  # a shell needs no quotes
         text = re.sub(rf"\b{name}=", f"{flag} ", text)
         text = re.sub(rf"\bgive {name}\b", f"give {flag}", text)
     if "has no date column called" in text:
@@ -101,6 +102,10 @@ def _as_options(text):
 
 def _select_columns(frame, columns, name):
     """Return these columns of a named dataset, or all of them if `columns` is None."""
+    from kerastrans.data.frames import ID, TIME, is_wide
+
+    if columns is not None and not is_wide(frame):
+        columns = list(dict.fromkeys([ID, TIME, *columns]))
     missing = [column for column in columns or () if column not in frame.columns]
     if missing:
         raise ValueError(f"{name} has no column {missing[0]!r}, only {list(frame.columns)}.")

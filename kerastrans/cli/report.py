@@ -60,6 +60,7 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
         The text of report.txt.
     """
     fitted, alias = forecaster.fitted, forecaster.alias
+    title = title.encode("utf-8", "backslashreplace").decode()  # of a file with any name
     table, verdict = compare_with_naives(backtest, alias, frame, fitted.freq, train, others)
     report = {
         "title": title,
@@ -81,7 +82,7 @@ def write_training_report(folder, forecaster, frame, train, backtest, title, sec
     }
     (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
     text = _text(report, forecaster, table)
-    (folder / "report.txt").write_text(text)
+    (folder / "report.txt").write_text(text, encoding="utf-8")
     last = backtest[backtest["cutoff"] == backtest.groupby(ID)["cutoff"].transform("max")]
     figure = plotting.plot_fan(
         last, frame, title=f"{title}: the last {forecaster.prediction_length} steps"

@@ -2,9 +2,9 @@
 
 import os
 import shutil
-import sys
 import time
 
+from kerastrans.cli.outputs import note
 from kerastrans.utils.validation import check_can_create, check_new
 
 
@@ -43,6 +43,7 @@ def make_run(
     test_size=None,
     levels=None,
     resume=False,
+    resumable=True,
     others=None,
 ):
     """Train a forecaster, test it once on the end of each series, and write the folder.
@@ -60,6 +61,7 @@ def make_run(
             for at most a fifth of the series.
         levels: Percents of the intervals, or None.
         resume: bool, whether to continue an interrupted run.
+        resumable: bool, whether the command can resume; otherwise an interrupted run is removed.
         others: Functions like `train_on` of forecasters to compare with, which are not kept.
 
     Returns:
@@ -67,7 +69,7 @@ def make_run(
 
     Raises:
         ValueError: If the data or settings are invalid. After any error, a run whose first epoch is
-            complete can be resumed; another one does not block a new run.
+            complete can be resumed, if `resumable`; another one does not block a new run.
     """
     from kerastrans.cli.report import write_training_report
 
@@ -90,10 +92,13 @@ def make_run(
         )
         check_new(output)
         done.rename(output)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(": the same command with --resume continues the training") from None
-    except Exception:
-        if not resume:
+    except (Exception, KeyboardInterrupt) as error:
+        if not resumable:
+            shutil.rmtree(training, ignore_errors=True)
+        elif isinstance(error, KeyboardInterrupt):
+            hint = ": the same command with --resume continues the training"
+            raise KeyboardInterrupt(hint) from None
+        elif not resume:
             _keep_or_remove(training)
         raise
     shutil.rmtree(training)
@@ -104,7 +109,7 @@ def make_run(
 def _keep_or_remove(training):
     """Say that a training which has a checkpoint can be resumed, or remove it without one."""
     if any(path.is_file() for path in training.rglob("*")):
-        print("kerastrans: the training is kept: --resume continues it", file=sys.stderr)
+        note("kerastrans: the training is kept: --resume continues it")
     else:
         shutil.rmtree(training, ignore_errors=True)
 

@@ -1,5 +1,6 @@
 """`kerastrans train` and `kerastrans demo`."""
 
+import itertools
 from pathlib import Path
 
 from kerastrans.cli.options import (
@@ -136,6 +137,7 @@ def run_demo(options):
     frame = datasets.load("nyc_departures")
     series = Series.of(frame)
     start_keras()
+    import keras
     import numpy as np
 
     from kerastrans.export import run_savedmodel
@@ -147,8 +149,12 @@ def run_demo(options):
         folder,
         prediction_length=forecaster.prediction_length,
         title=f"{MODEL} on nyc_departures",
+        resumable=False,
         others=[fitting(other, series, quiet=True, **DEMO)],
     )
+    if keras.backend.backend() != "tensorflow":
+        print("no SavedModel: Keras runs on another backend than TensorFlow")
+        return
     forecaster.export(folder / "savedmodel")
     predicted = forecaster.predict(frame)
     here = predicted.pivot(index="ds", columns="unique_id", values=forecaster.alias)[frame.columns]
@@ -161,8 +167,8 @@ def run_demo(options):
 
 
 def next_folder(parent, stem):
-    """Return the first of stem-1, stem-2 ... that does not exist in a folder."""
-    number = 1
-    while (parent / f"{stem}-{number}").exists():
-        number += 1
-    return parent / f"{stem}-{number}"
+    """Return the first of stem-1, stem-2 ... that neither exists nor is being trained."""
+    from kerastrans.cli.run import training_folder
+
+    folders = (parent / f"{stem}-{number}" for number in itertools.count(1))
+    return next(x for x in folders if not x.exists() and not training_folder(x).exists())

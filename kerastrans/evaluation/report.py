@@ -129,7 +129,7 @@ def write_report(
     head = f'<meta charset="utf-8"><title>{html.escape(title)}</title><style>{_STYLE}</style>'
     page = f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>'
     with new_file(path) as unfinished:
-        unfinished.write_text(page, encoding="utf-8")
+        unfinished.write_text(page, encoding="utf-8", errors="backslashreplace")
     return path
 
 

@@ -110,6 +110,10 @@ def forecast_of(
         RuntimeError: If Keras runs on another backend.
         ValueError: See `export_savedmodel`.
     """
+    _check_backend(backends)
+    model = _functional(model)
+    history, *others = inputs_of(model)
+    _check_shapes(model, history)
     decodes = is_autoregressive(model)
     if prediction_length is None and not decodes:
         prediction_length = model.output_shape[1]
@@ -117,9 +121,6 @@ def forecast_of(
     check_choice("short", short, SHORT)
     if batch_size is not None:
         check_positive_integers(batch_size=batch_size)
-    _check_backend(backends)
-    history, *others = inputs_of(model)
-    _check_history(model, history)
     others = others[:-1] if decodes else others
     head, bounds, encodings = heads.of(model), check_bounds(bounds), encodings or Encodings()
     draws = decodes and hasattr(head, "draw")
@@ -127,7 +128,7 @@ def forecast_of(
     head = heads.Samples(head) if draws else head
     widths = encodings.widths
     if scaler is not None:
-        check_scaler(model, head, scaler, history.shape[-1])
+        check_scaler(model, head, scaler, history.shape)
     if bounds is not None:
         check_bounded(head)
     if widths is not None:
@@ -162,8 +163,24 @@ def forecast_of(
             outputs |= widths.bounds(head, parameters, scale, given, limit)
         return masked(outputs, given["history"], fits)
 
-    facts |= {**encoder.describe(), **(metadata or {})}
+    facts |= encoder.describe()
+    taken = sorted(facts.keys() & (metadata or {}).keys())
+    if taken:
+        raise ValueError(f"metadata must not have the keys {taken}, which describe the file.")
+    facts |= metadata or {}
     return Forecast(function, inputs, batch_size, facts, decodes)
+
+
+def _functional(model):
+    """Return a model that is functional, or the functional model of a sequential one."""
+    if isinstance(model, keras.Sequential) and model.built:
+        model = keras.Model(model.inputs, model.outputs, name=model.name)
+    if not isinstance(model, keras.Function):
+        raise ValueError(
+            f"only functional and built sequential models are exported, got {model.name!r} "
+            f"({type(model).__name__})."
+        )
+    return model
 
 
 def _check_backend(backends):
@@ -176,10 +193,17 @@ def _check_backend(backends):
         )
 
 
-def _check_history(model, history):
-    """Raise ValueError for a model whose history an exported file cannot take."""
+def _check_shapes(model, history):
+    """Raise ValueError for a model whose history or output an exported file cannot have."""
     if "int" in history.dtype:
         raise ValueError(f"only models of numbers are exported, {model.name!r} has tokens.")
+    outputs = [tuple(x.shape) for x in model.outputs]
+    if len(history.shape) != 3 or len(outputs) != 1 or len(outputs[0]) not in (3, 4):
+        raise ValueError(
+            "only models of a history (batch, context_length, num_channels) with one output "
+            "(batch, prediction_length, num_channels), or one more axis of a head, are exported: "
+            f"{model.name!r} maps {tuple(history.shape)} to {', '.join(map(str, outputs))}."
+        )
     if None in history.shape[1:]:
         raise ValueError(
             f"only models of one context length are exported, the history of {model.name!r} has "

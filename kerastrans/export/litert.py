@@ -12,6 +12,7 @@ from kerastrans.export.litert_torch import convert_by_torch
 from kerastrans.export.savedmodel import write_savedmodel
 from kerastrans.utils.files import first_line, new_file
 from kerastrans.utils.keras_internals import all_layers
+from kerastrans.utils.precision import without_bfloat16
 from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import check_choice, check_new
 
@@ -30,7 +31,7 @@ def export_litert(
 
     Inputs and outputs are those of `export_savedmodel`, except that texts are codes; the signature
     runner of the interpreter takes any batch size. The file contains the metadata as
-    `metadata.json`, which `zipfile` reads.
+    `metadata.json`, which `zipfile` reads. A model in bfloat16 is written in float32.
 
     Written on TensorFlow, or on PyTorch with the extra `litert`. PyTorch fixes all shapes: the file
     takes `batch_size` windows, 1 by default, of exactly the context, and is not quantized.
@@ -68,6 +69,7 @@ def export_litert(
     check_choice("quantize", quantize, PRECISIONS)
     path = Path(path)
     check_new(path)
+    model = without_bfloat16(model)
     if keras.backend.backend() == "torch":
         forecast, content = convert_by_torch(model, quantize, batch_size, **options)
     else:

@@ -13,6 +13,7 @@ import numpy as np
 
 from kerastrans.export.forecast import forecast_of
 from kerastrans.utils.files import first_line, new_file
+from kerastrans.utils.precision import without_bfloat16
 from kerastrans.utils.types import PathLike
 from kerastrans.utils.validation import check_new, import_extra
 
@@ -28,7 +29,8 @@ def export_onnx(
     """Export a model as an ONNX file, which runs without TensorFlow, Keras and kerastrans.
 
     Inputs and outputs are those of `export_savedmodel`, for any batch size. The file's properties
-    hold the metadata, under "kerastrans". Needs the extra `onnx`.
+    hold the metadata, under "kerastrans". A model in bfloat16 is written in float32. Needs the
+    extra `onnx`.
 
     Args:
         model: See `export_savedmodel`.
@@ -56,7 +58,7 @@ def export_onnx(
     import_extra("tf2onnx", "an ONNX file", "onnx")
     path = Path(path)
     check_new(path)
-    forecast = forecast_of(model, **options)
+    forecast = forecast_of(without_bfloat16(model), **options)
     try:
         proto = convert(forecast.function, forecast.signature)
     except Exception as error:  # of any kind, from an operator that it has no rule for

@@ -11,8 +11,15 @@ from kerastrans.heads.samples import Samples
 from kerastrans.models.parts.forecast_graph import WindowScaling, equivariance_of
 
 
-def check_scaler(model, head, scaler, num_channels):
-    """Raise ValueError for a scaler of another width, or one that the head cannot undo."""
+def check_scaler(model, head, scaler, shape):
+    """Raise ValueError for a scaler of another history, or one that the head cannot undo."""
+    if not isinstance(scaler, StandardScaler | WindowScaler):
+        raise ValueError(
+            f"scaler must be a scaler of kerastrans.data.scaling, or None, got {scaler!r}."
+        )
+    _, context_length, num_channels = shape
+    if isinstance(scaler, WindowScaler):
+        scaler.check_context(context_length)
     if isinstance(scaler, StandardScaler) and len(scaler.mean) != num_channels:
         raise ValueError(
             f"the model's input has {num_channels} channels, the scaler {len(scaler.mean)}: they "

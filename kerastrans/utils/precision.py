@@ -4,6 +4,8 @@ Keras is imported inside the functions: layers import `full_precision` while the
 Keras registers them, see `kerastrans._register`.
 """
 
+import json
+
 from kerastrans.utils.validation import check_choice
 
 # Dtype policy of Keras, and whether products of float32 matrices may round their factors to tf32.
@@ -65,3 +67,20 @@ def full_precision():
     import keras
 
     return keras.config.dtype_policy().variable_dtype
+
+
+def without_bfloat16(model):
+    """Return the model, or its copy in float32 if a layer computes in bfloat16.
+
+    Most file formats and their runtimes cannot compute in it. The weights are float32 anyway.
+    """
+    from kerastrans.utils.keras_internals import all_layers
+
+    if not any(layer.compute_dtype == "bfloat16" for layer in all_layers(model)):
+        return model
+    config = json.dumps(model.get_config())
+    for name in ("mixed_bfloat16", "bfloat16"):
+        config = config.replace(f'"{name}"', '"float32"')
+    copy = type(model).from_config(json.loads(config))
+    copy.set_weights(model.get_weights())
+    return copy

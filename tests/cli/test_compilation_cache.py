@@ -1,5 +1,6 @@
 """The persistent compilation cache of the command line."""
 
+import shutil
 import subprocess
 import sys
 
@@ -88,3 +89,18 @@ def test_a_second_command_reads_the_programs_and_a_damaged_one_is_a_note(tmp_pat
     assert third[0] == 0
     assert "kerastrans: warning: " in third[1]
     assert first[2] == second[2] == third[2]
+
+
+def test_a_folder_that_another_process_makes_meanwhile_is_kept(tmp_path, monkeypatch):
+    remove = shutil.rmtree
+
+    def make_meanwhile(path, **options):
+        remove(path, **options)
+        (tmp_path / "jax-new").mkdir()
+        (tmp_path / "jax-new" / "program").write_text("compiled")
+
+    (tmp_path / "jax-old").mkdir()
+    monkeypatch.setattr(cache.shutil, "rmtree", make_meanwhile)
+    assert cache._prepare_folder(tmp_path, "jax-new") == tmp_path / "jax-new"
+    assert (tmp_path / "jax-new" / "program").exists()
+    assert not (tmp_path / "jax-old").exists()

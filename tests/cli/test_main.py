@@ -68,3 +68,24 @@ def test_an_output_that_takes_no_more_is_no_traceback(shell, status, message):
     assert done.returncode == status
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == bool(message)
+
+
+def test_notes_go_to_the_standard_error_or_nowhere(monkeypatch, capsys):
+    class Full:
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+        flush = write
+
+    for stream in (None, Full()):
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert cli.main(["forecast", "missing/file.csv"]) == 2
+        assert capsys.readouterr().out == ""
+
+
+def test_the_missing_frequency_is_an_option(tmp_path, refuse):
+    path = tmp_path / "one.csv"
+    path.write_text("date,load\n2024-01-01,1\n")
+    assert refuse("forecast", path, "--prediction-length=2").endswith(
+        "give --freq, such as --freq h."
+    )

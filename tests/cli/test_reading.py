@@ -103,3 +103,9 @@ def test_a_pipe_is_read_as_a_file_is(tmp_path, capsys):
     assert frame["load"].tolist() == [1.5, 2.0, 3.0]
     with pytest.raises(FileNotFoundError, match="no such file: runs/mine"):
         read_series("runs/mine", argparse.Namespace())
+
+
+def test_columns_of_a_long_dataset_keep_its_keys():
+    options = argparse.Namespace(columns=["y"])
+    frame = read_series("hospital", options)
+    assert list(frame) == ["unique_id", "ds", "y"]

@@ -225,4 +225,5 @@ def test_the_lessons_transformer_is_trained_as_any_other(frame, series, tmp_path
 
 def test_demo_names_a_new_folder_each_time(tmp_path):
     (tmp_path / "demo-1").mkdir()
-    assert next_folder(tmp_path, "demo") == tmp_path / "demo-2"
+    (tmp_path / "demo-2.training").mkdir()  # of a demo that was killed
+    assert next_folder(tmp_path, "demo") == tmp_path / "demo-3"

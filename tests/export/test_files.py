@@ -7,10 +7,12 @@ import zipfile
 import keras
 import numpy as np
 import pytest
+from keras import layers
 
 from kerastrans import heads, zoo
 from kerastrans.data import WindowScaler
 from kerastrans.export import export, export_litert, export_onnx
+from kerastrans.utils.precision import without_bfloat16
 from tests.helpers.runtimes import RUNTIMES, run_litert, run_onnx
 
 pytestmark = pytest.mark.tensorflow
@@ -92,6 +94,56 @@ def test_bad_input_is_refused_before_anything_is_written(model, tmp_path, monkey
         export_onnx(model, tmp_path / "m.onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["old.onnx"]
     assert (tmp_path / "old.onnx").read_text() == "mine"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["tide", "direct_transformer"])
+def test_models_in_bfloat16_are_written_in_float32(name, tmp_path):
+    policy = keras.config.dtype_policy()
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    try:
+        model = zoo.build(name, 24, 12, 1)
+    finally:
+        keras.config.set_dtype_policy(policy)
+    history = np.random.default_rng(0).normal(size=(2, 24, 1)).astype("float32")
+    expected = without_bfloat16(model).predict(history, verbose=0)
+    rounded = model.predict(history, verbose=0)
+    assert 0 < np.abs(rounded - expected).max() < 0.2 * np.abs(expected).max()
+    for run, file in ((run_onnx, "m.onnx"), (run_litert, "m.tflite")):
+        found = run(export(model, tmp_path / file), history)["forecast"]
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_models_of_other_shapes_are_refused(tmp_path):
+    def made(shape, *outputs):
+        window = keras.Input(shape)
+        x = layers.Flatten()(window)
+        found = [layers.Reshape(y)(layers.Dense(int(np.prod(y)))(x)) for y in outputs]
+        return keras.Model(window, found[0] if len(found) == 1 else found)
+
+    for model in (made((24, 1), (12,)), made((24,), (12, 1)), made((24, 1), (12, 1), (3, 1))):
+        with pytest.raises(ValueError, match=r"only models of a history .* maps \(None, 24"):
+            export(model, tmp_path / "m.onnx")
+    sequential = [keras.Input((24, 1)), layers.Flatten(), layers.Dense(12), layers.Reshape((12, 1))]
+    with pytest.raises(ValueError, match="only functional and built sequential models"):
+        export(keras.Sequential(sequential[1:]), tmp_path / "m.onnx")
+    model = keras.Sequential(sequential)
+    history = np.random.default_rng(0).normal(size=(2, 24, 1)).astype("float32")
+    found = run_onnx(export(model, tmp_path / "m.onnx"), history)["forecast"]
+    np.testing.assert_allclose(found, model.predict(history, verbose=0), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scaler": "standard"}, "scaler must be a scaler of kerastrans.data.scaling, or None"),
+        ({"scaler": WindowScaler("mase", season=48)}, "context_length must be greater, got 48"),
+        ({"metadata": {"inputs": "mine"}}, r"metadata must not have the keys \['inputs'\]"),
+    ],
+)
+def test_bad_options_are_refused(model, tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        export(model, tmp_path / "m.onnx", **options)
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(model, tmp_path, monkeypatch):
