@@ -28,7 +28,7 @@ def use_compilation_cache():
         return
     try:
         folder = _prepare_folder(cache_folder(), _key())
-    except (OSError, RuntimeError) as error:  # the latter if there is no home folder
+    except (OSError, RuntimeError) as error:  # RuntimeError without a home folder
         warn_user(f"no compilation cache: {error}; {VARIABLE} names another folder.")
         return
     jax.config.update("jax_compilation_cache_dir", str(folder))

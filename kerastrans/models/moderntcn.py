@@ -219,7 +219,7 @@ def _check_stages(**sizes):
 def _check_tokens(count, num_stages, downsampling):
     """Raise ValueError unless the tokens of each stage but the last can be merged.
 
-    The last group is filled with the last tokens, of which there must be enough.
+    The last tokens are repeated to fill the last group, so there must be enough tokens.
     """
     check_positive_integers(downsampling=downsampling)
     for stage in range(1, num_stages):
