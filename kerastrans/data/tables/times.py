@@ -182,8 +182,7 @@ def to_timezone(times, codes, timezone, faults):
     # An hour that occurs twice, because clocks go back, is first read in summer time.
     series = times.groupby(np.broadcast_to(codes, len(times)))
     descends = series.transform("first") > series.transform("last")
-    is_later = np.where(descends, _duplicated(times, codes, "last"), _duplicated(times, codes))
-    is_first = ~is_later
+    is_first = ~np.where(descends, _duplicated(times, codes, "last"), _duplicated(times, codes))
     # A day can begin at 01:00, where clocks go forward at midnight.
     has_days = (times.dropna() == times.dropna().dt.normalize()).all()
     nonexistent = "shift_forward" if has_days else "NaT"
