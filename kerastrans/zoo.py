@@ -43,11 +43,11 @@ def from_preset(
     """Load a trained `kerastrans.Forecaster` that can forecast, or be trained further with `fit`.
 
     Args:
-        source: One of `presets()`, the folder of a preset, a .zip or .tar archive of one, or its
-            URL; or "hf://user/name" on the Hugging Face hub, which requires
+        source: One of `presets()`, the folder of a preset, which comes first, a .zip or .tar
+            archive of one, or its URL; or "hf://user/name" on the Hugging Face hub, which requires
             `pip install "kerastrans[hub]"` and is downloaded once.
-        checksum: str, sha256 of the archive, which is required for URLs. For the hub, the sha256 of
-            the preset's card.json, which contains those of the other files.
+        checksum: str, sha256 of the archive, which is required for URLs. For the hub, folders and
+            names, the sha256 of the preset's card.json, which contains those of the other files.
         revision: str, commit, branch or tag on the hub; the newest by default.
         verbose: bool, whether to print the licence, commit and checksum of presets from the hub.
 

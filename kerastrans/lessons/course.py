@@ -122,9 +122,9 @@ def find_exercise(number):
             f"got {number!r}."
         )
     exercises = _exercises(lesson)
-    if number not in exercises:
+    if str(number) not in exercises:
         raise ValueError(f"number: lesson {lesson} has {', '.join(exercises)}, got {number!r}.")
-    return exercises[number]
+    return exercises[str(number)]
 
 
 @functools.cache

@@ -95,14 +95,14 @@ class Exercise:
         try:
             found = self._outcomes(answer)
         except Exception as error:
-            raised = f"{answer.__name__} raises {type(error).__name__}: {_in_one_line(error)}"
+            raised = f"{_name_of(answer)} raises {type(error).__name__}: {_in_one_line(error)}"
             return self._failed(self._with_hint(raised))
         if all(map(_same, found, expected)):
             return Verdict(self.number, True, self.why)
         for message, mistake in self.mistakes.items():
             if all(map(_same, found, self._outcomes(mistake))):
                 return self._failed(message)
-        message = self._first_difference(answer.__name__, found, expected)
+        message = self._first_difference(_name_of(answer), found, expected)
         return self._failed(message if None in found else self._with_hint(message))
 
     @property
@@ -121,7 +121,7 @@ class Exercise:
 
     def _check_kind(self, answer):
         if isinstance(self.solution, str):
-            if answer not in {None, ..., self.solution, *self.mistakes.values()}:
+            if answer not in [None, ..., self.solution, *self.mistakes.values()]:
                 raise ValueError(f"Exercise {self.number} expects {self.expected}, got {answer!r}.")
             return
         kinds = inspect.isclass(answer), inspect.isclass(self.solution)
@@ -130,7 +130,7 @@ class Exercise:
             raise TypeError(f"Exercise {self.number} expects {self.expected}, got {given}.")
 
     def _judge_word(self, answer):
-        if answer in {None, ...}:
+        if answer in (None, ...):
             return self._failed(f"The answer is missing; it is {self.expected}.")
         messages = {word: message for message, word in self.mistakes.items()}
         return Verdict(self.number, answer == self.solution, messages.get(answer, self.why))
@@ -164,8 +164,14 @@ def _outcome(run, answer, case):
         return error
     if result is None or result is ...:
         return None
-    parts = result if isinstance(result, tuple) else (result,)
+    # Several arrays may be in a list, too.
+    is_list = isinstance(result, list) and any(isinstance(x, np.ndarray) for x in result)
+    parts = tuple(result) if is_list or isinstance(result, tuple) else (result,)
     return tuple(np.asarray(part) for part in parts)
+
+
+def _name_of(answer):
+    return getattr(answer, "__name__", type(answer).__name__)
 
 
 def _not_empty(answer):
@@ -191,7 +197,7 @@ def _same_array(found, expected):
         return False
     if expected.dtype.kind in "OU":
         return bool((found == expected).all())
-    return np.allclose(found, expected, rtol=1e-4, atol=1e-6, equal_nan=True)
+    return bool(_close(found, expected).all())
 
 
 def _described(case):
@@ -203,7 +209,7 @@ def _short(value):
         return f"shape {value.shape}"
     if isinstance(value, tuple):
         return f"({', '.join(map(_short, value))})"
-    return getattr(value, "__name__", type(value).__name__) if callable(value) else f"{value!r:.40}"
+    return _name_of(value) if callable(value) else f"{value!r:.40}"
 
 
 def _in_one_line(error):
@@ -236,4 +242,10 @@ def _difference(found, expected):
 def _unequal(found, expected):
     if {found.dtype.kind, expected.dtype.kind} & set("OU"):
         return found != expected
-    return ~np.isclose(found, expected, rtol=1e-4, atol=1e-6, equal_nan=True)
+    return ~_close(found, expected)
+
+
+def _close(found, expected):
+    """Return which numbers are equal up to their rounding: by one step of float16."""
+    rtol, atol = (2e-3, 1e-4) if expected.dtype == np.float16 else (1e-4, 1e-6)
+    return np.isclose(found, expected, rtol=rtol, atol=atol, equal_nan=True)

@@ -50,6 +50,8 @@ class LimitedConnection(H11Protocol):
 
     def send_400_response(self, msg):
         """Answer what is not HTTP, and close the connection."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # no second answer to a request whose body is not HTTP
         body = error_body(msg)
         headers = {"content-type": "application/json", "content-length": str(len(body))}
         headers = [*headers.items(), *HEADERS.items(), ("connection", "close")]

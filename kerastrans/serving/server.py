@@ -57,8 +57,9 @@ def serve(forecaster, name, host="127.0.0.1", port=8501, **settings):
     app = create_app(forecaster, name, **settings | {"hosts": (host, *used.hosts)})
     server = create_server(app, used.max_connections, access_log=used.access_log)
     with _listen(host, port) as listening:
-        address = "{}:{}".format(*listening.getsockname()[:2])
-        print(f"kerastrans serves {name} on http://{address}", flush=True)
+        address, port = listening.getsockname()[:2]
+        address = f"[{address}]" if ":" in address else address  # of IPv6
+        print(f"kerastrans serves {name} on http://{address}:{port}", flush=True)
         server.run(sockets=[listening])
 
 

@@ -33,7 +33,7 @@ class Settings:
         access_log: bool, whether each request is logged on stderr.
 
     Raises:
-        ValueError: If a limit is not above 0.
+        ValueError: If a limit is not above 0, or `max_waiting` is below `max_batch`.
 
     Example:
         >>> Settings(max_series=10).max_series
@@ -73,3 +73,7 @@ class Settings:
         check_positive_integers(
             **{name: x for name, x in values.items() if name not in (*flags, *seconds)}
         )
+        if self.max_waiting < self.max_batch:
+            raise ValueError(
+                f"max_waiting must be at least max_batch={self.max_batch}, got {self.max_waiting}."
+            )

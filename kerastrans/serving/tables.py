@@ -56,7 +56,8 @@ class Table:
         future: DataFrame of the covariates of the steps to forecast, or None.
         static: DataFrame of the static covariates, or None.
         num_series: int.
-        history: Dict of the last steps of each series, for the answer.
+        history: Dict of the last time stamps of the CSV and the values of each series at them,
+            for the answer.
         read_as: str, line that describes how the CSV was read.
     """
 
@@ -135,7 +136,7 @@ def read_csv(body, columns, settings, options):
     Raises:
         RequestError: If the CSV cannot be read, or exceeds a limit.
     """
-    _check_size(body, columns, settings)
+    _check_size(body, columns, settings, options.get("sep"))
     texts = columns.covariates
     with refusing():
         frame = read_table(io.BytesIO(body), covariates=texts, like=columns.read_as, **options)
@@ -155,9 +156,15 @@ def read_csv(body, columns, settings, options):
     future = None
     if columns.known_ahead:
         frame, future = _split(frame, targets)
-    wide = frame.pivot(index=TIME, columns=ID, values=TARGET) if is_long else frame[targets]
-    shown = wide.iloc[-2 * columns.prediction_length :]
-    history = {"ds": [*map(str, shown.index)], **_columns_of(shown)}
+    if TIME in (frame[ID].unique() if is_long else targets):
+        raise RequestError(f"no series can be called {TIME!r}, the name of the time stamps.")
+    if is_long:
+        times = pd.Index(frame[TIME].unique()).sort_values()[-2 * columns.prediction_length :]
+        shown = frame[frame[TIME] >= times[0]].pivot(index=TIME, columns=ID, values=TARGET)
+        shown = shown.reindex(columns=np.unique(frame[ID]))
+    else:
+        shown = frame[targets].iloc[-2 * columns.prediction_length :]
+    history = {TIME: [*map(str, shown.index)], **_columns_of(shown)}
     if future is None and num_series > 1 and not is_long and not {*columns.channels} & {*targets}:
         frame = to_long(frame, texts, targets)  # as the forecaster does, but in this process
     return Table(frame, future, static, num_series, history, read_as)
@@ -201,16 +208,28 @@ def refusing():
         raise RequestError(reword(str(error))) from None
 
 
+_WORDS = {
+    ", see .faults": "",
+    "in future=frame": "in rows after its last value",
+    "give encoding, such as encoding='utf-8'": "give the charset of the content type",
+    " by columns=, or name it in covariates=": " by columns=",
+    "the name of such a file must end in": "send its text, not a file of the kind",
+}
+
+
 def reword(message):
     """Return what a `Forecaster` says in one line, without the names of its arguments."""
-    message = " ".join(message.split()).replace(", see .faults", "")
-    return message.replace("in future=frame", "in rows after its last value")
+    message = " ".join(message.split())
+    for words, others in _WORDS.items():
+        message = message.replace(words, others)
+    return message
 
 
-def _check_size(body, columns, settings):
+def _check_size(body, columns, settings, sep):
     """Raise RequestError if a CSV exceeds the limits on columns and cells."""
+    separators = {b",", b";", b"\t", b"|", (sep or ",").encode()}
     first = re.split(rb"[\r\n]+", body, maxsplit=3)[:3]  # `sep=;` may be before the header
-    count = 1 + max(line.count(sep) for line in first for sep in (b",", b";", b"\t", b"|"))
+    count = 1 + max(line.count(sep) for line in first for sep in separators)
     most = settings.max_columns + len(columns.channels) + len(columns.covariates) + 3
     if count > most:
         raise RequestError(f"the CSV has {count} columns, at most {most} are read.", 413)

@@ -25,12 +25,18 @@ class TokenAccuracy(keras.metrics.Mean):
         self.pad_token = pad_token
 
     def update_state(self, targets, logits, sample_weight=None):
-        """Update the mean with targets `(batch, time)` and logits `(batch, time, vocabulary)`."""
+        """Update the mean with targets `(batch, time)` and logits `(batch, time, vocabulary)`.
+
+        A weight `(batch,)` counts for all targets of its row, one `(batch, time)` for its own.
+        """
         chosen = ops.cast(ops.argmax(logits, axis=-1), "int32")
         targets = ops.cast(targets, "int32")
         counts = ops.cast(targets != self.pad_token, self.dtype)
         if sample_weight is not None:
-            counts = counts * ops.cast(sample_weight, self.dtype)
+            weight = ops.cast(sample_weight, self.dtype)
+            while len(weight.shape) < len(counts.shape):
+                weight = ops.expand_dims(weight, -1)
+            counts = counts * weight
         super().update_state(ops.cast(chosen == targets, self.dtype), counts)
 
     def get_config(self):

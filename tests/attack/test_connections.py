@@ -136,3 +136,17 @@ def test_requests_are_logged_if_asked_for(forecaster, monkeypatch):
         lines = log.getvalue().splitlines()
         assert len(lines) == access_log
         assert all(x.endswith('"GET /he%0Aalth?x=1 HTTP/1.1" 404 Not Found') for x in lines)
+
+
+def test_a_body_that_is_not_http_is_one_answer(forecaster, caplog):
+    head = b"POST /v1/forecast HTTP/1.1\r\nHost: localhost\r\nContent-Type: x/y\r\n"
+    request = head + b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\nabc"
+    app = create_app(forecaster, "m", warm_up=False)
+    with running(app) as (_, port), socket.create_connection(("127.0.0.1", port)) as client:
+        client.sendall(request)
+        answer = b"".join(iter(lambda: client.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 400")
+        assert answer.count(b"HTTP/1.1") == 1
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as honest:
+            assert honest.get("/health").json() == {"status": "ok"}
+    assert not [record for record in caplog.records if record.exc_info]

@@ -146,3 +146,62 @@ def test_solutions_agree_with_the_package():
     assert lessons.solution("6.3")(*words, 2) == pytest.approx(expected)
     assert lessons.solution("2.4")(24, 8, 3, 3, 24) == 2400
     assert lessons.solution("2.4")(24, 8, 3, 4, 32) == 3056
+
+
+def test_hidden_scores_of_any_size_do_not_reach_the_softmax():
+    mask = np.array([[True, True, False], [False, False, False]])
+    found = lessons.solution("2.2")(np.array([[0.0, 1.0, 800.0], [1.0, 2.0, 3.0]]), mask)
+    np.testing.assert_allclose(found, [[0.26894, 0.73106, 0.0], [0.0, 0.0, 0.0]], atol=1e-5)
+
+
+def test_angles_in_float32_are_right():
+    def by_division(positions, dim):
+        rates = np.float32(10000) ** (np.arange(0, dim, 2, "float32") / np.float32(dim))
+        angles = positions[:, None].astype("float32") / rates
+        return as_pairs(angles, dim)
+
+    def by_product(positions, dim):
+        rates = (10000 ** -(np.arange(0, dim, 2) / dim)).astype("float32")
+        return as_pairs(positions[:, None].astype("float32") * rates, dim)
+
+    def as_pairs(angles, dim):
+        return np.stack([np.sin(angles), np.cos(angles)], -1).reshape(-1, dim).astype("float16")
+
+    for answer in (by_division, by_product):
+        verdict = lessons.check("8.1", answer)
+        assert verdict, verdict
+
+
+def test_answers_that_are_wrong_at_one_place_are_not_right():
+    def refuses_an_exact_fit(words, vocabulary, num_steps):
+        if len(words) + 1 >= num_steps:
+            raise ValueError("too long")
+        return lessons.solution("6.2")(words, vocabulary, num_steps)
+
+    def looks_at_both_ends(model, inputs):
+        before = model(inputs)
+        for step in (1, inputs.shape[1] - 1):
+            changed = inputs.copy()
+            changed[:, step:] += 1
+            if np.abs(model(changed) - before)[:, :step].max() > 1e-6:
+                return True
+        return False
+
+    assert not lessons.check("6.2", refuses_an_exact_fit)
+    assert not lessons.check("5b.3", lambda low, high, x: ((low < x) & (x <= high)).mean())
+    assert not lessons.check("3.4", looks_at_both_ends)
+
+
+def test_arrays_in_a_list_words_in_a_list_numbers_and_objects_are_answers():
+    for number in ("5.1", "7.2"):
+        right = lessons.solution(number)
+        assert lessons.check(number, lambda *x, right=right: list(right(*x)))
+    assert lessons.check(2.1, lessons.solution("2.1"))
+    with pytest.raises(ValueError, match="expects one of 'larger'"):
+        lessons.check("5.3", ["worse"])
+
+    class Answer:
+        def __call__(self, *arguments):
+            raise TypeError("not this")
+
+    assert "Answer raises TypeError: not this" in lessons.check("2.1", Answer()).message

@@ -129,6 +129,9 @@ def test_columns_cells_and_series_are_limited(frame):
         with pytest.raises(RequestError, match=message) as error:
             forecast_csv(forecaster, body, settings=settings)
         assert error.value.status == 413
+        options = {"settings": settings, "read": {"sep": "!"}}
+        with pytest.raises(RequestError, match=message):
+            forecast_csv(forecaster, body.replace(b",", b"!"), **options)
     exact = Settings(max_series=2, max_cells=336)
     assert forecast_csv(forecaster, body, settings=exact)["forecast"]["unique_id"]
 
@@ -150,3 +153,43 @@ def test_parameters_are_checked(query, message):
 def test_every_parameter_is_an_argument_of_the_reader_and_an_option():
     assert READ.keys() <= inspect.signature(read_table).parameters.keys()
     assert {f"--{name.replace('_', '-')}" for name in READ} <= DOOR.keys()
+
+
+def test_a_series_cannot_have_the_name_of_the_time_stamps(frame):
+    past = halves(frame)[0].drop(columns=["price", "kind"])
+    forecaster = forecaster_of(past)
+    named = past.assign(unique_id=past["unique_id"].replace("b", "ds"))
+    with pytest.raises(RequestError, match="no series can be called 'ds'"):
+        forecast_csv(forecaster, named.to_csv(index=False).encode())
+
+
+def test_the_history_has_the_last_time_stamps_and_all_series(frame):
+    past = halves(frame)[0].drop(columns=["price", "kind"])
+    forecaster = forecaster_of(past)
+    early = past.assign(ds=past["ds"] - pd.Timedelta("100D"), unique_id="early")[:30]
+    body = pd.concat([early, past]).to_csv(index=False).encode()
+    history = forecast_csv(forecaster, body)["history"]
+    assert list(history) == ["ds", "a", "b", "early"]
+    assert history["early"] == [None] * 2 * HORIZON
+    assert history["a"] == pytest.approx(
+        past["y"][past["unique_id"] == "a"][-2 * HORIZON :].tolist()
+    )
+
+
+def test_messages_name_what_a_request_has(frame):
+    past = halves(frame)[0].drop(columns=["price", "kind"])
+    forecaster = forecaster_of(past)
+    body = past.assign(note="x").rename(columns={"ds": "date", "unique_id": "id"})
+    for content, words in (
+        (b"date,y\n\xff\xfe\x00,1\n", "encoding"),
+        (body.to_csv(index=False).encode(), "covariates"),
+        (b"\x1f\x8b\x08", "name"),
+    ):
+        with pytest.raises(RequestError) as error:
+            forecast_csv(forecaster, content)
+        assert words not in str(error.value)
+
+
+def test_a_request_may_be_as_large_as_what_waits():
+    with pytest.raises(ValueError, match="max_waiting must be at least max_batch=64, got 32"):
+        Settings(max_batch=64, max_waiting=32)

@@ -1,5 +1,6 @@
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,3 +50,14 @@ def test_bad_sentences_for_bleu():
     for references in ([], [["a"], ["b"]], [[]]):
         with pytest.raises(ValueError, match="a non-empty list of references"):
             metrics.corpus_bleu(["a"], references)
+
+
+@pytest.mark.parametrize("weights", [[1.0, 0.0], [[1.0, 1.0], [0.0, 0.0]]])
+def test_token_accuracy_has_weights_of_rows_or_tokens(weights):
+    logits = np.zeros((2, 2, 8), "float32")
+    logits[0, [0, 1], [4, 5]] = 1  # both right; in the second row both are wrong
+    accuracy = metrics.TokenAccuracy()
+    accuracy.update_state(np.array([[4, 5], [6, 7]]), logits, np.array(weights))
+    assert float(accuracy.result()) == 1
+    accuracy.update_state(np.array([[4, 5], [6, 7]]), logits)
+    assert float(accuracy.result()) == pytest.approx(4 / 6)

@@ -44,7 +44,9 @@ def open_preset(source, checksum=None, revision=None, verbose=False):
 
         source = pooch.retrieve(source, f"sha256:{checksum}", path=pooch.os_cache("kerastrans"))
     if not Path(source).is_file():
-        yield resolve_preset(source)
+        folder = resolve_preset(source)
+        check_sha256(folder / CARD, checksum)  # as of the hub
+        yield folder
         return
     check_sha256(source, checksum)
     with tempfile.TemporaryDirectory() as parent:
@@ -62,14 +64,14 @@ def open_preset(source, checksum=None, revision=None, verbose=False):
 
 
 def resolve_preset(source):
-    """Return the folder of an installed preset, or the given folder.
+    """Return the given folder, or that of an installed preset.
 
     Raises:
         ValueError: If the name is unknown, or the folder is not a preset.
     """
     if not str(source):
         raise ValueError("give the name or the folder of a preset, got ''.")
-    for folder in (FOLDER / source, Path(source)):
+    for folder in (Path(source), FOLDER / source):  # as `from_pretrained`
         if (folder / CARD).is_file():
             return folder
     if Path(source, "forecaster.json").is_file():

@@ -113,6 +113,8 @@ def score_intervals(forecast, bounds, sales):
             "intervals", 0, 4, 'The columns that end in "-lo-80" and "-hi-80" are missing.'
         )
     low, high = bounds
+    if not np.isfinite([low, high]).all():
+        return Criterion("intervals", 0, 4, "Some bounds are missing or infinite.")
     crossed = int(((low > forecast) | (forecast > high)).sum())
     truth = _truth(sales)
     coverage = ((low <= truth) & (truth <= high)).mean()

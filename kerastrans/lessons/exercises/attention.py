@@ -7,7 +7,9 @@ from kerastrans.lessons.exercise import Exercise
 
 def masked_softmax(scores, mask):
     """Return the softmax over the visible keys; a row with no visible key is zeros."""
-    exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True)) * mask
+    visible = np.where(mask, scores, -np.inf)
+    largest = visible.max(axis=-1, keepdims=True)
+    exponentials = np.exp(visible - np.where(largest == -np.inf, 0, largest))
     total = exponentials.sum(axis=-1, keepdims=True)
     return exponentials / np.where(total == 0, 1, total)
 

@@ -125,7 +125,7 @@ EXERCISES = (
             "The mean of booleans is the share that is True.",
             "((low <= targets) & (targets <= high)).mean()",
         ),
-        cases=((*_ENDS, np.array([0.5, 2.0, 3.5])), (*_ENDS, np.array([-1.0, 1.5, 2.5]))),
+        cases=((*_ENDS, np.array([0.5, 2.0, 3.5])), (*_ENDS, np.array([-1.0, 1.0, 5.0]))),
         why="An interval of 80 % should contain 80 %, neither fewer nor more.",
     ),
 )

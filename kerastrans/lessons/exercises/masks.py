@@ -98,6 +98,14 @@ def _first_sees_the_second(x):
 
 INPUTS = np.random.default_rng(0).standard_normal((2, 6, 3))
 
+
+@_as_model
+def _third_sees_the_fourth(x):
+    y = x.cumsum(axis=1)
+    y[:, 2] += x[:, 3]
+    return y
+
+
 EXERCISES = (
     Exercise(
         "3.1",
@@ -217,6 +225,7 @@ EXERCISES = (
                 _sees_all,
                 _sees_the_next_step_at_the_end,
                 _first_sees_the_second,
+                _third_sees_the_fourth,
             )
         ),
         why="The test needs no training, and finds every inverted mask.",

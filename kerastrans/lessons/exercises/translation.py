@@ -135,6 +135,7 @@ EXERCISES = (
         cases=(
             (["he", "ran", "."], VOCABULARY, 6),
             (["tom", "ran"], VOCABULARY, 4),
+            (["he", "ran", "."], VOCABULARY, 4),
             (["he", "ran", "."], VOCABULARY, 3),
         ),
         why="text.encode(..., allow_unknown=False) refuses unknown words instead.",

@@ -85,6 +85,18 @@ def test_a_preset_can_be_fine_tuned(preset):
     assert not np.allclose(forecaster.predict(frame)[name], before[name])
 
 
+def test_a_folder_comes_before_an_installed_preset_and_has_a_checksum(
+    preset, tmp_path, monkeypatch
+):
+    name = "nhits_air_passengers_12"
+    shutil.copytree(preset, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    checksum = sha256_of(preset / "card.json")
+    assert zoo.from_preset(name, checksum=checksum).config.architecture == "nlinear"
+    with pytest.raises(ValueError, match=f"has sha256 {checksum}, expected 00"):
+        zoo.from_preset(name, checksum="00")
+
+
 @pytest.mark.parametrize("kind", ["zip", "gztar"])
 def test_a_preset_is_loaded_from_an_archive_with_the_right_checksum(kind, preset, tmp_path):
     archive = shutil.make_archive(tmp_path / "preset", kind, preset.parent, preset.name)
