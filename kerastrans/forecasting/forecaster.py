@@ -187,7 +187,7 @@ class Forecaster:
             frame: Long or wide frame, with rows in any order; or path of a folder of Parquet files,
                 each with a long frame of whole series, one of which is in memory at a time.
                 Covariate scales and categories are computed from the training rows of the first
-                file.
+                file, and from whole series that are held out.
             static: Frame with "unique_id" and static covariates, one row per series.
             freq: str, pandas frequency, if it cannot be inferred from the time stamps.
             validation: Frame of validation rows, for `val_loss`: rows that follow those of the same
@@ -297,7 +297,6 @@ class Forecaster:
                 self.fitted = training.fine_tuning.keep_published(before, error)
                 return self
         windows, trained, history, dependence, verdict = found
-        self._report(windows)
         model = training.fine_tuning.merge_adapters(before, model)
         chosen_by = windows.chosen_by if epochs is None or kwargs.get("callbacks") else {}
         facts = training.fit.rows_seen(before, trained, chosen_by, history)
@@ -306,6 +305,7 @@ class Forecaster:
         facts["fine_tuning"] = verdict
         parts = reader.clock, reader.covariates, reader.channels
         self.fitted = FittedState(reader.config, model, *parts, **facts)
+        self._report(windows)  # a warning can be an error, which finds a trained forecaster
         return self
 
     def __repr__(self):

@@ -1,5 +1,6 @@
 """Silent faults that were found by attacking the package, each with what it gave before."""
 
+import types
 import warnings
 
 import keras
@@ -8,8 +9,9 @@ import pandas as pd
 import pytest
 
 import kerastrans
-from kerastrans import Forecaster
+from kerastrans import Forecaster, heads
 from kerastrans.forecasting.selection import search
+from kerastrans.forecasting.training import defaults, spread
 from kerastrans.forecasting.training.extra_steps import num_extra_steps
 from kerastrans.models.pretrained.licences import read_licence
 
@@ -313,3 +315,133 @@ def test_future_covariates_may_be_in_another_time_zone(is_wide):
     expected = forecaster.predict(known, future=ahead)
     in_utc = ahead.tz_convert("UTC") if is_wide else ahead.assign(ds=ahead.ds.dt.tz_convert("UTC"))
     pd.testing.assert_frame_equal(forecaster.predict(known, future=in_utc), expected)
+
+
+def test_a_clone_of_a_keras_model_has_no_spread_of_former_weights():
+    model = kerastrans.zoo.build("nlinear", *SIZE, 1, head="quantiles")
+    forecaster = Forecaster(model)
+    heads.of(forecaster.config.model).spread = 5.0
+    heads.of(forecaster.config.model).spread_growth = 0.1
+    head = heads.of(forecaster.clone().config.model)
+    assert (head.spread, head.spread_growth) == (1.0, 0.0)
+
+
+@pytest.fixture
+def attention(monkeypatch):
+    """What "auto" chooses for long series with future covariates, for these short ones."""
+    monkeypatch.setattr(defaults, "WITH_FUTURE", {"d_model": 8, "ff_dim": 12, "num_heads": 2})
+    monkeypatch.setattr(defaults, "MIN_ROWS_FOR_ATTENTION", 100)
+    frame = weekly("a", 140)
+    return frame.assign(x=np.random.default_rng(3).normal(size=len(frame)))
+
+
+OPTIONS = {"epochs": 1, "verbose": 0, "steps_per_epoch": 1, "restore_published": False}
+
+
+@pytest.mark.slow
+def test_a_file_has_the_hyperparameters_that_auto_chose(attention, tmp_path):
+    forecaster = Forecaster("auto", prediction_length=4, future=["x"]).fit(
+        attention[:-4], **OPTIONS
+    )
+    forecaster.save(tmp_path / "a")
+    loaded = Forecaster.load(tmp_path / "a")
+    assert loaded.fitted.config.hyperparameters == forecaster.fitted.config.hyperparameters
+    future = attention[["unique_id", "ds", "x"]][-4:]
+    found = [
+        x.predict(attention[:-4], future=future, prediction_length=2) for x in (loaded, forecaster)
+    ]
+    np.testing.assert_allclose(*map(numbers, found), rtol=1e-5)
+
+
+@pytest.mark.slow
+def test_auto_is_one_architecture_in_a_backtest_that_refits(attention):
+    forecaster = Forecaster("auto", prediction_length=4, future=["x"])
+    origins = [forecaster.clone().fit(attention[:x], **OPTIONS).alias for x in (96, 100)]
+    assert origins == ["tide", "decoder_transformer"]
+    rows = forecaster.backtest(attention[:104], windows=2, step=4, refit=True, **OPTIONS)
+    assert np.isfinite(rows["auto-hi-80"]).sum() == 8
+
+
+def test_a_silent_channel_does_not_hide_how_a_training_narrows_the_spread():
+    head = heads.get("quantiles")
+    values = np.sort(np.random.default_rng(0).normal(size=(5, 4, 2, len(head.levels))))
+    forecasts = types.SimpleNamespace(parameters=values, scale=np.ones((5, 1, 2)))
+    expected = spread.mean_distance(head, forecasts)
+    silent = types.SimpleNamespace(parameters=values.copy(), scale=np.ones((5, 1, 2)))
+    silent.parameters[2, :, 1] = np.nan
+    assert spread.mean_distance(head, silent) == pytest.approx(expected, rel=0.3)
+
+
+def test_a_wide_model_that_forecasts_series_knows_what_it_was_trained_on(wide):
+    forecaster = Forecaster("nlinear", *SIZE).fit(wide, epochs=1, verbose=0)
+    (last,) = forecaster.fitted.trained.values()
+    other = pd.concat([weekly("c", seed=3), weekly("d", seed=4)])
+    forecaster.calibrate(other, windows=8, levels=[80])
+    assert forecaster.fitted.trained == {"a": last, "b": last}
+    with pytest.warns(UserWarning, match="trained on"):
+        forecaster.backtest(as_long(wide), windows=1)
+
+
+def test_calibration_takes_whole_contexts_if_shorter_ones_are_refused():
+    frame = pd.concat([weekly("a", 40), weekly("b", 31, seed=1)])
+    forecaster = Forecaster("nlinear", 24, 6, short="refuse").fit(frame, epochs=1, verbose=0)
+    with pytest.raises(ValueError, match="windows"):  # 3 of 20 have a whole context
+        forecaster.calibrate(frame, windows=10, step=6, levels=[80])
+    padded = Forecaster("nlinear", 24, 6).fit(frame, epochs=1, verbose=0)
+    assert padded.calibrate(frame, windows=10, step=6, levels=[80]).fitted.intervals is not None
+
+
+def test_a_combination_refuses_what_its_members_refuse():
+    frame = pd.concat([weekly("a", 5), weekly("b", 60)])
+    members = [
+        Forecaster("nlinear", length, 4, short="refuse").fit(frame, epochs=0) for length in (12, 14)
+    ]
+    found = kerastrans.combine(members).predict(frame)
+    assert found["unique_id"].unique().tolist() == ["b"]
+
+
+def test_one_callback_is_a_list_of_one_and_initial_epoch_is_told():
+    frame, calls = weekly("a"), []
+    counting = keras.callbacks.LambdaCallback(on_epoch_end=lambda *_: calls.append(1))
+    Forecaster("nlinear", *SIZE).fit(frame, epochs=2, verbose=0, callbacks=counting)
+    assert len(calls) == 2
+    with pytest.raises(ValueError, match="fit takes no 'initial_epoch': use checkpoint"):
+        Forecaster("nlinear", *SIZE).fit(frame, epochs=2, initial_epoch=1)
+
+
+def test_a_clone_of_published_weights_is_not_calibrated():
+    frame = weekly("a")
+    forecaster = kerastrans.from_pretrained("kerastrans_zero", 7, verbose=False)
+    forecaster.calibrate(frame, windows=6, levels=[80])
+    clone = forecaster.clone().fitted
+    assert clone.intervals is None
+    assert clone.dependence is None
+
+
+def test_a_failed_fit_leaves_spread_and_compilation_as_they_were():
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    model = kerastrans.zoo.build("nlinear", *SIZE, 1, head="quantiles")
+    model.compile("adam", heads.of(model).loss(), jit_compile=False)
+    forecaster = Forecaster(model)
+    heads.of(model).spread = 2.0
+    failing = keras.callbacks.LambdaCallback(on_epoch_end=fail)
+    with pytest.raises(KeyboardInterrupt):
+        forecaster.fit(weekly("a"), epochs=2, verbose=0, callbacks=[failing])
+    assert heads.of(model).spread == 2.0
+    assert not model.jit_compile
+    assert not model.optimizer.built
+    assert "loss" in forecaster.fit(weekly("a"), epochs=1, verbose=0).history.history
+
+
+def test_a_warning_that_is_an_error_finds_a_trained_forecaster():
+    frame = pd.concat([weekly("a"), weekly("b", 30).assign(y=np.inf)])
+    forecaster = Forecaster("nlinear", *SIZE).fit(weekly("a"), epochs=1, verbose=0)
+    before = forecaster.fitted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        with pytest.raises(UserWarning, match="left out"):
+            forecaster.fit(frame, epochs=1, verbose=0, validation_size=14)
+    assert forecaster.fitted is not before
+    assert forecaster.fitted.history is not before.history

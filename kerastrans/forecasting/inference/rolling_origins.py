@@ -171,6 +171,12 @@ def rows_until(frame, panel, cuts, rows=None):
     return frame[inside]
 
 
+def _with_choice(forecaster, config):
+    """Return an untrained forecaster with the architecture that "auto" has chosen in a `Config`."""
+    chosen = {"model": config.architecture, "calendar": config.calendar, **config.hyperparameters}
+    return type(forecaster)(**{**forecaster.config.arguments(), **chosen})
+
+
 def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_options, every=1):
     """Return the `Backtest` of new forecasters, each trained on the rows before its first origin.
 
@@ -206,6 +212,8 @@ def refit_origins(forecaster, frame, *, windows, step, static, train_size, fit_o
                 # Published weights that it has chosen for the first origin forecast all of them,
                 # and none if it has trained.
                 stays, options["restore_published"] = fresh.card is not None, False
+                if not stays:  # nor do its architectures differ from origin to origin
+                    forecaster = _with_choice(forecaster, fresh.fitted.config)
         state = fresh.fitted
         if number == 0:  # the context is known now
             panel = long_enough(state.config, panel, windows, step)

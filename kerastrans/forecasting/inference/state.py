@@ -38,7 +38,7 @@ LATER_FIELDS = (
     "fine_tuning",
 )
 # Arguments that `fit` resolves, as a file holds them next to those that were given.
-RESOLVED = ("model", "context_length", "calendar")
+RESOLVED = ("context_length", "calendar")
 
 
 @dataclass(frozen=True)
@@ -279,9 +279,12 @@ class FittedState:
 
     def to_dict(self):
         """Return the state as a dict for JSON, without the model, which `from_dict` reads."""
+        settings = {name: getattr(self.config, name) for name in RESOLVED}
+        settings["model"] = self.config.architecture
+        if self.config.architecture is not None:  # a builder's are in the model
+            settings["hyperparameters"] = self.config.hyperparameters
         return {
-            "settings": {name: getattr(self.config, name) for name in RESOLVED[1:]}
-            | {"model": self.config.architecture},
+            "settings": settings,
             "clock": self.clock and asdict(self.clock),
             "covariates": self.covariates.to_dict(),
             "channels": self.channels and list(self.channels),

@@ -61,4 +61,9 @@ def _build_univariate(state):
         )
     model.set_weights(weights)
     heads.copy_spread(state.model, model)
-    return replace(state, model=model, channels=None, trained={}, chosen_by={})
+    # The rows that it was trained on, which a wide frame has under the name of its first column.
+    seen = {
+        name: {channel: last for last in getattr(state, name).values() for channel in channels}
+        for name in ("trained", "chosen_by")
+    }
+    return replace(state, model=model, channels=None, **seen)

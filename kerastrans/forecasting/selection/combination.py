@@ -76,6 +76,8 @@ def build_combined(cls, forecasters, weights, *, alias="ensemble", seed=0):
     calendar = any(x.config.calendar for x in fitted)
     length = forecasters[0].prediction_length
     names["bounds"] = forecasters[0].config.bounds
+    refuse = any(x.config.short == "refuse" for x in fitted)
+    names["short"] = "refuse" if refuse else forecasters[0].config.short
     ensemble = cls(
         model, None, length, scaler=None, calendar=calendar, seed=seed, alias=alias, **names
     )

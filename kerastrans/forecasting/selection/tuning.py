@@ -1,9 +1,11 @@
 """Hyperparameter search by Optuna over the search space of an architecture."""
 
 import functools
+import re
 
 import keras
 import numpy as np
+import pandas as pd
 
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.training.loop import DivergedError
@@ -54,7 +56,7 @@ def tune(
         stride: int, number of steps from one training window to the next.
         seed: int, seed of the search and of the trials.
         storage: URL of a database to store the trials in, such as "sqlite:///trials.db", so that a
-            search can be continued. None to keep them in memory.
+            search of the same frame and settings can be continued. None to keep them in memory.
         **options: Additional arguments of `Forecaster`, such as `head` or `scaler`.
 
     Returns:
@@ -65,6 +67,7 @@ def tune(
         ImportError: If the extra `tune` is not installed.
         ValueError: If a name or hyperparameter is unknown, `Forecaster` refuses an option, or an
             option is searched: `optimizer`, or a hyperparameter of `space`.
+        ValueError: If the storage holds a search with another frame or setting, or all trials fail.
     """
     optuna = import_extra("optuna", "tune", "tune")
     check_positive_integers(trials=trials, validation_size=validation_size, epochs=epochs)
@@ -98,11 +101,25 @@ def tune(
         study_name=f"{name}-{context_length}-{prediction_length}",
         load_if_exists=True,
     )
+    _check_continued(study, frame, training | {"space": space, "patience": patience, **options})
     study.optimize(functools.partial(search.run_trial, frame=frame), n_trials=trials)
-    errors = search.errors
-    if errors and len(errors) == len(study.trials):
-        raise ValueError(f"all {len(errors)} trials failed, the last one with: {errors[-1]}")
+    if all(trial.state != optuna.trial.TrialState.COMPLETE for trial in study.trials):
+        last = search.errors[-1] if search.errors else "they were pruned"
+        raise ValueError(f"all {len(study.trials)} trials failed, the last one with: {last}")
     return study, search.build_forecaster(study.best_params)
+
+
+def _check_continued(study, frame, settings):
+    """Raise ValueError if the trials of a stored study were of another frame or other settings."""
+    settings["frame"] = int(pd.util.hash_pandas_object(frame).sum())
+    texts = {name: re.sub(" at 0x[0-9a-f]+", "", repr(x)) for name, x in settings.items()}
+    stored = study.user_attrs.get("settings", texts)
+    others = sorted(name for name in {*texts, *stored} if stored.get(name) != texts.get(name))
+    if others:
+        raise ValueError(
+            f"the storage holds trials of a search with another {others[0]}: give another storage."
+        )
+    study.set_user_attr("settings", texts)
 
 
 class _Search:

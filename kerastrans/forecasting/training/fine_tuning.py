@@ -115,7 +115,8 @@ def copy_published_state(state):
             "ones again by kerastrans.from_pretrained."
         )
     model = without_optimizer(state.model)
-    return replace(state, model=model, history=None, fine_tuning=None)
+    state = replace(state, model=model, history=None, fine_tuning=None)
+    return replace(state, intervals=None, dependence=None, chosen_by={})
 
 
 def keep_published(state, found):

@@ -34,6 +34,7 @@ _REPLACED = {
     "y": "a frame",
     "loss": "Forecaster(..., loss=...)",
     "optimizer": "Forecaster(..., optimizer=...)",
+    "initial_epoch": "checkpoint, which continues a training that was interrupted",
 }
 _OWN = {"frame", "static", "freq", "validation", "validation_size", "stride", "time_limit"}
 

@@ -5,6 +5,7 @@ import contextlib
 import keras
 import numpy as np
 
+from kerastrans import heads
 from kerastrans.forecasting.training.early_stopping import EarlyStopping
 from kerastrans.forecasting.training.progress import Progress
 from kerastrans.utils.batch_sizes import BATCH
@@ -82,6 +83,7 @@ def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs)
             progress = Progress(early_stopping, MAX_EPOCHS, stop and stop.limit)
             kwargs["verbose"] = 0
     given = kwargs.pop("callbacks", None) or ()
+    given = given if isinstance(given, list | tuple) else (given,)
     callbacks = [*given, stop, early_stopping, progress, checkpoint]
     kwargs["callbacks"] = [callback for callback in callbacks if callback is not None]
     kwargs.setdefault("steps_per_epoch", windows.steps(0, batch_size))
@@ -112,7 +114,9 @@ def fit_model(windows, batch_size, epochs, stop=None, checkpoint=None, **kwargs)
 
 @contextlib.contextmanager
 def unchanged_on_failure(model):
-    """Context manager that restores weights and the optimizer's state after an error inside."""
+    """Context manager that restores weights, spread and optimizer after an error inside."""
+    head = heads.of(model)
+    spread = head.spread, head.spread_growth
     variables = [*model.variables, *model.optimizer.variables]
     values = [keras.ops.convert_to_numpy(variable) for variable in variables]
     was_built = model.optimizer.built
@@ -121,7 +125,9 @@ def unchanged_on_failure(model):
     except BaseException:
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
+        head.spread, head.spread_growth = spread
         if not was_built and model.optimizer.built:
-            optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
-            model.compile(optimizer, model.loss)
+            # As it was compiled, with its metrics, but for the state of the optimizer.
+            model.optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
+            model.train_function = None
         raise

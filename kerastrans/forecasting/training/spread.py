@@ -274,8 +274,13 @@ def _count_independent(values, dates):
 
 
 def mean_distance(head, forecasts):
-    """Return the mean distance of the quantiles from the median, in scales of the windows."""
+    """Return the mean distance of the quantiles from the median, in scales of the windows.
+
+    Steps without a forecast, of a channel without a value, do not count; 0 if there is no other.
+    """
     median = head.median(forecasts.parameters)[..., None]
     levels = np.sort(np.concatenate([TAILS, 1 - TAILS]))
     distances = head.quantile(forecasts.parameters, levels) - median
-    return float(np.abs(distances / forecasts.scale[..., None]).mean())
+    known = np.abs(distances / forecasts.scale[..., None])
+    known = known[np.isfinite(known)]
+    return float(known.mean()) if known.size else 0.0

@@ -85,3 +85,35 @@ def test_trials_with_invalid_sizes_fail_with_a_warning():
         pytest.raises(ValueError, match="all 1 trials failed, the last one with: num_heads must"),
     ):
         tuning.tune("patchtst", series("a", 120), 16, 7, validation_size=7, trials=1, space=space)
+
+
+@pytest.mark.slow
+def test_a_stored_search_continues_with_the_same_settings_only(tmp_path):
+    frame = series("a", 120)
+    options = {"validation_size": 21, "trials": 1, "epochs": 1, "space": {}}
+    options["storage"] = f"sqlite:///{tmp_path / 'trials.db'}"
+    tuning.tune("nlinear", frame, 14, 7, **options)
+    study, _ = tuning.tune("nlinear", frame, 14, 7, **options)
+    assert len(study.trials) == 2
+    for change, name in (
+        ({"space": {"individual": (True, False)}}, "space"),
+        ({"scaler": None}, "scaler"),
+        ({"epochs": 2}, "epochs"),
+    ):
+        with pytest.raises(ValueError, match=f"a search with another {name}: give another storage"):
+            tuning.tune("nlinear", frame, 14, 7, **(options | change))
+    with pytest.raises(ValueError, match="a search with another frame"):
+        tuning.tune("nlinear", frame.assign(y=frame["y"] * 1000), 14, 7, **options)
+
+
+@pytest.mark.slow
+def test_a_stored_search_whose_trials_failed_fails_again(tmp_path):
+    options = {"validation_size": 21, "trials": 1, "epochs": 1}
+    options |= {"space": {"num_heads": (3,)}, "d_model": 16}
+    options["storage"] = f"sqlite:///{tmp_path / 'trials.db'}"
+    for count in (1, 2):
+        with (
+            pytest.warns(UserWarning, match="num_heads"),
+            pytest.raises(ValueError, match=f"all {count} trials failed, the last one with: num_"),
+        ):
+            tuning.tune("itransformer", series("a", 120), 14, 7, **options)
