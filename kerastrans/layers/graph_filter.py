@@ -110,8 +110,9 @@ class GraphFilter(keras.layers.Layer):
     def call(self, inputs, training=False):
         tokens = inputs.shape[1]
         x = self._split_heads(inputs)
-        edges = ops.matmul(self.source(x), ops.transpose(self.target(x), (0, 1, 3, 2)))
-        edges = ops.gelu(ops.cast(edges, full_precision()), approximate=False)
+        # Their product would overflow in float16.
+        source, target = (ops.cast(y, full_precision()) for y in (self.source(x), self.target(x)))
+        edges = ops.gelu(ops.matmul(source, ops.transpose(target, (0, 1, 3, 2))), approximate=False)
         num_removed = int(self.removed * tokens)
         if num_removed:
             weakest = -ops.top_k(-edges, num_removed)[0][..., -1:]

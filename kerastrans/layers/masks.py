@@ -109,7 +109,7 @@ def check_attention_mask(name, mask, num_queries, num_keys):
     shape = tuple(mask.shape)
     sizes = {"query": num_queries, "key": num_keys}
     fits = all(
-        1 in (given, size) or _fit(given, size)
+        given == 1 or _fit(given, size)
         for given, size in zip(reversed(shape), (num_keys, num_queries), strict=False)
     )
     if not fits:

@@ -28,7 +28,7 @@ class Median(keras.layers.Layer):
     def call(self, inputs):
         ordered = ops.sort(ops.stack(inputs, axis=-1), axis=-1)
         low, high = (len(inputs) - 1) // 2, len(inputs) // 2
-        return (ordered[..., low] + ordered[..., high]) / 2
+        return ordered[..., low] / 2 + ordered[..., high] / 2  # a sum can overflow in float16
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape[0]

@@ -190,6 +190,7 @@ def build(
     elif not isinstance(heads.get(head), heads.PointHead):
         missing = "argument 'head'" if callable(name) else "weights to learn a head"
         raise ValueError(f"{_title(name)} has no {missing}: put conformal intervals around it.")
+    covariates = {kind: sizes for kind, sizes in (covariates or {}).items() if sizes}
     native = covariates and "covariates" in parameters
     if native:
         hyperparameters["covariates"] = covariates

@@ -85,7 +85,7 @@ class AutoCorrelation(keras.layers.Layer):
         )
         spectrum = _times_conjugate(rfft(queries), rfft(keys))
         mean_spectrum = tuple(ops.mean(part, axis=1) for part in spectrum)
-        num_delays = length - length % 2 if self.reference_delays else length
+        num_delays = max(1, length - length % 2) if self.reference_delays else length
         correlation = irfft(*mean_spectrum, num_delays)  # (batch, delay)
         weights = self._strongest(correlation, length, training and self.reference_delays)
         weights = ops.pad(weights, ((0, 0), (0, length - num_delays)))

@@ -147,6 +147,8 @@ class CachedMultiHeadAttention(ProjectedAttention):
 
         They are those before dropout, whatever `training` is.
         """
+        if value is query and (key is None or key is query):
+            value = key = None  # self-attention, as without them
         keys, _ = self.project(query if value is None else value, key)
         masks = padding_mask, attention_mask, query_mask, value_mask, key_mask
         mask = self._mask(query, value, use_causal_mask, *masks)

@@ -9,6 +9,7 @@ from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.frequency.fourier import rfft
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
+from kerastrans.utils.validation import check_choice
 
 MAX_PROBABILITY = 0.99
 HIDDEN = -math.log(1e10)  # a hidden score, before it is divided by the root of the heads' width
@@ -128,6 +129,7 @@ class MaskedChannelAttention(ProjectedAttention):
     """
 
     def build(self, inputs_shape, channel_mask_shape=None):
+        check_choice("causal", self.causal, (False,))  # the mask says what is seen
         super().build(inputs_shape)
 
     def call(self, inputs, channel_mask):

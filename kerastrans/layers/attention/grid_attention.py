@@ -53,6 +53,7 @@ class GridAttention(UnscaledAttention):
         if axis == "time":
             check_divides(two=2, key_dim=key_dim)
         super().__init__(key_dim=key_dim, **kwargs)
+        check_choice("causal", self.causal, (False,))  # the mask says what is seen
         self.axis = axis
         self.theta = theta
 

@@ -150,14 +150,17 @@ class GroupedQueryAttention(keras.layers.Layer):
         if self.positions == "xpos":
             decay = (pairs + 0.4 * width) / (1.4 * width)
             size = decay ** (sign * (positions - center) / DECAY_BASE)
+        # In float32, because the decay of xPos overflows in float16.
+        dtype = keras.backend.result_type(x.dtype, "float32")
         cosine, sine = (
-            ops.convert_to_tensor(size * wave, dtype=x.dtype)
+            ops.convert_to_tensor(size * wave, dtype=dtype)
             for wave in (np.cos(angles), np.sin(angles))
         )
-        even, odd = x[..., 0:width:2], x[..., 1:width:2]
+        turned, rest = ops.cast(x[..., :width], dtype), x[..., width:]
+        even, odd = turned[..., 0::2], turned[..., 1::2]
         turned = ops.stack([even * cosine - odd * sine, odd * cosine + even * sine], axis=-1)
         turned = ops.reshape(turned, (-1, *x.shape[1:3], width))
-        return ops.concatenate([turned, x[..., width:]], axis=-1)
+        return ops.concatenate([turned, ops.cast(rest, dtype)], axis=-1)
 
     def get_config(self):
         return {

@@ -79,7 +79,7 @@ class ProbSparseAttention(ProjectedAttention):
         else:
             x = self._attend_sparsely(queries, keys, values, length, training)
         if self.mix:
-            return self.output_dense(ops.reshape(x, (-1, length, self.num_heads * self.key_dim)))
+            return self.output_dense(ops.reshape(x, (-1, length, self.num_heads * self.value_dim)))
         return self._merge_heads(x)
 
     def _attend(self, queries, keys, values, mask):

@@ -103,7 +103,7 @@ class CovariateEffects(keras.layers.Layer):
 
     def call(self, history, past_covariates=None, future_covariates=None):
         length = history.shape[1]
-        values, observed, _, scale = ObservedNormalization()(history)
+        values, observed, _, scale = ObservedNormalization(dtype=self.dtype_policy)(history)
         begun = ops.cast(ops.cumsum(observed, axis=1) > 0, observed.dtype)
         columns = self._columns(begun, past_covariates, future_covariates)
         features, groups = _features(columns, observed)  # (batch, time, features)
@@ -145,13 +145,15 @@ class CovariateEffects(keras.layers.Layer):
         """
         length, count = values.shape[1], features.shape[2]
         octaves = min(MOST_OCTAVES, max(1, int(np.log2(length))))
-        lags, correlations, usable = OctaveLags(octaves, self.trend_length)(values, observed)
+        policy = {"dtype": self.dtype_policy}
+        octave_lags = OctaveLags(octaves, self.trend_length, **policy)
+        lags, correlations, usable = octave_lags(values, observed)
         rank = ops.where((lags >= SHORTEST_SEASON) & (usable > 0), correlations, -2.0)
         highest, place = ops.top_k(rank, 1)
         season = ops.take_along_axis(lags, place, axis=1)
         lags = ops.concatenate([lags[:, :1], season], axis=1)
         has_season = ops.cast(highest > -2, lags.dtype)
-        change = LagChanges(length)
+        change = LagChanges(length, **policy)
         targets, paired = change(values, observed, lags)
         paired = ops.concatenate([paired[:, :1], paired[:, 1:] * has_season[..., None]], axis=1)
         judge = ops.concatenate([1 - has_season, has_season, 0 * has_season], axis=1)
@@ -196,6 +198,7 @@ def _features(columns, observed):
         if size:
             codes = np.arange(1, size)
             own = [ops.cast(ops.equal(column, float(code)), observed.dtype) for code in codes]
+            own = own or [ops.zeros_like(column)]  # of a column without known values
         else:
             number = standardize_covariate(column, observed)
             earlier = [ops.pad(number[:, :-k], [[0, 0], [k, 0]]) for k in range(1, EARLIER + 1)]

@@ -25,6 +25,9 @@ class KnownFeatures(keras.layers.Layer):
     """
 
     def call(self, inputs, features):
+        steps, known = inputs.shape[1], features.shape[1]
+        if None not in (steps, known) and steps > known:
+            raise ValueError(f"{self.name}: {steps} steps, but features of {known} steps only.")
         return inputs + features[:, : ops.shape(inputs)[1]]
 
     def check_decode(self, inputs, features, *, time_axes):

@@ -100,7 +100,8 @@ class LaggedPatches(keras.layers.Layer):
         """Return tokens of tensors `(batch, time, num_channels)`."""
         size, channels = self.patch_length, parts[0].shape[2]
         x = ops.stack([ops.cast(part, self.compute_dtype) for part in parts], axis=-1)
-        missing = ops.full_like(x[:, : size - 1], float("nan"))  # completes the last patch
+        # Completes the last patch.
+        missing = ops.repeat(ops.full_like(x[:, :1], float("nan")), size - 1, axis=1)
         count = (ops.shape(x)[1] + size - 1) // size
         x = ops.concatenate([x, missing], axis=1)[:, : count * size]
         x = ops.reshape(x, (-1, count, size, channels, len(parts)))

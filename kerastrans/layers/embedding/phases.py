@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -34,7 +35,7 @@ class PhaseEncoding(keras.layers.Layer):
 
     def __init__(self, length, harmonics=1, **kwargs):
         check_positive_integers(length=length, harmonics=harmonics)
-        super().__init__(**kwargs)
+        super().__init__(**{"dtype": full_precision(), **kwargs})
         self.length = length
         self.harmonics = harmonics
 
@@ -88,7 +89,7 @@ class SeasonalFill(keras.layers.Layer):
 
     def __init__(self, steps, bins=16, **kwargs):
         check_positive_integers(steps=steps, bins=bins)
-        super().__init__(**kwargs)
+        super().__init__(**{"dtype": full_precision(), **kwargs})
         self.steps = steps
         self.bins = bins
 

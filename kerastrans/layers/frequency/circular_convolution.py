@@ -4,6 +4,7 @@ import keras
 from keras import ops
 
 from kerastrans.layers.frequency.fourier import irfft, rfft
+from kerastrans.utils.precision import full_precision
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -37,13 +38,16 @@ class CircularConvolution(keras.layers.Layer):
         self.kernel = self.add_weight(shape=(width, length), initializer=initializer, name="kernel")
 
     def call(self, inputs):
-        real, imaginary = rfft(ops.transpose(inputs, (0, 2, 1)))
-        kernel_real, kernel_imaginary = rfft(ops.cast(self.kernel, inputs.dtype))
+        # Sums over all steps would overflow in float16.
+        x, kernel = (ops.cast(y, full_precision()) for y in (inputs, self.kernel))
+        real, imaginary = rfft(ops.transpose(x, (0, 2, 1)))
+        kernel_real, kernel_imaginary = rfft(kernel)
         product = (
             real * kernel_real - imaginary * kernel_imaginary,
             real * kernel_imaginary + imaginary * kernel_real,
         )
-        return ops.transpose(irfft(*product, inputs.shape[1]), (0, 2, 1))
+        x = ops.transpose(irfft(*product, inputs.shape[1]), (0, 2, 1))
+        return ops.cast(x, inputs.dtype)
 
     def compute_output_shape(self, inputs_shape):
         return inputs_shape

@@ -4,6 +4,7 @@ import keras
 import numpy as np
 from keras import ops
 
+from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -16,7 +17,8 @@ class DominantPeriods(keras.layers.Layer):
 
     Args:
         count: int, maximum number of periods, the strongest first.
-        min_period: int, the shortest period; the longest is half the length of the series.
+        min_period: int, the shortest period; the longest is that of the frequency next to half
+            the length of the series.
         alpha: float in (0, 1], the probability that white noise has such a peak.
 
     Call arguments:
@@ -42,7 +44,7 @@ class DominantPeriods(keras.layers.Layer):
 
     def __init__(self, count, min_period=2, alpha=0.05, **kwargs):
         check_positive_integers(count=count, min_period=min_period)
-        super().__init__(**kwargs)
+        super().__init__(**{"dtype": full_precision(), **kwargs})
         self.count = count
         self.min_period = min_period
         self.alpha = alpha
@@ -67,7 +69,8 @@ class DominantPeriods(keras.layers.Layer):
         # The strongest peaks; place 0 is frequency 1, since the power has no frequency 0.
         scores, places = ops.top_k(ops.pad(peaks, [[0, 0], [1, 1]]), count)
         periods = ops.round(size / ops.cast(places + 1, scores.dtype))
-        return ops.where(scores > 0, periods, ops.zeros_like(periods))
+        periods = ops.where(scores > 0, periods, ops.zeros_like(periods))
+        return ops.pad(periods, [[0, 0], [0, self.count - count]])
 
     def _in_range(self, size, length):
         """Return which frequencies, except the first and last, belong to a permitted period."""

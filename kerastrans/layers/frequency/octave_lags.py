@@ -97,8 +97,11 @@ class OctaveLags(keras.layers.Layer):
 
 
 def _remove_trend(values, observed, length):
-    """Subtract the least-squares line from the series; missing values become 0."""
-    time = np.linspace(-1, 1, length)[None, -values.shape[1] :]
+    """Subtract the least-squares line from the series; missing values become 0.
+
+    The last `length` steps are from -1 to 1, whatever the number of steps.
+    """
+    time = 1 + 2 * np.arange(1 - values.shape[1], 1)[None] / max(1, length - 1)
     time = ops.convert_to_tensor(time, values.dtype) * observed
     number = ops.maximum(ops.sum(observed, axis=1, keepdims=True), 1)
     middle = ops.sum(time, axis=1, keepdims=True) / number

@@ -126,8 +126,8 @@ class ReversibleInstanceNormalization(keras.layers.Layer):
             return total / number + self.epsilon
 
         def last():
-            steps = ops.reshape(ops.arange(1, values.shape[1] + 1, dtype=weights.dtype), (1, -1, 1))
-            latest = ops.max(steps * weights, axis=1, keepdims=True)
+            steps = ops.reshape(ops.arange(1, values.shape[1] + 1, dtype="float32"), (1, -1, 1))
+            latest = ops.max(steps * ops.cast(weights, "float32"), axis=1, keepdims=True)
             return ops.sum(ops.where(steps == latest, values, 0.0), axis=1, keepdims=True)
 
         center = {

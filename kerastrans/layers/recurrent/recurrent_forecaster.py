@@ -4,7 +4,6 @@ import keras
 from keras import ops
 
 from kerastrans.utils.keras_internals import StackedCells, cell_of, run_cell, state_sizes
-from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_positive_integers
 
 
@@ -67,9 +66,10 @@ class RecurrentForecaster(keras.layers.Layer):
         num_channels = inputs_shape[-1]
         policy = self.dtype_policy
         cells = [keras.layers.LSTMCell(self.units, dtype=policy) for _ in range(self.num_layers)]
-        self.encoder = keras.layers.RNN(StackedCells(cells), return_state=True, dtype=policy)
+        stacked = StackedCells(cells, dtype=policy)
+        self.encoder = keras.layers.RNN(stacked, return_state=True, dtype=policy)
         self.encoder.build(inputs_shape)
-        self.head = keras.layers.Dense(num_channels, dtype=full_precision(), name="head")
+        self.head = keras.layers.Dense(num_channels, dtype=self.variable_dtype, name="head")
         self.head.build((None, self.units))
         self.decoder = keras.layers.RNN(
             _Feedback(cell_of(self.encoder), self.head, dtype=policy),
@@ -91,6 +91,9 @@ class RecurrentForecaster(keras.layers.Layer):
 
     def compute_output_shape(self, inputs_shape):
         return (inputs_shape[0], self.prediction_length, inputs_shape[-1])
+
+    def compute_output_spec(self, inputs):
+        return keras.KerasTensor(self.compute_output_shape(inputs.shape), self.variable_dtype)
 
     def get_config(self):
         return {
