@@ -127,7 +127,7 @@ def unchanged_on_failure(model):
             variable.assign(value)
         head.spread, head.spread_growth = spread
         if not was_built and model.optimizer.built:
-            # As it was compiled, with its metrics, but for the state of the optimizer.
+            # As it was compiled, with its metrics and a new optimizer.
             model.optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
             model.train_function = None
         raise
