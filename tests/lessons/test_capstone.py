@@ -137,6 +137,14 @@ def test_intervals_that_cross_or_do_not_cover_are_named(right):
     assert '"-lo-80" and "-hi-80" are missing' in score_capstone(points)["intervals"].message
 
 
+def test_bounds_that_are_missing_and_forecasts_of_text_are_named(right):
+    criterion = score_capstone(right.assign(**{"mine-lo-80": np.nan})).criteria[2]
+    assert criterion.points == 0
+    assert criterion.message == "Some bounds are missing or infinite."
+    with pytest.raises(ValueError, match=r"expected numbers, got .* in 'mine'"):
+        score_capstone(right.assign(mine="many"))
+
+
 def test_exported_models_that_look_ahead_or_differ_are_named(right, file):
     card = score_capstone(right, file(right_file, future=["promotion", "visitors"]))
     assert card["export"].points == 0

@@ -96,6 +96,11 @@ def _named(table):
             f"{', '.join(map(str, table))}."
         )
     names = {points[0]: "forecast", **{f"{points[0]}{end}": end for end in ENDS}}
+    words = [x for x in names if x in table and not pd.api.types.is_numeric_dtype(table[x])]
+    if words:
+        raise ValueError(
+            f"forecast: expected numbers, got {table[words[0]].dtype} in {words[0]!r}."
+        )
     return table.rename(columns=names).astype({"ds": "datetime64[ns]"})
 
 
