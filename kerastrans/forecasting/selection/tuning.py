@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pandas as pd
 
+from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.training.loop import DivergedError
 from kerastrans.models import registry
@@ -109,9 +110,11 @@ def tune(
     return study, search.build_forecaster(study.best_params)
 
 
+@takes_any_frame
 def _check_continued(study, frame, settings):
     """Raise ValueError if the trials of a stored study were of another frame or other settings."""
-    settings["frame"] = int(pd.util.hash_pandas_object(frame).sum())
+    is_frame = isinstance(frame, pd.DataFrame)  # not the path of a folder
+    settings["frame"] = int(pd.util.hash_pandas_object(frame).sum()) if is_frame else frame
     texts = {name: re.sub(" at 0x[0-9a-f]+", "", repr(x)) for name, x in settings.items()}
     stored = study.user_attrs.get("settings", texts)
     others = sorted(name for name in {*texts, *stored} if stored.get(name) != texts.get(name))
