@@ -618,9 +618,8 @@ class Forecaster:
         meaningful; a warning says if there are fewer.
 
         Args:
-            frame: As in `backtest`; the last `windows` origins, `step` apart, are used. A forecaster
-                of a wide frame that is calibrated on other series forecasts single series from then
-                on.
+            frame: As in `backtest`; the last `windows` origins, `step` apart, are used. Calibrated
+                on other series, a forecaster of a wide frame forecasts single series from then on.
             windows: int, number of origins.
             step: int, number of steps from one origin to the next. By default the largest number,
                 up to `prediction_length`, for which all origins have a complete context and
