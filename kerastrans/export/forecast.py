@@ -164,10 +164,11 @@ def forecast_of(
         return masked(outputs, given["history"], fits)
 
     facts |= encoder.describe()
-    taken = sorted(facts.keys() & (metadata or {}).keys())
-    if taken:
-        raise ValueError(f"metadata must not have the keys {taken}, which describe the file.")
-    facts |= metadata or {}
+    metadata = metadata or {}
+    replaced = sorted(x for x in facts.keys() & metadata.keys() if facts[x] != metadata[x])
+    if replaced:
+        raise ValueError(f"metadata must not replace {replaced}, which describe the file.")
+    facts |= metadata
     return Forecast(function, inputs, batch_size, facts, decodes)
 
 

@@ -138,7 +138,7 @@ def test_models_of_other_shapes_are_refused(tmp_path):
     [
         ({"scaler": "standard"}, "scaler must be a scaler of kerastrans.data.scaling, or None"),
         ({"scaler": WindowScaler("mase", season=48)}, "context_length must be greater, got 48"),
-        ({"metadata": {"inputs": "mine"}}, r"metadata must not have the keys \['inputs'\]"),
+        ({"metadata": {"inputs": "mine"}}, r"metadata must not replace \['inputs'\]"),
     ],
 )
 def test_bad_options_are_refused(model, tmp_path, options, message):
