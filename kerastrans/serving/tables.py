@@ -156,12 +156,13 @@ def read_csv(body, columns, settings, options):
     future = None
     if columns.known_ahead:
         frame, future = _split(frame, targets)
-    if TIME in (frame[ID].unique() if is_long else targets):
+    names = np.unique(frame[ID]) if is_long else targets
+    if TIME in names:
         raise RequestError(f"no series can be called {TIME!r}, the name of the time stamps.")
     if is_long:
         times = pd.Index(frame[TIME].unique()).sort_values()[-2 * columns.prediction_length :]
         shown = frame[frame[TIME] >= times[0]].pivot(index=TIME, columns=ID, values=TARGET)
-        shown = shown.reindex(columns=np.unique(frame[ID]))
+        shown = shown.reindex(columns=names)
     else:
         shown = frame[targets].iloc[-2 * columns.prediction_length :]
     history = {TIME: [*map(str, shown.index)], **_columns_of(shown)}

@@ -45,8 +45,7 @@ def calibrate(state, frame, *, windows, step, static, levels, method, symmetric,
     step = step or rolling.calibration_step(state, panel, windows)
     cuts = rolling.origins(panel, state.reach, windows, step).ravel()
     series = np.tile(np.arange(len(panel)), windows)
-    needed = state.config.context_length if state.config.short == "refuse" else 1
-    inside = cuts - panel.begins[series] >= needed
+    inside = cuts - panel.begins[series] >= rolling.rows_before(state.config)
     series, cuts = series[inside], cuts[inside]
     groups = groups_of(by, read_series_names(panel, series), static)
     check_windows(levels[-1], len(cuts))

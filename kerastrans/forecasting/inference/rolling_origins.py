@@ -24,15 +24,19 @@ def origins(panel, reach, windows, step):
     return panel.cuts - back[:, None]
 
 
+def rows_before(config):
+    """Return the number of rows that a series needs before an origin."""
+    return max(1, config.context_length or 1) if config.short == "refuse" else 1
+
+
 def long_enough(config, panel, windows, step, reach=None):
     """Return the panel without series that are too short for the first origin."""
     before = origins(panel, reach or config.prediction_length, windows, step)[0] - panel.begins
-    needed = max(1, config.context_length or 1) if config.short == "refuse" else 1
     lengths = panel.lengths
     return panel.without(
         {
             i: f"{lengths[i]} steps, too few for {windows} origins"
-            for i in np.flatnonzero(before < needed)
+            for i in np.flatnonzero(before < rows_before(config))
         }
     )
 

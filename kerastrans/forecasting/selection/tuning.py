@@ -102,7 +102,9 @@ def tune(
         study_name=f"{name}-{context_length}-{prediction_length}",
         load_if_exists=True,
     )
-    _check_continued(study, frame, training | {"space": space, "patience": patience, **options})
+    if storage is not None:
+        settings = training | {"space": space, "patience": patience, **options}
+        _check_continued(study, frame, settings)
     study.optimize(functools.partial(search.run_trial, frame=frame), n_trials=trials)
     if all(trial.state != optuna.trial.TrialState.COMPLETE for trial in study.trials):
         last = search.errors[-1] if search.errors else "they were pruned"

@@ -6,10 +6,11 @@ import keras
 import numpy as np
 
 from kerastrans import heads
+from kerastrans.decoding.cached_decoder import forget_decoder
 from kerastrans.forecasting.training.early_stopping import EarlyStopping
 from kerastrans.forecasting.training.progress import Progress
 from kerastrans.utils.batch_sizes import BATCH
-from kerastrans.utils.keras_internals import all_layers, seed_generators
+from kerastrans.utils.keras_internals import all_layers, forget_functions, seed_generators
 
 MAX_EPOCHS = 100  # with early stopping, as the following
 MAX_STEPS_PER_EPOCH = 250  # so that the loss of large data is monitored often, too
@@ -126,8 +127,9 @@ def unchanged_on_failure(model):
         for variable, value in zip(variables, values, strict=True):
             variable.assign(value)
         head.spread, head.spread_growth = spread
+        forget_functions(model)  # which contain the spread
+        forget_decoder(model)
         if not was_built and model.optimizer.built:
             # As it was compiled, with its metrics and a new optimizer.
             model.optimizer = type(model.optimizer).from_config(model.optimizer.get_config())
-            model.train_function = None
         raise
