@@ -21,7 +21,7 @@ SLOW = "slow and not exhaustive"
 # Where this is set, each of the many processes would compile TensorFlow's modules anew: 10 s.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser explorer explorer-check contract demo test test-all test-tensorflow test-jax \
+.PHONY: browser explorer explorer-check contract demo test test-all test-data test-tensorflow test-jax \
 	test-torch parity parity-table presets runtimes lattice \
 	mutations notebooks changed-notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
@@ -32,6 +32,11 @@ demo: $(INSTALLED)
 # Every public feature, and the examples of the docstrings: minutes. What takes longer is `slow`.
 test: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m "not slow" --doctest-modules tests kerastrans
+# On the benchmark series of KERASTRANS_DATA_DIR: the other targets skip these tests without it.
+test-data: $(INSTALLED)
+	: $${KERASTRANS_DATA_DIR:?names no folder of benchmark series, see CONTRIBUTING.md}
+	KERAS_BACKEND=tensorflow $(PYTEST) -m "data and not exhaustive" tests
+
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(SMOKE)
 
 # The rest: the slow tests, and on JAX what a backend can differ in.
