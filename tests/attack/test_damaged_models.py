@@ -79,4 +79,4 @@ def test_truncations_end_in_one_line(members, tmp_path):
     content = write(tmp_path / "m.keras", members).read_bytes()
     for size in range(0, len(content), len(content) // 60):
         (tmp_path / "m.keras").write_bytes(content[:size])
-        refused(tmp_path / "m.keras", "")
+        refused(tmp_path / "m.keras")

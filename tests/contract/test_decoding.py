@@ -217,7 +217,7 @@ def both_ways(target, _):
             r"ProbSparseAttention\) step by",
         ),
         (
-            lambda x, m: Reversed(2, 3, causal=True)(x),
+            lambda x, m: Reversed(num_heads=2, key_dim=3, causal=True)(x),
             r"\(Reversed\) .*overrides `call`, but inherits",
         ),
         (lambda x, m: Shuffling(WIDTH)(x), r"\(Shuffling\) step by step"),

@@ -171,8 +171,8 @@ def by_hand(positions=None, decoder=transformer_decoder):
     x = layers.Dense(10)(decoder_inputs - level)
     if positions is not None:
         x = positions(x)
-    x = decoder(x, memory, 2, 4, 16)
-    x = decoder(x, memory, 2, 4, 16)
+    x = decoder(x, memory, num_heads=2, key_dim=4, ff_dim=16)
+    x = decoder(x, memory, num_heads=2, key_dim=4, ff_dim=16)
     return keras.Model([encoder_inputs, decoder_inputs], layers.Dense(3)(x) + level)
 
 

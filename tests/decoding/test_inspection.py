@@ -142,7 +142,7 @@ class Doubled(CachedMultiHeadAttention):
     ("layer", "name"),
     [
         (ProbSparseAttention(num_heads=2, key_dim=3), "ProbSparseAttention"),
-        (Doubled(2, 3), "Doubled"),
+        (Doubled(num_heads=2, key_dim=3), "Doubled"),
     ],
 )
 def test_weights_that_were_never_used_are_not_shown(layer, name):

@@ -130,5 +130,6 @@ def test_scaled_errors_of_too_few_training_rows_do_not_rank(tmp_path):
     models = {"worst": example(bias=4.0), "best": example()}
     times = pd.date_range("2023-12-31", periods=20, freq="h")  # less than a day
     train = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0)}, times)
-    page = write_report(tmp_path / "a.html", models, train=train).read_text()
+    with pytest.warns(UserWarning, match="no two values 24 steps apart"):
+        page = write_report(tmp_path / "a.html", models, train=train).read_text()
     assert "<h2>best: forecasts</h2>" in page

@@ -97,6 +97,7 @@ def test_one_model_beats_the_seasonal_naive_on_series_of_all_sizes(with_covariat
     origin=st.integers(0, 2),
     row=st.integers(0, HORIZON - 1),
 )
+@pytest.mark.filterwarnings("ignore:covariate 'weather' has 1 values that were not seen")
 def test_nothing_that_lies_in_the_future_moves_a_forecast(
     with_covariates, frame, where, origin, row
 ):

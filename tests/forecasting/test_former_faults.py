@@ -299,6 +299,7 @@ def test_a_whole_context_is_not_too_short_for_a_backtest():
 def test_refitting_with_a_default_context_leaves_out_what_is_shorter():
     frame = pd.concat([weekly("a", 10), weekly("b", 200)])
     forecaster = Forecaster("last_value", None, 4, short="refuse")
+@pytest.mark.filterwarnings("ignore:1 series left out")
     rows = forecaster.backtest(frame, windows=2, refit=True, epochs=0)
     assert rows["unique_id"].unique().tolist() == ["b"]
     assert list(forecaster.faults) == ["a"]
@@ -396,6 +397,7 @@ def test_a_combination_refuses_what_its_members_refuse():
     members = [
         Forecaster("nlinear", length, 4, short="refuse").fit(frame, epochs=0) for length in (12, 14)
     ]
+@pytest.mark.filterwarnings("ignore:1 series left out")
     found = kerastrans.combine(members).predict(frame)
     assert found["unique_id"].unique().tolist() == ["b"]
 

@@ -89,6 +89,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.filterwarnings("ignore:Gradients do not exist for variables")
 def test_a_fault_is_found_by_the_check_that_looks_for_it(fault):
     build, options, message = FAULTS[fault]
     report = check_model(build, **SIZES, **options)

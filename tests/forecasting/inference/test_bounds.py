@@ -125,6 +125,7 @@ def stretched(*args, **kwargs):
 )
 def test_a_column_bounds_each_step(head, name, tmp_path):
     options = {"head": head, "units": 4} if name == "deepar" else {"head": head}
+@pytest.mark.filterwarnings("ignore:80 % requires 4 calibration origins")
     frame, future = capacities()
     forecaster = stretched(name, *SIZE, bounds=(0, "capacity"), **options)
     rows = forecaster.predict(frame, future=future)

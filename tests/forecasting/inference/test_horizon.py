@@ -84,6 +84,7 @@ def test_values_after_an_origin_are_not_read():
     pd.testing.assert_frame_equal(rows, others)
 
 
+@pytest.mark.filterwarnings("ignore:80 % requires 4 calibration origins")
 def test_intervals_for_a_horizon_and_their_limits(points):
     forecaster = Forecaster("seasonal_naive", *SIZE, season=7).fit(FRAME)
     forecaster.calibrate(FRAME, windows=8, step=2, levels=(80,), prediction_length=15)

@@ -11,6 +11,7 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.data import WindowScaler
+from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from tests.helpers.frames import CONTEXT, HORIZON, future_of, series, statics
 
 SIZE = CONTEXT, HORIZON
@@ -410,7 +411,8 @@ def test_where_nothing_can_be_held_out_all_of_it_trains(length):
     short = series("s", length)
     if length == 40:
         short.loc[short.index[-HORIZON:], "y"] = np.nan
-    forecaster = Forecaster("nlinear", *SIZE).fit(short, verbose=0)
+    with pytest.warns(UnmeasuredSpreadWarning, match="rows, and 280 are needed to measure"):
+        forecaster = Forecaster("nlinear", *SIZE).fit(short, verbose=0)
     assert list(forecaster.history.history) == ["loss"]
 
 

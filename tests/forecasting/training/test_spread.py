@@ -135,7 +135,8 @@ def noisy(length=90, seed=0):
 def trained():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 1)
-        return Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), verbose=0)
+        with pytest.warns(spread.UnmeasuredSpreadWarning, match="240 are needed to measure"):
+            return Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), verbose=0)
 
 
 @pytest.mark.parametrize(
