@@ -5,6 +5,7 @@ import re
 
 import keras
 import numpy as np
+import pytest
 
 from kerastrans.utils import model_files
 from kerastrans.utils.files import load_model
@@ -64,6 +65,7 @@ def test_every_byte_of_the_content_flipped_is_noticed(members, tmp_path, monkeyp
     assert refused_count == tried > 100
 
 
+@pytest.mark.slow
 def test_every_byte_of_the_weights_header_changed_inside_a_sound_archive(members, tmp_path):
     """The checksums are right, what HDF5 says of itself is not."""
     model = load_model(write(tmp_path / "m.keras", members))

@@ -151,6 +151,7 @@ def test_an_input_without_a_name_reloads():
     assert check_model(model, skip=["training", "same training"])["reload"].status == "passed"
 
 
+@pytest.mark.slow
 def test_a_decoder_that_sees_what_comes_later_is_found():
     history = keras.Input((8, 2), name="history")
     decoder = keras.Input((None, 2), name="decoder_inputs")

@@ -141,6 +141,7 @@ def test_covariates_calendar_and_bounds_of_later_steps():
     assert len(forecaster.predict(clipped, future=few, prediction_length=2)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["point", "quantiles"])
 def test_the_last_of_several_forecasts_may_be_longer_than_needed(head):
     frame = frame_of(columns=True).assign(cap=40.0)

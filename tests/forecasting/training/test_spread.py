@@ -420,6 +420,7 @@ def test_the_rows_needed_are_the_fewest_that_hold_out_four_forecasts(num_series,
     assert forecasts(needed) >= 4 > forecasts(needed - 1)
 
 
+@pytest.mark.slow
 def test_a_new_spread_is_that_of_the_next_forecast():
     times = pd.date_range("2024-01-01", periods=60, freq="D")
     frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60)}, times)
