@@ -9,19 +9,15 @@ INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
 DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
 
-# One of each kind of what differs.
-SMOKE = tests/layers/attention/test_cached_attention.py tests/layers/test_masks.py \
-	tests/data/test_array_windows.py tests/heads/test_losses.py \
-	"tests/contract/test_models.py::test_the_contract_of_a_model[nhits]"
-
-# Half of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
+# Parts of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models
+FORECASTING = tests/forecasting tests/cli
 SLOW = "slow and not exhaustive"
 
 # Where this is set, each of the many processes would compile TensorFlow's modules anew: 10 s.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: browser explorer explorer-check contract demo test test-all test-tensorflow test-jax \
+.PHONY: browser explorer explorer-check contract demo test test-all test-data test-tensorflow test-jax \
 	test-torch parity parity-table presets runtimes lattice \
 	mutations notebooks changed-notebooks docs \
 	docs-accessibility pictures lint types format release-check clean
@@ -32,15 +28,21 @@ demo: $(INSTALLED)
 # Every public feature, and the examples of the docstrings: minutes. What takes longer is `slow`.
 test: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m "not slow" --doctest-modules tests kerastrans
-	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(SMOKE)
 
 # The rest: the slow tests, and on JAX what a backend can differ in.
 test-all: test test-tensorflow test-jax
 
+# On the benchmark series of KERASTRANS_DATA_DIR: the other targets skip these tests without it.
+test-data: $(INSTALLED)
+	: $${KERASTRANS_DATA_DIR:?names no folder of benchmark series, see CONTRIBUTING.md}
+	KERAS_BACKEND=tensorflow $(PYTEST) -m "data and not exhaustive" tests
+
 # test_backends.py starts one process per installed backend.
 test-tensorflow: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) $(MODELS)
-	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) tests $(addprefix --ignore=,$(MODELS))
+	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) $(FORECASTING)
+	KERAS_BACKEND=tensorflow $(PYTEST) -m $(SLOW) tests \
+		$(addprefix --ignore=,$(MODELS) $(FORECASTING))
 
 # Architectures, presets, lessons and first imports that go the way of others, published weights in
 # float64, and the budget on JAX: what `test-all` leaves out.
@@ -51,20 +53,21 @@ contract: $(INSTALLED)
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
-	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_array_windows.py \
+	KERAS_BACKEND=jax $(PYTEST) -m "not exhaustive" $(DIFFERS) tests/data/test_array_windows.py \
 		tests/utils/test_precision.py tests/utils/test_compilation.py \
-		tests/models/parts/test_regression.py \
-		tests/forecasting/training/test_checkpoint.py tests/contract/test_models.py \
-		tests/tools/test_zero2.py
-	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py
+		tests/models/parts/test_regression.py
+	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/forecasting/training/test_checkpoint.py \
+		tests/contract/test_models.py tests/tools/test_zero2.py \
+		tests/models/pretrained/test_parity.py
 
 # The same on PyTorch, which is heavy and comes on request: make test-torch TORCH=torch==2.13.0
 test-torch: $(INSTALLED)
 	$(BIN)/python -m pip install -qq --no-compile "$(TORCH)"
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
-	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS) tests/utils/test_recording.py
-	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/models/pretrained/test_parity.py \
-		tests/models/pretrained/zero tests/forecasting/training/test_fallback.py
+	KERAS_BACKEND=torch $(PYTEST) -m "not exhaustive" $(DIFFERS)
+	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/utils/test_recording.py \
+		tests/models/pretrained/test_parity.py tests/models/pretrained/zero \
+		tests/forecasting/training/test_fallback.py
 	KERAS_BACKEND=torch $(PYTEST) tests/models/test_parity.py tests/models/test_parity_of_options.py
 
 # Every published model beside its reference's numbers, on JAX and PyTorch; `test-all` has TensorFlow.

@@ -73,6 +73,11 @@ def pytest_collection_modifyitems(items):
         return next((i for i, end in enumerate(LONGEST) if path.endswith(end)), len(LONGEST))
 
     items.sort(key=rank)
+    if not os.environ.get("KERASTRANS_DATA_DIR"):
+        skip = pytest.mark.skip(reason="KERASTRANS_DATA_DIR names no folder of benchmark series")
+        for item in items:
+            if item.get_closest_marker("data"):
+                item.add_marker(skip)
     if keras.backend.backend() != "tensorflow":
         skip = pytest.mark.skip(reason="needs Keras to run on TensorFlow")
         for item in items:

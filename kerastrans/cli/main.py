@@ -42,7 +42,7 @@ def main(arguments=None):
             if sys.stdout is not None:
                 sys.stdout.flush()  # or a disk that is full would be noticed too late
         except BrokenPipeError:  # such as `| head`
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _drop_output()
             return 141
         except KeyboardInterrupt as interrupt:
             note(f"kerastrans: interrupted{interrupt}")
@@ -50,9 +50,19 @@ def main(arguments=None):
         except Exception as error:
             if show_traceback:
                 raise
+            _drop_output()
             note(f"kerastrans: error: {_message(error)}")
             return 2
     return 0
+
+
+def _drop_output():
+    """Discard buffered output that cannot be written: Python would fail again when it exits."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -52,6 +52,7 @@ def _splits(begins, ends, num_channels):
     return first[1:][np.diff(chunk) > 0]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # readers refuse values that float32 cannot hold
 def _expanding_scales(values, scaler, begins, ends):
     """Return the scale of the rows from each begin to each end, `(pairs, num_channels)`.
 

@@ -98,7 +98,10 @@ def defines_method(layer, method):
         >>> class Reversed(CachedMultiHeadAttention):
         ...     def call(self, query):
         ...         return super().call(query[:, ::-1])
-        >>> [defines_method(kind(2, 4), "decode") for kind in (CachedMultiHeadAttention, Reversed)]
+        >>> [
+        ...     defines_method(kind(num_heads=2, key_dim=4), "decode")
+        ...     for kind in (CachedMultiHeadAttention, Reversed)
+        ... ]
         [True, False]
     """
     for cls in type(layer).__mro__:

@@ -22,8 +22,8 @@ def write(path, members, compression=zipfile.ZIP_STORED):
     return path
 
 
-def refused(path, message):
-    """Assert that loading is refused in one line with `message`; returns the peak of memory."""
+def refused(path, message=None):
+    """Assert that loading is refused in one line, with `message`; returns the peak of memory."""
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match=message) as caught:

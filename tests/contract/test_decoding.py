@@ -97,7 +97,9 @@ def test_every_option_of_the_blocks(
     assert_decodes(model, [HISTORY, VALID, EARLY])
 
 
-@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+@pytest.mark.parametrize(
+    "policy", ["mixed_bfloat16", pytest.param("mixed_float16", marks=pytest.mark.slow)]
+)
 def test_mixed_precision(policy):
     keras.config.set_dtype_policy(policy)
     model = kerastrans.build_transformer_model(
@@ -131,6 +133,7 @@ def of_the_query(target, history):
     return attention(target, history, attention_mask=mask)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decode", [of_the_input(2), of_the_input(3), of_the_query])
 def test_masks_that_the_decoders_input_makes(decode):
     model = model_of(decode)
@@ -141,6 +144,7 @@ def test_masks_that_the_decoders_input_makes(decode):
     assert np.abs(masked - plain).max() > 1e-2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["padding_mask", "attention_mask", "constant", "both"])
 def test_masks_of_the_decoder_that_are_known_ahead(kind):
     early = keras.Input((STEPS,), dtype="bool")
@@ -217,7 +221,7 @@ def both_ways(target, _):
             r"ProbSparseAttention\) step by",
         ),
         (
-            lambda x, m: Reversed(2, 3, causal=True)(x),
+            lambda x, m: Reversed(num_heads=2, key_dim=3, causal=True)(x),
             r"\(Reversed\) .*overrides `call`, but inherits",
         ),
         (lambda x, m: Shuffling(WIDTH)(x), r"\(Shuffling\) step by step"),
@@ -253,6 +257,7 @@ def test_what_cannot_be_decoded_is_refused_by_name_before_any_work(decode, messa
         CachedDecoder(model)
 
 
+@pytest.mark.slow
 @given(num_steps=st.integers(1, 5000))
 def test_a_loop_has_room_for_a_quarter_more_at_most(num_steps):
     room = round_up_steps(num_steps)

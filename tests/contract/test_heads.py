@@ -28,6 +28,7 @@ WITH_HEAD = [
     if "head" in inspect.signature(zoo.info(name).builder).parameters and name not in AUTOREGRESSIVE
 ]
 BASELINES = [name for name in NAMES if name not in [*WITH_HEAD, *AUTOREGRESSIVE]]
+QUICK = ("nhits", "patchtst", "tft")
 COVARIATES = {"past": (0,), "future": (0, 3), "static": (4,)}
 
 
@@ -35,7 +36,9 @@ def history(seed=0, batch=4):
     return np.random.default_rng(seed).normal(size=(batch, CONTEXT, CHANNELS)).astype("float32")
 
 
-@pytest.mark.parametrize("name", by_tier(WITH_HEAD))
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in WITH_HEAD]
+)
 def test_quantiles_are_in_order_and_reload(name, tmp_path):
     model = build(name, head="quantiles")
     inputs = example_inputs(model, history() * 10)
@@ -48,6 +51,7 @@ def test_quantiles_are_in_order_and_reload(name, tmp_path):
     assert heads.of(again).levels == heads.of(model).levels
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", by_tier([*WITH_HEAD, "deepar"]))
 def test_the_last_layer_is_the_head_of_a_point_too(name):
     model = build(name, head=heads.PointHead("mse"))
@@ -57,6 +61,7 @@ def test_the_last_layer_is_the_head_of_a_point_too(name):
     assert not head.weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["time_series_transformer", "decoder_transformer"])
 def test_a_point_head_is_read_from_the_model_that_is_rolled_out(name, tmp_path):
     model = build(name, head=heads.PointHead("mse"))
@@ -66,6 +71,7 @@ def test_a_point_head_is_read_from_the_model_that_is_rolled_out(name, tmp_path):
     np.testing.assert_allclose(to_numpy(again(history())), to_numpy(model(history())), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["mae", "mse", "huber"])
 def test_a_point_head_trains_its_own_loss_and_reloads(loss, tmp_path):
     frame = pd.DataFrame({"unique_id": "a", "ds": pd.date_range("2020", periods=40, freq="h")})
@@ -88,6 +94,7 @@ def test_with_covariates_the_head_is_read_from_the_nested_model(head, tmp_path):
     assert heads.of(again).get_config() == heads.get(head).get_config()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", by_tier(name for name in WITH_HEAD if zoo.info(name).equivariance == "affine")
 )
@@ -101,6 +108,7 @@ def test_an_untrained_mean_is_as_equivariant_as_the_point(name):
     np.testing.assert_allclose(moved[..., 1], 3 * plain[..., 1], rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["tide", *all_in_slow_tier(name for name in WITH_HEAD if name != "tide")]
 )

@@ -42,7 +42,7 @@ def cases():
         yield pytest.param(name, set(), id=name, marks=marks)
 
 
-@pytest.mark.parametrize(("name", "skip"), cases())
+@pytest.mark.parametrize(("name", "skip"), list(cases()))
 def test_the_contract_of_a_model(name, skip):
     if keras.backend.backend() == "jax" and name not in QUICK_ON_JAX:
         pytest.skip("compiles for minutes; test_backends.py compares the forecasts")

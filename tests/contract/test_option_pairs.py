@@ -86,7 +86,7 @@ def test_every_value_of_an_option_is_in_the_slow_tier():
         assert {row[option] for row in CHOSEN} == set(values)
 
 
-@pytest.mark.parametrize("row", marked(ROWS))
+@pytest.mark.parametrize("row", list(marked(ROWS)))
 def test_every_two_options_together(row, eagerly):
     past = ["weather"] * ("past" in row["covariates"])
     future = ["price"] * ("future" in row["covariates"])

@@ -483,6 +483,7 @@ def closed_form(name, lengths, hyperparameters, monkeypatch):
     return COUNTS[name](**{**zoo.info(name).defaults, **hyperparameters})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_number_of_weights_is_the_closed_form(name):
     assert name in COUNTS, f"derive the number of weights of {name} here"

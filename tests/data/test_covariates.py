@@ -107,7 +107,8 @@ def test_held_out_steps_are_excluded_from_covariate_statistics():
     frame["day"] = ["a", "b"] * 2 + ["c"] * 2 + ["a", "b", "c"]
     frame = frame.iloc[[3, 1, 0, 2, 5, 4, 8, 7, 6]]
     covariates = Covariates.named(past=["price"], future=["day"])
-    panel = read_panel(frame, covariates=covariates, held_out=2)
+    with pytest.warns(UserWarning, match="'day' has 3 values that were not seen in training"):
+        panel = read_panel(frame, covariates=covariates, held_out=2)
     assert panel.covariates.past[0] == Column("price", 2.0, 1.0)
     assert panel.covariates.future[0].categories == ("a", "b")
     np.testing.assert_array_equal(panel.past[1:7, 0], [-1, 1, -1, 1, 898, 898])

@@ -62,6 +62,7 @@ def test_dates_of_wide_frames_may_be_text_or_dates(forecaster):
         pd.testing.assert_frame_equal(to_pandas(rows), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "is_long"), [("pandas", True), ("polars", True), ("polars", False), ("pyarrow", False)]
 )

@@ -19,6 +19,7 @@ def folder(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_one_epoch_uses_every_window_once(folder):
     whole = pd.concat(map(read_partition, list_partitions(folder)))
     # Without a shuffled last batch filled up: 3 series of 64 windows a file.

@@ -31,6 +31,7 @@ def drawn(sampling, frame, steps=300):
     return np.bincount((levels / 100).astype(int), minlength=4) / len(levels)
 
 
+@pytest.mark.slow
 def test_series_are_drawn_with_the_frequency_of_the_sampling():
     frame = long_frame([150, 30, 12, 30])  # 144, 24, 6 and 24 windows, at levels 0, 100, 200, 300
     counts = np.array([144, 24, 6, 24])

@@ -1,6 +1,5 @@
 import functools
 import http.server
-import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -50,10 +49,9 @@ def test_nyc_departures_sum_up_to_the_flights_of_the_year():
     assert (frame.to_numpy() >= 0).all()
 
 
+@pytest.mark.data
 @pytest.mark.parametrize("name", DOWNLOADED + PANELS)
 def test_benchmark_series_load_from_the_data_folder(name):
-    if "KERASTRANS_DATA_DIR" not in os.environ:
-        pytest.skip("KERASTRANS_DATA_DIR names no folder with the benchmark series")
     check(name)
 
 

@@ -21,6 +21,7 @@ def test_a_window_has_the_uniform_numbers_that_its_head_takes(name):
     np.testing.assert_array_equal(alone, uniform[500:])
 
 
+@pytest.mark.slow
 def test_the_loop_draws_bursty_counts_with_the_heads_own_mean():
     model = zoo.build("deepar", 8, 3, 1, units=4, head="negative_binomial")
     # Always the same two numbers: alpha is 3.05, a tenth of the counts 0, others many thousands.

@@ -56,7 +56,14 @@ def test_cached_loop_equals_the_naive_loop_step_by_step(small_model, small_input
     )
 
 
-@pytest.mark.parametrize("start", [0.0, [1.0, 2.0, 3.0], np.ones((2, 1, 3), "float32")])
+@pytest.mark.parametrize(
+    "start",
+    [
+        0.0,
+        pytest.param([1.0, 2.0, 3.0], marks=pytest.mark.slow),
+        pytest.param(np.ones((2, 1, 3), "float32"), marks=pytest.mark.slow),
+    ],
+)
 def test_start_token_is_a_number_or_broadcasts(small_model, small_inputs, start):
     result = small_model.generate(small_inputs, 5, start_token=start)
     assert_generated(small_model, small_inputs, result, start)
@@ -78,6 +85,7 @@ def test_longer_generation_continues_the_shorter_one(small_model, small_inputs):
     )
 
 
+@pytest.mark.slow
 def test_one_trace_per_shape_is_reused(small_model, small_inputs, monkeypatch):
     traces = []
     decode = CachedDecoder.decode
@@ -103,6 +111,7 @@ def test_new_weights_are_used_without_a_new_trace(small_model, small_inputs):
     assert_generated(small_model, small_inputs, after)
 
 
+@pytest.mark.slow
 def test_variables_that_are_added_later_are_used(small_inputs):
     sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 8}
     model = kerastrans.build_transformer_model(
@@ -124,6 +133,7 @@ def test_values_beyond_the_range_of_floats_are_refused(small_model, small_inputs
         generate(small_model, small_inputs, 4)
 
 
+@pytest.mark.slow
 def test_a_model_of_patches_whose_weights_are_lost_is_refused():
     model = kerastrans.build_transformer_model((8, 1), patch_length=2, **TINY)
     model.set_weights([weight * np.nan for weight in model.get_weights()])
@@ -171,8 +181,8 @@ def by_hand(positions=None, decoder=transformer_decoder):
     x = layers.Dense(10)(decoder_inputs - level)
     if positions is not None:
         x = positions(x)
-    x = decoder(x, memory, 2, 4, 16)
-    x = decoder(x, memory, 2, 4, 16)
+    x = decoder(x, memory, num_heads=2, key_dim=4, ff_dim=16)
+    x = decoder(x, memory, num_heads=2, key_dim=4, ff_dim=16)
     return keras.Model([encoder_inputs, decoder_inputs], layers.Dense(3)(x) + level)
 
 
@@ -199,6 +209,7 @@ def test_padded_memory_generates(small_inputs):
     )
 
 
+@pytest.mark.slow
 def test_learnt_positions_generate_and_refuse_past_their_range(small_inputs):
     model = by_hand(LearntPositionalEncoding(6, 10))
     assert_generated(model, small_inputs, generate(model, small_inputs, 6))
@@ -206,6 +217,7 @@ def test_learnt_positions_generate_and_refuse_past_their_range(small_inputs):
         generate(model, small_inputs, 7)
 
 
+@pytest.mark.slow
 def test_sinusoidal_positions_go_on_past_the_context(small_model, small_inputs):
     result = generate(small_model, small_inputs, 50)
     assert np.isfinite(result).all()

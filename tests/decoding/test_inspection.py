@@ -32,6 +32,7 @@ def test_numeric_model_teacher_forced(small_model, small_inputs):
     check_rows(scores)
 
 
+@pytest.mark.slow
 @settings(max_examples=8)
 @given(length=st.integers(1, 9), steps=st.integers(1, 6), padding=st.integers(0, 4))
 def test_token_model_gives_padding_nothing(length, steps, padding):
@@ -142,7 +143,7 @@ class Doubled(CachedMultiHeadAttention):
     ("layer", "name"),
     [
         (ProbSparseAttention(num_heads=2, key_dim=3), "ProbSparseAttention"),
-        (Doubled(2, 3), "Doubled"),
+        (Doubled(num_heads=2, key_dim=3), "Doubled"),
     ],
 )
 def test_weights_that_were_never_used_are_not_shown(layer, name):
@@ -158,6 +159,7 @@ def test_channels_that_are_examples_of_their_own_are_refused():
         kerastrans.attention_scores(model, np.zeros((1, 16, 2), "float32"))
 
 
+@pytest.mark.slow
 def test_example_of_the_docstring():
     model = kerastrans.build_transformer_model(
         (6, 12),

@@ -125,6 +125,7 @@ def test_wide_beam_finds_the_most_probable_of_all_sequences(model, sentences):
         np.testing.assert_array_equal(found[row], candidates[best])
 
 
+@pytest.mark.slow
 def test_wider_beams_are_at_least_as_probable_on_the_whole(model, sentences):
     means = [
         totals(model, *sentences, model.generate(*sentences, 8, BeamSampler(width))).mean()
@@ -142,6 +143,7 @@ def test_length_penalty_prefers_longer_sequences(model, sentences):
     assert long > short
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sampler", "temperature", "allowed"),
     [
@@ -183,6 +185,7 @@ def test_top_k_of_one_is_greedy_whatever_the_seed(model, sentences):
         )
 
 
+@pytest.mark.slow
 def test_the_smallest_temperature_is_greedy(model, sentences):
     for temperature in (1e-9, 1e-40, 5e-324):
         found = model.generate(*sentences, 8, RandomSampler(temperature, seed=3))

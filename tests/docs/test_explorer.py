@@ -99,6 +99,7 @@ def test_page_states_the_sizes_and_results_of_its_files():
     assert f"that of the week before {hours['mae_week_before']:.2f}" in words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["copy", "numbers", pytest.param("departures", marks=pytest.mark.slow)]
 )

@@ -135,6 +135,7 @@ def test_default_seasons_are_those_of_the_frequency(frame, backtest):
     assert list(naive_backtests(rows, history[-150:])) == names[:2]
 
 
+@pytest.mark.filterwarnings("ignore:10 of the 30 rows with a y have no forecast")
 def test_rows_without_a_model_forecast_are_left_out(frame, backtest):
     gaps = backtest.assign(last_value=backtest["last_value"].where(backtest.index % 3 > 0))
     name, naive = best_naive(gaps, frame, [7])

@@ -70,7 +70,14 @@ def test_report_with_history_includes_the_best_naive_forecast(tmp_path):
     assert page.index("<th>skill</th>") < page.index("<th>mae</th>")  # seen without scrolling
 
 
-@pytest.mark.parametrize("options", [{"baseline": "worst"}, {"train": training_rows()}, {}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        pytest.param({"baseline": "worst"}, marks=pytest.mark.slow),
+        pytest.param({"train": training_rows()}, marks=pytest.mark.slow),
+    ],
+)
 def test_best_model_is_listed_first_and_shown_in_detail(tmp_path, options):
     models = {"worst": example(bias=4.0), "best": example(), "middle": example(bias=2.0)}
     page = write_report(tmp_path / "a.html", models, **options).read_text()
@@ -130,5 +137,6 @@ def test_scaled_errors_of_too_few_training_rows_do_not_rank(tmp_path):
     models = {"worst": example(bias=4.0), "best": example()}
     times = pd.date_range("2023-12-31", periods=20, freq="h")  # less than a day
     train = pd.DataFrame({"a": np.arange(20.0), "b": np.arange(20.0)}, times)
-    page = write_report(tmp_path / "a.html", models, train=train).read_text()
+    with pytest.warns(UserWarning, match="no two values 24 steps apart"):
+        page = write_report(tmp_path / "a.html", models, train=train).read_text()
     assert "<h2>best: forecasts</h2>" in page

@@ -33,6 +33,7 @@ def rejected(differences, blocks):
     return np.mean(diebold_mariano(differences, *blocks)[1] < 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [1, 4, 12, 24])
 @pytest.mark.parametrize("count", [100, 200, 1700])
 def test_size_of_the_test_is_at_most_five_percent(horizon, count):

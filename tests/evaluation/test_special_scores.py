@@ -48,6 +48,7 @@ def test_zeros_follow_the_formulas():
     assert backtesting.score(right)["smape"].item() == pytest.approx(0.2)
 
 
+@pytest.mark.filterwarnings("ignore:no score")
 def test_rows_that_cannot_be_scored_are_named(panel):
     backtest = panel[1].dropna(subset="y").reset_index(drop=True)
     is_week = backtest["unique_id"] == "week"

@@ -130,6 +130,7 @@ def test_covariates_are_taken_as_they_are(runtime, tmp_path):
     assert_equals_predict(found, rows, "tide")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("runtime", "by", "scale", "head"),
     [

@@ -52,6 +52,7 @@ def test_raw_history_with_gaps_gives_quantiles_in_its_units(suffix, run, model, 
     )
 
 
+@pytest.mark.slow
 def test_both_say_what_they_are(model, tmp_path):
     import onnxruntime
 
@@ -158,7 +159,10 @@ def test_a_file_that_cannot_be_written_leaves_nothing(model, tmp_path, monkeypat
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("runtime", RUNTIMES)
+@pytest.mark.parametrize(
+    "runtime",
+    [pytest.param(x, marks=pytest.mark.slow if x == "LiteRT" else ()) for x in RUNTIMES],
+)
 def test_counts_are_exported_as_they_are(runtime, tmp_path):
     suffix, run = RUNTIMES[runtime]
     model = zoo.build("nlinear", 48, 24, 2, head="negative_binomial")

@@ -42,6 +42,7 @@ def build_or_loop(name):
     return build_shallow(name), {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "runtime"),
     [

@@ -43,6 +43,7 @@ def covered(forecaster, frame, **kwargs):
     return backtesting.score(backtest, by="unique_id")["coverage-80"]
 
 
+@pytest.mark.slow
 def test_one_width_for_all_covers_in_the_mean_and_by_series_each(frame):
     forecaster, past = baseline(frame), head_of(frame, 400)
     forecaster.calibrate(past, windows=50, levels=(80,))
@@ -118,6 +119,7 @@ def test_what_cannot_be_is_refused_in_one_line(options, message, frame):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["split", "adaptive"])
 @pytest.mark.parametrize("options", [{"by": "region"}, {"by": "unique_id", "scale": "residuals"}])
 def test_calibrated_by_groups_it_is_saved_and_loaded(options, method, frame, tmp_path):

@@ -97,6 +97,7 @@ def test_one_model_beats_the_seasonal_naive_on_series_of_all_sizes(with_covariat
     origin=st.integers(0, 2),
     row=st.integers(0, HORIZON - 1),
 )
+@pytest.mark.filterwarnings("ignore:covariate 'weather' has 1 values that were not seen")
 def test_nothing_that_lies_in_the_future_moves_a_forecast(
     with_covariates, frame, where, origin, row
 ):
@@ -229,6 +230,7 @@ def test_wide_columns_are_known_by_name():
         forecaster.predict(wide.drop(columns="JFK"))
 
 
+@pytest.mark.slow
 def test_a_model_trained_on_one_column_takes_long_frames():
     wide = datasets.load("nyc_departures")[:400][["JFK"]]
     forecaster = Forecaster("nlinear", 48, 12).fit(wide, epochs=1, stride=8, verbose=0)
@@ -259,6 +261,7 @@ def test_a_model_of_one_channel_forecasts_each_column_and_one_of_two_takes_no_si
         built.fit(two[["p"]], epochs=1)
 
 
+@pytest.mark.slow
 def test_counts_are_forecast_as_counts():
     rng = np.random.default_rng(0)
     data = series("a", 200).assign(y=rng.poisson(4, 200))
@@ -327,8 +330,9 @@ def test_refitting_trains_on_the_past_of_each_origin_alone(frame, train_size):
     )
 
 
-@pytest.mark.parametrize("method", ["split", "adaptive"])
-@pytest.mark.parametrize("head", ["point", "quantiles"])
+@pytest.mark.parametrize("method", ["split", pytest.param("adaptive", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("head", ["point", pytest.param("quantiles", marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore:95 % requires 19 calibration origins")
 def test_calibrated_intervals_cover_what_they_promise(frame, head, method):
     data = pd.concat([series(name, 400, seed) for seed, name in enumerate("ab")])
     cut = pd.Timestamp("2024-01-01") + pd.Timedelta(days=280)
@@ -361,7 +365,9 @@ def test_saved_it_forecasts_the_same_and_fine_tunes(with_covariates, frame, tmp_
 
 
 @pytest.mark.tensorflow
-@pytest.mark.parametrize("head", ["point", "quantiles", "mixture"])
+@pytest.mark.parametrize(
+    "head", ["point", *(pytest.param(x, marks=pytest.mark.slow) for x in ("quantiles", "mixture"))]
+)
 def test_exported_it_takes_raw_histories_with_gaps(frame, tmp_path, head):
     import tensorflow as tf
 

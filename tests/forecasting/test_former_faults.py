@@ -45,6 +45,7 @@ def numbers(rows):
     return rows.sort_values(["unique_id", "ds"]).select_dtypes("number").to_numpy()
 
 
+@pytest.mark.slow
 def test_a_wide_model_forecasts_a_long_frame_with_its_own_spread(wide):
     forecaster = Forecaster("nlinear", *SIZE).fit(wide, epochs=1, verbose=0)
     kerastrans.heads.of(forecaster.model).spread = 3.0
@@ -157,6 +158,7 @@ def test_a_selected_forecaster_is_not_trained_again_as_one_model(quick_selection
             forecaster.backtest(frame, windows=2, refit=True)
 
 
+@pytest.mark.slow
 def test_validation_rows_have_their_context_in_the_training_data():
     frame, few = weekly("a"), weekly("b", 40, seed=1)
     forecaster = Forecaster("nlinear", 28, 7, short="refuse")
@@ -265,6 +267,7 @@ def in_orders(*series):
     return pd.concat(series), pd.concat([*series[1:], series[0]])
 
 
+@pytest.mark.slow
 def test_series_shorter_than_the_hold_out_may_come_first():
     # Their validation windows had the scale of the last series, or fit failed.
     found = []
@@ -296,6 +299,7 @@ def test_a_whole_context_is_not_too_short_for_a_backtest():
         forecaster.backtest(weekly("z", 7), windows=1)
 
 
+@pytest.mark.filterwarnings("ignore:1 series left out")
 def test_refitting_with_a_default_context_leaves_out_what_is_shorter():
     frame = pd.concat([weekly("a", 10), weekly("b", 200)])
     forecaster = Forecaster("last_value", None, 4, short="refuse")
@@ -304,6 +308,7 @@ def test_refitting_with_a_default_context_leaves_out_what_is_shorter():
     assert list(forecaster.faults) == ["a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_wide", [False, True])
 def test_future_covariates_may_be_in_another_time_zone(is_wide):
     frame = weekly("a", 60).assign(x=np.arange(60.0))
@@ -382,6 +387,7 @@ def test_a_wide_model_that_forecasts_series_knows_what_it_was_trained_on(wide):
         forecaster.backtest(as_long(wide), windows=1)
 
 
+@pytest.mark.slow
 def test_calibration_takes_whole_contexts_if_shorter_ones_are_refused():
     frame = pd.concat([weekly("a", 40), weekly("b", 31, seed=1)])
     forecaster = Forecaster("nlinear", 24, 6, short="refuse").fit(frame, epochs=1, verbose=0)
@@ -391,6 +397,7 @@ def test_calibration_takes_whole_contexts_if_shorter_ones_are_refused():
     assert padded.calibrate(frame, windows=10, step=6, levels=[80]).fitted.intervals is not None
 
 
+@pytest.mark.filterwarnings("ignore:1 series left out")
 def test_a_combination_refuses_what_its_members_refuse():
     frame = pd.concat([weekly("a", 5), weekly("b", 60)])
     members = [
@@ -409,6 +416,8 @@ def test_one_callback_is_a_list_of_one_and_initial_epoch_is_told():
         Forecaster("nlinear", *SIZE).fit(frame, epochs=2, initial_epoch=1)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:80 % requires 4 calibration origins")
 def test_a_clone_of_published_weights_is_not_calibrated():
     frame = weekly("a")
     forecaster = kerastrans.from_pretrained("kerastrans_zero", 7, verbose=False)
@@ -435,6 +444,7 @@ def test_a_failed_fit_leaves_spread_and_compilation_as_they_were():
     assert "loss" in forecaster.fit(weekly("a"), epochs=1, verbose=0).history.history
 
 
+@pytest.mark.slow
 def test_a_warning_that_is_an_error_finds_a_trained_forecaster():
     frame = pd.concat([weekly("a"), weekly("b", 30).assign(y=np.inf)])
     forecaster = Forecaster("nlinear", *SIZE).fit(weekly("a"), epochs=1, verbose=0)

@@ -37,6 +37,7 @@ def history(forecaster):
     return pd.DataFrame(((10 + np.arange(count)) * waves + noise).round(3), times, list(channels))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORECASTS)
 def test_presets_of_format_1_repeat_their_forecasts(name):
     forecaster, then = zoo.from_preset(name), FORECASTS[name]

@@ -101,6 +101,7 @@ def test_likelihood_of_student_t_has_float32_accuracy(freedom):
     np.testing.assert_allclose(likelihood, log_density(head, parameters, targets), atol=5e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_gradient_of_the_likelihood_equals_scipys_difference_quotient(name):
     head = heads.get(name)

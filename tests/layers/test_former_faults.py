@@ -148,6 +148,7 @@ def test_the_last_value_is_found_in_16_bits(policy):
     assert abs(found[0, -1, 0]) < 1e-3
 
 
+@pytest.mark.filterwarnings("ignore:You are using a softmax over axis -1")
 def test_attention_with_values_of_another_width_and_a_single_step():
     layer = layers.ProbSparseAttention(num_heads=2, key_dim=4, value_dim=3, mix=True)
     assert ops.shape(layer(np.ones((1, 6, 8), "float32"))) == (1, 6, 8)

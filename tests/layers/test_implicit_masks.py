@@ -169,6 +169,7 @@ def decoded(model):
     return np.concatenate(outputs, axis=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blocks", BLOCKS)
 def test_decoding_step_by_step_sees_the_same_masks(blocks):
     model = token_model(blocks)

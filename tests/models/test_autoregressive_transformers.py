@@ -173,6 +173,7 @@ def test_a_graph_of_quantiles_forecasts_those_of_its_samples(name, tmp_path):
     np.testing.assert_allclose(alone(*(x[1:2] for x in ordered))[0], found[1], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_one_patch_trains_without_a_warning_of_missing_gradients():
     model = build("time_series_transformer", PATCH, head="normal")
     model.compile(optimizer="sgd", loss=heads.of(model).loss())

@@ -37,6 +37,7 @@ def found(folder, case):
 
 @pytest.mark.parametrize("mode", parity.MODES)
 @pytest.mark.parametrize(("folder", "case"), all_cases())
+@pytest.mark.filterwarnings("ignore:Gradients do not exist for variables")
 def test_forecasts_are_those_of_the_published_model(found, folder, case, mode):
     assert found.differences[mode] <= parity.read(folder, case).limit
 

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.slow
     ("folder", "case"),
     [pytest.param(*found, id=f"{found[0].name}-{found[1]}") for found in parity.cases(parity.OWN)],
 )
+@pytest.mark.filterwarnings("ignore:Gradients do not exist for variables")
 def test_forecasts_and_parameters_are_those_of_the_published_model(folder, case):
     found = parity.compare(folder, case)
     limit = parity.read(folder, case).limit

@@ -102,7 +102,7 @@ def test_learns_to_reverse_and_reloads(tmp_path):
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
-@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("tied", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_half_precision_is_finite_with_float32_logits(batch, policy, tied):
     keras.config.set_dtype_policy(policy)
     logits = build(tied_embeddings=tied)(batch)

@@ -76,7 +76,7 @@ def test_tft_drops_heads_and_their_projection_and_not_before_the_last_gate():
 def test_tcn_drops_entire_features():
     model = zoo.build("tcn", 48, 12, 3, dropout=RATE, num_blocks=1, filters=32)
     dropped = next(x for x in model.layers if isinstance(x, layers.SpatialDropout1D)).output
-    zeros = to_numpy(keras.Model(model.inputs, dropped)(HISTORY, training=True)) == 0
+    zeros = to_numpy(keras.Model(model.input, dropped)(HISTORY, training=True)) == 0
     features = zeros.all(axis=1)  # (window, feature)
     assert features.mean() == pytest.approx(RATE, abs=0.06)
 

@@ -168,6 +168,7 @@ def test_with_patches_it_is_the_forecaster_of_the_zoo(small_inputs, head):
         assert generate_samples(model, small_inputs, 5, num_samples=2).shape == (2, 2, 5, 3)
 
 
+@pytest.mark.slow
 def test_with_patches_the_forecast_moves_with_level_and_unit(small_inputs):
     sizes = {"num_heads": 2, "key_dim": 4, "ff_dim": 16}
     blocks = {"num_encoder_blocks": 1, "num_decoder_blocks": 1}

@@ -160,6 +160,7 @@ def test_patchtst_without_a_learnt_scale_is_equal_until_that_is_learnt():
     np.testing.assert_allclose(to_numpy(plain(WINDOWS)), to_numpy(affine(WINDOWS)), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_blocks", [1, 3])
 def test_patchtst_passes_its_scores_from_block_to_block(num_blocks):
     plain = build_patchtst(num_blocks=num_blocks)

@@ -331,6 +331,7 @@ def test_a_csv_in_another_charset_than_it_says_is_refused(ask):
     assert "is not text in utf-8-sig" in answer.json()["error"]
 
 
+@pytest.mark.filterwarnings("ignore:1 series left out")
 def test_series_that_are_left_out_are_named(ask):
     hours = pd.date_range("2020", periods=40, freq="h")
     rows = [f"{name},{hour},{3 if name == 'a' else ''}\n" for name in "ab" for hour in hours]
@@ -340,6 +341,7 @@ def test_series_that_are_left_out_are_named(ask):
     assert "no value in its last 24 steps" in answer["faults"]["b"]
 
 
+@pytest.mark.filterwarnings("ignore:1 channels have no value")
 def test_a_channel_without_a_forecast_is_named(ask, flights):
     answer = ask(
         "POST", "/v1/forecast", content=flights[:50].assign(JFK=np.nan).to_csv(), headers=CSV

@@ -26,7 +26,7 @@ def frame():
         dates = pd.date_range("2024-01-01", periods=count + HORIZON, freq="D")
         part = pd.DataFrame({"unique_id": name, "ds": dates, "y": rng.normal(5, 1, len(dates))})
         part["price"] = rng.normal(size=len(dates))
-        part["kind"] = np.where(dates.dayofweek < 5, "work", "rest")
+        part["kind"] = np.where(dates.day_of_week < 5, "work", "rest")
         part.loc[part.index[count:], "y"] = np.nan
         parts.append(part)
     return pd.concat(parts, ignore_index=True)

@@ -174,18 +174,12 @@ FAULTS = {
 }
 
 
-SLOW = (
-    DividesByTheMean,
-    ReplacesItsArguments,
-    LoadsAnotherSeed,
-    ForgetsItsSpread,
-    ResumesEveryCheckpoint,
-)
+QUICK = (KnowsNeighbours, IsNotSeeded, ForgetsItsWeights)
 
 
 @pytest.mark.parametrize(
     "kind",
-    [pytest.param(x, marks=[pytest.mark.slow] if x in SLOW else []) for x in FAULTS],
+    [pytest.param(x, marks=() if x in QUICK else pytest.mark.slow) for x in FAULTS],
     ids=lambda kind: kind.__name__,
 )
 def test_a_fault_is_found_by_the_check_that_looks_for_it(kind, frame):
@@ -213,6 +207,7 @@ class ExchangesIntervals(Forecaster):
         return rows.rename(columns=dict(zip(wide + narrow, narrow + wide, strict=True)))
 
 
+@pytest.mark.slow
 def test_neighbours_of_any_series_and_intervals_that_are_not_nested_are_found(frame):
     three = pd.concat([frame, frame[frame["unique_id"] == "a"].assign(unique_id="c")])
     kind = KnowsNeighboursOfTheMiddle("nlinear", 14, 7)
@@ -223,6 +218,7 @@ def test_neighbours_of_any_series_and_intervals_that_are_not_nested_are_found(fr
     assert report["predict"].reason == "nlinear-lo-95 is above nlinear-lo-80"
 
 
+@pytest.mark.slow
 def test_the_forecaster_that_is_given_stays_untrained(frame):
     forecaster = Forecaster("nlinear", 14, 7)
     report = check_forecaster(forecaster, frame, skip=set(CHECKS) - {"predict"})

@@ -89,6 +89,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.filterwarnings("ignore:Gradients do not exist for variables")
 def test_a_fault_is_found_by_the_check_that_looks_for_it(fault):
     build, options, message = FAULTS[fault]
     report = check_model(build, **SIZES, **options)
@@ -150,6 +151,7 @@ def test_an_input_without_a_name_reloads():
     assert check_model(model, skip=["training", "same training"])["reload"].status == "passed"
 
 
+@pytest.mark.slow
 def test_a_decoder_that_sees_what_comes_later_is_found():
     history = keras.Input((8, 2), name="history")
     decoder = keras.Input((None, 2), name="decoder_inputs")

@@ -1,4 +1,3 @@
-import os
 import zipfile
 from collections import Counter
 
@@ -6,12 +5,8 @@ import pytest
 
 from kerastrans.text import pairs
 
-needs_data = pytest.mark.skipif(
-    not os.environ.get("KERASTRANS_DATA_DIR"), reason="KERASTRANS_DATA_DIR is not set"
-)
 
-
-@needs_data
+@pytest.mark.data
 def test_real_pairs():
     found = pairs.load_pairs()
     assert len(found) == 5000

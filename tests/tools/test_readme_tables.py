@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
     [
         "README.md",
         "docs/benchmarks.md",
-        "docs/comparison.md",
+        pytest.param("docs/comparison.md", marks=pytest.mark.slow),  # bootstraps every pair
         "docs/guide/choose-a-model.md",
         "docs/how/autoregressive.md",
     ],

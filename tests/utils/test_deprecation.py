@@ -55,6 +55,7 @@ def test_sizes_by_name_do_not_warn(recwarn):
     assert not [w for w in recwarn if issubclass(w.category, FutureWarning)]
 
 
+@pytest.mark.filterwarnings("ignore:transformer_encoder")
 def test_an_argument_given_twice_or_too_many_are_refused():
     with pytest.raises(TypeError, match="multiple values for keyword argument 'num_heads'"):
         kerastrans.transformer_encoder(INPUTS, 2, num_heads=2, key_dim=4, ff_dim=16)

@@ -114,6 +114,7 @@ def test_tensorflow_mirrored_strategy_trains_like_one_device():
 SLOW = ("informer", "timexer", "direct_transformer")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["itransformer", *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW)]
 )

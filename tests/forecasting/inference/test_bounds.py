@@ -33,7 +33,7 @@ def assert_inside(values):
     [
         ("quantiles", "nlinear"),
         pytest.param("point", "nlinear", marks=pytest.mark.slow),
-        ("normal", "nlinear"),
+        pytest.param("normal", "nlinear", marks=pytest.mark.slow),
         pytest.param("student_t", "nlinear", marks=pytest.mark.slow),
         pytest.param("normal", "deepar", marks=pytest.mark.slow),
     ],
@@ -65,6 +65,7 @@ def test_no_forecast_leaves_its_bounds(head, name, tmp_path):
         assert_inside(bounded.predict(FRAME).iloc[:, 2:])
 
 
+@pytest.mark.slow
 def test_published_weights_and_ensembles_stay_within_bounds():
     zero = kerastrans.from_pretrained("kerastrans_zero", 7, bounds=(LOW, HIGH), verbose=False)
     assert_inside(zero.predict(FRAME).iloc[:, 2:])
@@ -115,6 +116,7 @@ def stretched(*args, **kwargs):
     return forecaster
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "name"),
     [
@@ -123,6 +125,7 @@ def stretched(*args, **kwargs):
         pytest.param("normal", "deepar", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.filterwarnings("ignore:80 % requires 4 calibration origins")
 def test_a_column_bounds_each_step(head, name, tmp_path):
     options = {"head": head, "units": 4} if name == "deepar" else {"head": head}
     frame, future = capacities()

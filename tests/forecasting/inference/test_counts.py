@@ -29,7 +29,8 @@ def tier(i, j):
 @pytest.mark.parametrize(
     ("name", "head"),
     [
-        *(("nlinear", head) for head in COUNTS[1:]),
+        ("nlinear", COUNTS[1]),
+        *(pytest.param("nlinear", head, marks=pytest.mark.slow) for head in COUNTS[2:]),
         *(
             pytest.param(name, head, marks=tier(i, j))
             for i, name in enumerate(("deepar", "decoder_transformer", "tide"))

@@ -84,6 +84,7 @@ def test_values_after_an_origin_are_not_read():
     pd.testing.assert_frame_equal(rows, others)
 
 
+@pytest.mark.filterwarnings("ignore:80 % requires 4 calibration origins")
 def test_intervals_for_a_horizon_and_their_limits(points):
     forecaster = Forecaster("seasonal_naive", *SIZE, season=7).fit(FRAME)
     forecaster.calibrate(FRAME, windows=8, step=2, levels=(80,), prediction_length=15)
@@ -140,6 +141,7 @@ def test_covariates_calendar_and_bounds_of_later_steps():
     assert len(forecaster.predict(clipped, future=few, prediction_length=2)) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("head", ["point", "quantiles"])
 def test_the_last_of_several_forecasts_may_be_longer_than_needed(head):
     frame = frame_of(columns=True).assign(cap=40.0)

@@ -56,6 +56,7 @@ def expected(loss, season=7):
     return error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "scaler"),
     [

@@ -11,6 +11,7 @@ import pytest
 
 from kerastrans import Forecaster, heads, zoo
 from kerastrans.data import WindowScaler
+from kerastrans.forecasting.training.spread import UnmeasuredSpreadWarning
 from tests.helpers.frames import CONTEXT, HORIZON, future_of, series, statics
 
 SIZE = CONTEXT, HORIZON
@@ -90,6 +91,7 @@ def test_a_loss_that_cannot_be_written_is_named_before_anything_is(frame, tmp_pa
     assert not (tmp_path / "saved").exists()
 
 
+@pytest.mark.slow
 def test_without_the_optimizer_it_still_knows_how_to_train(frame, tmp_path):
     forecaster = Forecaster("nlinear", *SIZE, optimizer=keras.optimizers.SGD(0.123))
     forecaster.fit(frame, **QUICK).save(tmp_path / "saved", optimizer=False)
@@ -150,6 +152,7 @@ def test_new_training_drops_the_intervals(frame):
     assert list(forecaster.predict(frame).columns) == ["unique_id", "ds", "nlinear"]
 
 
+@pytest.mark.slow
 def test_rows_that_trained_are_not_scored_without_a_word(frame):
     forecaster = Forecaster("nlinear", *SIZE).fit(frame, **QUICK)
     with pytest.warns(UserWarning, match="4 of 4 windows score rows that the model was trained"):
@@ -164,6 +167,7 @@ def test_rows_that_trained_are_not_scored_without_a_word(frame):
         )
 
 
+@pytest.mark.slow
 def test_only_what_has_trained_counts_as_trained(frame):
     known = frame[frame.groupby("unique_id").cumcount(ascending=False) >= HORIZON]
     with warnings.catch_warnings():
@@ -326,6 +330,7 @@ def test_a_folder_that_is_refit_is_refused_and_arguments_of_refit_need_it(frame)
         forecaster.backtest(frame, train_size=30, epochs=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("levels", "message"),
     [
@@ -347,8 +352,10 @@ def test_levels_are_percents(levels, message, frame):
             call()
 
 
-@pytest.mark.parametrize("fill", ["zero", "last"])
-@pytest.mark.parametrize("gaps", [[3, 5], [0, 1, 8], [13]])
+@pytest.mark.parametrize("fill", ["zero", pytest.param("last", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "gaps", [[0, 1, 8], *(pytest.param(x, marks=pytest.mark.slow) for x in ([3, 5], [13]))]
+)
 def test_histories_are_filled_as_frames_are(fill, gaps, frame):
     forecaster = Forecaster("nlinear", *SIZE, fill=fill).fit(frame, **QUICK)
     part = frame[frame["unique_id"] == "b"].reset_index(drop=True)
@@ -375,6 +382,7 @@ def test_the_process_generators_are_untouched_and_the_seed_decides(frame):
     assert not np.allclose(other.predict(frame)["nhits"], forecast["nhits"])
 
 
+@pytest.mark.slow
 def test_calibration_names_the_series_that_it_leaves_out(frame):
     forecaster = Forecaster("nlinear", *SIZE).fit(frame, validation_size=21, **QUICK)
     with_short = pd.concat([frame, series("tiny", 3)])
@@ -405,12 +413,14 @@ def test_frames_of_many_sizes_do_not_make_the_backend_warn(frame, caplog):
     assert "retracing" not in caplog.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [HORIZON + 2, 40])
 def test_where_nothing_can_be_held_out_all_of_it_trains(length):
     short = series("s", length)
     if length == 40:
         short.loc[short.index[-HORIZON:], "y"] = np.nan
-    forecaster = Forecaster("nlinear", *SIZE).fit(short, verbose=0)
+    with pytest.warns(UnmeasuredSpreadWarning, match="rows, and 280 are needed to measure"):
+        forecaster = Forecaster("nlinear", *SIZE).fit(short, verbose=0)
     assert list(forecaster.history.history) == ["loss"]
 
 
@@ -478,7 +488,7 @@ def test_what_cannot_work_together_is_refused_at_construction(make, message):
     ],
 )
 def test_arguments_of_fit_are_checked_before_any_work(arguments, message, frame):
-    forecaster = Forecaster("nlinear", *SIZE).fit(frame, **QUICK)
+    forecaster = Forecaster("last_value", *SIZE).fit(frame)
     with pytest.raises(ValueError, match=message):
         forecaster.fit(frame, **arguments)
 
@@ -544,6 +554,7 @@ def test_own_models_and_builders_are_forecasters_like_any_other(frame, tmp_path)
     assert json.loads((folder / "forecaster.json").read_text())["format"] == 3
 
 
+@pytest.mark.slow
 def test_a_preset_of_channels_apart_takes_other_columns_and_long_frames():
     preset = zoo.from_preset("nhits_air_passengers_12")
     y = 100 + 30 * np.sin(2 * np.pi * np.arange(80) / 12)
@@ -573,6 +584,7 @@ def test_what_is_told_cannot_be_changed():
         forecaster.config.seed = 4
 
 
+@pytest.mark.slow
 def test_a_future_known_column_is_not_read_from_a_series_neighbour(frame):
     forecaster = Forecaster("nlinear", *SIZE, future=["price"]).fit(frame, **QUICK)
     future = future_of(frame)

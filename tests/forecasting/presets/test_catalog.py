@@ -1,7 +1,6 @@
 import functools
 import http.server
 import json
-import os
 import shutil
 import threading
 import zipfile
@@ -44,18 +43,17 @@ def tier(name):
     """Marks of a preset: the small one is quick, and three others of 96 steps are exhaustive."""
     if "passengers" in name:
         return []
-    exhaustive = name.endswith("_96") and name != "dlinear_etth1_96"
-    return [pytest.mark.slow, *([pytest.mark.exhaustive] if exhaustive else [])]
+    marks = [pytest.mark.slow]
+    if name.endswith("_96") and name != "dlinear_etth1_96":
+        marks.append(pytest.mark.exhaustive)
+    if "sha256" in datasets.info(presets.card(name)["data"]["name"]).files[0]:
+        marks.append(pytest.mark.data)
+    return marks
 
 
 @pytest.mark.parametrize("name", [pytest.param(x, marks=tier(x)) for x in NAMES])
 def test_a_preset_reproduces_the_metrics_of_its_card(name):
     card = presets.card(name)
-    if (
-        "url" in datasets.info(card["data"]["name"]).files[0]
-        and "KERASTRANS_DATA_DIR" not in os.environ
-    ):
-        pytest.skip("KERASTRANS_DATA_DIR names no folder with the benchmark series")
     forecaster = zoo.from_preset(name)
     metrics = presets.evaluate(forecaster, card["data"]["name"])
     for row, errors in card["metrics"].items():

@@ -92,6 +92,8 @@ def test_each_frame_can_have_another_frequency(folder):
         assert forecaster.predict(frame)["ds"][:STEPS].tolist() == expected.tolist()
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:1 series have fewer than 4 known values")
 def test_freq_is_required_if_it_cannot_be_inferred(folder, tmp_path):
     frame = long_frame("MS", lengths=(2, 1))
     with pytest.raises(ValueError, match="cannot infer the frequency"):
@@ -104,6 +106,7 @@ def test_freq_is_required_if_it_cannot_be_inferred(folder, tmp_path):
         kerastrans.from_pretrained(folder, STEPS, freq="monthly")
 
 
+@pytest.mark.slow
 def test_columns_of_a_wide_frame_are_forecast_separately(folder):
     forecaster = kerastrans.from_pretrained(folder, STEPS)
     wide = wide_frame()

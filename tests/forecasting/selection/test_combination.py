@@ -95,6 +95,7 @@ def test_a_combination_is_exported_as_one_file(points, tmp_path, runtime):
     np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_members_with_different_covariates_and_calendar_are_combined():
     future = FRAME.groupby("unique_id").tail(3).drop(columns="y")
     future["ds"] += pd.Timedelta(days=3)

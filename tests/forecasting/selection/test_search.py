@@ -132,7 +132,8 @@ def test_a_candidate_that_requires_longer_series_is_left_out(monkeypatch, capsys
 
 def test_if_the_time_limit_is_too_short_the_seasonal_naive_forecast_is_returned(capsys):
     frame = weekly().drop(columns="price")
-    selected = kerastrans.select(frame, HORIZON, time_limit=1e-6)
+    with pytest.warns(time_limit.TimeLimitWarning, match="time_limit=1e-06 was exceeded"):
+        selected = kerastrans.select(frame, HORIZON, time_limit=1e-6)
     assert "the seasonal naive forecast is used" in capsys.readouterr().out
     assert set(selected.leaderboard["model"]) == {"seasonal_naive", "ensemble"}
     rows = selected.predict(frame)

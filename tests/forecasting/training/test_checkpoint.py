@@ -109,6 +109,7 @@ def test_what_differs_is_named(tmp_path):
         forecaster().fit(later, checkpoint=tmp_path, **FIT | {"epochs": 1})
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_named_in_one_line(tmp_path):
     forecaster().fit(FRAME, checkpoint=tmp_path, **FIT | {"epochs": 1})
     content = (tmp_path / FILE).read_bytes()

@@ -203,6 +203,7 @@ def one_epoch(monkeypatch):
     monkeypatch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 1)
 
 
+@pytest.mark.slow
 def test_progress_names_the_parts_and_is_a_line_an_epoch(capsys, one_epoch):
     Forecaster("nlinear", 14, 7).fit(wave())
     first, line, measuring, last = capsys.readouterr().out.splitlines()

@@ -64,6 +64,7 @@ def test_the_training_step_is_traced_once(frame, monkeypatch):
     assert int(forecaster.model.optimizer.iterations) == 36 + 3
 
 
+@pytest.mark.slow
 def test_the_held_out_end_trains_at_last_and_all_rows_are_told(frame):
     assert held_out_steps([len(frame)], SIZE[1]) == END
     one = Forecaster("nlinear", *SIZE, head="point").fit(frame, verbose=0)
@@ -176,6 +177,7 @@ def test_published_weights_keep_it_out_and_adapters_have_the_spread_that_was_mea
     assert heads.of(forecaster.model).spread != 1
 
 
+@pytest.mark.slow
 def test_the_extra_steps_train_at_the_rate_that_the_training_ends_with(frame, monkeypatch):
     rates, fit = [], extra_steps.fit_model
 

@@ -92,6 +92,7 @@ def test_the_guard_can_be_left_out_and_concerns_published_weights_only():
     assert other.fine_tuning is None
 
 
+@pytest.mark.slow
 def test_a_given_validation_frame_judges():
     forecaster = published(0, optimizer=keras.optimizers.Adam(1e-2))
     forecaster.fit(frame()[:200], validation=frame()[200:], epochs=1, verbose=0)

@@ -135,7 +135,8 @@ def noisy(length=90, seed=0):
 def trained():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("kerastrans.forecasting.training.loop.MAX_EPOCHS", 1)
-        return Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), verbose=0)
+        with pytest.warns(spread.UnmeasuredSpreadWarning, match="240 are needed to measure"):
+            return Forecaster("nlinear", 12, 6, seed=1).fit(noisy(), verbose=0)
 
 
 @pytest.mark.parametrize(
@@ -419,6 +420,7 @@ def test_the_rows_needed_are_the_fewest_that_hold_out_four_forecasts(num_series,
     assert forecasts(needed) >= 4 > forecasts(needed - 1)
 
 
+@pytest.mark.slow
 def test_a_new_spread_is_that_of_the_next_forecast():
     times = pd.date_range("2024-01-01", periods=60, freq="D")
     frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=60)}, times)

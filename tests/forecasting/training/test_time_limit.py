@@ -106,6 +106,7 @@ def test_batches_for_which_the_model_is_compiled_again_are_no_measure():
     assert (limit.step, limit.compilation, limit.validation) == (1.0, 59.0, 10.0)
 
 
+@pytest.mark.slow
 def test_an_epoch_that_is_cut_is_compared_and_recorded(clock):
     history = Forecaster("nlinear", 24, 6).fit(noisy(), time_limit=40, verbose=0).history.history
     assert len(history["loss"]) == len(history["val_loss"]) == 1
@@ -122,6 +123,7 @@ def test_a_limit_shorter_than_a_step_is_exceeded_by_one_compilation_and_one_step
     assert heads.of(forecaster.model).spread == 1
 
 
+@pytest.mark.slow
 def test_a_compilation_that_takes_long_is_named(clock, monkeypatch):
     forecast, seconds = extra_steps.forecast_windows, iter([70.0])
 

@@ -84,6 +84,7 @@ def test_a_series_without_a_value_does_not_validate(frame, few_epochs):
     assert given.history.history == alone.history.history
 
 
+@pytest.mark.slow
 def test_a_wide_frame_with_a_gap_before_its_validation(frame):
     wide = frame.pivot(index="ds", columns="unique_id", values="y")[["a"]]
     train, end = wide.iloc[:60], wide.iloc[70:]
@@ -91,6 +92,7 @@ def test_a_wide_frame_with_a_gap_before_its_validation(frame):
     assert np.isfinite(forecaster.history.history["val_loss"]).all()
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_resumes_with_the_same_validation_alone(frame, tmp_path):
     train, end = split(frame, 14)
     options = {"verbose": 0, "checkpoint": tmp_path / "c", "epochs": 2}

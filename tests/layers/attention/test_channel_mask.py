@@ -22,6 +22,7 @@ def probabilities(layer, x):
     return 0.99 * inverse
 
 
+@pytest.mark.slow
 def test_a_mask_is_drawn_with_the_probabilities_in_training_only(series):
     layer = ChannelMask(seed=0)
     layer(series)

@@ -20,7 +20,7 @@ def test_folded_rows_are_those_of_their_history():
 
 def test_attention_to_shared_keys_equals_attention_to_repeated_ones():
     random = np.random.default_rng(0)
-    layer = CachedMultiHeadAttention(2, 4)
+    layer = CachedMultiHeadAttention(num_heads=2, key_dim=4)
     query = random.normal(size=(2 * 3, 1, 8)).astype("float32")
     memory = random.normal(size=(2, 5, 8)).astype("float32")
     repeated = np.repeat(memory, 3, axis=0)

@@ -74,6 +74,7 @@ def test_first_step_follows_the_distribution_of_the_model(name):
     assert np.abs(samples - generate_samples(model, inputs, 5, 2000, seed=4)).max() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.tensorflow  # JAX has no float64 unless asked before it starts
 @pytest.mark.parametrize(
     "name", ["normal", *(pytest.param(x, marks=pytest.mark.slow) for x in DISTRIBUTIONS[1:])]
@@ -88,6 +89,7 @@ def test_samples_equal_those_of_a_float64_model(name):
         np.testing.assert_allclose(here, there, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_samples_of_a_window_do_not_depend_on_its_batch():
     model, inputs = build(), example()
     together = generate_samples(model, inputs, 5, 20, seed=3)
@@ -100,8 +102,8 @@ def test_samples_of_a_window_do_not_depend_on_its_batch():
     assert (ranks[0] != ranks[1]).any()  # another window has other draws
 
 
-@pytest.mark.parametrize("num_layers", [1, 2])
-@pytest.mark.parametrize("head", ["point", "normal"])
+@pytest.mark.parametrize("num_layers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("head", ["point", pytest.param("normal", marks=pytest.mark.slow)])
 def test_any_number_of_layers_trains_and_forecasts(num_layers, head):
     """One alone stopped on JAX: a stack of one returned its states in another structure."""
     model = zoo.build("deepar", 8, 3, 2, units=4, num_layers=num_layers, head=head)

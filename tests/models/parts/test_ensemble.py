@@ -33,7 +33,9 @@ def compiled(model):
     return call
 
 
-@pytest.mark.parametrize("horizon", [1, 3, 8, 12])
+@pytest.mark.parametrize(
+    "horizon", [8, *(pytest.param(x, marks=pytest.mark.slow) for x in (1, 3, 12))]
+)
 def test_a_forecast_is_the_weighted_mean_and_does_not_depend_on_its_neighbours(horizon):
     members = [member(0.25, 12, horizon), member(0.75, 7, horizon, None)]
     run = compiled(build_ensemble(members, LEVELS))
@@ -73,6 +75,7 @@ def test_members_have_one_set_of_levels():
         build_ensemble([member(1.0, 8, 2)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [1, 3, 8])
 def test_points_are_combined_by_their_median_where_there_are_no_weights(horizon):
     members = [

@@ -35,6 +35,7 @@ def test_untrained_it_forecasts_as_the_model_without(head):
     assert heads.of(with_covariates) is heads.of(model)
 
 
+@pytest.mark.slow
 def test_it_learns_what_a_covariate_does_and_the_rest_stays_with_the_model():
     rng = np.random.default_rng(0)
     promotion = (rng.uniform(size=(512, 20, 1)) < 0.3).astype("float32")

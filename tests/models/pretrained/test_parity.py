@@ -49,7 +49,7 @@ def folders():
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=EXHAUSTIVE)])
-@pytest.mark.parametrize("folder", folders())
+@pytest.mark.parametrize("folder", list(folders()))
 def test_outputs_are_those_of_the_reference(folder, dtype, request):
     if folder.name not in DECODED:
         request.getfixturevalue("eagerly")  # each case has another shape

@@ -58,7 +58,7 @@ def t5_stack(layer, key, x, config, num_layers, *, mask=None, memory=None, memor
     """
     is_decoder = memory is not None
     dropout = config["dropout_rate"]
-    sizes = (config["num_heads"], config["d_kv"], dropout)
+    sizes = {"num_heads": config["num_heads"], "key_dim": config["d_kv"], "dropout": dropout}
     x = Dropout(dropout)(x)
     bias = layer(
         f"{key}.block.0.layer.0.SelfAttention.relative_attention_bias",
@@ -70,11 +70,11 @@ def t5_stack(layer, key, x, config, num_layers, *, mask=None, memory=None, memor
     )(x)
     for i in range(num_layers):
         part = f"{key}.block.{i}.layer"
-        attention = layer(f"{part}.0.SelfAttention", UnscaledAttention, *sizes, causal=is_decoder)
+        attention = layer(f"{part}.0.SelfAttention", UnscaledAttention, **sizes, causal=is_decoder)
         y = normalised(layer, f"{part}.0.layer_norm", x, config)
         x = x + Dropout(dropout)(attention(y, position_bias=bias, padding_mask=mask))
         if is_decoder:
-            attention = layer(f"{part}.1.EncDecAttention", UnscaledAttention, *sizes)
+            attention = layer(f"{part}.1.EncDecAttention", UnscaledAttention, **sizes)
             y = normalised(layer, f"{part}.1.layer_norm", x, config)
             x = x + Dropout(dropout)(attention(y, memory, padding_mask=memory_mask))
         last = f"{part}.{1 + is_decoder}"

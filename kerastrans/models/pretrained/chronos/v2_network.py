@@ -59,10 +59,14 @@ def build_network(t5, own):
 
 def _block(layer, key, x, mask, t5):
     """Apply attention along time, attention along the series, and a feed-forward network."""
-    sizes = (t5["num_heads"], t5["d_kv"], t5["dropout_rate"])
+    options = {
+        "num_heads": t5["num_heads"],
+        "key_dim": t5["d_kv"],
+        "dropout": t5["dropout_rate"],
+        "theta": t5["rope_theta"],
+    }
     for i, axis in enumerate(("time", "series")):
-        options = {"axis": axis, "theta": t5["rope_theta"]}
-        attention = layer(f"{key}.{i}.self_attention", GridAttention, *sizes, **options)
+        attention = layer(f"{key}.{i}.self_attention", GridAttention, axis=axis, **options)
         y = attention(normalised(layer, f"{key}.{i}.layer_norm", x, t5), mask)
         x = x + Dropout(t5["dropout_rate"])(y)
     return feed_forward(layer, f"{key}.2", "mlp", x, t5)

@@ -60,6 +60,7 @@ def test_of_a_long_series_the_last_part_counts(model, series):
     assert_close(model.forecast([series[0]], HORIZON), model.forecast([last], HORIZON))
 
 
+@pytest.mark.slow
 def test_variates_are_forecast_one_by_one(model, series):
     both = np.stack([series[0], series[0][::-1]])
     one, other = (model.forecast([row], HORIZON)[0] for row in both)
@@ -82,6 +83,7 @@ def test_quantiles_off_the_trained_grid_are_sorted(model):
     np.testing.assert_allclose(model.at_levels(quantiles, (0.1, 0.9)), [[3.0, 2.0]])
 
 
+@pytest.mark.slow
 def test_without_the_reg_token(series):
     config = changed(CHRONOS_BOLT, use_reg_token=False)
     model = chronos_bolt.load(config, weights(config))

@@ -89,7 +89,9 @@ def test_any_series_has_a_finite_forecast(model):
     np.testing.assert_allclose(model.forecast([np.full(30, -2.0)], STEPS)[0]["mean"], -2, atol=1e-3)
 
 
-@pytest.mark.parametrize("name", ["kerastrans_zero", "kerastrans_zero_2"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("kerastrans_zero", marks=pytest.mark.slow), "kerastrans_zero_2"]
+)
 def test_a_forecaster_of_it(name, tmp_path):
     frame = kerastrans.datasets.load("air_passengers")
     forecaster = kerastrans.from_pretrained(name, 12, verbose=False)
