@@ -451,17 +451,19 @@ class Forecaster:
         static: IntoDataFrame | None = None,
         prediction_length: int | None = None,
     ) -> IntoDataFrameT:
-        """Draw joint sample paths of the steps after the end of each series.
+        """Draw sample paths of the steps after the end of each series.
 
-        Sums, peaks and other functions of several steps or series have the right distribution over
-        paths, see `kerastrans.paths`. At each step, the quantiles of the paths are those that
+        Sums, peaks and other functions of several steps or series are computed path by path, see
+        `kerastrans.paths`. At each step, the quantiles of the paths are those that
         `predict` reports, up to `1 / num_paths`, within conformal intervals and bounds.
 
         Steps and series depend on each other as the errors of the model did: on the rows that
         `calibrate` used, or that `fit` held out; if neither learnt it, in the given history, see
         `kerastrans.forecasting.dependence.Dependence`. The paths of an autoregressive model are its
         own draws, independent from series to series. Channels that such a model mixes are drawn
-        together.
+        together. A model that decodes patches draws the steps of a patch independently of each
+        other, which a warning says: over several of them, the distribution of sums and peaks is
+        wrong.
 
         Args:
             frame: As in `predict`.
@@ -481,6 +483,9 @@ class Forecaster:
             RuntimeError: If the forecaster is not trained.
             ValueError: If frames are invalid, or the paths need too much memory.
             ValueError: If the forecast is a point without conformal intervals.
+
+        Warns:
+            UserWarning: If the model draws patches of several steps.
 
         Source: Gneiting, Stanberry, Grimit, Held, Johnson (2008); Packham, Schmidt (2010) for
         paths whose quantiles are exact.

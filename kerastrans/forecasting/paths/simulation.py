@@ -1,4 +1,4 @@
-"""Joint sample paths of the steps after each series."""
+"""Sample paths of the steps after each series."""
 
 import zlib
 
@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
+from kerastrans.decoding.contract import patch_length_of
 from kerastrans.evaluation.columns import PATH, check_alias
 from kerastrans.forecasting.inference.continuation import known_history
 from kerastrans.forecasting.inference.error_dependence import find_dependence
 from kerastrans.forecasting.inference.forecast import continued_paths, forecast_windows
 from kerastrans.forecasting.inference.marginals import Marginals
 from kerastrans.utils.batch_sizes import BATCH
+from kerastrans.utils.user_warnings import warn_user
 
 BYTES_PER_VALUE = 64  # of the frame, and of the arrays that it is made from
 MAX_GIB = 8  # of the memory that one call may need
@@ -93,6 +95,13 @@ def _decoded_paths(state, windows, names, seed, static):
     The paths of a series are in an order that depends on its name, because series with the same
     values have the same draws.
     """
+    patch = min(patch_length_of(state.model), windows.prediction_length)
+    if patch > 1:
+        warn_user(
+            f"the {patch} steps of a patch are drawn independently of each other: the "
+            "distributions of sums, peaks and first passages over several of them are wrong. A "
+            "model that is trained with patch_length=1 draws joint paths."
+        )
     forecasts = forecast_windows(state, windows)
     if not hasattr(forecasts.output, "sample") or not forecasts.output.has_parameter_axis:
         Marginals(forecasts)  # a point, which raises

@@ -236,6 +236,23 @@ def test_equal_series_of_an_autoregressive_model_have_other_paths():
     assert abs(np.corrcoef(drawn[0, :, 0], drawn[1, :, 0])[0, 1]) < 0.3
 
 
+@pytest.mark.parametrize(
+    ("patch_length", "length", "warned"),
+    [
+        (None, 6, 6),
+        pytest.param(None, 1, 0, marks=pytest.mark.slow),
+        pytest.param(3, 6, 3, marks=pytest.mark.slow),
+        pytest.param(1, 6, 0, marks=pytest.mark.slow),
+    ],
+)
+def test_independent_steps_of_a_patch_are_warned_of(patch_length, length, warned, recwarn):
+    sizes = {"d_model": 4, "num_heads": 1, "ff_dim": 4, "num_blocks": 1}
+    forecaster = Forecaster("decoder_transformer", 12, 6, patch_length=patch_length, **sizes)
+    forecaster.fit(FRAME, epochs=0).simulate(FRAME, num_paths=2, prediction_length=length)
+    found = [str(w.message) for w in recwarn if "drawn independently" in str(w.message)]
+    assert [message[: len("the 3")] for message in found] == [f"the {warned}"] * bool(warned)
+
+
 @pytest.mark.slow
 def test_published_weights_and_ensembles():
     published = kerastrans.from_pretrained("kerastrans_zero", 7, 56, verbose=False)
