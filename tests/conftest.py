@@ -73,16 +73,15 @@ def pytest_collection_modifyitems(items):
         return next((i for i, end in enumerate(LONGEST) if path.endswith(end)), len(LONGEST))
 
     items.sort(key=rank)
+    reasons = {}
     if not os.environ.get("KERASTRANS_DATA_DIR"):
-        skip = pytest.mark.skip(reason="KERASTRANS_DATA_DIR names no folder of benchmark series")
-        for item in items:
-            if item.get_closest_marker("data"):
-                item.add_marker(skip)
+        reasons["data"] = "KERASTRANS_DATA_DIR names no folder of benchmark series"
     if keras.backend.backend() != "tensorflow":
-        skip = pytest.mark.skip(reason="needs Keras to run on TensorFlow")
-        for item in items:
-            if item.get_closest_marker("tensorflow"):
-                item.add_marker(skip)
+        reasons["tensorflow"] = "needs Keras to run on TensorFlow"
+    for item in items:
+        for mark, reason in reasons.items():
+            if item.get_closest_marker(mark):
+                item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 
 from kerastrans.data.frames import ID, TIME
-from kerastrans.decoding.contract import patch_length_of
 from kerastrans.evaluation.columns import PATH, check_alias
 from kerastrans.forecasting.inference.continuation import known_history
 from kerastrans.forecasting.inference.error_dependence import find_dependence
@@ -95,16 +94,16 @@ def _decoded_paths(state, windows, names, seed, static):
     The paths of a series are in an order that depends on its name, because series with the same
     values have the same draws.
     """
-    patch = min(patch_length_of(state.model), windows.prediction_length)
+    forecasts = forecast_windows(state, windows)
+    if not hasattr(forecasts.output, "sample") or not forecasts.output.has_parameter_axis:
+        Marginals(forecasts)  # a point, which raises
+    patch = min(windows.decoder_patch, windows.prediction_length)
     if patch > 1:
         warn_user(
             f"the {patch} steps of a patch are drawn independently of each other: the "
             "distributions of sums, peaks and first passages over several of them are wrong. A "
             "model that is trained with patch_length=1 draws joint paths."
         )
-    forecasts = forecast_windows(state, windows)
-    if not hasattr(forecasts.output, "sample") or not forecasts.output.has_parameter_axis:
-        Marginals(forecasts)  # a point, which raises
     # (paths, windows, steps, channels)
     paths = np.moveaxis(forecasts.parameters, -1, 0)
     if state.intervals is not None:
