@@ -15,7 +15,7 @@ from kerastrans.models.pretrained.arrays import (
     refuse_covariates,
     refuse_extras,
 )
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_levels, check_positive_integers
 

@@ -10,7 +10,7 @@ from narwhals.typing import IntoDataFrame
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.backtesting import observed_levels
 from kerastrans.evaluation.columns import TARGET, TIME, check_columns, read_columns
-from kerastrans.evaluation.panels import (
+from kerastrans.evaluation.plotting.panels import (
     COLOURS,
     OBSERVED,
     axis_label,
@@ -168,7 +168,7 @@ def plot_ranks(ranks: pd.DataFrame, title: str | None = None) -> "Figure":
     multiple comparisons with the best (MCB).
 
     Args:
-        ranks: DataFrame returned by `kerastrans.evaluation.model_sets.mean_ranks`.
+        ranks: DataFrame returned by `kerastrans.evaluation.significance.model_sets.mean_ranks`.
         title: str, title of the figure.
 
     Returns:

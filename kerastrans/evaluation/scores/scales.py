@@ -7,7 +7,7 @@ from kerastrans.data.panel import read_panel
 from kerastrans.data.time.frequency import offset_of
 from kerastrans.data.time.seasons import season_of
 from kerastrans.evaluation.columns import CUTOFF, ID, TIME
-from kerastrans.evaluation.observations import as_long
+from kerastrans.evaluation.scores.observations import as_long
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_positive_integers
 

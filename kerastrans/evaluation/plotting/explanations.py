@@ -9,8 +9,7 @@ from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import ID, TARGET, TIME, check_columns
-from kerastrans.evaluation.observations import observed_values
-from kerastrans.evaluation.panels import (
+from kerastrans.evaluation.plotting.panels import (
     COLOURS,
     OBSERVED,
     axis_label,
@@ -19,6 +18,7 @@ from kerastrans.evaluation.panels import (
     draw_panels,
     label_times,
 )
+from kerastrans.evaluation.scores.observations import observed_values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

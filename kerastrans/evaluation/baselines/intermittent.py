@@ -9,7 +9,7 @@ import numpy as np
 from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.baselines import locate, on_rows, origins_of
+from kerastrans.evaluation.baselines.naive import locate, on_rows, origins_of
 
 SMOOTHING = 0.1  # weight of the newest demand; Syntetos, Boylan (2005) recommend 0.05 to 0.2
 

@@ -1,14 +1,61 @@
-"""Errors of the rows of a backtest, averaged over series."""
+"""Tables of scores: errors of the rows of a backtest, averaged over series."""
 
 import numpy as np
 import pandas as pd
 
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns
-from kerastrans.evaluation.scales import warn_of_series
+from kerastrans.evaluation.scores.scales import warn_of_series
 from kerastrans.utils.pinball import pinball_loss
 from kerastrans.utils.user_warnings import warn_user
 
+MAIN = ("skill", "p", "mae", "mase", "rmse", "crps", "coverage-80", "bias", "smape", "wql")
+MAX_COLUMNS = 6
 GRID = tuple(round(0.1 * i, 1) for i in range(1, 10))  # levels of "wql" and "sql"
+
+
+class ScoreFrame(pd.DataFrame):
+    """DataFrame of scores that prints at most six main columns, and a single row as a column.
+
+    All columns are in the frame; `to_string` writes them.
+
+    Example:
+        >>> scores = dict.fromkeys(["mae", "rmse", "mape", "smape", "bias", "mase", "rmsse"], 0.5)
+        >>> ScoreFrame(scores, index=["all"])
+               all
+        mae    0.5
+        mase   0.5
+        rmse   0.5
+        bias   0.5
+        smape  0.5
+        mape   0.5
+        and 1 more: rmsse
+    """
+
+    @property
+    def _constructor(self):
+        return ScoreFrame
+
+    def _shown(self):
+        """Return the frame to print, and the names of the columns that are left out."""
+        if len(self.columns) <= MAX_COLUMNS:
+            return pd.DataFrame(self), []
+        main = [name for name in MAIN if name in self]
+        names = [*main, *(name for name in self if name not in main)]
+        shown = pd.DataFrame(self)[names[:MAX_COLUMNS]]
+        return shown.T if len(shown) == 1 else shown, names[MAX_COLUMNS:]
+
+    def __repr__(self):
+        shown, others = self._shown()
+        more = f", and {len(others) - 5} others" if len(others) > 5 else ""
+        note = f"\nand {len(others)} more: {', '.join(map(str, others[:5]))}{more}"
+        # repr would leave out columns that do not fit into the width of a terminal.
+        text = shown.to_string(max_rows=pd.get_option("display.max_rows"))
+        return text + (note if others else "")
+
+    def _repr_html_(self):
+        shown, others = self._shown()
+        note = f"<p>and {len(others)} more columns: {', '.join(map(str, others))}</p>"
+        return shown._repr_html_() + (note if others else "")
 
 
 def known_rows(backtest, columns):

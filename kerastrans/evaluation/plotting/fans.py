@@ -17,8 +17,7 @@ from kerastrans.evaluation.columns import (
     read_columns,
     split_models,
 )
-from kerastrans.evaluation.observations import observed_values
-from kerastrans.evaluation.panels import (
+from kerastrans.evaluation.plotting.panels import (
     COLOURS,
     OBSERVED,
     axis_label,
@@ -29,6 +28,7 @@ from kerastrans.evaluation.panels import (
     plain,
     tint,
 )
+from kerastrans.evaluation.scores.observations import observed_values
 from kerastrans.utils.types import Backtests
 
 if TYPE_CHECKING:

@@ -1,19 +1,19 @@
 """Plots of forecasts, backtests and models. Every function returns a matplotlib Figure."""
 
-from kerastrans.evaluation.diagnostics import (
+from kerastrans.evaluation.plotting.diagnostics import (
     plot_calibration,
     plot_error_by_step,
     plot_ranks,
     plot_residuals,
 )
-from kerastrans.evaluation.explanations import plot_explanation
-from kerastrans.evaluation.fans import plot_fan, plot_forecast
-from kerastrans.evaluation.heatmaps import (
+from kerastrans.evaluation.plotting.explanations import plot_explanation
+from kerastrans.evaluation.plotting.fans import plot_fan, plot_forecast
+from kerastrans.evaluation.plotting.heatmaps import (
     attention_heatmaps,
     plot_variable_importances,
     positional_encoding,
 )
-from kerastrans.evaluation.panels import COLOURS, OBSERVED
+from kerastrans.evaluation.plotting.panels import COLOURS, OBSERVED
 
 __all__ = [
     "COLOURS",

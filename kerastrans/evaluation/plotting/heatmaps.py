@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.figure import Figure
 
-from kerastrans.evaluation.panels import COLOURS, draw_panels, plain
+from kerastrans.evaluation.plotting.panels import COLOURS, draw_panels, plain
 
 
 def attention_heatmaps(

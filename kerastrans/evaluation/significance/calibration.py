@@ -6,7 +6,7 @@ import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns
-from kerastrans.evaluation.scores import known_rows
+from kerastrans.evaluation.scores.table import known_rows
 from kerastrans.utils.validation import check_choice
 
 MIN_CHANGES = 20  # fewest pairs of successive forecasts for a test of independence

@@ -4,9 +4,9 @@ import numpy as np
 import scipy
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.baselines import locate, on_rows
-from kerastrans.evaluation.comparison import NAIVE2
-from kerastrans.evaluation.scales import scale_season
+from kerastrans.evaluation.baselines.naive import locate, on_rows
+from kerastrans.evaluation.scores.scales import scale_season
+from kerastrans.evaluation.significance.comparison import NAIVE2
 from kerastrans.utils.validation import check_positive_integers
 
 _CRITICAL = 1.645  # 95 percent quantile of the standard normal distribution: a two-sided 90 % test
@@ -21,7 +21,7 @@ def naive2_backtest(backtest, history, season=None, *, freq=None):
             origins.
         history: Long or wide DataFrame of the series before and between the origins.
         season: int, number of steps in the season; None for the season that
-            `kerastrans.evaluation.scales.scale_season` returns for the frequency, as in M4.
+            `kerastrans.evaluation.scores.scales.scale_season` returns for the frequency, as in M4.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
     Returns:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from kerastrans.decoding.generation import generate
 from kerastrans.decoding.graph import is_autoregressive
-from kerastrans.evaluation import metrics
+from kerastrans.evaluation.scores import metrics
 from kerastrans.utils.validation import check_prediction_length
 
 

@@ -8,16 +8,15 @@ from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, read_columns, split_models
-from kerastrans.evaluation.relative import geometric_mean, log_mean, relative_errors
-from kerastrans.evaluation.scales import error_scales, warn_of_series
-from kerastrans.evaluation.score_frames import ScoreFrame
-from kerastrans.evaluation.scores import known_rows, score_table
-from kerastrans.evaluation.significance import MIN_BLOCKS, diebold_mariano, holm, time_blocks
+from kerastrans.evaluation.scores.scales import error_scales, warn_of_series
+from kerastrans.evaluation.scores.table import ScoreFrame, known_rows, score_table
+from kerastrans.evaluation.significance.tests import MIN_BLOCKS, diebold_mariano, holm, time_blocks
 from kerastrans.utils.types import Backtests
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_choice
 
 NAIVE2 = "naive2"  # the baseline of "owa"
+BOUNDS = 0.01, 100.0  # smallest and largest relative error of one series, as in fev
 
 
 @takes_any_frame
@@ -35,7 +34,7 @@ def skill(
         backtests: Dict of name -> backtest, or one backtest of several models. All must contain the
             same series and origins. Intervals are compared at the levels that all models have.
         baseline: str, name of the backtest that the others are compared with. If it is "naive2",
-            see `kerastrans.evaluation.naive2`, and `train` is given, "owa" is added.
+            see `kerastrans.evaluation.baselines.naive2`, and `train` is given, "owa" is added.
         train: Long or wide DataFrame of the training rows, as in `kerastrans.backtesting.score`.
         season: int, as in `score`.
         freq: str, as in `score`.
@@ -47,9 +46,9 @@ def skill(
           Each ratio is clipped to the range from 0.01 to 100 (as in fev) and is 1 if both errors
           are zero; a warning names the series without an error of the baseline.
         - "p": p-value of the two-sided test that "skill" is zero, from blocks of time over all
-          series, see `kerastrans.evaluation.significance`, adjusted by Holm's method for the number
-          of forecasts compared. It allows for differences that persist. It is NaN, with a warning,
-          if the origins form fewer than 8 blocks, and NaN if a forecast is infinite.
+          series, see `kerastrans.evaluation.significance.tests`, adjusted by Holm's method for the
+          number of forecasts compared. It allows for differences that persist. It is NaN, with a
+          warning, if the origins form fewer than 8 blocks, and NaN if a forecast is infinite.
         - "crps skill": "skill" with the CRPS instead of the absolute error, if there are intervals.
         - "owa": the mean of "smape" and "mase", each divided by the baseline's.
         - the columns of `score`.
@@ -183,3 +182,36 @@ def _p_values(frames, columns, baseline, competitors):
         is_finite = np.isfinite(means).all(axis=None)
         p.append(diebold_mariano(by_origin, blocks, positions)[1] if is_finite else np.nan)
     return p
+
+
+def relative_errors(errors, reference):
+    """Return ratios of errors clipped to 0.01 to 100; equal errors, including zeros, give 1.
+
+    Example:
+        >>> relative_errors(np.array([1.0, 0.0, 3.0]), np.array([2.0, 0.0, 0.0])).tolist()
+        [0.5, 1.0, 100.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(errors == reference, 1.0, np.clip(errors / reference, *BOUNDS))
+
+
+def geometric_mean(ratios):
+    """Return the geometric mean of positive ratios."""
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def log_mean(errors, reference):
+    """Return the logarithmic mean of the two errors of each series, `(series,)`.
+
+    Differences of losses divided by this mean average to the logarithm of the relative error.
+    Testing that their mean is zero therefore tests the geometric mean over series.
+
+    Example:
+        >>> errors, reference = np.array([1.0, 2.0]), np.array([3.0, 2.0])
+        >>> np.exp((errors - reference) / log_mean(errors, reference)).round(6).tolist()
+        [0.333333, 1.0]
+    """
+    logs = np.log(relative_errors(errors, reference))
+    equal = np.where(errors > 0, errors, 1.0)  # if both are zero, any positive value will do
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(logs == 0, equal, (errors - reference) / logs)

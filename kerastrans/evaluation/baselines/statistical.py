@@ -6,9 +6,9 @@ import numpy as np
 from narwhals.typing import IntoDataFrame, IntoDataFrameT
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation.baselines import locate, on_rows, origins_of
+from kerastrans.evaluation.baselines.naive import locate, on_rows, origins_of
 from kerastrans.evaluation.columns import interval_columns
-from kerastrans.evaluation.scales import scale_season
+from kerastrans.evaluation.scores.scales import scale_season
 from kerastrans.utils.validation import (
     check_choice,
     check_percents,
@@ -44,7 +44,7 @@ def statistical_backtests(
             seconds of one core.
         levels: Percents of the intervals.
         season: int, number of steps in the season; None for the season that
-            `kerastrans.evaluation.scales.scale_season` returns for the frequency.
+            `kerastrans.evaluation.scores.scales.scale_season` returns for the frequency.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps.
 
     Returns:
