@@ -7,7 +7,7 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder \
 	--durations 10 --durations-min 1
 INSTALLED = .venv/installed
 # Kernels, the decoding loop, random numbers, tables of tensors: each backend has its own.
-DIFFERS = tests/layers tests/decoding tests/heads tests/data/test_panel.py
+DIFFERS = tests/layers tests/models/layers tests/decoding tests/heads tests/data/test_panel.py
 
 # Parts of the slow tests. TensorFlow frees no compiled function: in one run they take 20 GB.
 MODELS = tests/contract tests/models

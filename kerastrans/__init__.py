@@ -17,8 +17,8 @@ _HOMES = {
     "decoding.sampling": ("generate_samples",),
     "evaluation": ("ForecastError",),
     "evaluation.backtesting": (),
-    "evaluation.metrics": (),
-    "evaluation.path_scores": (),
+    "evaluation.scores.metrics": (),
+    "evaluation.scores.path_scores": (),
     "evaluation.plotting": (),
     "evaluation.report": (),
     "export": ("export_litert", "export_onnx", "export_savedmodel"),
@@ -58,13 +58,9 @@ _SAVED = {
     "decoding.generation": ("AutoregressiveModel", "TokenModel"),
     "decoding.rollout": ("Rollout", "SampledQuantiles"),
     "layers.initializers": ("FanInUniform",),
-    "models.parts.forecast_graph": ("Unscaling", "WindowScaling"),
-    "models.pretrained.zero.cycles": ("CycleRegression",),
-    "models.pretrained.zero.drift": ("DriftForecasts",),
-    "models.pretrained.zero.windows": ("PhaseForecasts",),
     "text.metrics": ("TokenAccuracy",),
 }
-_ROOMS = ("heads", "layers")
+_ROOMS = ("heads", "layers", "models")
 # Former names of modules, until 0.4.
 _FORMER = {"combining": "combination", "covariates": "regression", "scale": "partitions"}
 __getattr__, __dir__, __all__ = names_of(__name__, _HOMES, _FORMER)

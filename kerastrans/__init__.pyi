@@ -13,8 +13,8 @@ from kerastrans.decoding.sampling import generate_samples as generate_samples
 from kerastrans import evaluation as evaluation
 from kerastrans.evaluation import ForecastError as ForecastError
 from kerastrans.evaluation import backtesting as backtesting
-from kerastrans.evaluation import metrics as metrics
-from kerastrans.evaluation import path_scores as path_scores
+from kerastrans.evaluation.scores import metrics as metrics
+from kerastrans.evaluation.scores import path_scores as path_scores
 from kerastrans.evaluation import plotting as plotting
 from kerastrans.evaluation import report as report
 from kerastrans import export as export

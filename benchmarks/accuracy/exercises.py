@@ -27,8 +27,8 @@ from kerastrans.data import (
     teacher_forcing_pairs,
     window_dataset,
 )
-from kerastrans.evaluation.metrics import mae
-from kerastrans.evaluation.windows import last_value, seasonal_naive
+from kerastrans.evaluation.scores.metrics import mae
+from kerastrans.evaluation.scores.windows import last_value, seasonal_naive
 from kerastrans.layers import CachedMultiHeadAttention, PositionalEncoding
 from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.models.parts.blocks import transformer_encoder

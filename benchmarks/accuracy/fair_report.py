@@ -7,7 +7,7 @@ import pandas as pd
 
 from benchmarks.accuracy.fair import CHUNK, NUM_SEEDS, PATH, RATES
 from kerastrans import datasets, zoo
-from kerastrans.evaluation.significance import (
+from kerastrans.evaluation.significance.tests import (
     SIGNIFICANCE,
     diebold_mariano,
     holm,

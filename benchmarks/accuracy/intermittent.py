@@ -16,8 +16,8 @@ import pandas as pd
 
 from benchmarks.common import RESULTS
 from kerastrans import Forecaster, backtesting, datasets
+from kerastrans.evaluation.baselines.intermittent import intermittent_backtests
 from kerastrans.evaluation.columns import interval_columns
-from kerastrans.evaluation.intermittent import intermittent_backtests
 
 OUTPUT = RESULTS / "intermittent.csv"
 HORIZON, LEVELS = 12, (20, 40, 60, 80)

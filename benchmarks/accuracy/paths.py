@@ -27,7 +27,7 @@ import pandas as pd
 
 from benchmarks.common import RESULTS, append_row, keys_of
 from kerastrans import datasets
-from kerastrans.evaluation.path_scores import energy_score, variogram_score
+from kerastrans.evaluation.scores.path_scores import energy_score, variogram_score
 from kerastrans.forecasting.dependence import Dependence
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference import calibration

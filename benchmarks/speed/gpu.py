@@ -56,7 +56,7 @@ def products(size):
 def square_rate(side, dtype):
     """Operations a second of one product of square matrices."""
     x = ops.cast(keras.random.normal((side, side), seed=SEED), dtype)
-    multiply = kerastrans.utils.backend.compile_function(ops.matmul, [])
+    multiply = kerastrans.utils.compilation.compile_function(ops.matmul, [])
     seconds = median_seconds(lambda: np.asarray(ops.cast(multiply(x, x)[0, 0], "float32")), 20)
     return 2 * side**3 / seconds
 

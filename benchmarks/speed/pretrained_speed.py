@@ -4,7 +4,7 @@ Weights are random, of the published sizes: the time does not depend on their va
 and the reference is a process that stays alive, on one core with one thread; all are asked in turn,
 round after round, and CPU time is what counts, so that other work on the machine distorts little. A
 forecast is a whole call on arrays: `forecast` here, `predict_quantiles` there; context 512, horizon
-64, deciles. On PyTorch, "recorded" are calls after those that `kerastrans.utils.recording` waits
+64, deciles. On PyTorch, "recorded" are calls after those that `kerastrans.utils.compilation` waits
 for. kerastrans_zero, with its own weights, has no other package.
 
     pip install -e ".[jax,torch]" chronos-forecasting
@@ -84,7 +84,7 @@ def ours(folder):
     import keras
 
     from kerastrans.models import pretrained
-    from kerastrans.utils.backend import shapes_that_come_often
+    from kerastrans.utils.compilation import shapes_that_come_often
 
     if keras.backend.backend() == "torch":
         import torch
@@ -114,7 +114,7 @@ def work(kind, folder):
     for line in sys.stdin:
         batch, *until_recorded = line.split()
         if until_recorded:
-            from kerastrans.utils.recording import RECORD_AFTER
+            from kerastrans.utils.compilation import RECORD_AFTER
 
             for _ in range(RECORD_AFTER):
                 forecast(series[: int(batch)])

@@ -98,7 +98,7 @@ def run_backtest(options):
     rows = forecaster.backtest(frame, static=static, **given_options)
 
     from kerastrans.cli.report import compare_with_naives, format_scores
-    from kerastrans.evaluation.contamination import contamination_lines
+    from kerastrans.evaluation.columns import contamination_lines
     from kerastrans.evaluation.report import write_report
 
     table, verdict = compare_with_naives(rows, forecaster.alias, frame, forecaster.fitted.freq)

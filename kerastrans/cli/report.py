@@ -6,8 +6,8 @@ import pandas as pd
 
 from kerastrans.data.frames import ID
 from kerastrans.evaluation import backtesting, plotting
-from kerastrans.evaluation.baselines import best_of, naive_backtests, verdicts
-from kerastrans.evaluation.contamination import contamination_lines
+from kerastrans.evaluation.baselines.naive import best_of, naive_backtests, verdicts
+from kerastrans.evaluation.columns import contamination_lines
 from kerastrans.evaluation.report import write_report
 from kerastrans.utils.environment import environment
 

@@ -25,7 +25,7 @@ from kerastrans.decoding.graph import (
 from kerastrans.decoding.inputs import check_arrays
 from kerastrans.layers.attention.copies import Copies
 from kerastrans.layers.masks import implicit_masks, pass_mask
-from kerastrans.utils.backend import compile_function, record_function
+from kerastrans.utils.compilation import compile_function, record_function
 from kerastrans.utils.keras_internals import mask_of, set_mask
 
 MAX_LOOPS = 16  # number of compiled loops kept for each model

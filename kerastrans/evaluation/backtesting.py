@@ -11,12 +11,11 @@ import pandas as pd
 from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
-from kerastrans.evaluation import calibration
 from kerastrans.evaluation.columns import CUTOFF, ID, read_columns, split_models
-from kerastrans.evaluation.comparison import at_common_levels, skill
-from kerastrans.evaluation.scales import error_scales
-from kerastrans.evaluation.score_frames import ScoreFrame
-from kerastrans.evaluation.scores import known_rows, score_table
+from kerastrans.evaluation.scores.scales import error_scales
+from kerastrans.evaluation.scores.table import ScoreFrame, known_rows, score_table
+from kerastrans.evaluation.significance import calibration
+from kerastrans.evaluation.significance.comparison import at_common_levels, skill
 from kerastrans.utils.types import Backtests
 from kerastrans.utils.validation import check_choice
 
@@ -106,13 +105,13 @@ def score(
             in the order of "ds" after each origin) or "cutoff" for one row per group.
         season: int, number of steps in the season that defines the scale; None for the default of
             the frequency (24 for hours, 1 for days, 12 for months), see
-            `kerastrans.evaluation.scales.scale_season`.
+            `kerastrans.evaluation.scores.scales.scale_season`.
         freq: str, pandas frequency; required if it cannot be inferred from the time stamps of
             `train`.
 
     Returns:
         DataFrame with the columns above, which prints the main ones, see
-        `kerastrans.evaluation.score_frames.ScoreFrame`.
+        `kerastrans.evaluation.scores.table.ScoreFrame`.
 
     Raises:
         ValueError: If a column or a bound is missing, or no row has a "y" and a forecast.
@@ -144,7 +143,7 @@ def observed_levels(
     """Return the quantile levels of a backtest and the fraction of true values below each.
 
     Values that equal several quantiles, as counts do, are counted by the share of their probability
-    that is below a level, see `kerastrans.evaluation.calibration.pit_bounds`.
+    that is below a level, see `kerastrans.evaluation.significance.calibration.pit_bounds`.
 
     Args:
         backtest: DataFrame with the columns described in the module docstring.

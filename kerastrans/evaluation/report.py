@@ -12,12 +12,19 @@ from narwhals.typing import IntoDataFrame
 
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.evaluation import backtesting, plotting
-from kerastrans.evaluation.baselines import best_naive, verdicts
-from kerastrans.evaluation.columns import CUTOFF, ID, TARGET, TIME, check_columns, split_models
-from kerastrans.evaluation.contamination import contamination_lines
-from kerastrans.evaluation.model_sets import mean_ranks
-from kerastrans.evaluation.observations import observed_values
-from kerastrans.evaluation.statistical import statistical_backtests
+from kerastrans.evaluation.baselines.naive import best_naive, verdicts
+from kerastrans.evaluation.baselines.statistical import statistical_backtests
+from kerastrans.evaluation.columns import (
+    CUTOFF,
+    ID,
+    TARGET,
+    TIME,
+    check_columns,
+    contamination_lines,
+    split_models,
+)
+from kerastrans.evaluation.scores.observations import observed_values
+from kerastrans.evaluation.significance.model_sets import mean_ranks
 from kerastrans.utils.files import new_file
 from kerastrans.utils.types import Backtests, PathLike
 from kerastrans.utils.validation import check_choice, check_new
@@ -77,10 +84,9 @@ def write_report(
         unit: str, unit of the values.
         title: str, title of the page.
         statistical: Names of statistical models to add, see
-            `kerastrans.evaluation.statistical.statistical_backtests`; they require `history`. By
-            default "ets" and "theta" if the extra `baselines` is installed, `history` is given, and
-            at most 50 fits are needed, one per series and origin. Given backtests of these names
-            are kept.
+            `kerastrans.evaluation.statistical_backtests`; they require `history`. By default
+            "ets" and "theta" if the extra `baselines` is installed, `history` is given, and at most
+            50 fits are needed, one per series and origin. Given backtests of these names are kept.
 
     Returns:
         The path.

@@ -1,7 +1,7 @@
 """Forecasts outside of Python: a SavedModel, an ONNX or a LiteRT file from history to forecast.
 
 One function (`kerastrans.export.forecast`) is traced for all three. Only this folder and
-`kerastrans/utils/backend.py` use names of TensorFlow.
+`kerastrans/utils/backend.py` and `compilation.py` use names of TensorFlow.
 """
 
 from kerastrans.utils.lazy import names_of

@@ -13,7 +13,7 @@ from narwhals.typing import IntoDataFrame, IntoDataFrameT
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.sampling import Sampling
 from kerastrans.data.tables.reading import read_as_of
-from kerastrans.evaluation.contamination import CONTAMINATION
+from kerastrans.evaluation.columns import CONTAMINATION
 from kerastrans.forecasting import inference, paths, training
 from kerastrans.forecasting.inference.config import AUTO, Config
 from kerastrans.forecasting.inference.contamination import describe_contamination, warn_if_seen

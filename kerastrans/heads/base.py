@@ -45,7 +45,7 @@ class Head(keras.layers.Layer):
     Args:
         sees_missing: bool, whether models with this head receive which steps of the history are
             missing, so that a forecast from few known values can have a larger spread, see
-            `kerastrans.layers.MissingHistory`.
+            `kerastrans.models.parts.normalized_window.MissingHistory`.
         spread: float, factor of all spreads, measured by `kerastrans.Forecaster.fit`.
         spread_growth: float, power of the forecast step that also multiplies the spreads, with a
             geometric mean of 1 over the steps; above 0 if spreads have to grow faster with the

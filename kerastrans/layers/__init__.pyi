@@ -2,76 +2,42 @@
 
 from kerastrans.layers.attention.auto_correlation import AutoCorrelation as AutoCorrelation
 from kerastrans.layers.attention.cached_attention import CachedMultiHeadAttention as CachedMultiHeadAttention
-from kerastrans.layers.attention.channel_mask import ChannelMask as ChannelMask, MaskedChannelAttention as MaskedChannelAttention
-from kerastrans.layers.attention.continued_attention import ContinuedAttention as ContinuedAttention
-from kerastrans.layers.attention.destationary_attention import DestationaryAttention as DestationaryAttention
 from kerastrans.layers.attention.fourier_attention import FourierCrossAttention as FourierCrossAttention
-from kerastrans.layers.attention.geometric_attention import GeometricAttention as GeometricAttention
-from kerastrans.layers.attention.grid_attention import GridAttention as GridAttention
 from kerastrans.layers.attention.grouped_attention import GroupedQueryAttention as GroupedQueryAttention
-from kerastrans.layers.attention.interpretable_attention import InterpretableMultiHeadAttention as InterpretableMultiHeadAttention
-from kerastrans.layers.attention.multiwavelet_attention import MultiwaveletCrossAttention as MultiwaveletCrossAttention
-from kerastrans.layers.attention.padding_mask import PaddingMask as PaddingMask
-from kerastrans.layers.attention.prob_sparse_attention import ProbSparseAttention as ProbSparseAttention
 from kerastrans.layers.attention.prompted_attention import PromptedAttention as PromptedAttention
 from kerastrans.layers.attention.relative_position_bias import RelativePositionBias as RelativePositionBias
-from kerastrans.layers.attention.residual_attention import ResidualAttention as ResidualAttention
 from kerastrans.layers.attention.unscaled_attention import UnscaledAttention as UnscaledAttention
 from kerastrans.layers.causal_convolution import CausalDepthwiseConvolution as CausalDepthwiseConvolution, WeightNormalizedConvolution as WeightNormalizedConvolution
-from kerastrans.layers.chebyshev_dense import ChebyshevDense as ChebyshevDense
 from kerastrans.layers.covariates.centered_covariates import CenteredCovariates as CenteredCovariates
 from kerastrans.layers.covariates.covariate_effects import CovariateEffects as CovariateEffects
-from kerastrans.layers.covariates.known_features import KnownFeatures as KnownFeatures
-from kerastrans.layers.covariates.missing_history import MissingHistory as MissingHistory
 from kerastrans.layers.covariates.recency import Recency as Recency
 from kerastrans.layers.dropout import Dropout as Dropout
 from kerastrans.layers.embedding.channel_embedding import ChannelEmbedding as ChannelEmbedding
-from kerastrans.layers.embedding.dilation_condition import DilationCondition as DilationCondition
-from kerastrans.layers.embedding.future_clock import FutureClock as FutureClock
-from kerastrans.layers.embedding.global_token import GlobalToken as GlobalToken
 from kerastrans.layers.embedding.lagged_patches import LaggedPatches as LaggedPatches, UnfoldPatches as UnfoldPatches
 from kerastrans.layers.embedding.patching import Patching as Patching
 from kerastrans.layers.embedding.phases import PhaseEncoding as PhaseEncoding, SeasonalFill as SeasonalFill
 from kerastrans.layers.embedding.position_layers import PositionEmbedding as PositionEmbedding, RotaryEmbedding as RotaryEmbedding, SinePositionEncoding as SinePositionEncoding
 from kerastrans.layers.embedding.positional_encoding import EndPositionalEncoding as EndPositionalEncoding, LearntPositionalEncoding as LearntPositionalEncoding, PositionalEncoding as PositionalEncoding
-from kerastrans.layers.embedding.segment_embedding import ChannelSegmentEmbedding as ChannelSegmentEmbedding
 from kerastrans.layers.embedding.value_embedding import ValueEmbedding as ValueEmbedding
 from kerastrans.layers.frequency.basis import BasisExpansion as BasisExpansion
-from kerastrans.layers.frequency.circular_convolution import CircularConvolution as CircularConvolution
 from kerastrans.layers.frequency.complex_dense import ComplexDense as ComplexDense
 from kerastrans.layers.frequency.correlation_basis import CorrelationBasis as CorrelationBasis
 from kerastrans.layers.frequency.dominant_periods import DominantPeriods as DominantPeriods
 from kerastrans.layers.frequency.fourier import FourierBlock as FourierBlock
 from kerastrans.layers.frequency.lagged import LagChanges as LagChanges, SamePhase as SamePhase
-from kerastrans.layers.frequency.legendre import LegendreExpansion as LegendreExpansion
 from kerastrans.layers.frequency.multiwavelets import MultiwaveletBlock as MultiwaveletBlock
 from kerastrans.layers.frequency.octave_lags import OctaveLags as OctaveLags
-from kerastrans.layers.frequency.periodic_convolution import PeriodicConvolution as PeriodicConvolution
 from kerastrans.layers.frequency.stationary_wavelets import InverseStationaryWavelets as InverseStationaryWavelets, StationaryWavelets as StationaryWavelets
 from kerastrans.layers.gating import GateNoise as GateNoise, TopKGate as TopKGate
 from kerastrans.layers.graph_filter import GraphFilter as GraphFilter
 from kerastrans.layers.history_loss import HistoryLoss as HistoryLoss
-from kerastrans.layers.last_tokens import LastTokens as LastTokens
 from kerastrans.layers.linear_interpolation import LinearInterpolation as LinearInterpolation
-from kerastrans.layers.median import Median as Median
 from kerastrans.layers.normalization.decomposition import SeriesDecomposition as SeriesDecomposition
-from kerastrans.layers.normalization.detrending import Detrending as Detrending
-from kerastrans.layers.normalization.exponential_decomposition import ExponentialDecomposition as ExponentialDecomposition
 from kerastrans.layers.normalization.observed_normalization import ObservedNormalization as ObservedNormalization
 from kerastrans.layers.normalization.observed_values import ObservedValues as ObservedValues
-from kerastrans.layers.normalization.padded_normalization import PaddedNormalization as PaddedNormalization
 from kerastrans.layers.normalization.reversible_normalization import ReversibleInstanceNormalization as ReversibleInstanceNormalization
-from kerastrans.layers.normalization.series_start import SeriesStart as SeriesStart
-from kerastrans.layers.normalized_mixing import NormalizedMixing as NormalizedMixing
-from kerastrans.layers.orthogonality_loss import OrthogonalityLoss as OrthogonalityLoss
 from kerastrans.layers.recurrent.delta_rule import DeltaRule as DeltaRule
 from kerastrans.layers.recurrent.recurrent_cycle import RecurrentCycle as RecurrentCycle
-from kerastrans.layers.recurrent.recurrent_decoder import RecurrentDecoder as RecurrentDecoder
-from kerastrans.layers.recurrent.recurrent_forecaster import RecurrentForecaster as RecurrentForecaster
-from kerastrans.layers.recurrent.scalar_lstm import ScalarLSTM as ScalarLSTM
-from kerastrans.layers.recurrent.selective_state_space import SelectiveStateSpace as SelectiveStateSpace
 from kerastrans.layers.recurrent.state_space import StateSpace as StateSpace
-from kerastrans.layers.stochastic_pooling import StochasticPooling as StochasticPooling
 from kerastrans.layers.transformer.decoder import TransformerDecoder as TransformerDecoder
 from kerastrans.layers.transformer.encoder import TransformerEncoder as TransformerEncoder
-from kerastrans.layers.weighted_residual import WeightedResidual as WeightedResidual

@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.utils.backend import compile_function
+from kerastrans.utils.compilation import compile_function
 from kerastrans.utils.keras_internals import dropout_state
 
 

@@ -3,7 +3,7 @@
 import keras
 from keras import initializers, layers, ops
 
-from kerastrans.layers import CorrelationBasis, Dropout, NormalizedMixing
+from kerastrans.layers import CorrelationBasis, Dropout
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
@@ -11,6 +11,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense, learn_tokens
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_dropout
 
 ARCHITECTURE = {
     "title": "OLinear",
@@ -141,3 +142,67 @@ def build_olinear_model(
     x = Dropout(output_dropout, dtype=dtype)(x)
     outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
+
+
+SMALLEST_SUM = 1e-12
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class NormalizedMixing(keras.layers.Layer):
+    """Mixes tokens by a learnt matrix whose rows are positive and add up to 1 (NormLin).
+
+    It replaces the matrix of an attention, which depends on the tokens, by one that all windows
+    share. A softplus makes the weights positive; each row is then divided by its sum. The matrix
+    begins with the identity plus standard normal noise, before the softplus.
+
+    Args:
+        dropout: float in [0, 1), dropout rate of the weights. All windows of a batch lose the same.
+
+    Call arguments:
+        inputs: `(batch, tokens, features)`.
+
+    Returns:
+        `(batch, tokens, features)`.
+
+    Raises:
+        ValueError: If `dropout` is outside [0, 1).
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(NormalizedMixing()(ops.ones((4, 3, 16))))
+        (4, 3, 16)
+
+    Source: Yue et al. (2025), OLinear, "NormLin".
+    """
+
+    def __init__(self, dropout=0.0, **kwargs):
+        check_dropout(dropout)
+        super().__init__(**kwargs)
+        self.dropout = dropout
+        self.weights_dropout = Dropout(dropout, dtype=full_precision())
+
+    def build(self, inputs_shape):
+        tokens = inputs_shape[1]
+        noise = keras.initializers.RandomNormal(stddev=1.0)
+        self.matrix = self.add_weight(
+            shape=(tokens, tokens),
+            initializer=lambda shape, dtype=None: (
+                noise(shape, dtype) + ops.eye(tokens, dtype=dtype)
+            ),
+            dtype=full_precision(),
+            autocast=False,
+            name="matrix",
+        )
+
+    def call(self, inputs, training=False):
+        weights = ops.softplus(self.matrix)
+        total = ops.sum(weights, axis=-1, keepdims=True)
+        weights = weights / ops.maximum(total, SMALLEST_SUM)
+        weights = self.weights_dropout(weights, training=training)
+        return ops.matmul(ops.cast(weights, inputs.dtype), inputs)
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
+
+    def get_config(self):
+        return {**super().get_config(), "dropout": self.dropout}

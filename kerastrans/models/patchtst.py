@@ -6,19 +6,16 @@ import math
 import keras
 from keras import ops
 
-from kerastrans.layers import (
-    CachedMultiHeadAttention,
-    Dropout,
-    LearntPositionalEncoding,
-    Patching,
-    ResidualAttention,
-)
+from kerastrans.layers import CachedMultiHeadAttention, Dropout, LearntPositionalEncoding, Patching
+from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.initializers import FanInUniform
+from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import forecast_parts, open_window
 from kerastrans.models.parts.projections import concatenate, dense, time_dense
 from kerastrans.models.parts.regression import covariate_columns, regress
+from kerastrans.utils.keras_internals import mask_of
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_at_most, check_choice
 
@@ -90,7 +87,7 @@ def build_patchtst_model(
         affine: bool, whether the normalised window has a learnt scale and offset per channel; the
             authors' scripts turn it off.
         residual_attention: bool, whether the attention scores of a block are added to those of the
-            next block, as in the authors' code, see `kerastrans.layers.ResidualAttention`.
+            next block, as in the authors' code, see `kerastrans.models.patchtst.ResidualAttention`.
         individual: bool, whether each channel has its own map from the patches to the forecast.
         decompose: bool, whether trend and season have separate networks, whose forecasts are added,
             as the authors' code offers. Each of the two is normalised, and its forecast restored,
@@ -217,3 +214,48 @@ def _covariate_tokens(columns, cut, d_model, prefix):
         x = ops.transpose(cut(x), (0, 2, 1, 3)) if kind != "static" else ops.expand_dims(x, 1)
         x = ops.reshape(x, (-1, x.shape[1], math.prod(x.shape[2:])))
         yield dense(d_model, name=f"{prefix}{kind}_embedding")(x)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class ResidualAttention(ProjectedAttention):
+    """Multi-head self-attention that adds the scores of the previous layer to its own.
+
+    It is a residual connection between attention scores: a layer learns how to change them. The
+    arguments and weights are those of `CachedMultiHeadAttention`. The layer cannot be decoded step
+    by step.
+
+    Call arguments:
+        query: `(batch, query, d_model)`; its implicit mask hides keys.
+        scores: `(batch, num_heads, query, query)`, scores of the previous layer; None for the
+            first.
+
+    Returns:
+        `(batch, query, d_model)`, and the scores for the next layer.
+
+    Raises:
+        ValueError: See `CachedMultiHeadAttention`.
+
+    Example:
+        >>> from keras import ops
+        >>> x, scores = ResidualAttention(num_heads=2, key_dim=8)(ops.ones((4, 10, 16)))
+        >>> x, scores = ResidualAttention(num_heads=2, key_dim=8)(x, scores)
+        >>> ops.shape(x), ops.shape(scores)
+        ((4, 10, 16), (4, 2, 10, 10))
+
+    Source: He et al. (2021), "RealFormer: Transformer likes residual attention", equation 3.
+    """
+
+    def build(self, query_shape, scores_shape=None):
+        super().build(query_shape)
+
+    def call(self, query, scores=None):
+        keys, values = self.project(query)
+        own = self._scores(self._queries(query), keys)
+        scores = own if scores is None else own + ops.cast(scores, own.dtype)
+        look_ahead = create_look_ahead_mask(ops.shape(query)[1]) if self.causal else None
+        mask = combine_masks(for_each_query(mask_of(query)), look_ahead)
+        weights = self.weights_dropout(self._normalise(scores, mask))
+        return self._merge_heads(ops.matmul(weights, values)), scores
+
+    def compute_mask(self, query, previous_mask):
+        return previous_mask

@@ -3,7 +3,7 @@
 import keras
 from keras import ops
 
-from kerastrans.layers import Dropout, StochasticPooling
+from kerastrans.layers import Dropout
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.blocks import transformer_encoder
 from kerastrans.models.parts.checks import checked
@@ -11,6 +11,7 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice
 
 ARCHITECTURE = {
@@ -49,7 +50,7 @@ def build_softs_model(
     """Build SOFTS: the history of each channel is one token; a core of all tokens mixes them.
 
     The cost grows linearly with the number of channels. In training the core is drawn from the
-    channels, see `kerastrans.layers.StochasticPooling`.
+    channels, see `kerastrans.models.softs.StochasticPooling`.
 
     Args:
         context_length: int, number of steps of the history.
@@ -117,3 +118,56 @@ def build_softs_model(
     x = ops.transpose(x, (0, 2, 1))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class StochasticPooling(keras.layers.Layer):
+    """Pools each feature over the channels: the mean with softmax weights, or a draw in training.
+
+    The values of a feature are also the logits of its channels. In training each feature of each
+    window is taken from one channel, which is drawn with these probabilities.
+
+    Args:
+        seed: int, seed of the draws; None draws a seed.
+
+    Call arguments:
+        inputs: `(batch, num_channels, features)`.
+
+    Returns:
+        `(batch, 1, features)`.
+
+    Example:
+        >>> from keras import ops
+        >>> inputs = ops.convert_to_tensor([[[0.0], [0.0], [3.0]]])
+        >>> round(float(StochasticPooling()(inputs)[0, 0, 0]), 2)
+        2.73
+
+    Source: Zeiler, Fergus (2013), "Stochastic pooling for regularization of deep convolutional
+    neural networks"; Han et al. (2024), SOFTS, section 3.2.
+    """
+
+    def __init__(self, seed=None, **kwargs):
+        super().__init__(**kwargs)
+        self.seed = draw_seed() if seed is None else seed
+        self.seed_generator = keras.random.SeedGenerator(self.seed)
+
+    def call(self, inputs, training=False):
+        logits = ops.cast(inputs, full_precision())
+        if training:
+            weights = ops.one_hot(self.draw(logits), inputs.shape[1], axis=1, dtype=inputs.dtype)
+        else:
+            weights = ops.cast(ops.softmax(logits, axis=1), inputs.dtype)
+        return ops.sum(inputs * weights, axis=1, keepdims=True)
+
+    def draw(self, logits):
+        """Return the number of a channel for each feature, `(batch, features)`."""
+        uniform = keras.random.uniform(
+            ops.shape(logits), minval=1e-7, dtype=logits.dtype, seed=self.seed_generator
+        )
+        return ops.argmax(logits - ops.log(-ops.log(uniform)), axis=1)
+
+    def compute_output_shape(self, inputs_shape):
+        return (inputs_shape[0], 1, inputs_shape[2])
+
+    def get_config(self):
+        return {**super().get_config(), "seed": self.seed}

@@ -1,9 +1,11 @@
 """Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2)."""
 
 import keras
+import numpy as np
 from keras import layers, ops
 
-from kerastrans.layers import FutureClock, InterpretableMultiHeadAttention
+from kerastrans.layers import Dropout
+from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
@@ -11,8 +13,9 @@ from kerastrans.models.parts.projections import dense, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.parts.sublayers import TENSORFLOW_EPSILON, TORCH_EPSILON
 from kerastrans.models.parts.variable_selection import GatedNetworks
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_choice
+from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
 ARCHITECTURE = {
     "title": "TFT",
@@ -185,3 +188,144 @@ def _check_variant(variant, static_channels, num_channels, covariates):
             )
     elif static_channels:
         raise ValueError('static_channels require variant="time_series_library".')
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class InterpretableMultiHeadAttention(keras.layers.Layer):
+    """Attention of the last positions of a sequence to all positions that are not later.
+
+    Every head has its own queries and keys, but all heads share the values. Therefore the weights
+    of the heads can be averaged, and the average is the importance of each position.
+
+    Args:
+        num_heads: int, number of heads.
+        key_dim: int, width of queries, keys and values.
+        dropout: float in [0, 1), dropout rate.
+        use_bias: bool, whether queries, keys and values have a bias.
+        drop_weights: bool, whether dropout is applied to the average weights, as up to version 0.2,
+            instead of to the result of each head and to the projected average.
+
+    Call arguments:
+        query: `(batch, query, d_model)`, the last `query` positions of the memory.
+        memory: `(batch, key, d_model)`.
+
+    Returns:
+        `(batch, query, d_model)`.
+
+    Raises:
+        ValueError: If a size is below 1.
+        ValueError: If `dropout` is outside [0, 1).
+
+    Example:
+        >>> from keras import ops
+        >>> layer = InterpretableMultiHeadAttention(num_heads=2, key_dim=8)
+        >>> ops.shape(layer(ops.ones((4, 12, 16)), ops.ones((4, 36, 16))))
+        (4, 12, 16)
+
+    Source: Lim et al. (2021), equations 13-16.
+    """
+
+    @positional_until("0.5", "num_heads", "key_dim", "dropout")
+    def __init__(
+        self, *, num_heads, key_dim, dropout=0.0, use_bias=True, drop_weights=True, **kwargs
+    ):
+        check_positive_integers(num_heads=num_heads, key_dim=key_dim)
+        check_dropout(dropout)
+        super().__init__(**kwargs)
+        self.num_heads = num_heads
+        self.key_dim = key_dim
+        self.dropout = dropout
+        self.use_bias = use_bias
+        self.drop_weights = drop_weights
+        heads = {
+            "output_shape": (None, num_heads, key_dim),
+            "bias_axes": "hk" if use_bias else None,
+            "dtype": self.dtype_policy,
+        }
+        self.query_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="query", **heads)
+        self.key_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="key", **heads)
+        self.value_dense = keras.layers.Dense(
+            key_dim, use_bias=use_bias, dtype=self.dtype_policy, name="value"
+        )
+        self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
+        if not drop_weights:
+            self.output_dropout = Dropout(dropout, dtype=self.dtype_policy)
+
+    def build(self, query_shape, memory_shape):
+        self.query_dense.build(query_shape)
+        self.key_dense.build(memory_shape)
+        self.value_dense.build(memory_shape)
+        self.output_dense = keras.layers.Dense(
+            query_shape[-1], use_bias=False, dtype=self.dtype_policy, name="output"
+        )
+        self.output_dense.build((*query_shape[:-1], self.key_dim))
+
+    def call(self, query, memory):
+        dtype = keras.backend.result_type(self.compute_dtype, "float32")
+        queries, keys = self.query_dense(query) * self.key_dim**-0.5, self.key_dense(memory)
+        if self.compute_dtype == "float16":  # whose products overflow above 65,504
+            queries, keys = ops.cast(queries, dtype), ops.cast(keys, dtype)
+        scores = ops.cast(ops.einsum("bqhk,bmhk->bhqm", queries, keys), dtype)
+        steps, length = query.shape[1], memory.shape[1]
+        position = ops.reshape(ops.arange(length - steps, length), (-1, 1))
+        visible = ops.arange(length) <= position  # (query, key)
+        weights = ops.softmax(ops.where(visible, scores, ops.cast(HIDDEN_SCORE, dtype)))
+        values = self.value_dense(memory)
+        if self.drop_weights:
+            weights = ops.cast(ops.mean(weights, axis=1), self.compute_dtype)
+            return self.output_dense(ops.matmul(self.weights_dropout(weights), values))
+        weights = ops.cast(weights, self.compute_dtype)
+        heads = self.weights_dropout(ops.matmul(weights, ops.expand_dims(values, 1)))
+        return self.output_dropout(self.output_dense(ops.mean(heads, axis=1)))
+
+    def compute_output_shape(self, query_shape, memory_shape):
+        return query_shape
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "key_dim": self.key_dim,
+            "dropout": self.dropout,
+            "use_bias": self.use_bias,
+            "drop_weights": self.drop_weights,
+        }
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class FutureClock(keras.layers.Layer):
+    """The distance of every step of the horizon from the end of the history, from 1/h to 1.
+
+    Args:
+        prediction_length: int, number of steps of the horizon, h.
+
+    Call arguments:
+        inputs: `(batch, ...)`; only the batch size is used.
+
+    Returns:
+        `(batch, prediction_length, 1)`.
+
+    Raises:
+        ValueError: If `prediction_length` is below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(FutureClock(4)(ops.ones((1, 48, 3))))[0, :, 0].tolist()
+        [0.25, 0.5, 0.75, 1.0]
+    """
+
+    def __init__(self, prediction_length, **kwargs):
+        check_positive_integers(prediction_length=prediction_length)
+        super().__init__(**kwargs)
+        self.prediction_length = prediction_length
+
+    def call(self, inputs):
+        steps = np.arange(1, self.prediction_length + 1)[None, :, None] / self.prediction_length
+        steps = ops.convert_to_tensor(steps, self.compute_dtype)
+        return ops.broadcast_to(steps, (ops.shape(inputs)[0], self.prediction_length, 1))
+
+    def compute_output_shape(self, inputs_shape):
+        return (inputs_shape[0], self.prediction_length, 1)
+
+    def get_config(self):
+        return {**super().get_config(), "prediction_length": self.prediction_length}

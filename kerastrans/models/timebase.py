@@ -3,12 +3,11 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import OrthogonalityLoss
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most
+from kerastrans.utils.validation import check_at_most, check_non_negative
 
 ARCHITECTURE = {
     "title": "TimeBase",
@@ -53,7 +52,7 @@ def build_timebase_model(
             by the mean of the window.
         individual: bool, whether each channel has its own weights or all channels share them.
         orthogonality: float of at least 0, weight of the loss that keeps the bases orthogonal, see
-            `kerastrans.layers.OrthogonalityLoss`.
+            `kerastrans.models.timebase.OrthogonalityLoss`.
         head: None for point forecasts, or a head of `kerastrans.heads`, whose parameters are the
             last axis of the output.
         name: str, name of the model.
@@ -109,3 +108,53 @@ def build_timebase_model(
     mean = ops.tile(mean[..., 0], (1, future * period // mean.shape[1], 1))[:, :prediction_length]
     outputs = window.forecast(x, head, prediction_length, shift=mean)
     return keras.Model(window.history, outputs, name=name)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class OrthogonalityLoss(keras.layers.Layer):
+    """Adds a loss to the training that keeps features orthogonal over time; returns its inputs.
+
+    The loss is the Frobenius norm of the products of different features, averaged over the windows
+    and channels.
+
+    Args:
+        weight: float of at least 0, factor of the loss.
+
+    Call arguments:
+        inputs: `(batch, time, num_channels, features)`.
+
+    Returns:
+        `inputs`.
+
+    Raises:
+        ValueError: If `weight` is negative.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = OrthogonalityLoss(weight=0.5)
+        >>> _ = layer(ops.ones((4, 10, 3, 2)), training=True)
+        >>> round(float(layer.losses[0]), 2)
+        7.07
+
+    Source: Huang et al. (2025), TimeBase, section 3.3.
+    """
+
+    def __init__(self, weight, **kwargs):
+        check_non_negative(weight=weight)
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+        self.weight = weight
+
+    def call(self, inputs, training=False):
+        if training:
+            products = ops.einsum("btci,btcj->bcij", inputs, inputs)
+            others = products * (1 - ops.eye(inputs.shape[-1], dtype=inputs.dtype))
+            # The root of 0 has no gradient.
+            norms = ops.sqrt(ops.sum(ops.square(others), axis=(-2, -1)) + 1e-12)
+            self.add_loss(self.weight * ops.mean(norms))
+        return inputs
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape
+
+    def get_config(self):
+        return {**super().get_config(), "weight": self.weight}

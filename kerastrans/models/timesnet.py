@@ -1,17 +1,18 @@
 """TimesNet: convolutions over a series folded at its periods (Wu et al., 2023, figures 2-3)."""
 
+import functools
+
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import PeriodicConvolution
 from kerastrans.layers.frequency.fourier import rfft
-from kerastrans.layers.frequency.periodic_convolution import pad_to_image
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.encoder_decoders import embed_values
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense, time_dense
 from kerastrans.models.parts.sublayers import TORCH_EPSILON
 from kerastrans.utils.precision import full_precision
+from kerastrans.utils.validation import check_positive_integers
 
 ARCHITECTURE = {
     "title": "TimesNet",
@@ -132,3 +133,141 @@ def _strongest_periods(x, count, of_batch=False):
     else:
         strengths, frequencies = ops.top_k(strength, count)
     return length // (frequencies + 1), ops.softmax(strengths)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class PeriodicConvolution(keras.layers.Layer):
+    """Mean of several square convolutions on the image whose rows are the periods of a series.
+
+    The image is never built, since its shape would depend on the period. Instead, tap (i, j) of a
+    kernel reads the value `i` periods and `j` steps away, if it is in the same row. All shapes are
+    therefore static, and the layer compiles on all backends. The kernels of width 1, 3, 5, ... are
+    averaged into one kernel before they are applied.
+
+    Args:
+        filters: int, number of output features.
+        num_kernels: int, number of kernels; the largest is `2 * num_kernels - 1` wide.
+        length: int, number of steps of the series, if the inputs are longer because of
+            `pad_to_image`: the last row is completed, and what follows it is 0 in the output. None
+            if the inputs are the series: the last row ends with it, and is padded with zeros.
+        kernel_biases: bool, whether each kernel has its own bias, as in the reference code.
+
+    Call arguments:
+        inputs: `(batch, time, channels)`.
+        period: Integers `(batch,)`, length of the rows.
+
+    Returns:
+        `(batch, time, filters)`.
+
+    Raises:
+        ValueError: If a size is below 1.
+        ValueError: If the inputs are shorter than `length`.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = PeriodicConvolution(filters=8, num_kernels=2)
+        >>> ops.shape(layer(ops.ones((2, 48, 3)), ops.convert_to_tensor([12, 24])))
+        (2, 48, 8)
+
+    Source: Wu et al. (2023), TimesNet, equations 4-5 (inception block).
+    """
+
+    def __init__(self, filters, num_kernels=6, length=None, kernel_biases=False, **kwargs):
+        check_positive_integers(filters=filters, num_kernels=num_kernels)
+        super().__init__(**kwargs)
+        self.filters = filters
+        self.num_kernels = num_kernels
+        self.length = length
+        self.kernel_biases = kernel_biases
+
+    def build(self, inputs_shape, period_shape):
+        if self.length is not None and inputs_shape[1] < self.length:
+            raise ValueError(f"length={self.length} steps are not in {inputs_shape[1]} inputs.")
+        normal = functools.partial(
+            keras.initializers.VarianceScaling, 2.0, "fan_out", "untruncated_normal"
+        )
+        self.kernels = [
+            self.add_weight(
+                shape=(size, size, inputs_shape[-1], self.filters),
+                initializer=normal(),
+                name=f"kernel_{size}",
+            )
+            for size in range(1, 2 * self.num_kernels, 2)
+        ]
+        shape = (self.num_kernels, self.filters) if self.kernel_biases else (self.filters,)
+        self.bias = self.add_weight(shape=shape, initializer="zeros", name="bias")
+
+    def call(self, inputs, period):
+        _, length, channels = inputs.shape
+        reach = self.num_kernels - 1
+        width = 2 * reach + 1
+        taps = ops.arange(-reach, reach + 1, dtype="int32")
+        period = ops.reshape(ops.cast(period, "int32"), (-1, 1, 1))
+        # The image ends with its last row, or with the inputs.
+        size = length
+        if self.length is not None:
+            size = (self.length + period - 1) // period * period
+
+        # Gather the rows above and below each step: (batch, steps, taps * channels). The steps run
+        # from `reach` before the first to `reach` after the last.
+        steps = ops.arange(-reach, length + reach, dtype="int32")
+        rows = ops.expand_dims(steps, 1) + taps * period  # (batch, steps, taps)
+        inside = ops.cast((rows >= 0) & (rows < size), inputs.dtype)
+        batch = ops.shape(inputs)[0]
+        start = ops.reshape(ops.arange(batch, dtype="int32") * length, (-1, 1, 1))
+        flat = ops.reshape(inputs, (-1, channels))
+        gathered = ops.take(flat, ops.clip(rows, 0, length - 1) + start, axis=0)
+        gathered = gathered * ops.expand_dims(inside, -1)
+        gathered = ops.reshape(gathered, (-1, length + 2 * reach, width * channels))
+
+        # Convolve along the row: multiply by the kernel of each tap, shift the product by the tap,
+        # and drop products that leave the row. The products are split and not sliced, because the
+        # gradient of each slice would be as large as all products together.
+        products = ops.matmul(gathered, self._kernel(width, channels))
+        products = ops.split(products, width, axis=-1)
+        column = ops.expand_dims(ops.arange(length, dtype="int32"), 1)
+        column = ops.mod(column, period) + taps  # (batch, time, taps)
+        in_row = ops.cast((column >= 0) & (column < period), inputs.dtype)
+        outputs = sum(
+            product[:, tap : tap + length] * in_row[:, :, tap : tap + 1]
+            for tap, product in enumerate(products)
+        )
+        bias = ops.mean(self.bias, axis=0) if self.kernel_biases else self.bias
+        outputs = outputs + ops.cast(bias, outputs.dtype)
+        if self.length is None:
+            return outputs
+        steps = ops.reshape(ops.arange(length, dtype="int32"), (1, -1, 1))
+        return outputs * ops.cast(steps < size, outputs.dtype)
+
+    def _kernel(self, size, channels):
+        """Return the mean kernel as `(row taps * channels, column taps * filters)`."""
+        padded = []
+        for kernel in self.kernels:
+            margin = (size - kernel.shape[0]) // 2
+            padded.append(ops.pad(kernel, ((margin, margin), (margin, margin), (0, 0), (0, 0))))
+        kernel = ops.cast(sum(padded) / len(padded), self.compute_dtype)
+        kernel = ops.transpose(kernel, (0, 2, 1, 3))  # (row, channels, column, filters)
+        return ops.reshape(kernel, (size * channels, size * self.filters))
+
+    def compute_output_shape(self, inputs_shape, period_shape):
+        return (*inputs_shape[:-1], self.filters)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "filters": self.filters,
+            "num_kernels": self.num_kernels,
+            "length": self.length,
+            "kernel_biases": self.kernel_biases,
+        }
+
+
+def pad_to_image(x):
+    """Pad a series `(batch, time, channels)` with zeros, so that the rows of each image are whole.
+
+    The periods of `time` steps are `time // frequency` for the frequencies up to half of them.
+    """
+    length = x.shape[1]
+    periods = {length // frequency for frequency in range(1, max(2, length // 2 + 1))}
+    longest = max(-(-length // period) * period for period in periods)
+    return ops.pad(x, ((0, 0), (0, longest - length), (0, 0)))

@@ -3,13 +3,7 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import (
-    CachedMultiHeadAttention,
-    Dropout,
-    GlobalToken,
-    Patching,
-    PositionalEncoding,
-)
+from kerastrans.layers import CachedMultiHeadAttention, Dropout, Patching, PositionalEncoding
 from kerastrans.layers.initializers import FanInUniform
 from kerastrans.models.parts.checks import checked
 from kerastrans.models.parts.normalized_window import open_window
@@ -17,7 +11,7 @@ from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.regression import covariate_columns, covariate_series
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_choice
+from kerastrans.utils.validation import check_at_most, check_choice, check_positive_integers
 
 ARCHITECTURE = {
     "title": "TimeXer",
@@ -168,3 +162,52 @@ def build_timexer_model(
     x = Dropout(dropout, dtype=dtype)(ops.transpose(x, (0, 2, 1)))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.inputs(extra), outputs, name=name)
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class GlobalToken(keras.layers.Layer):
+    """Appends a learnt token per channel to the sequence of the channel.
+
+    Args:
+        num_channels: int, number of channels that were folded into the batch.
+
+    Call arguments:
+        inputs: `(batch * num_channels, tokens, d_model)`.
+
+    Returns:
+        `(batch * num_channels, tokens + 1, d_model)`.
+
+    Raises:
+        ValueError: If `num_channels` is below 1.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(GlobalToken(num_channels=3)(ops.ones((12, 10, 16))))
+        (12, 11, 16)
+
+    Source: Wang et al. (2024), TimeXer, equation 3.
+    """
+
+    def __init__(self, num_channels, **kwargs):
+        check_positive_integers(num_channels=num_channels)
+        super().__init__(**kwargs)
+        self.num_channels = num_channels
+
+    def build(self, inputs_shape):
+        normal = keras.initializers.RandomNormal(stddev=1.0)
+        self.tokens = self.add_weight(
+            shape=(1, self.num_channels, inputs_shape[-1]), initializer=normal, name="tokens"
+        )
+
+    def call(self, inputs):
+        width = inputs.shape[-1]
+        batch = ops.shape(inputs)[0] // self.num_channels
+        tokens = ops.broadcast_to(self.tokens, (batch, self.num_channels, width))
+        tokens = ops.cast(ops.reshape(tokens, (-1, 1, width)), inputs.dtype)
+        return ops.concatenate([inputs, tokens], axis=1)
+
+    def compute_output_shape(self, inputs_shape):
+        return (inputs_shape[0], inputs_shape[1] + 1, inputs_shape[2])
+
+    def get_config(self):
+        return {**super().get_config(), "num_channels": self.num_channels}

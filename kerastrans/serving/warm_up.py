@@ -10,8 +10,8 @@ import numpy as np
 from kerastrans.decoding.graph import history_input
 from kerastrans.forecasting.inference.forecast import forecast_outputs
 from kerastrans.forecasting.inference.univariate import to_univariate
-from kerastrans.utils.backend import shapes_that_come_often
 from kerastrans.utils.batch_sizes import BATCHES
+from kerastrans.utils.compilation import shapes_that_come_often
 from kerastrans.utils.files import first_line
 
 logger = logging.getLogger(__name__)

@@ -13,14 +13,14 @@ from kerastrans.decoding.cached_decoder import CachedDecoder, cached_decoder, ro
 from kerastrans.layers import (
     CachedMultiHeadAttention,
     LearntPositionalEncoding,
-    PaddingMask,
     PositionalEncoding,
-    ProbSparseAttention,
     TransformerDecoder,
     TransformerEncoder,
 )
 from kerastrans.layers.masks import create_padding_mask
+from kerastrans.models.informer import ProbSparseAttention
 from kerastrans.models.parts.sublayers import add_norm
+from kerastrans.models.seq2seq_transformer import PaddingMask
 from tests.conftest import to_numpy
 
 RNG = np.random.default_rng(0)

@@ -13,7 +13,7 @@ import pytest
 
 import kerastrans
 from kerastrans.data import StandardScaler
-from kerastrans.evaluation.windows import forecast_windows
+from kerastrans.evaluation.scores.windows import forecast_windows
 from kerastrans.export import export_litert, export_onnx, export_savedmodel
 from tests.helpers.architectures import (
     CHANNELS,

@@ -8,7 +8,8 @@ from keras import layers
 import kerastrans
 from kerastrans.data import random_sequences, teacher_forcing_pairs
 from kerastrans.decoding.cached_decoder import cached_decoder
-from kerastrans.layers import CachedMultiHeadAttention, ProbSparseAttention
+from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.models.informer import ProbSparseAttention
 from kerastrans.text.tokens import START
 from tests.conftest import to_numpy
 

@@ -3,8 +3,8 @@ import pandas as pd
 import pytest
 
 from kerastrans import Forecaster, backtesting
-from kerastrans.evaluation.baselines import best_naive, naive_backtests, verdicts
-from kerastrans.evaluation.observations import as_long, observed_values
+from kerastrans.evaluation.baselines.naive import best_naive, naive_backtests, verdicts
+from kerastrans.evaluation.scores.observations import as_long, observed_values
 
 WEEK = np.array([5.0, 6.0, 7.0, 6.0, 5.0, 1.0, 0.0])
 

@@ -6,8 +6,9 @@ import pytest
 from scipy import integrate, stats
 
 from kerastrans import backtesting
-from kerastrans.evaluation import calibration, crps, model_sets
 from kerastrans.evaluation.columns import interval_columns
+from kerastrans.evaluation.scores import crps
+from kerastrans.evaluation.significance import calibration, model_sets
 
 LEVELS = (20, 40, 60, 80)
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from kerastrans import backtesting
-from kerastrans.evaluation.relative import geometric_mean, log_mean, relative_errors
-from kerastrans.evaluation.significance import diebold_mariano, holm, time_blocks
+from kerastrans.evaluation.significance.comparison import geometric_mean, log_mean, relative_errors
+from kerastrans.evaluation.significance.tests import diebold_mariano, holm, time_blocks
 from tests.helpers.frames import example, training_rows
 
 

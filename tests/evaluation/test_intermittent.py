@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kerastrans.evaluation import intermittent
+from kerastrans.evaluation.baselines import intermittent
 
 
 def test_croston_equals_its_recursion():

@@ -3,7 +3,12 @@ import pandas as pd
 import pytest
 
 from kerastrans import backtesting, datasets
-from kerastrans.evaluation.naive2 import is_seasonal, naive2, naive2_backtest, seasonal_indices
+from kerastrans.evaluation.baselines.naive2 import (
+    is_seasonal,
+    naive2,
+    naive2_backtest,
+    seasonal_indices,
+)
 
 # The figure of decompose(AirPassengers, type = "multiplicative"), as R prints it.
 PASSENGERS = (

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import scipy.special
 
-from kerastrans.evaluation.path_scores import energy_score, score_paths, variogram_score
+from kerastrans.evaluation.scores.path_scores import energy_score, score_paths, variogram_score
 
 
 def example():

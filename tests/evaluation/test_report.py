@@ -6,7 +6,7 @@ import pytest
 
 from kerastrans import backtesting
 from kerastrans.evaluation import report
-from kerastrans.evaluation.baselines import best_naive, verdicts
+from kerastrans.evaluation.baselines.naive import best_naive, verdicts
 from kerastrans.evaluation.report import write_report
 from tests.helpers.frames import example, training_rows
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from kerastrans import backtesting
-from kerastrans.evaluation.scales import error_scales, scale_season
+from kerastrans.evaluation.scores.scales import error_scales, scale_season
 
 SEASON = 7
 

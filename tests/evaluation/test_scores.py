@@ -8,8 +8,7 @@ import pytest
 from utilsforecast import losses
 
 from kerastrans import backtesting
-from kerastrans.evaluation.score_frames import ScoreFrame
-from kerastrans.evaluation.scores import GRID
+from kerastrans.evaluation.scores.table import GRID, ScoreFrame
 
 from .conftest import LEVELS, NAMES
 

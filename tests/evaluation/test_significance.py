@@ -6,8 +6,8 @@ import pytest
 from scipy import stats
 from scipy.signal import lfilter
 
-from kerastrans.evaluation import significance
-from kerastrans.evaluation.significance import MAX_BLOCKS, diebold_mariano, holm, time_blocks
+from kerastrans.evaluation.significance import tests as significance
+from kerastrans.evaluation.significance.tests import MAX_BLOCKS, diebold_mariano, holm, time_blocks
 
 RUNS = 4000  # a rate of 5 % has a standard error of 0.34 % then
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import kerastrans
-from kerastrans.evaluation import report, statistical
+from kerastrans.evaluation import report
+from kerastrans.evaluation.baselines import statistical
 from kerastrans.forecasting.selection import search
 
 

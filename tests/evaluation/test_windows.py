@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kerastrans.data import StandardScaler, random_sequences, sliding_windows
-from kerastrans.evaluation.windows import (
+from kerastrans.evaluation.scores.windows import (
     ForecastError,
     compare,
     forecast_windows,

@@ -6,7 +6,7 @@ import pytest
 
 import kerastrans
 from kerastrans.data import StandardScaler
-from kerastrans.evaluation.windows import forecast_windows
+from kerastrans.evaluation.scores.windows import forecast_windows
 from kerastrans.export import export_savedmodel, run_savedmodel
 
 SCALER = StandardScaler(np.array([100.0, -5.0, 0.0]), np.array([20.0, 0.1, 3.0]))

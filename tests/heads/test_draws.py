@@ -16,7 +16,7 @@ from kerastrans.heads import (
     QuantileHead,
     StudentTHead,
 )
-from kerastrans.utils.backend import compile_function
+from kerastrans.utils.compilation import compile_function
 from tests.conftest import to_numpy
 from tests.heads.conftest import scipy_of
 

@@ -6,6 +6,14 @@ import pytest
 from keras import ops
 
 from kerastrans import build_transformer_model, layers, zoo
+from kerastrans.layers import GroupedQueryAttention
+from kerastrans.models.deepar import RecurrentForecaster
+from kerastrans.models.duet import MaskedChannelAttention
+from kerastrans.models.informer import ProbSparseAttention
+from kerastrans.models.parts.ensemble import Median
+from kerastrans.models.parts.patch_tokens import KnownFeatures
+from kerastrans.models.pretrained.chronos.v2_network import GridAttention
+from kerastrans.models.pretrained.reverso.network import CircularConvolution
 from tests.conftest import to_numpy
 
 RANDOM = np.random.default_rng(0)
@@ -60,15 +68,15 @@ def test_scores_of_self_attention_may_name_the_memory():
 def test_features_of_too_few_steps_are_refused():
     for steps in (1, 3):
         with pytest.raises(ValueError, match=f"12 steps, but features of {steps} steps only"):
-            layers.KnownFeatures()(np.ones((4, 12, 8)), np.ones((4, steps, 8)))
+            KnownFeatures()(np.ones((4, 12, 8)), np.ones((4, steps, 8)))
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float32"])
 def test_a_recurrent_forecast_has_the_type_of_its_weights(policy):
-    layer = layers.RecurrentForecaster(3, 1, 3, dtype=policy)
+    layer = RecurrentForecaster(3, 1, 3, dtype=policy)
     found = layer(np.ones((1, 4, 1), "float32"))
     assert keras.backend.standardize_dtype(found.dtype) == "float32"
-    symbol = layers.RecurrentForecaster(3, 1, 3, dtype=policy)(keras.Input((4, 1)))
+    symbol = RecurrentForecaster(3, 1, 3, dtype=policy)(keras.Input((4, 1)))
     assert symbol.dtype == "float32"
 
 
@@ -78,7 +86,7 @@ def test_layers_of_layers_keep_float64():
     layer = layers.CovariateEffects(2, future=(0,), dtype="float64")
     rest = layer(x[:, :38, 0], future_covariates=x)[0]
     assert keras.backend.standardize_dtype(rest.dtype) == "float64"
-    layer = layers.RecurrentForecaster(3, 1, 3, dtype="float64")
+    layer = RecurrentForecaster(3, 1, 3, dtype="float64")
     assert keras.backend.standardize_dtype(layer(x).dtype) == "float64"
 
 
@@ -104,10 +112,10 @@ def test_sums_do_not_overflow_in_16_bits():
     found = half(lambda policy: layers.GraphFilter(2, 2, seed=0, dtype=policy), x)
     assert np.isfinite(found).all()
     x = np.full((1, 2048, 2), 40.0, "float32")
-    assert np.isfinite(half(lambda policy: layers.CircularConvolution(dtype=policy), x)).all()
+    assert np.isfinite(half(lambda policy: CircularConvolution(dtype=policy), x)).all()
     tokens = [np.full((1, 3), 4e4, "float16")] * 2
-    assert to_numpy(layers.Median(dtype="float16")(tokens))[0, 0] == 40_000
-    layer = layers.GroupedQueryAttention(
+    assert to_numpy(Median(dtype="float16")(tokens))[0, 0] == 40_000
+    layer = GroupedQueryAttention(
         num_heads=2, num_groups=1, key_dim=8, value_dim=4, positions="xpos", dtype="mixed_float16"
     )
     found = layer(np.ones((1, 3, 4), "float32"), np.ones((1, 3), bool), start=3000, center=0)[0]
@@ -132,9 +140,9 @@ def test_covariates_without_a_column_or_a_known_value_are_none():
 
 
 def test_attention_that_a_mask_rules_takes_no_causal():
-    for kind in (layers.GridAttention, layers.MaskedChannelAttention):
+    for kind in (GridAttention, MaskedChannelAttention):
         inputs = [np.ones((1, 3, 4, 8)), np.ones((1, 3, 4), bool)]
-        if kind is layers.MaskedChannelAttention:
+        if kind is MaskedChannelAttention:
             inputs = [np.ones((1, 3, 8)), np.ones((1, 3, 3))]
         with pytest.raises(ValueError, match="causal must be one of False, got True"):
             kind(num_heads=2, key_dim=4, causal=True)(*inputs)
@@ -150,7 +158,7 @@ def test_the_last_value_is_found_in_16_bits(policy):
 
 @pytest.mark.filterwarnings("ignore:You are using a softmax over axis -1")
 def test_attention_with_values_of_another_width_and_a_single_step():
-    layer = layers.ProbSparseAttention(num_heads=2, key_dim=4, value_dim=3, mix=True)
+    layer = ProbSparseAttention(num_heads=2, key_dim=4, value_dim=3, mix=True)
     assert ops.shape(layer(np.ones((1, 6, 8), "float32"))) == (1, 6, 8)
     layer = layers.AutoCorrelation(4, reference_delays=True)
     assert ops.shape(layer(np.ones((2, 1, 3), "float32"))) == (2, 1, 3)

@@ -12,11 +12,11 @@ from kerastrans.layers import (
     Dropout,
     LearntPositionalEncoding,
     PositionalEncoding,
-    ResidualAttention,
     TransformerDecoder,
     TransformerEncoder,
     UnscaledAttention,
 )
+from kerastrans.models.patchtst import ResidualAttention
 from kerastrans.utils.keras_internals import mask_of
 from tests.conftest import to_numpy
 

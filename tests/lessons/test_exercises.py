@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kerastrans import lessons, text
-from kerastrans.evaluation import metrics
+from kerastrans.evaluation.scores import metrics
 from kerastrans.lessons.course import find_exercise
 
 NUMBERS = lessons.numbers()

@@ -11,7 +11,7 @@ from kerastrans import generate, generate_samples, heads, zoo
 from kerastrans.decoding.rollout import Rollout, quantile_model
 from kerastrans.decoding.samplers import AncestralSampler
 from kerastrans.layers import HistoryLoss
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 from tests.conftest import to_numpy
 from tests.helpers.architectures import SMALL
 

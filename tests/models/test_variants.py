@@ -5,13 +5,9 @@ import numpy as np
 import pytest
 
 from kerastrans import heads, zoo
-from kerastrans.layers import (
-    ChannelSegmentEmbedding,
-    Dropout,
-    RecurrentCycle,
-    ReversibleInstanceNormalization,
-)
+from kerastrans.layers import Dropout, RecurrentCycle, ReversibleInstanceNormalization
 from kerastrans.models.parts.encoder_decoders import label_input
+from kerastrans.models.segrnn import ChannelSegmentEmbedding
 from kerastrans.testing import check_model
 from tests.conftest import to_numpy
 from tests.helpers import architectures

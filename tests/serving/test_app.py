@@ -17,7 +17,7 @@ import pytest
 import kerastrans
 from kerastrans import Forecaster, datasets
 from kerastrans.serving import Settings, create_app, warm_up
-from kerastrans.utils import backend
+from kerastrans.utils import compilation
 
 CONTEXT, HORIZON = 24, 6
 LIMITS = {"max_batch": 8, "max_bytes": 20_000, "max_levels": 10}
@@ -212,7 +212,7 @@ def test_it_is_ready_once_the_model_is_compiled(forecaster, monkeypatch):
     sizes, often, waiting, go_on = [], [], threading.Event(), threading.Event()
 
     def compile_at(state, inputs):
-        often.append(backend.comes_often())
+        often.append(compilation.comes_often())
         sizes.append((len(inputs["history"]), inputs["history"].shape[-1]))
         waiting.set()
         go_on.wait()

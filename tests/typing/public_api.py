@@ -11,7 +11,7 @@ import pandas as pd
 import kerastrans
 from kerastrans import Forecaster, backtesting, data, datasets, heads, report, zoo
 from kerastrans.evaluation import baselines
-from kerastrans.evaluation.score_frames import ScoreFrame
+from kerastrans.evaluation.scores.table import ScoreFrame
 
 frame = datasets.load("air_passengers")
 assert_type(frame, pd.DataFrame)

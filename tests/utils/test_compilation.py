@@ -4,8 +4,8 @@ import keras
 import numpy as np
 import pytest
 
-from kerastrans.utils import backend
-from kerastrans.utils.backend import compile_function
+from kerastrans.utils import compilation
+from kerastrans.utils.compilation import compile_function
 
 if keras.backend.backend() != "jax":
     pytest.skip("needs Keras to run on JAX", allow_module_level=True)
@@ -15,9 +15,9 @@ import jax
 
 @pytest.fixture(autouse=True)
 def unknown_version():
-    backend._compiles_quickly.cache_clear()
+    compilation._compiles_quickly.cache_clear()
     yield
-    backend._compiles_quickly.cache_clear()
+    compilation._compiles_quickly.cache_clear()
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def called(monkeypatch):
 
         def call(*arguments):
             if arguments:  # the question whether there are such options has none
-                found.append(compiler_options is backend.QUICK)
+                found.append(compiler_options is compilation.QUICK)
             return program(*arguments)
 
         return call
@@ -64,7 +64,7 @@ def test_a_shape_that_comes_often_is_compiled_again(rows, times, called):
 
 def test_the_shapes_of_a_service_are_compiled_once(called):
     product = Product()
-    with backend.shapes_that_come_often():
+    with compilation.shapes_that_come_often():
         product.call(100, 1)
     product.call(100, 2)
     product.call(101, 1)
@@ -78,6 +78,6 @@ def test_a_part_of_a_compiled_function_has_no_options():
 
 
 def test_a_version_without_the_options_compiles_once(monkeypatch, called):
-    monkeypatch.setattr(backend, "QUICK", {"xla_no_such_option": True})
+    monkeypatch.setattr(compilation, "QUICK", {"xla_no_such_option": True})
     Product().call(100, 10)
     assert called == [False] * 10

@@ -4,7 +4,8 @@ import keras
 import pytest
 
 import kerastrans
-from kerastrans.layers import CachedMultiHeadAttention, ResidualAttention
+from kerastrans.layers import CachedMultiHeadAttention
+from kerastrans.models.patchtst import ResidualAttention
 
 INPUTS = keras.Input((6, 8))
 ONE_BLOCK = {"num_encoder_blocks": 1, "num_decoder_blocks": 1}

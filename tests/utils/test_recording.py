@@ -14,8 +14,7 @@ if keras.backend.backend() != "torch":
 import torch
 
 from kerastrans.utils import recording
-from kerastrans.utils.backend import shapes_that_come_often
-from kerastrans.utils.recording import RecordedFunction
+from kerastrans.utils.compilation import RecordedFunction, shapes_that_come_often
 
 RANDOM = np.random.default_rng(0)
 

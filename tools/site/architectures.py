@@ -5,6 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.common import markdown
+from kerastrans import models
 from kerastrans.models import registry
 from kerastrans.models.architecture import OPTIONS
 from tools.site import figures
@@ -64,6 +65,11 @@ def completed(uri, text):
             "## Reference",
             f"::: kerastrans.models.{name}.build_{name}_model\n    options:\n"
             "      heading_level: 3\n      show_root_toc_entry: false",
+            *(
+                f"::: kerastrans.models.{name}.{layer}\n    options:\n      heading_level: 3\n"
+                f"      heading: kerastrans.models.{name}.{layer}\n      toc_label: {layer}"
+                for layer in models.HOMES.get(name, ())
+            ),
         ]
     )
 

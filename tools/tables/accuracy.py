@@ -10,7 +10,7 @@ from benchmarks.accuracy import long_horizon_report, tasks_report
 from benchmarks.accuracy.task_list import TASKS, TRANSFORMER_TASKS
 from benchmarks.common import HERE, RESULTS
 from kerastrans import presets, zoo
-from kerastrans.evaluation.model_sets import bootstrap_interval
+from kerastrans.evaluation.significance.model_sets import bootstrap_interval
 
 BASELINES = ("seasonal_naive", "last_value")
 SETS = {

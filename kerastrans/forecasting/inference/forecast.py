@@ -21,8 +21,8 @@ from kerastrans.forecasting.inference.reader import Reader
 from kerastrans.forecasting.inference.windows import windows_of
 from kerastrans.heads.bounded import Bounded, bound_inputs
 from kerastrans.models.parts.forecast_graph import TYPICAL, typical_inputs
-from kerastrans.utils.backend import compiles
 from kerastrans.utils.batch_sizes import BATCH, BATCHES
+from kerastrans.utils.compilation import compiles
 from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_finite_output
 

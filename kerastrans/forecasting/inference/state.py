@@ -27,8 +27,8 @@ from kerastrans.models.parts.forecast_graph import (
     equivariance_of,
     typical_name,
 )
-from kerastrans.utils.backend import compile_inference
 from kerastrans.utils.batch_sizes import run_padded
+from kerastrans.utils.compilation import compile_inference
 from kerastrans.utils.validation import check_percents
 
 LEVELS = (80, 95)

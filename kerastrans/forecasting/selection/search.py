@@ -11,9 +11,9 @@ from narwhals.typing import IntoDataFrame
 from kerastrans.data.frames import ID, TARGET, TIME, check_has_columns, to_long
 from kerastrans.data.native_frames import takes_any_frame
 from kerastrans.data.panel import read_panel
+from kerastrans.evaluation.baselines.statistical import check_models, statistical_backtests
 from kerastrans.evaluation.columns import CUTOFF, interval_columns
-from kerastrans.evaluation.scales import scale_season, seasonal_differences
-from kerastrans.evaluation.statistical import check_models, statistical_backtests
+from kerastrans.evaluation.scores.scales import scale_season, seasonal_differences
 from kerastrans.forecasting.forecaster import Forecaster
 from kerastrans.forecasting.inference.rolling_origins import rows_until
 from kerastrans.forecasting.selection.candidates import (
@@ -79,7 +79,7 @@ def select(
         folder: Path of a folder to store trained candidates in, so that the same call can be
             resumed after an interruption. None to store nothing.
         statistical: Names of statistical models that the leaderboard lists for comparison, "ets",
-            "theta" and "arima", see `kerastrans.evaluation.statistical.statistical_backtests`. They
+            "theta" and "arima", see `kerastrans.evaluation.statistical_backtests`. They
             are fitted when the time limit is over, take as long as they need, and are not part of
             the ensemble, which is one Keras model.
         verbose: bool, whether to print what begins, and the loss of each candidate.

@@ -6,7 +6,7 @@ import keras
 from keras import layers, ops
 
 from kerastrans.decoding.rollout import Rollout
-from kerastrans.layers import KnownFeatures, LaggedPatches, UnfoldPatches
+from kerastrans.layers import LaggedPatches, UnfoldPatches
 from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import concatenate, dense
 from kerastrans.models.parts.regression import covariate_columns
@@ -155,3 +155,43 @@ def _features(columns, missing, num_tokens, patch_length):
             parts.append(x[:, first:])
     parts += [layers.RepeatVector(num_tokens)(x) for x in columns.get("static", [])]
     return concatenate(parts) if parts else None
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class KnownFeatures(keras.layers.Layer):
+    """Adds to each step of the decoder its features, which do not depend on earlier steps.
+
+    Call arguments:
+        inputs: `(batch, time, d_model)`.
+        features: `(batch, steps, d_model)`, at least as many steps.
+
+    Returns:
+        `(batch, time, d_model)`.
+
+    Raises:
+        ValueError: If there are more steps to decode than steps with features.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(KnownFeatures()(ops.ones((4, 3, 8)), ops.ones((4, 12, 8))))
+        (4, 3, 8)
+    """
+
+    def call(self, inputs, features):
+        steps, known = inputs.shape[1], features.shape[1]
+        if None not in (steps, known) and steps > known:
+            raise ValueError(f"{self.name}: {steps} steps, but features of {known} steps only.")
+        return inputs + features[:, : ops.shape(inputs)[1]]
+
+    def check_decode(self, inputs, features, *, time_axes):
+        """See `kerastrans.decoding.contract`."""
+        if "features" in time_axes:
+            raise ValueError(f"{self.name}: features must not depend on the decoder's input.")
+        return True
+
+    def decode(self, inputs, features, *, index):
+        """Return the newest step `(batch, 1, d_model)` plus its features."""
+        return inputs + ops.take(features, index, axis=1)[:, None]
+
+    def compute_output_shape(self, inputs_shape, features_shape):
+        return inputs_shape

@@ -2,7 +2,7 @@
 
 from keras import layers, ops
 
-from kerastrans.layers.embedding.positional_encoding import LearntPositionalEncoding
+from kerastrans.layers import LearntPositionalEncoding
 from kerastrans.layers.initializers import FanInUniform
 
 

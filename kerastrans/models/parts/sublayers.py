@@ -4,7 +4,7 @@ from typing import Any
 
 from keras import layers, ops
 
-from kerastrans.layers.dropout import Dropout
+from kerastrans.layers import Dropout
 from kerastrans.layers.transformer.sublayers import EPSILON, FeedForward, Residual, prefix_name
 from kerastrans.utils.types import Tensor
 

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 from kerastrans.utils.validation import check_levels
 
 DECILES = tuple(k / 10 for k in range(1, 10))

@@ -8,7 +8,6 @@ from keras import ops
 
 from kerastrans.heads.given_quantiles import GivenQuantiles
 from kerastrans.heads.quantile import CLOSE
-from kerastrans.layers import SeriesStart
 from kerastrans.models.pretrained.arrays import (
     as_levels,
     as_tasks,
@@ -16,7 +15,8 @@ from kerastrans.models.pretrained.arrays import (
     refuse_covariates,
     refuse_extras,
 )
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
+from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_levels, check_positive_integers
 
 ROWS = 256  # number of series that one call of the network forecasts
@@ -227,3 +227,41 @@ class PretrainedModel:
     @functools.lru_cache(maxsize=32)  # noqa: B019 - a model lives as long as its weights
     def _compiled(self, length, prediction_length):
         return compile_inference(self._build(length, prediction_length, 1, begins_with_known=False))
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class SeriesStart(keras.layers.Layer):
+    """Replaces the missing values before the first known one by infinity.
+
+    Networks that distinguish missing steps of a series, NaN, from steps before its start, infinite,
+    then read a window that is padded with NaN as a shorter series.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: `(batch, time, num_channels)`, NaN where missing.
+
+    Returns:
+        Tensor of the same shape.
+
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> window = np.array([[[np.nan], [1.0], [np.nan], [3.0]]])
+        >>> ops.convert_to_numpy(SeriesStart()(window)).ravel().tolist()
+        [inf, 1.0, nan, 3.0]
+    """
+
+    takes_missing = True
+
+    def __init__(self, **kwargs):
+        super().__init__(**{"dtype": full_precision(), **kwargs})
+
+    def call(self, inputs):
+        known = ops.cast(ops.logical_not(ops.isnan(inputs)), inputs.dtype)
+        begun = ops.cumsum(known, axis=1) > 0
+        return ops.where(begun, inputs, ops.full_like(inputs, np.inf))
+
+    def compute_output_shape(self, inputs_shape):
+        return inputs_shape

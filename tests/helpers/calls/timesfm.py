@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from kerastrans.models.pretrained.arrays import left_padded
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 from tests.helpers.cases import numbered
 
 OPTIONS = (

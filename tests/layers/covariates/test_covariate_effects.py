@@ -7,7 +7,7 @@ from keras import ops
 
 from kerastrans.layers import CovariateEffects
 from kerastrans.layers.covariates.conjugate_gradients import solve_by_conjugate_gradients
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 
 STEPS, LENGTH, ROWS = 3, 64, 7
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 from kerastrans import zoo
 from kerastrans.data.scaling import WindowScaler
 from kerastrans.models.parts.ensemble import Member, build_ensemble, with_residuals
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 
 LEVELS = (0.1, 0.5, 0.9)
 

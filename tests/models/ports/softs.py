@@ -2,7 +2,7 @@
 
 from keras import ops
 
-from kerastrans.layers import StochasticPooling
+from kerastrans.models.softs import StochasticPooling
 from tests.models.ports.maps import after_attention, linear
 
 

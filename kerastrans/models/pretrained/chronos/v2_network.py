@@ -3,7 +3,8 @@
 import keras
 from keras import layers, ops
 
-from kerastrans.layers import Dropout, GridAttention, LastTokens
+from kerastrans.layers import Dropout, UnscaledAttention
+from kerastrans.layers.attention.rotary import rotate
 from kerastrans.models.pretrained.arrays import DECILES
 from kerastrans.models.pretrained.checkpoint import read_section, read_sizes, refuse_others
 from kerastrans.models.pretrained.chronos.t5_layers import (
@@ -13,8 +14,9 @@ from kerastrans.models.pretrained.chronos.t5_layers import (
     residual_block,
 )
 from kerastrans.models.pretrained.keyed import KeyedLayers
+from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_levels, check_positive
+from kerastrans.utils.validation import check_choice, check_divides, check_levels, check_positive
 
 REG = 1  # row of the token table that separates history and future
 DEFAULTS = {"max_output_patches": 1, "use_arcsinh": False}
@@ -96,3 +98,107 @@ def read_own(config):
             f"the configuration's quantiles lack {missing}, which long forecasts require."
         )
     return own
+
+
+AXES = ("time", "series")
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class GridAttention(UnscaledAttention):
+    """Self-attention of a grid of tokens along time, or at each time along the series.
+
+    Along time the tokens of a series attend to each other, and queries and keys have rotary
+    positions. Along the series tokens of the same time attend to each other, without positions:
+    the order of the series does not matter.
+
+    Args:
+        num_heads: int, number of heads.
+        key_dim: int, width of each head; even for attention along time.
+        dropout: float in [0, 1), applied to the attention weights.
+        axis: "time" or "series".
+        theta: float, base of the rotary positions, see `kerastrans.layers.attention.rotary.rotate`.
+        **kwargs: Other arguments of `UnscaledAttention`.
+
+    Call arguments:
+        inputs: `(batch, series, time, d_model)`.
+        mask: boolean `(batch, series, time)`, True = may be attended to.
+
+    Returns:
+        `(batch, series, time, d_model)`.
+
+    Raises:
+        ValueError: If `axis` is unknown, or `key_dim` is odd for attention along time.
+
+    Example:
+        >>> from keras import ops
+        >>> layer = GridAttention(num_heads=2, key_dim=8, axis="series")
+        >>> ops.shape(layer(ops.ones((4, 3, 10, 16)), ops.ones((4, 3, 10), "bool")))
+        (4, 3, 10, 16)
+
+    Source: Ansari et al. (2025), "Chronos-2: From univariate to universal forecasting", section
+    3.2; rotary positions: Su et al. (2021).
+    """
+
+    @positional_until("0.5", "num_heads", "key_dim", "dropout", "axis", "theta")
+    def __init__(self, *, key_dim, axis="time", theta=10000.0, **kwargs):
+        check_choice("axis", axis, AXES)
+        if axis == "time":
+            check_divides(two=2, key_dim=key_dim)
+        super().__init__(key_dim=key_dim, **kwargs)
+        check_choice("causal", self.causal, (False,))  # the mask says what is seen
+        self.axis = axis
+        self.theta = theta
+
+    def build(self, inputs_shape, mask_shape=None):
+        super().build(inputs_shape)
+
+    def call(self, inputs, mask):
+        x = inputs
+        if self.axis == "series":
+            x, mask = ops.transpose(x, (0, 2, 1, 3)), ops.transpose(mask, (0, 2, 1))
+        shape = ops.shape(x)
+        rows, row_mask = ops.reshape(x, (-1, *shape[2:])), ops.reshape(mask, (-1, shape[2]))
+        keys, values = self.project(rows)
+        queries = self._queries(rows)
+        if self.axis == "time":
+            positions = ops.expand_dims(ops.arange(shape[2], dtype="int32"), 0)
+            queries = rotate(queries, positions, self.theta)
+            keys = rotate(keys, positions, self.theta)
+        weights = self._normalise(self._scores(queries, keys), row_mask[:, None])
+        x = self._merge_heads(ops.matmul(self.weights_dropout(weights), values))
+        x = ops.reshape(x, (*shape[:3], x.shape[-1]))
+        return ops.transpose(x, (0, 2, 1, 3)) if self.axis == "series" else x
+
+    def compute_output_shape(self, inputs_shape, mask_shape=None):
+        return self.output_shape_of(inputs_shape)
+
+    def get_config(self):
+        return {**super().get_config(), "axis": self.axis, "theta": self.theta}
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class LastTokens(keras.layers.Layer):
+    """Returns as many last tokens of a sequence as another sequence has.
+
+    Args:
+        **kwargs: Arguments of `keras.layers.Layer`.
+
+    Call arguments:
+        inputs: `(..., time, width)`.
+        like: `(..., last, any)`; only its number of tokens is used.
+
+    Returns:
+        `(..., last, width)`.
+
+    Example:
+        >>> from keras import ops
+        >>> ops.shape(LastTokens()(ops.ones((4, 10, 16)), ops.ones((4, 3, 1))))
+        (4, 3, 16)
+    """
+
+    def call(self, inputs, like):
+        first = ops.shape(inputs)[-2] - ops.shape(like)[-2]
+        return inputs[..., first:, :]
+
+    def compute_output_shape(self, inputs_shape, like_shape):
+        return (*inputs_shape[:-2], like_shape[-2], inputs_shape[-1])

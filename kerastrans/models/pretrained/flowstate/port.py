@@ -7,7 +7,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from kerastrans.layers import LegendreExpansion, ObservedValues
+from kerastrans.layers import ObservedValues
 from kerastrans.models.pretrained.arrays import few_sizes
 from kerastrans.models.pretrained.base import PretrainedModel
 from kerastrans.models.pretrained.checkpoint import (
@@ -20,7 +20,7 @@ from kerastrans.models.pretrained.flowstate.network import KINDS, FlowStateStack
 from kerastrans.models.pretrained.keyed import KeyedLayers
 from kerastrans.models.pretrained.scaling import empirical_quantiles, rescaled
 from kerastrans.utils.precision import full_precision
-from kerastrans.utils.validation import check_at_most, check_positive
+from kerastrans.utils.validation import check_at_most, check_positive, check_positive_integers
 
 ARCHITECTURE = "FlowStateForPrediction"
 MAX_CONTEXT = 16 * 1024  # largest number of steps of a history, at any sampling rate
@@ -154,3 +154,54 @@ def _causal_scale(values, observed):
     squares = ops.square((values - location) * observed)
     variance = ops.cumsum(squares, axis=1) / number
     return location, ops.sqrt(ops.maximum(variance, MIN_VARIANCE))
+
+
+@keras.saving.register_keras_serializable(package="kerastrans")
+class LegendreExpansion(keras.layers.Layer):
+    """Sum of Legendre polynomials with given coefficients, at evenly spaced points.
+
+    Args:
+        length: int, number of points.
+        start: float, position one step before the first point.
+        step: float, distance between two points; the polynomials are orthogonal on [-1, 1].
+
+    Call arguments:
+        inputs: `(..., coefficients)`.
+
+    Returns:
+        `(..., length)`.
+
+    Raises:
+        ValueError: If `length` is below 1.
+
+    Example:
+        >>> import numpy as np
+        >>> curve = LegendreExpansion(length=4, start=-1.0, step=0.5)(np.array([[0.0, 1.0]]))
+        >>> [round(float(value), 1) for value in curve[0]]
+        [-0.5, 0.0, 0.5, 1.0]
+
+    Source: Graf et al. (2025), FlowState, "functional basis decoder".
+    """
+
+    def __init__(self, length, start=-1.0, step=0.1, **kwargs):
+        check_positive_integers(length=length)
+        super().__init__(**kwargs)
+        self.length = length
+        self.start = start
+        self.step = step
+
+    def call(self, inputs):
+        points = self.start + self.step * np.arange(1, self.length + 1)
+        curves = np.polynomial.legendre.legvander(points, inputs.shape[-1] - 1).T
+        return ops.matmul(inputs, ops.convert_to_tensor(curves, dtype=inputs.dtype))
+
+    def compute_output_shape(self, inputs_shape):
+        return (*inputs_shape[:-1], self.length)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "length": self.length,
+            "start": self.start,
+            "step": self.step,
+        }

@@ -25,7 +25,7 @@ from kerastrans.models.pretrained.zero.windows import (
     normalized,
     since_window,
 )
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 from kerastrans.utils.keras_internals import calls
 
 __all__ = ["WINDOWS", "explain_windows", "move_of", "network_of", "phases_of"]

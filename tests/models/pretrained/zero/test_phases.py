@@ -10,7 +10,7 @@ from kerastrans.models.pretrained import load
 from kerastrans.models.pretrained.shipped import FOLDER
 from kerastrans.models.pretrained.zero import port as zero
 from kerastrans.models.pretrained.zero.moves import move_of
-from kerastrans.utils.backend import compile_inference
+from kerastrans.utils.compilation import compile_inference
 
 SEASON, STEPS = 24, 26
 RNG = np.random.default_rng(0)
