@@ -1,4 +1,8 @@
-"""Amplifier: raise the energy of weak frequencies, forecast, and restore it (Fei et al., 2025)."""
+"""Amplifier: raise the energy of weak frequencies, forecast, and restore it (Fei et al., 2025).
+
+Paper: https://arxiv.org/abs/2501.17216
+Code: https://github.com/aikunyi/Amplifier/tree/d43dd59
+"""
 
 import keras
 from keras import layers, ops

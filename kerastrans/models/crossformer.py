@@ -1,4 +1,8 @@
-"""Crossformer: attention over segments, then over channels (Zhang, Yan, 2023, figures 1-3)."""
+"""Crossformer: attention over segments, then over channels (Zhang, Yan, 2023, figures 1-3).
+
+Paper: https://openreview.net/forum?id=vSVLM2j9eie
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,7 @@
-"""DeepAR: a recurrent network and a distribution, step by step (Salinas et al., 2020)."""
+"""DeepAR: a recurrent network and a distribution, step by step (Salinas et al., 2020).
+
+Paper: https://arxiv.org/abs/1704.04110
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""FEDformer: a decomposition Transformer in the frequency domain (Zhou et al., 2022)."""
+"""FEDformer: a decomposition Transformer in the frequency domain (Zhou et al., 2022).
+
+Paper: https://arxiv.org/abs/2201.12740
+Code: https://github.com/MAZiqing/FEDformer/tree/c0f6b97
+"""
 
 import functools
 

@@ -1,4 +1,8 @@
-"""FITS: interpolation of the spectrum by one complex matrix (Xu et al., 2024, figure 2)."""
+"""FITS: interpolation of the spectrum by one complex matrix (Xu et al., 2024, figure 2).
+
+Paper: https://arxiv.org/abs/2307.03756
+Code: https://github.com/VEWOXIC/FITS/tree/d040bb0
+"""
 
 import keras
 from keras import ops

@@ -1,4 +1,8 @@
-"""FreTS: dense layers in the frequency domain, over channels and time (Yi et al., 2023)."""
+"""FreTS: dense layers in the frequency domain, over channels and time (Yi et al., 2023).
+
+Paper: https://arxiv.org/abs/2311.06184
+Code: https://github.com/aikunyi/FreTS/tree/6de28ab
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""Informer: sparse attention and a distilled memory (Zhou et al., 2021)."""
+"""Informer: sparse attention and a distilled memory (Zhou et al., 2021).
+
+Paper: https://arxiv.org/abs/2012.07436
+Code: https://github.com/zhouhaoyi/Informer2020/tree/29f2a73
+"""
 
 import math
 

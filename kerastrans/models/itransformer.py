@@ -1,4 +1,8 @@
-"""iTransformer: a Transformer whose tokens are the channels (Liu et al., 2024, figure 2)."""
+"""iTransformer: a Transformer whose tokens are the channels (Liu et al., 2024, figure 2).
+
+Paper: https://arxiv.org/abs/2310.06625
+Code: https://github.com/thuml/iTransformer/tree/c2426e6
+"""
 
 import keras
 from keras import layers, ops

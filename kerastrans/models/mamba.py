@@ -1,4 +1,8 @@
-"""Mamba: a selective state space over the steps of the window (Gu, Dao, 2023, figure 3)."""
+"""Mamba: a selective state space over the steps of the window (Gu, Dao, 2023, figure 3).
+
+Paper: https://arxiv.org/abs/2312.00752
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 import numpy as np

@@ -1,4 +1,8 @@
-"""MICN: local and global convolutions at several scales (Wang et al., 2023, figures 1-3)."""
+"""MICN: local and global convolutions at several scales (Wang et al., 2023, figures 1-3).
+
+Paper: https://openreview.net/forum?id=zt53IDUR1U
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""ModernTCN: large depthwise convolutions over patches (Luo, Wang, 2024, figures 2-3)."""
+"""ModernTCN: large depthwise convolutions over patches (Luo, Wang, 2024, figures 2-3).
+
+Paper: https://openreview.net/forum?id=vpJMJerXHU
+Code: https://github.com/luodhhh/ModernTCN/tree/56a9a2c
+"""
 
 import keras
 from keras import layers, ops

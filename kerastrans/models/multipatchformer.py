@@ -1,4 +1,8 @@
-"""MultiPatchFormer: patches of several lengths, then channels (Naghashi et al., 2025)."""
+"""MultiPatchFormer: patches of several lengths, then channels (Naghashi et al., 2025).
+
+Paper: https://doi.org/10.1038/s41598-024-82417-4
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import itertools
 

@@ -1,4 +1,8 @@
-"""N-BEATS: a stack of residual blocks that each forecast a part (Oreshkin et al., 2020)."""
+"""N-BEATS: a stack of residual blocks that each forecast a part (Oreshkin et al., 2020).
+
+Paper: https://arxiv.org/abs/1905.10437
+Code: https://github.com/cchallu/nbeatsx/tree/fe116d2
+"""
 
 import keras
 from keras import layers, ops

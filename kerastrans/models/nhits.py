@@ -1,4 +1,8 @@
-"""N-HiTS: N-BEATS at several rates (Challu et al., 2023, figure 2)."""
+"""N-HiTS: N-BEATS at several rates (Challu et al., 2023, figure 2).
+
+Paper: https://arxiv.org/abs/2201.12886
+Code: https://github.com/Nixtla/neuralforecast/tree/5ffa0d0
+"""
 
 import keras
 from keras import layers, ops

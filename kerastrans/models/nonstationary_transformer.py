@@ -1,4 +1,8 @@
-"""Non-stationary Transformer: attention that knows the raw window (Liu et al., 2022, figure 2)."""
+"""Non-stationary Transformer: attention that knows the raw window (Liu et al., 2022, figure 2).
+
+Paper: https://arxiv.org/abs/2205.14415
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops

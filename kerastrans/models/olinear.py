@@ -1,4 +1,8 @@
-"""OLinear: linear maps between decorrelated steps (Yue et al., 2025)."""
+"""OLinear: linear maps between decorrelated steps (Yue et al., 2025).
+
+Paper: https://arxiv.org/abs/2505.08550
+Code: https://github.com/jackyue1994/OLinear/tree/f168e01
+"""
 
 import keras
 from keras import initializers, layers, ops

@@ -1,4 +1,8 @@
-"""PatchTST: a Transformer over patches of single channels (Nie et al., 2023, figure 1)."""
+"""PatchTST: a Transformer over patches of single channels (Nie et al., 2023, figure 1).
+
+Paper: https://arxiv.org/abs/2211.14730
+Code: https://github.com/yuqinie98/PatchTST/tree/204c21e
+"""
 
 import functools
 import math

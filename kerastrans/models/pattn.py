@@ -1,4 +1,8 @@
-"""PAttn: patches and a single attention block (Tan et al., 2024, figure 4)."""
+"""PAttn: patches and a single attention block (Tan et al., 2024, figure 4).
+
+Paper: https://arxiv.org/abs/2406.16964
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,7 @@
-"""The seasonal naive forecast: the last period, repeated."""
+"""The seasonal naive forecast: the last period, repeated.
+
+Paper: https://otexts.com/fpp3/simple-methods.html
+"""
 
 import keras
 import numpy as np

@@ -1,4 +1,8 @@
-"""SegRNN: a recurrent network that reads and forecasts segments (Lin et al., 2023, figure 2)."""
+"""SegRNN: a recurrent network that reads and forecasts segments (Lin et al., 2023, figure 2).
+
+Paper: https://arxiv.org/abs/2308.11200
+Code: https://github.com/lss-1138/SegRNN/tree/8e869ec
+"""
 
 import keras
 from keras import ops

@@ -1,4 +1,8 @@
-"""SimpleTM: wavelets of channel tokens, attention by areas (Chen et al., 2025, figure 1)."""
+"""SimpleTM: wavelets of channel tokens, attention by areas (Chen et al., 2025, figure 1).
+
+Paper: https://openreview.net/forum?id=oANkBaVci5
+Code: https://github.com/vsingh-group/SimpleTM/tree/5b9e5fd
+"""
 
 import functools
 

@@ -1,4 +1,8 @@
-"""SOFTS: channels exchange information through a common core (Han et al., 2024, figure 1)."""
+"""SOFTS: channels exchange information through a common core (Han et al., 2024, figure 1).
+
+Paper: https://arxiv.org/abs/2404.14197
+Code: https://github.com/Secilia-Cxy/SOFTS/tree/f5d35fd
+"""
 
 import keras
 from keras import ops

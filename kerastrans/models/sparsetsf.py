@@ -1,4 +1,8 @@
-"""SparseTSF: one small linear map from past to future periods (Lin et al., 2024, figure 2)."""
+"""SparseTSF: one small linear map from past to future periods (Lin et al., 2024, figure 2).
+
+Paper: https://arxiv.org/abs/2405.00946
+Code: https://github.com/lss-1138/SparseTSF/tree/b8c2740
+"""
 
 import keras
 from keras import layers, ops

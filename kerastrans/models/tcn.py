@@ -1,4 +1,8 @@
-"""TCN: dilated causal convolutions (Bai et al., 2018, figure 1)."""
+"""TCN: dilated causal convolutions (Bai et al., 2018, figure 1).
+
+Paper: https://arxiv.org/abs/1803.01271
+Code: https://github.com/locuslab/TCN/tree/2f8c2b8
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2)."""
+"""Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2).
+
+Paper: https://arxiv.org/abs/1912.09363
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 import numpy as np

@@ -1,4 +1,8 @@
-"""TiDE: a dense encoder and decoder with a linear residual connection (Das et al., 2023)."""
+"""TiDE: a dense encoder and decoder with a linear residual connection (Das et al., 2023).
+
+Paper: https://arxiv.org/abs/2304.08424
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""TimeBase: a series as a few basis segments (Huang et al., 2025, figure 3)."""
+"""TimeBase: a series as a few basis segments (Huang et al., 2025, figure 3).
+
+Paper: https://openreview.net/forum?id=GhTdNOMfOD
+Code: https://github.com/hqh0728/TimeBase/tree/369b330
+"""
 
 import keras
 from keras import layers, ops

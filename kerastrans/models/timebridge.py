@@ -1,4 +1,8 @@
-"""TimeBridge: attention to detrended patches, then to channels (Liu et al., 2025, figure 2)."""
+"""TimeBridge: attention to detrended patches, then to channels (Liu et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2410.04442
+Code: https://github.com/Hank0626/TimeBridge/tree/0f9a83f
+"""
 
 import math
 

@@ -1,4 +1,8 @@
-"""TimeFilter: a filtered graph of the patches of all channels (Hu et al., 2025, figure 3)."""
+"""TimeFilter: a filtered graph of the patches of all channels (Hu et al., 2025, figure 3).
+
+Paper: https://arxiv.org/abs/2501.13041
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import ops

@@ -1,4 +1,8 @@
-"""TimeKAN: Chebyshev polynomials for each band of frequencies (Huang et al., 2025, figure 2)."""
+"""TimeKAN: Chebyshev polynomials for each band of frequencies (Huang et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2502.06910
+Code: https://github.com/huangst21/TimeKAN/tree/3a7c366
+"""
 
 import itertools
 

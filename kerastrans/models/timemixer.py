@@ -1,4 +1,8 @@
-"""TimeMixer: mixing of seasons and trends at several resolutions (Wang et al., 2024)."""
+"""TimeMixer: mixing of seasons and trends at several resolutions (Wang et al., 2024).
+
+Paper: https://arxiv.org/abs/2405.14616
+Code: https://github.com/kwuking/TimeMixer/tree/8d230b7
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""TimesNet: convolutions over a series folded at its periods (Wu et al., 2023, figures 2-3)."""
+"""TimesNet: convolutions over a series folded at its periods (Wu et al., 2023, figures 2-3).
+
+Paper: https://arxiv.org/abs/2210.02186
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import functools
 

@@ -1,4 +1,8 @@
-"""TimeXer: patches and global tokens that attend to all channels (Wang et al., 2024)."""
+"""TimeXer: patches and global tokens that attend to all channels (Wang et al., 2024).
+
+Paper: https://arxiv.org/abs/2402.19072
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops

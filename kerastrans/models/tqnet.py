@@ -1,4 +1,8 @@
-"""TQNet: a learnt cycle asks the channels of the window (Lin et al., 2025, figure 2)."""
+"""TQNet: a learnt cycle asks the channels of the window (Lin et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2505.12917
+Code: https://github.com/ACAT-SCUT/TQNet/tree/f9a5de1
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""TSMixer: alternating dense layers over time and channels (Chen et al., 2023, figure 1)."""
+"""TSMixer: alternating dense layers over time and channels (Chen et al., 2023, figure 1).
+
+Paper: https://arxiv.org/abs/2303.06053
+Code: https://github.com/Nixtla/neuralforecast/tree/5ffa0d0
+"""
 
 import keras
 from keras import layers

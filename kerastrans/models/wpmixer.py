@@ -1,4 +1,8 @@
-"""WPMixer: patches of wavelet coefficients, mixed per level (Murad et al., 2025, figure 2)."""
+"""WPMixer: patches of wavelet coefficients, mixed per level (Murad et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2412.17176
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""xLSTM-Mixer: a recurrent network over channels refines a linear forecast (Kraus et al., 2025)."""
+"""xLSTM-Mixer: a recurrent network over channels refines a linear forecast (Kraus et al., 2025).
+
+Paper: https://arxiv.org/abs/2410.16928
+Code: https://github.com/FFFAAAJL/xLSTM-Mixer/tree/730b053
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""xPatch: convolutions for the season, linear maps for the trend (Stitsyuk, Choi, 2025)."""
+"""xPatch: convolutions for the season, linear maps for the trend (Stitsyuk, Choi, 2025).
+
+Paper: https://arxiv.org/abs/2412.17323
+Code: https://github.com/stitsyuk/xPatch/tree/d12eeca
+"""
 
 import keras
 import numpy as np
