@@ -248,7 +248,7 @@ class MultiwaveletCrossAttention(MultiwaveletLayer):
 
         def spectrum(x):
             """Return two parts `(batch, frequencies, polynomials, channels)`."""
-            parts = rfft(ops.transpose(x, (0, 3, 2, 1)))
+            parts = rfft(ops.transpose(x, (0, 3, 2, 1)))  # (batch, polynomials, channels, bins)
             return tuple(ops.transpose(part[..., :count], (0, 3, 1, 2)) for part in parts)
 
         def restore(x):

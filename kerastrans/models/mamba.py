@@ -161,6 +161,7 @@ class SelectiveStateSpace(keras.layers.Layer):
         ends = (self.rank, self.rank + self.state_dim)
         step, write, read = ops.split(self.select(inputs), ends, axis=-1)
         step = self.step(step)  # (batch, time, d_model)
+        # (batch, time, d_model, state_dim)
         decay = ops.exp(step[..., None] * -ops.exp(self.log_rate))
         driven = (step * inputs)[..., None] * write[..., None, :]
         return (

@@ -117,6 +117,7 @@ def build_simpletm_model(
 
         attention = GeometricAttention(wedge_share, dropout, penalty, name=f"{name}_attention")
         y = attention(project("query"), project("key"), project("value"))
+        # (batch, channels, levels, d_model)
         y = dense(d_model, name=f"{name}_output")(ops.transpose(y, (0, 3, 1, 2)))
         return InverseStationaryWavelets(wavelet, name=f"{name}_inverse")(y)
 
@@ -144,7 +145,7 @@ def build_simpletm_model(
     dtype = full_precision()
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype, name="encoder_norm")(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
 

@@ -119,7 +119,7 @@ def build_softs_model(
             name=f"encoder_{i}",
         )
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
 

@@ -103,6 +103,6 @@ def build_tcn_model(
         x = layers.ReLU()(layers.Add()([x, y]))
     width = num_channels * head.size
     x = dense(prediction_length * width, dtype=full_precision(), name="head")(x[:, -1])
-    x = ops.reshape(x, (-1, prediction_length, width))
+    x = ops.reshape(x, (-1, prediction_length, width))  # (batch, time, channels * size)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
