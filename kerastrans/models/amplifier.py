@@ -1,4 +1,8 @@
-"""Amplifier: raise the energy of weak frequencies, forecast, and restore it (Fei et al., 2025)."""
+"""Amplifier: raise the energy of weak frequencies, forecast, and restore it (Fei et al., 2025).
+
+Paper: https://arxiv.org/abs/2501.17216
+Code: https://github.com/aikunyi/Amplifier/tree/d43dd59
+"""
 
 import keras
 from keras import layers, ops
@@ -110,8 +114,10 @@ def build_amplifier_model(
             name="restoration",
         )(*flipped)
         shape = (-1, num_channels, head.size, bins)
+        # (batch, channels, size, time)
         x = irfft(*(ops.reshape(part, shape) for part in spectrum), prediction_length)
-        x = ops.transpose(x, (0, 3, 2, 1))
+        x = ops.transpose(x, (0, 3, 2, 1))  # (batch, time, size, channels)
+        # (batch, time * size, channels)
         return ops.reshape(x, (-1, prediction_length * head.size, num_channels))
 
     window = open_window(
@@ -126,6 +132,7 @@ def build_amplifier_model(
     spectrum = rfft(ops.transpose(window.values, (0, 2, 1)))  # (batch, channels, frequencies)
     flipped = flip_spectrum(spectrum)
     amplified = (part + more for part, more in zip(spectrum, flipped, strict=True))
+    # (batch, context_length, channels)
     x = ops.transpose(irfft(*amplified, context_length), (0, 2, 1))
     if mix_channels:
         x = interact(x)

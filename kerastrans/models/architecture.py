@@ -3,6 +3,7 @@
 import ast
 import functools
 import importlib
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,9 @@ class Architecture:
             model forecasts step by step if its head is a distribution.
         license: SPDX identifier of the license of the published code that the architecture agrees
             with, see docs/parity.md; "" if it was compared with a paper only.
+        paper_url: URL of the paper, from the line "Paper:" of the docstring of the file.
+        code_url: URL of the published code at the commit that the architecture agrees with, from
+            the line "Code:" there; "" if it was compared with a paper only.
         head: Name of the head that a `Forecaster` trains by default, if the builder takes heads.
         inputs: Names of the model's inputs: "history" `(batch, context_length, num_channels)`,
             and "position" `(batch,)`, the number of the window's first step in the series.
@@ -51,6 +55,8 @@ class Architecture:
         >>> nhits = zoo.info("nhits")
         >>> nhits.title, nhits.year, nhits.equivariance, nhits.mixes_channels
         ('N-HiTS', 2023, '', False)
+        >>> nhits.paper_url
+        'https://arxiv.org/abs/2201.12886'
         >>> nhits.defaults["pool_sizes"]
         (2, 2, 1)
     """
@@ -62,6 +68,8 @@ class Architecture:
     summary: str
     tags: tuple
     license: str = ""
+    paper_url: str = ""
+    code_url: str = ""
     head: str = "quantiles"
     inputs: tuple = ("history",)
     paper: dict = field(default_factory=dict, repr=False, compare=False)
@@ -159,12 +167,15 @@ def read_architecture(path):
     if "ARCHITECTURE" not in assigned:
         return None
     functions = {x.name: x.args for x in tree.body if isinstance(x, ast.FunctionDef)}
+    urls = dict(re.findall(r"^(Paper|Code): (\S+)$", ast.get_docstring(tree) or "", re.MULTILINE))
     arguments = functions[f"build_{path.stem}_model"]
     defaults = map(ast.literal_eval, arguments.kw_defaults)
     names = [argument.arg for argument in arguments.kwonlyargs]
     return Architecture(
         path.stem,
         **ast.literal_eval(assigned["ARCHITECTURE"]),
+        paper_url=urls.get("Paper", ""),
+        code_url=urls.get("Code", ""),
         parameters=dict(zip(names, defaults, strict=True)),
         search_space=ast.literal_eval(assigned.get("SEARCH_SPACE", "{}")),
     )

@@ -1,4 +1,8 @@
-"""Autoformer: a decomposition Transformer with auto-correlation (Wu et al., 2021)."""
+"""Autoformer: a decomposition Transformer with auto-correlation (Wu et al., 2021).
+
+Paper: https://arxiv.org/abs/2106.13008
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 

@@ -1,4 +1,8 @@
-"""Crossformer: attention over segments, then over channels (Zhang, Yan, 2023, figures 1-3)."""
+"""Crossformer: attention over segments, then over channels (Zhang, Yan, 2023, figures 1-3).
+
+Paper: https://openreview.net/forum?id=vSVLM2j9eie
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops
@@ -117,18 +121,21 @@ def build_crossformer_model(
         """Mix the segments of each channel, then the channels of each segment."""
         segments = x.shape[2]
         routers = learn_tokens(x, segments * num_routers, f"{name}_routers")
+        # (batch * segments, routers, d_model)
         routers = ops.reshape(routers, (-1, num_routers, d_model))
-        x = ops.reshape(x, (-1, segments, d_model))
+        x = ops.reshape(x, (-1, segments, d_model))  # (batch * channels, segments, d_model)
         x = feed_forward(add_attention(x, None, f"{name}_time"), f"{name}_time")
         x = exchange_axes(x, num_channels)  # (batch * segments, channels, d_model)
         routers = attend(routers, x, f"{name}_send")
         x = feed_forward(add_attention(x, routers, f"{name}_receive"), f"{name}_channels")
+        # (batch, channels, segments, d_model)
         return ops.reshape(exchange_axes(x, segments), (-1, num_channels, segments, d_model))
 
     def merge_pairs(x, name):
         """Map pairs of neighbouring segments to one; the last one of an odd number is repeated."""
         if x.shape[2] % 2:
             x = ops.concatenate([x, x[:, :, -1:]], axis=2)
+        # (batch, channels, pairs, 2 * d_model)
         x = ops.reshape(x, (-1, num_channels, x.shape[2] // 2, 2 * d_model))
         x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name=f"{name}_merge_norm")(x)
         return dense(d_model, name=f"{name}_merge")(x)
@@ -136,9 +143,11 @@ def build_crossformer_model(
     def decode(x, memory, name):
         """Return the next decoder state, and its share of the forecast."""
         x = attend_in_two_stages(x, name)
-        x = ops.reshape(x, (-1, future, d_model))
+        x = ops.reshape(x, (-1, future, d_model))  # (batch * channels, future, d_model)
+        # (batch * channels, segments, d_model)
         memory = ops.reshape(memory, (-1, memory.shape[2], d_model))
         x = feed_forward(add_attention(x, memory, f"{name}_cross"), f"{name}_cross", d_model)
+        # (batch, channels, future, d_model)
         x = ops.reshape(x, (-1, num_channels, future, d_model))
         return x, dense(segment_length * head.size, dtype=dtype, name=f"{name}_head")(x)
 
@@ -147,13 +156,14 @@ def build_crossformer_model(
     if missing:
         repeated = ops.repeat(x[:, -1:] if pad_end else x[:, :1], missing, axis=1)
         x = ops.concatenate([x, repeated] if pad_end else [repeated, x], axis=1)
+    # (batch * channels, segments, segment_length)
     x = ops.reshape(ops.transpose(x, (0, 2, 1)), (-1, past, segment_length))
     x = dense(d_model, use_bias=False, name="embedding")(x)  # (batch * channels, segments, d_model)
     x = PositionalEncoding(None, d_model)(x)
-    x = ops.reshape(x, (-1, num_channels * past, d_model))
+    x = ops.reshape(x, (-1, num_channels * past, d_model))  # (batch, channels * segments, d_model)
     x = LearntPositionalEncoding(num_channels * past, d_model, name="positions")(x)
     x = Dropout(dropout)(layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x))
-    x = ops.reshape(x, (-1, num_channels, past, d_model))
+    x = ops.reshape(x, (-1, num_channels, past, d_model))  # (batch, channels, segments, d_model)
     scales = [x]
     for i in range(num_scales):
         x = merge_pairs(x, f"encoder_{i}") if i else x
@@ -161,15 +171,17 @@ def build_crossformer_model(
         scales.append(x)
 
     x = learn_tokens(x, num_channels * future, "future_positions")
-    x = ops.reshape(x, (-1, num_channels, future, d_model))
+    x = ops.reshape(x, (-1, num_channels, future, d_model))  # (batch, channels, future, d_model)
     shares = []
     for i, memory in enumerate(scales):
         x, share = decode(x, memory, f"decoder_{i}")
         shares.append(share)
+    # (batch, channels, time, size)
     x = ops.reshape(
         add(shares, dtype=dtype), (-1, num_channels, future * segment_length, head.size)
     )
     x = x[:, :, -prediction_length:] if pad_end else x[:, :, :prediction_length]
+    # (batch, prediction_length, channels * size)
     x = ops.reshape(
         ops.transpose(x, (0, 2, 1, 3)), (-1, prediction_length, x.shape[1] * x.shape[3])
     )

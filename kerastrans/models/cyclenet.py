@@ -1,4 +1,8 @@
-"""CycleNet: a learnt cycle and a small model of the remainder (Lin et al., 2024, figure 2)."""
+"""CycleNet: a learnt cycle and a small model of the remainder (Lin et al., 2024, figure 2).
+
+Paper: https://arxiv.org/abs/2409.18479
+Code: https://github.com/ACAT-SCUT/CycleNet/tree/af6e06c
+"""
 
 import keras
 from keras import layers

@@ -1,4 +1,7 @@
-"""A decoder-only Transformer over patches, as large forecasting models are built."""
+"""A decoder-only Transformer over patches, as large forecasting models are built.
+
+Paper: https://arxiv.org/abs/2310.10688
+"""
 
 from keras import layers
 

@@ -1,4 +1,7 @@
-"""DeepAR: a recurrent network and a distribution, step by step (Salinas et al., 2020)."""
+"""DeepAR: a recurrent network and a distribution, step by step (Salinas et al., 2020).
+
+Paper: https://arxiv.org/abs/1704.04110
+"""
 
 import keras
 from keras import layers, ops
@@ -104,7 +107,7 @@ def build_deepar_model(
                 "deepar takes covariates only with a distribution as its head, not a point head."
             )
         x = RecurrentForecaster(units, num_layers, prediction_length)(fold_channels(window.values))
-        x = unfold_channels(x, num_channels)
+        x = unfold_channels(x, num_channels)  # (batch, prediction_length, channels)
         return keras.Model(window.history, window.forecast(x, head, prediction_length), name=name)
 
     if "past" in (covariates or {}):
@@ -221,6 +224,7 @@ class RecurrentDecoder(keras.layers.Layer):
     def _fold(self, values, covariates):
         """Move channels to the batch and append features: `(batch * channels, time, features)`."""
         steps, channels = ops.shape(values)[1], values.shape[-1]
+        # (batch * channels, time, 1)
         x = ops.reshape(ops.transpose(values, (0, 2, 1)), (-1, steps, 1))
         missing = ops.isnan(x)
         features = [ops.where(missing, ops.zeros_like(x), x)]

@@ -1,4 +1,7 @@
-"""The encoder-decoder Transformer that forecasts the whole horizon at once."""
+"""The encoder-decoder Transformer that forecasts the whole horizon at once.
+
+Paper: https://arxiv.org/abs/1706.03762
+"""
 
 import keras
 from keras import layers

@@ -1,4 +1,8 @@
-"""DLinear: linear models of the trend and the season (Zeng et al., 2023)."""
+"""DLinear: linear models of the trend and the season (Zeng et al., 2023).
+
+Paper: https://arxiv.org/abs/2205.13504
+Code: https://github.com/cure-lab/LTSF-Linear/tree/0c11366
+"""
 
 import keras
 from keras import layers

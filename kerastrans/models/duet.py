@@ -1,4 +1,8 @@
-"""DUET: experts for each window, a mask for the channels (Qiu et al., 2025, figure 4)."""
+"""DUET: experts for each window, a mask for the channels (Qiu et al., 2025, figure 4).
+
+Paper: https://arxiv.org/abs/2412.10859
+Code: https://github.com/decisionintelligence/DUET/tree/dcc6e67
+"""
 
 import math
 

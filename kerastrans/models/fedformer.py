@@ -1,4 +1,8 @@
-"""FEDformer: a decomposition Transformer in the frequency domain (Zhou et al., 2022)."""
+"""FEDformer: a decomposition Transformer in the frequency domain (Zhou et al., 2022).
+
+Paper: https://arxiv.org/abs/2201.12740
+Code: https://github.com/MAZiqing/FEDformer/tree/c0f6b97
+"""
 
 import functools
 
@@ -244,7 +248,7 @@ class MultiwaveletCrossAttention(MultiwaveletLayer):
 
         def spectrum(x):
             """Return two parts `(batch, frequencies, polynomials, channels)`."""
-            parts = rfft(ops.transpose(x, (0, 3, 2, 1)))
+            parts = rfft(ops.transpose(x, (0, 3, 2, 1)))  # (batch, polynomials, channels, bins)
             return tuple(ops.transpose(part[..., :count], (0, 3, 1, 2)) for part in parts)
 
         def restore(x):

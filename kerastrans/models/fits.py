@@ -1,4 +1,8 @@
-"""FITS: interpolation of the spectrum by one complex matrix (Xu et al., 2024, figure 2)."""
+"""FITS: interpolation of the spectrum by one complex matrix (Xu et al., 2024, figure 2).
+
+Paper: https://arxiv.org/abs/2307.03756
+Code: https://github.com/VEWOXIC/FITS/tree/d040bb0
+"""
 
 import keras
 from keras import ops
@@ -81,13 +85,15 @@ def build_fits_model(
     missing = length // 2 + 1 - longer
     spectrum = [
         ops.pad(
+            # (batch, channels, size, frequencies)
             ops.reshape(part, (-1, num_channels, head.size, longer)),
             ((0, 0), (0, 0), (0, 0), (0, missing)),
         )
         for part in spectrum
     ]
     x = irfft(*spectrum, length - length % 2 if even_length else length) * (length / context_length)
-    x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))
+    x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))  # (batch, time, channels, size)
+    # (batch, time, channels * size)
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

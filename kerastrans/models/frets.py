@@ -1,4 +1,8 @@
-"""FreTS: dense layers in the frequency domain, over channels and time (Yi et al., 2023)."""
+"""FreTS: dense layers in the frequency domain, over channels and time (Yi et al., 2023).
+
+Paper: https://arxiv.org/abs/2311.06184
+Code: https://github.com/aikunyi/FreTS/tree/6de28ab
+"""
 
 import keras
 from keras import layers, ops
@@ -103,7 +107,8 @@ def build_frets_model(
     x = learn_spectrum(embedding) if mix_channels else embedding
     x = ops.transpose(learn_spectrum(ops.transpose(x, (0, 2, 1, 3))), (0, 2, 1, 3))
     x = layers.Add(dtype=dtype)([x, embedding])
-    x = ops.transpose(x, (0, 2, 1, 3))
+    x = ops.transpose(x, (0, 2, 1, 3))  # (batch, channels, time, embedding_dim)
+    # (batch, channels, time * embedding_dim)
     x = ops.reshape(x, (-1, num_channels, context_length * embedding_dim))
     x = dense(hidden_dim, activation=keras.layers.LeakyReLU(0.01), name="hidden")(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)

@@ -1,4 +1,8 @@
-"""Informer: sparse attention and a distilled memory (Zhou et al., 2021)."""
+"""Informer: sparse attention and a distilled memory (Zhou et al., 2021).
+
+Paper: https://arxiv.org/abs/2012.07436
+Code: https://github.com/zhouhaoyi/Informer2020/tree/29f2a73
+"""
 
 import math
 
@@ -250,6 +254,7 @@ class ProbSparseAttention(ProjectedAttention):
         else:
             x = self._attend_sparsely(queries, keys, values, length, training)
         if self.mix:
+            # (B, H, T, D) -> (B, T, H * D), without a transposition, as in the published code
             return self.output_dense(ops.reshape(x, (-1, length, self.num_heads * self.value_dim)))
         return self._merge_heads(x)
 
@@ -292,7 +297,7 @@ class ProbSparseAttention(ProjectedAttention):
             return ops.mean(values, axis=2, keepdims=True)
         if self.reference:
             return ops.cumsum(values, axis=2)
-        steps = ops.reshape(ops.arange(1, length + 1), (-1, 1))
+        steps = ops.reshape(ops.arange(1, length + 1), (-1, 1))  # (T, 1)
         return ops.cumsum(values, axis=2) / ops.cast(steps, values.dtype)
 
     def compute_output_shape(self, query_shape):

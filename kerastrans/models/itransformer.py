@@ -1,4 +1,8 @@
-"""iTransformer: a Transformer whose tokens are the channels (Liu et al., 2024, figure 2)."""
+"""iTransformer: a Transformer whose tokens are the channels (Liu et al., 2024, figure 2).
+
+Paper: https://arxiv.org/abs/2310.06625
+Code: https://github.com/thuml/iTransformer/tree/c2426e6
+"""
 
 import keras
 from keras import layers, ops
@@ -98,7 +102,7 @@ def build_itransformer_model(
             if kind == "past":
                 series += columns
             elif kind == "future":  # each over the history and the horizon
-                x = ops.transpose(concatenate(columns), (0, 2, 1))
+                x = ops.transpose(concatenate(columns), (0, 2, 1))  # (batch, features, time)
                 tokens.append(dense(d_model, name="future_embedding")(x))
             else:
                 x = ops.expand_dims(concatenate(columns), axis=1)
@@ -122,7 +126,7 @@ def build_itransformer_model(
     dtype = full_precision()
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x[:, :num_channels])
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     model = keras.Model(window.inputs(extra), outputs, name=name)
     return regress(model, covariates) if covariates and not extra else model

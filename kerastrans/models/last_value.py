@@ -1,4 +1,7 @@
-"""The naive forecast: the last value, repeated."""
+"""The naive forecast: the last value, repeated.
+
+Paper: https://otexts.com/fpp3/simple-methods.html
+"""
 
 import keras
 from keras import ops

@@ -1,4 +1,7 @@
-"""A linear model: each step of the horizon is a weighted sum of the context."""
+"""A linear model: each step of the horizon is a weighted sum of the context.
+
+Paper: https://arxiv.org/abs/2205.13504
+"""
 
 import keras
 

@@ -1,4 +1,8 @@
-"""An LSTM encoder-decoder with attention (Luong et al., 2015, figure 2)."""
+"""An LSTM encoder-decoder with attention (Luong et al., 2015, figure 2).
+
+Paper: https://arxiv.org/abs/1409.3215
+Attention: https://arxiv.org/abs/1508.04025
+"""
 
 import keras
 from keras import layers

@@ -1,4 +1,8 @@
-"""Mamba: a selective state space over the steps of the window (Gu, Dao, 2023, figure 3)."""
+"""Mamba: a selective state space over the steps of the window (Gu, Dao, 2023, figure 3).
+
+Paper: https://arxiv.org/abs/2312.00752
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 import numpy as np
@@ -157,6 +161,7 @@ class SelectiveStateSpace(keras.layers.Layer):
         ends = (self.rank, self.rank + self.state_dim)
         step, write, read = ops.split(self.select(inputs), ends, axis=-1)
         step = self.step(step)  # (batch, time, d_model)
+        # (batch, time, d_model, state_dim)
         decay = ops.exp(step[..., None] * -ops.exp(self.log_rate))
         driven = (step * inputs)[..., None] * write[..., None, :]
         return (

@@ -1,4 +1,8 @@
-"""MICN: local and global convolutions at several scales (Wang et al., 2023, figures 1-3)."""
+"""MICN: local and global convolutions at several scales (Wang et al., 2023, figures 1-3).
+
+Paper: https://openreview.net/forum?id=zt53IDUR1U
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops
@@ -93,7 +97,7 @@ def build_micn_model(
         reach = size // 2
         count = (length + 2 * reach) // size
         x = ops.pad(season, ((0, 0), (reach, reach), (0, 0)))[:, : count * size]
-        x = ops.reshape(x, (-1, count, size * d_model))
+        x = ops.reshape(x, (-1, count, size * d_model))  # (batch, segments, size * d_model)
         x = activate(dense(d_model, name=name.format("local"))(x))
         isometric = layers.Conv1D(
             d_model, count, padding="causal", **initial, name=name.format("global")
@@ -106,6 +110,7 @@ def build_micn_model(
             kernel_initializer=FanInUniform(input_axes=(0,), output_axes=(1, 2)),
             name=name.format("steps"),
         )(x)
+        # (batch, time, d_model)
         x = activate(ops.reshape(x, (-1, count * size, d_model)))[:, :length]
         return normalise(layers.Add()([x, season]))
 

@@ -1,4 +1,8 @@
-"""ModernTCN: large depthwise convolutions over patches (Luo, Wang, 2024, figures 2-3)."""
+"""ModernTCN: large depthwise convolutions over patches (Luo, Wang, 2024, figures 2-3).
+
+Paper: https://openreview.net/forum?id=vpJMJerXHU
+Code: https://github.com/luodhhh/ModernTCN/tree/56a9a2c
+"""
 
 import keras
 from keras import layers, ops
@@ -145,11 +149,14 @@ def build_moderntcn_model(
     def mix(x, kernel_size, small_kernel_size):
         """Return a block's output `(batch, patches, channels, features)`."""
         patches, features = x.shape[1], x.shape[3]
+        # (batch, patches, channels * features)
         y = ops.reshape(x, (-1, patches, num_channels * features))
         sizes = (kernel_size, small_kernel_size)
         y = layers.Add()([convolve_patches(y, size) for size in sizes])
+        # (batch, patches, channels, features)
         y = normalise(ops.reshape(y, (-1, patches, num_channels, features)))
         y = feed_forward(y)
+        # Over channels, as (batch, patches, features, channels).
         y = ops.transpose(feed_forward(ops.transpose(y, (0, 1, 3, 2))), (0, 1, 3, 2))
         return layers.Add()([x, y])
 
@@ -158,11 +165,12 @@ def build_moderntcn_model(
         missing = -x.shape[1] % downsampling
         if missing:
             x = ops.concatenate([x, x[:, -missing:]], axis=1)
-        x = ops.transpose(normalise(x), (0, 2, 1, 3))
+        x = ops.transpose(normalise(x), (0, 2, 1, 3))  # (batch, channels, patches, features)
+        # (batch, channels, merged patches, downsampling * features)
         x = ops.reshape(
             x, (-1, num_channels, x.shape[2] // downsampling, downsampling * x.shape[3])
         )
-        return ops.transpose(dense(width)(x), (0, 2, 1, 3))
+        return ops.transpose(dense(width)(x), (0, 2, 1, 3))  # (batch, patches, channels, width)
 
     def forecast(x):
         """Map a window to raw values `(batch, prediction_length * head.size, channels)`."""
@@ -170,12 +178,14 @@ def build_moderntcn_model(
         x = Patching(patch_length, stride)(x)  # (batch, channels, patches, patch_length)
         for i, (width, count, *sizes) in enumerate(stages):
             if i == 0:
+                # (batch, patches, channels, width)
                 x = normalise(ops.transpose(dense(width)(x), (0, 2, 1, 3)))
             else:
                 x = merge_tokens(x, width)
             for _ in range(count):
                 x = mix(x, *sizes)
-        x = ops.transpose(x, (0, 2, 1, 3))
+        x = ops.transpose(x, (0, 2, 1, 3))  # (batch, channels, patches, features)
+        # (batch, channels, patches * features)
         x = ops.reshape(x, (-1, num_channels, x.shape[2] * x.shape[3]))
         return ops.transpose(dense(prediction_length * head.size, dtype=dtype)(x), (0, 2, 1))
 

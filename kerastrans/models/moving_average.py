@@ -1,4 +1,7 @@
-"""The moving-average forecast: the mean of the last steps, repeated."""
+"""The moving-average forecast: the mean of the last steps, repeated.
+
+Paper: https://otexts.com/fpp3/simple-methods.html
+"""
 
 import keras
 from keras import ops

@@ -1,4 +1,8 @@
-"""MultiPatchFormer: patches of several lengths, then channels (Naghashi et al., 2025)."""
+"""MultiPatchFormer: patches of several lengths, then channels (Naghashi et al., 2025).
+
+Paper: https://doi.org/10.1038/s41598-024-82417-4
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import itertools
 
@@ -150,6 +154,7 @@ def build_multipatchformer_model(
             for i, sizes in enumerate(zip(patch_lengths, strides, strict=True))
         ]
     )
+    # (batch * channels, tokens, d_model)
     x = PositionalEncoding(None, d_model, MAX_WAVELENGTH)(ops.reshape(x, (-1, num_tokens, d_model)))
     for i in range(num_blocks):
         name = f"encoder_{i}"
@@ -157,6 +162,7 @@ def build_multipatchformer_model(
             **options, causal=causal, name=f"{name}_self_attention"
         )
         x = encode(x, attention, name)
+    # (batch, channels, tokens * d_model)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     x = dense(d_model, name="channel_embedding")(x)
     keys = dense(d_model, name="keys")(x)
@@ -169,6 +175,6 @@ def build_multipatchformer_model(
         if end > start:  # each piece reads the token and all pieces before
             piece = dense((end - start) * head.size, dtype=full_precision(), name=f"head_{i}")(x)
             x = concatenate([x, piece])
-    x = ops.transpose(x[..., d_model:], (0, 2, 1))
+    x = ops.transpose(x[..., d_model:], (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

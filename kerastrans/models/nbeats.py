@@ -1,4 +1,8 @@
-"""N-BEATS: a stack of residual blocks that each forecast a part (Oreshkin et al., 2020)."""
+"""N-BEATS: a stack of residual blocks that each forecast a part (Oreshkin et al., 2020).
+
+Paper: https://arxiv.org/abs/1905.10437
+Code: https://github.com/cchallu/nbeatsx/tree/fe116d2
+"""
 
 import keras
 from keras import layers, ops
@@ -147,6 +151,7 @@ def build_nbeats_model(
     def curve(kind, length, size, basis, is_backcast=False):
         """Return the layers from the features of a block to `size` curves of `length` steps."""
         if kind == "generic":
+            # (batch, channels, size, length)
             return [dense(size * length, dtype=dtype), layers.Reshape((num_channels, size, length))]
         if kind in EXOGENOUS:
             count, draw = basis.shape[2], lambda x: ops.matmul(x, basis)
@@ -155,7 +160,7 @@ def build_nbeats_model(
         use_bias = reference_curves and kind not in EXOGENOUS
         return [
             dense(size * count, use_bias=use_bias, dtype=dtype),
-            layers.Reshape((num_channels, size, count)),
+            layers.Reshape((num_channels, size, count)),  # (batch, channels, size, curves)
             draw,
         ]
 
@@ -169,6 +174,7 @@ def build_nbeats_model(
 
     window = open_window(context_length, num_channels, head)
     extra, columns = covariate_columns(window, prediction_length, covariates)
+    # (batch, steps * features)
     flat = [layers.Flatten()(x) for kind in columns for x in columns[kind]]
     known = [channel_features(flat, num_channels)] if extra else []
     residual = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
@@ -186,6 +192,7 @@ def build_nbeats_model(
             forecasts.append(_apply_layers(forecast, features))
     # The last residual is not used, so its layers are not part of the model.
     x = add(forecasts, dtype=dtype)
+    # (batch, time * size, channels)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
@@ -211,7 +218,7 @@ def _exogenous_basis(kind, columns, context_length, width):
     for level in range(4) if kind == "exogenous_wavenet" else ():
         options = {"padding": "causal", "dilation_rate": 2**level, "activation": "relu"}
         x = layers.Conv1D(width, 3, kernel_initializer=FanInUniform(), **options)(x)
-    x = ops.expand_dims(ops.transpose(x, (0, 2, 1)), 1)
+    x = ops.expand_dims(ops.transpose(x, (0, 2, 1)), 1)  # (batch, 1, curves, steps)
     return x[..., :context_length], x[..., context_length:]
 
 

@@ -1,4 +1,8 @@
-"""N-HiTS: N-BEATS at several rates (Challu et al., 2023, figure 2)."""
+"""N-HiTS: N-BEATS at several rates (Challu et al., 2023, figure 2).
+
+Paper: https://arxiv.org/abs/2201.12886
+Code: https://github.com/Nixtla/neuralforecast/tree/5ffa0d0
+"""
 
 import keras
 from keras import layers, ops
@@ -124,10 +128,12 @@ def build_nhits_model(
             residual = layers.Subtract(dtype=dtype)([residual, backcast])
             count = max(1, prediction_length // rate)
             knots = dense(head.size * count, dtype=dtype)(x)
+            # (batch, channels, size, knots)
             knots = ops.reshape(knots, (-1, num_channels, head.size, count))
             forecasts.append(BasisExpansion("linear", prediction_length, dtype=dtype)(knots))
     # The last residual is not used, so its layers are not part of the model.
     x = add(forecasts, dtype=dtype)
+    # (batch, time * size, channels)
     x = ops.reshape(
         ops.transpose(x, (0, 3, 2, 1)), (-1, prediction_length * head.size, num_channels)
     )
@@ -139,6 +145,7 @@ def build_nhits_model(
 def _pool_columns(columns, pool_size):
     """Return covariates as a list of `(batch, features)`; all but static ones are pooled."""
     steps = [x for kind in columns if kind != "static" for x in columns[kind]]
+    # (batch, features, pools)
     pooled = [_max_pool(ops.transpose(x, (0, 2, 1)), pool_size) for x in steps]
     return [layers.Flatten()(x) for x in pooled] + columns.get("static", [])
 
@@ -149,4 +156,5 @@ def _max_pool(x, pool_size):
     padding = count * pool_size - x.shape[-1]
     if padding:  # repeating the oldest value does not change the maximum of its pool
         x = ops.concatenate([ops.repeat(x[..., :1], padding, axis=-1), x], axis=-1)
+    # (batch, channels, pools, pool_size) before the maximum
     return ops.max(ops.reshape(x, (-1, x.shape[1], count, pool_size)), axis=-1)

@@ -1,4 +1,8 @@
-"""NLinear: a linear model of differences from the last value (Zeng et al., 2023)."""
+"""NLinear: a linear model of differences from the last value (Zeng et al., 2023).
+
+Paper: https://arxiv.org/abs/2205.13504
+Code: https://github.com/cure-lab/LTSF-Linear/tree/0c11366
+"""
 
 import keras
 

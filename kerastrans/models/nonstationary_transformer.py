@@ -1,4 +1,8 @@
-"""Non-stationary Transformer: attention that knows the raw window (Liu et al., 2022, figure 2)."""
+"""Non-stationary Transformer: attention that knows the raw window (Liu et al., 2022, figure 2).
+
+Paper: https://arxiv.org/abs/2205.14415
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops
@@ -105,9 +109,10 @@ def build_nonstationary_transformer_model(
 
     def project_statistics(statistic, units):
         """Map the raw window and one of its statistics to `(batch, units)`."""
-        x = ValueEmbedding(1, dtype=dtype)(ops.transpose(raw, (0, 2, 1)))
+        x = ValueEmbedding(1, dtype=dtype)(ops.transpose(raw, (0, 2, 1)))  # (batch, channels, 1)
+        # (batch, 2, channels)
         x = layers.Concatenate(axis=1, dtype=dtype)([ops.transpose(x, (0, 2, 1)), statistic])
-        x = layers.Flatten(dtype=dtype)(x)
+        x = layers.Flatten(dtype=dtype)(x)  # (batch, 2 * channels)
         for size in projector_dims:
             x = dense(size, activation="relu", dtype=dtype)(x)
         return dense(units, use_bias=False, dtype=dtype)(x)

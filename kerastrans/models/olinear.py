@@ -1,4 +1,8 @@
-"""OLinear: linear maps between decorrelated steps (Yue et al., 2025)."""
+"""OLinear: linear maps between decorrelated steps (Yue et al., 2025).
+
+Paper: https://arxiv.org/abs/2505.08550
+Code: https://github.com/jackyue1994/OLinear/tree/f168e01
+"""
 
 import keras
 from keras import initializers, layers, ops
@@ -112,8 +116,9 @@ def build_olinear_model(
     initializer = initializers.RandomNormal(stddev=1.0)
     x = layers.Dense(
         embedding_dim, use_bias=False, kernel_initializer=initializer, name="expansion"
-    )(ops.expand_dims(x, -1))
+    )(ops.expand_dims(x, -1))  # (batch, channels, context_length, embedding_dim)
     x = layers.Add()([x, ops.expand_dims(offsets, -1)])
+    # (batch, channels, context_length * embedding_dim)
     x = ops.reshape(x, (-1, num_channels, context_length * embedding_dim))
     x = dense(d_model, name="embedding")(x)
     for i in range(num_blocks):
@@ -133,9 +138,11 @@ def build_olinear_model(
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, name="norm")(x)
     # To coefficients of the horizon, and to its steps.
     x = dense(embedding_dim * prediction_length, name="coefficients")(x)
+    # (batch, channels, embedding_dim, prediction_length)
     x = ops.reshape(x, (-1, num_channels, embedding_dim, prediction_length))
     x = CorrelationBasis(inverse=True, name="horizon_basis")(x)
     x = layers.Add()([x, ops.expand_dims(learn_offsets(x, "horizon_offsets"), 2)])
+    # (batch, channels, embedding_dim * prediction_length)
     x = ops.reshape(x, (-1, num_channels, embedding_dim * prediction_length))
     x = dense(ff_dim, activation="gelu", name="hidden")(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)

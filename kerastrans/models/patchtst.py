@@ -1,4 +1,8 @@
-"""PatchTST: a Transformer over patches of single channels (Nie et al., 2023, figure 1)."""
+"""PatchTST: a Transformer over patches of single channels (Nie et al., 2023, figure 1).
+
+Paper: https://arxiv.org/abs/2211.14730
+Code: https://github.com/yuqinie98/PatchTST/tree/204c21e
+"""
 
 import functools
 import math
@@ -187,6 +191,7 @@ def build_patchtst_model(
                 self_attention=attention(f"{name}_self_attention"),
                 name=name,
             )
+        # (batch, channels, patches * d_model)
         x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
         x = ops.transpose(x, (0, 2, 1))  # (batch, patches * d_model, channels)
         options = {"dtype": full_precision(), "name": f"{prefix}head"}
@@ -211,7 +216,9 @@ def _covariate_tokens(columns, cut, d_model, prefix):
     """Return the tokens `(batch, patches, d_model)` of each kind of `covariate_columns`."""
     for kind in columns:
         x = concatenate(columns[kind])  # (batch, steps, features), or without steps
+        # (batch, patches, features, patch_length), or (batch, 1, features)
         x = ops.transpose(cut(x), (0, 2, 1, 3)) if kind != "static" else ops.expand_dims(x, 1)
+        # (batch, patches, features * patch_length)
         x = ops.reshape(x, (-1, x.shape[1], math.prod(x.shape[2:])))
         yield dense(d_model, name=f"{prefix}{kind}_embedding")(x)
 

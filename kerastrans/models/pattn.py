@@ -1,4 +1,8 @@
-"""PAttn: patches and a single attention block (Tan et al., 2024, figure 4)."""
+"""PAttn: patches and a single attention block (Tan et al., 2024, figure 4).
+
+Paper: https://arxiv.org/abs/2406.16964
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops
@@ -92,7 +96,7 @@ def build_pattn_model(
     x = Patching(patch_length, stride, pad_end=True)(window.values)
     num_patches = x.shape[2]
     x = dense(d_model, name="embedding")(x)  # (batch, channels, patches, d_model)
-    x = ops.reshape(x, (-1, num_patches, d_model))
+    x = ops.reshape(x, (-1, num_patches, d_model))  # (batch * channels, patches, d_model)
     for i in range(num_blocks):
         x = transformer_encoder(
             x,
@@ -108,8 +112,9 @@ def build_pattn_model(
         )
     dtype = full_precision()
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype)(x)
+    # (batch, channels, patches * d_model)
     x = ops.reshape(x, (-1, num_channels, num_patches * d_model))
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

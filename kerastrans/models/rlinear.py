@@ -1,4 +1,8 @@
-"""RLinear: a linear model with reversible instance normalisation (Li et al., 2023)."""
+"""RLinear: a linear model with reversible instance normalisation (Li et al., 2023).
+
+Paper: https://arxiv.org/abs/2305.10721
+Code: https://github.com/yuqinie98/PatchTST/tree/204c21e
+"""
 
 import keras
 

@@ -1,4 +1,7 @@
-"""The seasonal naive forecast: the last period, repeated."""
+"""The seasonal naive forecast: the last period, repeated.
+
+Paper: https://otexts.com/fpp3/simple-methods.html
+"""
 
 import keras
 import numpy as np
@@ -55,9 +58,10 @@ def build_seasonal_naive_model(
     last = ops.tile(statistics[:, :1], (1, 1, season))
     # One row per period and one column per phase and channel, after a row of last known values;
     # the last known value of each column is the forecast of its phase.
+    # (batch, seasons, season * channels)
     phases = ops.reshape(history[:, -seasons * season :], (-1, seasons, season * num_channels))
     phases = ops.concatenate([last, phases], axis=1)
     _, statistics = ReversibleInstanceNormalization(center="last", scale=None)(phases)
-    period = ops.reshape(statistics[:, :1], (-1, season, num_channels))
+    period = ops.reshape(statistics[:, :1], (-1, season, num_channels))  # (batch, season, channels)
     steps = np.arange(prediction_length) % season
     return keras.Model(history, ops.take(period, steps.tolist(), axis=1), name=name)

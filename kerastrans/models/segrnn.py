@@ -1,4 +1,8 @@
-"""SegRNN: a recurrent network that reads and forecasts segments (Lin et al., 2023, figure 2)."""
+"""SegRNN: a recurrent network that reads and forecasts segments (Lin et al., 2023, figure 2).
+
+Paper: https://arxiv.org/abs/2308.11200
+Code: https://github.com/lss-1138/SegRNN/tree/8e869ec
+"""
 
 import keras
 from keras import ops
@@ -120,7 +124,9 @@ def build_segrnn_model(
             states = next_state(inputs, state_gates(states[0]), *states)
             segments.append(predict(Dropout(dropout)(states[0])))
         x = concatenate(segments, axis=2)
+    # (batch, channels, time * size)
     x = ops.reshape(x, (-1, num_channels, future * segment_length * head.size))
+    # (batch, time * size, channels)
     x = ops.transpose(x[..., : prediction_length * head.size], (0, 2, 1))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

@@ -1,4 +1,7 @@
-"""The encoder-decoder Transformer on tokens (Vaswani et al., 2017), as for translation."""
+"""The encoder-decoder Transformer on tokens (Vaswani et al., 2017), as for translation.
+
+Paper: https://arxiv.org/abs/1706.03762
+"""
 
 import keras
 from keras import layers, ops

@@ -1,4 +1,8 @@
-"""SimpleTM: wavelets of channel tokens, attention by areas (Chen et al., 2025, figure 1)."""
+"""SimpleTM: wavelets of channel tokens, attention by areas (Chen et al., 2025, figure 1).
+
+Paper: https://openreview.net/forum?id=oANkBaVci5
+Code: https://github.com/vsingh-group/SimpleTM/tree/5b9e5fd
+"""
 
 import functools
 
@@ -113,6 +117,7 @@ def build_simpletm_model(
 
         attention = GeometricAttention(wedge_share, dropout, penalty, name=f"{name}_attention")
         y = attention(project("query"), project("key"), project("value"))
+        # (batch, channels, levels, d_model)
         y = dense(d_model, name=f"{name}_output")(ops.transpose(y, (0, 3, 1, 2)))
         return InverseStationaryWavelets(wavelet, name=f"{name}_inverse")(y)
 
@@ -140,7 +145,7 @@ def build_simpletm_model(
     dtype = full_precision()
     x = layers.LayerNormalization(epsilon=TORCH_EPSILON, dtype=dtype, name="encoder_norm")(x)
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
 

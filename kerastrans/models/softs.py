@@ -1,4 +1,8 @@
-"""SOFTS: channels exchange information through a common core (Han et al., 2024, figure 1)."""
+"""SOFTS: channels exchange information through a common core (Han et al., 2024, figure 1).
+
+Paper: https://arxiv.org/abs/2404.14197
+Code: https://github.com/Secilia-Cxy/SOFTS/tree/f5d35fd
+"""
 
 import keras
 from keras import ops
@@ -115,7 +119,7 @@ def build_softs_model(
             name=f"encoder_{i}",
         )
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
 

@@ -1,4 +1,8 @@
-"""SparseTSF: one small linear map from past to future periods (Lin et al., 2024, figure 2)."""
+"""SparseTSF: one small linear map from past to future periods (Lin et al., 2024, figure 2).
+
+Paper: https://arxiv.org/abs/2405.00946
+Code: https://github.com/lss-1138/SparseTSF/tree/b8c2740
+"""
 
 import keras
 from keras import layers, ops
@@ -84,8 +88,11 @@ def build_sparsetsf_model(
     if hidden_dim is not None:
         x = dense(hidden_dim, activation="relu", dtype=dtype)(x)
     x = dense(future * head.size, use_bias=hidden_dim is not None, dtype=dtype)(x)
+    # (batch * channels, periods, period, size)
     x = ops.transpose(ops.reshape(x, (-1, period, future, head.size)), (0, 2, 1, 3))
+    # (batch * channels, time, size)
     x = ops.reshape(x, (-1, future * period, head.size))[:, :prediction_length]
+    # (batch, time * size, channels)
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

@@ -1,4 +1,8 @@
-"""TCN: dilated causal convolutions (Bai et al., 2018, figure 1)."""
+"""TCN: dilated causal convolutions (Bai et al., 2018, figure 1).
+
+Paper: https://arxiv.org/abs/1803.01271
+Code: https://github.com/locuslab/TCN/tree/2f8c2b8
+"""
 
 import keras
 from keras import layers, ops
@@ -99,6 +103,6 @@ def build_tcn_model(
         x = layers.ReLU()(layers.Add()([x, y]))
     width = num_channels * head.size
     x = dense(prediction_length * width, dtype=full_precision(), name="head")(x[:, -1])
-    x = ops.reshape(x, (-1, prediction_length, width))
+    x = ops.reshape(x, (-1, prediction_length, width))  # (batch, time, channels * size)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

@@ -1,4 +1,8 @@
-"""Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2)."""
+"""Temporal Fusion Transformer: variable selection, LSTM, attention (Lim et al., 2021, figure 2).
+
+Paper: https://arxiv.org/abs/1912.09363
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 import numpy as np
@@ -267,7 +271,7 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
             queries, keys = ops.cast(queries, dtype), ops.cast(keys, dtype)
         scores = ops.cast(ops.einsum("bqhk,bmhk->bhqm", queries, keys), dtype)
         steps, length = query.shape[1], memory.shape[1]
-        position = ops.reshape(ops.arange(length - steps, length), (-1, 1))
+        position = ops.reshape(ops.arange(length - steps, length), (-1, 1))  # (query, 1)
         visible = ops.arange(length) <= position  # (query, key)
         weights = ops.softmax(ops.where(visible, scores, ops.cast(HIDDEN_SCORE, dtype)))
         values = self.value_dense(memory)

@@ -1,4 +1,8 @@
-"""TiDE: a dense encoder and decoder with a linear residual connection (Das et al., 2023)."""
+"""TiDE: a dense encoder and decoder with a linear residual connection (Das et al., 2023).
+
+Paper: https://arxiv.org/abs/2304.08424
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops
@@ -131,6 +135,7 @@ def build_tide_model(
             for kind in covariates
         }
         steps = {kind: block(covariate_dim)(columns[kind]) for kind in columns if kind != "static"}
+        # (batch, steps * features)
         known = [layers.Flatten()(steps.get(kind, columns[kind])) for kind in columns]
         x = concatenate([x, *map(repeat, known)])
         if "future" in steps:
@@ -140,6 +145,7 @@ def build_tide_model(
     x = stack(x, num_encoder_layers - 1)
     x = stack(x, num_decoder_layers - 1)
     x = block(prediction_length * decoder_output_dim)(x)
+    # (batch, channels, time, decoder_output_dim)
     x = layers.Reshape((num_channels, prediction_length, decoder_output_dim))(x)
 
     # The temporal decoder. By default its last layer is not normalised: layer normalisation of a
@@ -148,10 +154,11 @@ def build_tide_model(
     size = head.size
     decode = block(size, temporal_hidden_dim, last_layer_norm, **exact)
     y = decode(concatenate([*ahead, x]))
+    # (batch, channels, time * size)
     y = ops.reshape(y, (-1, num_channels, prediction_length * size))
     bypass = layers.Dense(prediction_length * size, **exact)(channels)
     y = layers.Add(**exact)([y, bypass])
-    x = ops.transpose(y, (0, 2, 1))
+    x = ops.transpose(y, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     model = keras.Model(window.inputs(extra), outputs, name=name)
     return regress(model, covariates) if covariates and not extra else model

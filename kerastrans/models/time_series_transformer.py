@@ -1,4 +1,7 @@
-"""The encoder-decoder Transformer as a forecaster, patch by patch."""
+"""The encoder-decoder Transformer as a forecaster, patch by patch.
+
+Paper: https://arxiv.org/abs/1706.03762
+"""
 
 from kerastrans.layers import PositionalEncoding
 from kerastrans.models.decoder_transformer import default_patch_length

@@ -1,4 +1,8 @@
-"""TimeBase: a series as a few basis segments (Huang et al., 2025, figure 3)."""
+"""TimeBase: a series as a few basis segments (Huang et al., 2025, figure 3).
+
+Paper: https://openreview.net/forum?id=GhTdNOMfOD
+Code: https://github.com/hqh0728/TimeBase/tree/369b330
+"""
 
 import keras
 from keras import layers, ops
@@ -94,15 +98,17 @@ def build_timebase_model(
     last = (past - 1) * period
     x = window.values
     x = ops.concatenate([x, x[:, last - missing : last]], axis=1)
-    x = ops.reshape(x, (-1, past, period, num_channels))
+    x = ops.reshape(x, (-1, past, period, num_channels))  # (batch, periods, period, channels)
     x = ops.transpose(x, (0, 2, 3, 1))  # (batch, period, channels, periods)
     mean = ops.mean(x, axis=-1 if center_phases else (1, -1), keepdims=True)
     bases = map_periods(x - mean, num_bases)
     if orthogonality:
         bases = OrthogonalityLoss(orthogonality)(bases)
     x = map_periods(bases, future * head.size)
+    # (batch, period, channels, periods, size)
     x = ops.reshape(x, (-1, period, num_channels, future, head.size))
     x = ops.transpose(x, (0, 3, 1, 2, 4))  # (batch, periods, period, channels, size)
+    # (batch, time, channels * size)
     x = ops.reshape(x, (-1, future * period, num_channels * head.size))[:, :prediction_length]
     # The mean of each phase, or of the window, repeated over the horizon.
     mean = ops.tile(mean[..., 0], (1, future * period // mean.shape[1], 1))[:, :prediction_length]

@@ -1,4 +1,8 @@
-"""TimeBridge: attention to detrended patches, then to channels (Liu et al., 2025, figure 2)."""
+"""TimeBridge: attention to detrended patches, then to channels (Liu et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2410.04442
+Code: https://github.com/Hank0626/TimeBridge/tree/0f9a83f
+"""
 
 import math
 
@@ -184,22 +188,24 @@ def build_timebridge_model(
         """Attend within rows, then within columns of a square of channels."""
         side = math.isqrt(rows - 1) + 1
         x = ops.pad(x, ((0, 0), (0, side**2 - rows), (0, 0)))
+        # (batch * patches * side, side, d_model), a square of channels
         x = attention(f"{name}_rows")(ops.reshape(x, (-1, side, d_model)))
-        x = exchange_axes(x, side)
+        x = exchange_axes(x, side)  # columns of the square
         x = exchange_axes(layers.Add()([x, attention(f"{name}_columns")(x)]), side)
-        return ops.reshape(x, (-1, side**2, d_model))[:, :rows]
+        return ops.reshape(x, (-1, side**2, d_model))[:, :rows]  # (batch * patches, rows, d_model)
 
     dtype = full_precision()
     window = open_window(
         context_length, num_channels, head, center="mean", scale="plain_std", ddof=1
     )
     x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
+    # (batch, channels, patches, patch_length)
     x = ops.reshape(x, (-1, num_channels, count, patch_length))
     initial = FanInUniform()
     x = layers.Dense(d_model, use_bias=False, kernel_initializer=initial, name="embedding")(x)
     x = Dropout(dropout)(x)
     x = ops.pad(x, ((0, 0), (0, rows - num_channels), (0, 0), (0, 0)))
-    x = ops.reshape(x, (-1, count, d_model))
+    x = ops.reshape(x, (-1, count, d_model))  # (batch * rows, patches, d_model)
     for i in range(num_blocks):
         name = f"patches_{i}"
         x = add_block(x, lambda x, name=name: attend_without_trends(x, f"{name}_attention"), name)
@@ -209,7 +215,8 @@ def build_timebridge_model(
         name = f"channels_{i}"
         x = exchange_axes(x, rows)  # (batch * patches, channels, d_model)
         x = add_block(x, lambda x, name=name: attend_to_channels(x, name), name)
-        x = exchange_axes(x, num_patches)
+        x = exchange_axes(x, num_patches)  # (batch * rows, patches, d_model)
+    # (batch, channels, patches * d_model)
     x = ops.reshape(x, (-1, rows, num_patches * d_model))[:, :num_channels]
     x = layers.Dense(
         prediction_length * head.size,

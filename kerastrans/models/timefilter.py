@@ -1,4 +1,8 @@
-"""TimeFilter: a filtered graph of the patches of all channels (Hu et al., 2025, figure 3)."""
+"""TimeFilter: a filtered graph of the patches of all channels (Hu et al., 2025, figure 3).
+
+Paper: https://arxiv.org/abs/2501.13041
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import ops
@@ -99,6 +103,7 @@ def build_timefilter_model(
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
     x = ops.transpose(window.values[:, -count * patch_length :], (0, 2, 1))
+    # (batch, channels * patches, patch_length)
     x = ops.reshape(x, (-1, num_channels * count, patch_length))
     x = dense(d_model, name="embedding")(x)
     if positional_encoding:
@@ -121,7 +126,7 @@ def build_timefilter_model(
             self_attention=graph,
             name=f"encoder_{i}",
         )
-    x = ops.reshape(x, (-1, num_channels, count * d_model))
+    x = ops.reshape(x, (-1, num_channels, count * d_model))  # (batch, channels, patches * d_model)
     x = dense(prediction_length * head.size, dtype=full_precision(), name="head")(x)
     outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

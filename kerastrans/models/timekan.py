@@ -1,4 +1,8 @@
-"""TimeKAN: Chebyshev polynomials for each band of frequencies (Huang et al., 2025, figure 2)."""
+"""TimeKAN: Chebyshev polynomials for each band of frequencies (Huang et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2502.06910
+Code: https://github.com/huangst21/TimeKAN/tree/3a7c366
+"""
 
 import itertools
 
@@ -97,7 +101,7 @@ def build_timekan_model(
     def refine(x, length):
         """Interpolate a coarser resolution: `(rows, time, d)` -> `(rows, length, d)`."""
         coarse = x.shape[1]
-        spectrum = rfft(ops.transpose(x, (0, 2, 1)))
+        spectrum = rfft(ops.transpose(x, (0, 2, 1)))  # (rows, d, frequencies)
         missing = length // 2 + 1 - spectrum[0].shape[-1]
         spectrum = [ops.pad(part, ((0, 0), (0, 0), (0, missing))) for part in spectrum]
         return ops.transpose(irfft(*spectrum, length), (0, 2, 1)) * (coarse / length)
@@ -138,6 +142,7 @@ def build_timekan_model(
         scales = mix_bands(scales)
     x = time_dense(scales[0], prediction_length, dtype=dtype, name="future")
     x = dense(head.size, dtype=dtype, name="head")(x)
+    # (batch, time * size, channels)
     x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)
@@ -189,7 +194,7 @@ class ChebyshevDense(keras.layers.Layer):
         terms = [ops.ones_like(x), x][: self.num_terms]
         while len(terms) < self.num_terms:
             terms.append(2 * x * terms[-1] - terms[-2])
-        kernel = ops.reshape(self.coefficients, (-1, self.units))
+        kernel = ops.reshape(self.coefficients, (-1, self.units))  # (terms * features, units)
         return ops.matmul(ops.concatenate(terms, axis=-1), kernel)
 
     def compute_output_shape(self, inputs_shape):

@@ -1,4 +1,8 @@
-"""TimeMixer: mixing of seasons and trends at several resolutions (Wang et al., 2024)."""
+"""TimeMixer: mixing of seasons and trends at several resolutions (Wang et al., 2024).
+
+Paper: https://arxiv.org/abs/2405.14616
+Code: https://github.com/kwuking/TimeMixer/tree/8d230b7
+"""
 
 import keras
 from keras import layers, ops
@@ -152,6 +156,7 @@ def build_timemixer_model(
         mapped = [time_dense(x, prediction_length, dtype=dtype) for x in mapped]
         trend = add(mapped, dtype=dtype)
     else:
+        # (batch, time * size, channels)
         x = unfold_channels(ops.reshape(x, (-1, prediction_length * head.size, 1)), num_channels)
     # At the given resolution.
     outputs = window.forecast(x, head, prediction_length, shift=trend)

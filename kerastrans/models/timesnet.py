@@ -1,4 +1,8 @@
-"""TimesNet: convolutions over a series folded at its periods (Wu et al., 2023, figures 2-3)."""
+"""TimesNet: convolutions over a series folded at its periods (Wu et al., 2023, figures 2-3).
+
+Paper: https://arxiv.org/abs/2210.02186
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import functools
 
@@ -122,7 +126,7 @@ def build_timesnet_model(
 def _strongest_periods(x, count, of_batch=False):
     """Return the periods `(batch, count)` of the strongest frequencies, and softmax weights."""
     length = x.shape[1]
-    series = ops.cast(ops.transpose(x, (0, 2, 1)), full_precision())
+    series = ops.cast(ops.transpose(x, (0, 2, 1)), full_precision())  # (batch, d_model, time)
     real, imaginary = rfft(series)
     strength = ops.mean(ops.sqrt(ops.square(real) + ops.square(imaginary) + 1e-12), axis=1)
     strength = strength[:, 1:]  # without frequency 0
@@ -202,7 +206,7 @@ class PeriodicConvolution(keras.layers.Layer):
         reach = self.num_kernels - 1
         width = 2 * reach + 1
         taps = ops.arange(-reach, reach + 1, dtype="int32")
-        period = ops.reshape(ops.cast(period, "int32"), (-1, 1, 1))
+        period = ops.reshape(ops.cast(period, "int32"), (-1, 1, 1))  # (batch, 1, 1)
         # The image ends with its last row, or with the inputs.
         size = length
         if self.length is not None:
@@ -214,10 +218,12 @@ class PeriodicConvolution(keras.layers.Layer):
         rows = ops.expand_dims(steps, 1) + taps * period  # (batch, steps, taps)
         inside = ops.cast((rows >= 0) & (rows < size), inputs.dtype)
         batch = ops.shape(inputs)[0]
-        start = ops.reshape(ops.arange(batch, dtype="int32") * length, (-1, 1, 1))
-        flat = ops.reshape(inputs, (-1, channels))
+        start = ops.reshape(ops.arange(batch, dtype="int32") * length, (-1, 1, 1))  # (batch, 1, 1)
+        flat = ops.reshape(inputs, (-1, channels))  # (batch * time, channels)
+        # (batch, steps, taps, channels)
         gathered = ops.take(flat, ops.clip(rows, 0, length - 1) + start, axis=0)
         gathered = gathered * ops.expand_dims(inside, -1)
+        # (batch, steps, taps * channels)
         gathered = ops.reshape(gathered, (-1, length + 2 * reach, width * channels))
 
         # Convolve along the row: multiply by the kernel of each tap, shift the product by the tap,
@@ -236,7 +242,7 @@ class PeriodicConvolution(keras.layers.Layer):
         outputs = outputs + ops.cast(bias, outputs.dtype)
         if self.length is None:
             return outputs
-        steps = ops.reshape(ops.arange(length, dtype="int32"), (1, -1, 1))
+        steps = ops.reshape(ops.arange(length, dtype="int32"), (1, -1, 1))  # (1, time, 1)
         return outputs * ops.cast(steps < size, outputs.dtype)
 
     def _kernel(self, size, channels):

@@ -1,4 +1,8 @@
-"""TimeXer: patches and global tokens that attend to all channels (Wang et al., 2024)."""
+"""TimeXer: patches and global tokens that attend to all channels (Wang et al., 2024).
+
+Paper: https://arxiv.org/abs/2402.19072
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops
@@ -125,8 +129,9 @@ def build_timexer_model(
 
     def attend_to_channels(x):
         """Let the global tokens, the last of `x`, attend to all variables, and normalise them."""
-        tokens = ops.reshape(x[:, -1:], (-1, num_channels, d_model))
+        tokens = ops.reshape(x[:, -1:], (-1, num_channels, d_model))  # (batch, channels, d_model)
         tokens = Dropout(dropout)(attention()(tokens, channels))
+        # (batch * channels, 1, d_model)
         tokens = layers.Add()([x[:, -1:], ops.reshape(tokens, (-1, 1, d_model))])
         return ops.concatenate([x[:, :-1], normalise(tokens)], axis=1)
 
@@ -139,7 +144,9 @@ def build_timexer_model(
         channels = embed(ops.transpose(concatenate([window.values, *tokens]), (0, 2, 1)))
     else:
         extra, columns = covariate_columns(window, prediction_length, covariates)
+        # (batch, steps * features)
         exogenous = [layers.Flatten()(x) for kind in columns for x in columns[kind]]
+        # (batch, 1, d_model)
         tokens = [layers.Reshape((1, d_model))(dense(d_model)(x)) for x in exogenous]
         channels = embed(ops.transpose(window.values, (0, 2, 1)))
         channels = concatenate([channels, *tokens], axis=1)
@@ -148,6 +155,7 @@ def build_timexer_model(
     x = Patching(patch_length, patch_length)(window.values)  # (batch, channels, patches, length)
     num_tokens = x.shape[2] + 1
     x = dense(d_model, use_bias=False, name="patch_embedding")(x)
+    # (batch * channels, patches, d_model)
     x = PositionalEncoding(None, d_model)(ops.reshape(x, (-1, num_tokens - 1, d_model)))
     x = GlobalToken(num_channels)(x)  # (batch * channels, patches + 1, d_model)
     x = Dropout(dropout)(x)
@@ -156,6 +164,7 @@ def build_timexer_model(
         x = attend_to_channels(x)
         x = add_norm(x, feed_forward, dropout, norm="post", epsilon=TORCH_EPSILON)
     x = normalise(x)
+    # (batch, channels, (patches + 1) * d_model)
     x = ops.reshape(x, (-1, num_channels, num_tokens * d_model))
     dtype = full_precision()
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
@@ -203,6 +212,7 @@ class GlobalToken(keras.layers.Layer):
         width = inputs.shape[-1]
         batch = ops.shape(inputs)[0] // self.num_channels
         tokens = ops.broadcast_to(self.tokens, (batch, self.num_channels, width))
+        # (batch * channels, 1, d_model)
         tokens = ops.cast(ops.reshape(tokens, (-1, 1, width)), inputs.dtype)
         return ops.concatenate([inputs, tokens], axis=1)
 

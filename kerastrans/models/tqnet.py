@@ -1,4 +1,8 @@
-"""TQNet: a learnt cycle asks the channels of the window (Lin et al., 2025, figure 2)."""
+"""TQNet: a learnt cycle asks the channels of the window (Lin et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2505.12917
+Code: https://github.com/ACAT-SCUT/TQNet/tree/f9a5de1
+"""
 
 import keras
 from keras import layers, ops
@@ -92,6 +96,7 @@ def build_tqnet_model(
     )
     position = keras.Input((), dtype="int32", name="position")
     queries = RecurrentCycle(cycle_length, num_channels)(position, length=context_length)
+    # (batch, channels, context_length)
     queries, x = (ops.transpose(y, (0, 2, 1)) for y in (queries, window.values))
     attention = CachedMultiHeadAttention(
         num_heads=num_heads,
@@ -105,6 +110,6 @@ def build_tqnet_model(
     y = dense(hidden_dim, activation="gelu", name="residual")(y)
     x = Dropout(dropout)(layers.Add()([x, y]))
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
-    x = ops.transpose(x, (0, 2, 1))
+    x = ops.transpose(x, (0, 2, 1))  # (batch, time * size, channels)
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model({"history": window.history, "position": position}, outputs, name=name)

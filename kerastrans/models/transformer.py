@@ -1,4 +1,7 @@
-"""The encoder-decoder Transformer on numeric sequences (Vaswani et al., 2017, figure 1)."""
+"""The encoder-decoder Transformer on numeric sequences (Vaswani et al., 2017, figure 1).
+
+Paper: https://arxiv.org/abs/1706.03762
+"""
 
 from collections.abc import Sequence
 

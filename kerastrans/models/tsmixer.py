@@ -1,4 +1,8 @@
-"""TSMixer: alternating dense layers over time and channels (Chen et al., 2023, figure 1)."""
+"""TSMixer: alternating dense layers over time and channels (Chen et al., 2023, figure 1).
+
+Paper: https://arxiv.org/abs/2303.06053
+Code: https://github.com/Nixtla/neuralforecast/tree/5ffa0d0
+"""
 
 import keras
 from keras import layers
@@ -89,8 +93,8 @@ def build_tsmixer_model(
     exact = {"dtype": full_precision()}
 
     def normalise(x):
-        flat = layers.BatchNormalization()(layers.Flatten()(x))
-        return layers.Reshape(x.shape[1:])(flat)
+        flat = layers.BatchNormalization()(layers.Flatten()(x))  # (batch, time * features)
+        return layers.Reshape(x.shape[1:])(flat)  # (batch, time, features)
 
     def map_time(x, units, **options):
         return time_dense(x, units, kernel_initializer="glorot_uniform", **options)

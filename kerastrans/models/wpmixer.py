@@ -1,4 +1,8 @@
-"""WPMixer: patches of wavelet coefficients, mixed per level (Murad et al., 2025, figure 2)."""
+"""WPMixer: patches of wavelet coefficients, mixed per level (Murad et al., 2025, figure 2).
+
+Paper: https://arxiv.org/abs/2412.17176
+Code: https://github.com/thuml/Time-Series-Library/tree/4e938a1
+"""
 
 import keras
 from keras import layers, ops
@@ -106,30 +110,33 @@ def build_wpmixer_model(
 
     def mix(x):
         """Mix patches, then features, of `(batch, channels, patches, d_model)`."""
-        x = ops.transpose(normalise(x), (0, 1, 3, 2))
+        x = ops.transpose(normalise(x), (0, 1, 3, 2))  # (batch, channels, d_model, patches)
         x = Dropout(dropout)(apply_network(x, time_expansion))
-        x = normalise(ops.transpose(x, (0, 1, 3, 2)))
+        x = normalise(ops.transpose(x, (0, 1, 3, 2)))  # (batch, channels, patches, d_model)
         y = Dropout(dropout)(apply_network(x, feature_expansion))
         return layers.Add()([x, y])
 
     def forecast_level(x, units):
         """Forecast coefficients: `(batch, channels, past)` -> `(batch, channels, size, units)`."""
         x = ops.transpose(x, (0, 2, 1))
+        # (batch, channels, patches, patch_length)
         x = normalise(Patching(min(patch_length, x.shape[1]), stride, pad_end=True)(x))
         x = mix(Dropout(dropout)(dense(d_model)(x)))
         x = normalise(layers.Add()([x, mix(x)]))
+        # (batch, channels, patches * d_model)
         x = ops.reshape(x, (-1, num_channels, x.shape[2] * d_model))
         x = dense(head.size * units, dtype=dtype)(x)
         return ops.reshape(x, (-1, num_channels, head.size, units))
 
     window = open_window(context_length, num_channels, head, center="mean", scale="std")
-    x = ops.transpose(window.values, (0, 2, 1))
+    x = ops.transpose(window.values, (0, 2, 1))  # (batch, channels, context_length)
     approximation, details = decompose(x, wavelet, num_levels)
     counts = coefficient_lengths(prediction_length, wavelet, num_levels)
     approximation = forecast_level(approximation, counts[-1])
     details = [forecast_level(x, count) for x, count in zip(details, counts, strict=True)]
     x = reconstruct(approximation, details, wavelet)
-    x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))
+    x = ops.transpose(x[..., -prediction_length:], (0, 3, 1, 2))  # (batch, time, channels, size)
+    # (batch, time, channels * size)
     x = ops.reshape(x, (-1, prediction_length, num_channels * head.size))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

@@ -1,4 +1,8 @@
-"""xLSTM-Mixer: a recurrent network over channels refines a linear forecast (Kraus et al., 2025)."""
+"""xLSTM-Mixer: a recurrent network over channels refines a linear forecast (Kraus et al., 2025).
+
+Paper: https://arxiv.org/abs/2410.16928
+Code: https://github.com/FFFAAAJL/xLSTM-Mixer/tree/730b053
+"""
 
 import keras
 from keras import layers, ops
@@ -108,11 +112,14 @@ def build_xlstm_mixer_model(
         tokens = learn_tokens(x, num_memory_tokens, name="memory")
         x = ops.concatenate([tokens, x], axis=1)
     tokens = x.shape[1]
+    # (batch * 2, tokens, d_model), the second with its features in reverse order
     x = ops.reshape(ops.stack([x, ops.flip(x, axis=-1)], axis=1), (-1, tokens, d_model))
     for _ in range(num_blocks):
         x = add_residual(x, ScalarLSTM(num_heads, kernel_size))
         x = add_residual(x, feed_forward)
+    # (batch, 2, channels, d_model)
     x = ops.reshape(normalise(x), (-1, 2, tokens, d_model))[:, :, -num_channels:]
+    # (batch, channels, 2 * d_model)
     x = ops.reshape(ops.transpose(x, (0, 2, 1, 3)), (-1, num_channels, 2 * d_model))
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
     outputs = window.forecast(ops.transpose(x, (0, 2, 1)), head, prediction_length)
@@ -147,10 +154,13 @@ class _Cell(keras.layers.Layer):
 
     def call(self, inputs, states):
         output, cell, normaliser, scale = states
-        heads = ops.reshape(output, (-1, self.num_heads, 1, self.width))
+        heads = ops.reshape(output, (-1, self.num_heads, 1, self.width))  # (batch, heads, 1, width)
+        # (batch, heads * gates * width)
         raw = ops.reshape(ops.matmul(heads, self.recurrent_kernel), (-1, *inputs.shape[1:]))
         shape = (-1, self.num_heads, NUM_GATES, self.width)
+        # (batch, heads, 1, width) of each gate
         gates = ops.split(ops.reshape(inputs + raw, shape), NUM_GATES, axis=2)
+        # (batch, heads * width)
         write, forget, value, show = (ops.reshape(x, ops.shape(output)) for x in gates)
         kept = scale + ops.log_sigmoid(forget)
         scale = ops.maximum(write, kept)  # so that no exponential overflows
@@ -240,11 +250,14 @@ class ScalarLSTM(keras.layers.Layer):
             sources = [ops.silu(self.convolution(inputs)), inputs]
         kernels = ops.split(self.kernel, len(sources), axis=-1)
         gates = [
+            # (batch, tokens, heads, gates * width)
             ops.einsum("bthi,hio->btho", ops.reshape(x, heads), kernel)
             for x, kernel in zip(sources, kernels, strict=True)
         ]
         gates = ops.concatenate(gates, axis=-1) + self.bias
+        # (batch, tokens, heads * gates * width)
         x = self.recurrence(ops.reshape(gates, (-1, tokens, NUM_GATES * d_model)))
+        # (batch, tokens, heads * width)
         return ops.reshape(self.norm(ops.reshape(x, heads)), (-1, tokens, d_model)) * self.scale
 
     def compute_output_shape(self, inputs_shape):

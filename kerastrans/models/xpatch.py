@@ -1,4 +1,8 @@
-"""xPatch: convolutions for the season, linear maps for the trend (Stitsyuk, Choi, 2025)."""
+"""xPatch: convolutions for the season, linear maps for the trend (Stitsyuk, Choi, 2025).
+
+Paper: https://arxiv.org/abs/2412.17323
+Code: https://github.com/stitsyuk/xPatch/tree/d12eeca
+"""
 
 import keras
 import numpy as np
@@ -96,7 +100,7 @@ def build_xpatch_model(
         """Forecast the season: `(batch, channels, time)` -> `(batch * channels, horizon)`."""
         x = Patching(patch_length, stride, pad_end)(x)
         count = x.shape[2]
-        x = ops.reshape(x, (-1, count, patch_length))
+        x = ops.reshape(x, (-1, count, patch_length))  # (batch * channels, patches, patch_length)
         x = normalise(dense(patch_length**2, activation="gelu", name="expand")(x))
         # Depthwise: the features of each patch in pieces, with a filter for each patch.
         y = layers.EinsumDense(
@@ -105,16 +109,18 @@ def build_xpatch_model(
             kernel_initializer=FanInUniform(input_axes=(1,), output_axes=(0,)),
             bias_axes="p",
             name="depthwise",
-        )(ops.reshape(x, (-1, count, patch_length, patch_length)))
+        )(ops.reshape(x, (-1, count, patch_length, patch_length)))  # (..., patches, pieces, length)
+        # (batch * channels, patches, patch_length)
         y = normalise(ops.gelu(_swap(y), approximate=False))
         x = layers.Add()([y, dense(patch_length, name="skip")(x)])
         x = _swap(dense(count, activation="gelu", name="pointwise")(_swap(x)))
-        x = layers.Flatten()(normalise(x))
+        x = layers.Flatten()(normalise(x))  # (batch * channels, patches * patch_length)
         x = dense(2 * prediction_length, activation="gelu", name="season_hidden")(x)
         return dense(prediction_length, name="season")(x)
 
     def halve(x):
         """Average pairs of features, and normalise them."""
+        # (batch * channels, pairs)
         x = ops.mean(ops.reshape(x, (-1, x.shape[-1] // 2, 2)), axis=-1)
         return layers.LayerNormalization(epsilon=TORCH_EPSILON)(x)
 
@@ -137,9 +143,10 @@ def build_xpatch_model(
     if decomposition != "none":
         slope = slope_smoothing if decomposition == "double" else None
         season, trend = ExponentialDecomposition(smoothing, slope, dtype=dtype)(window.values)
-    trend = ops.reshape(_swap(trend), (-1, context_length))
+    trend = ops.reshape(_swap(trend), (-1, context_length))  # (batch * channels, context_length)
     x = concatenate([convolve_patches(season), map_trend(trend)])
     x = dense(prediction_length * head.size, dtype=dtype, name="head")(x)
+    # (batch, time * size, channels)
     x = _swap(ops.reshape(x, (-1, num_channels, prediction_length * head.size)))
     outputs = window.forecast(x, head, prediction_length)
     return keras.Model(window.history, outputs, name=name)

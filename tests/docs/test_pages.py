@@ -35,6 +35,8 @@ def test_every_architecture_has_a_page_and_images(name):
 def test_architecture_page_includes_its_registry_entry():
     page = architectures.completed("architectures/patchtst.md", "# PatchTST\n\nText.\n")
     assert "*Transformer over patches.* Nie et al. (2023)." in page
+    code = "[code](https://github.com/yuqinie98/PatchTST/tree/204c21e)"
+    assert f"\n\n[paper](https://arxiv.org/abs/2211.14730), {code}\n\nText.\n" in page
     assert "| `num_blocks` | `3` | `2`, `3` |" in page
     sizes = "`laptop` (the default); `paper`; `etth1_` with 96, 192, 336, 720; `etth2_` with 96"
     assert f"Sizes, for `size=`: {sizes}" in page
@@ -44,6 +46,8 @@ def test_architecture_page_includes_its_registry_entry():
     assert re.search(r"\| `d_model` \| `64` \|.*\| `512` \|", paper)
     untrained = architectures.completed("architectures/crossformer.md", "# Crossformer\n\nText.\n")
     assert "Not yet trained with the settings of the paper." in untrained
+    uncompared = architectures.completed("architectures/deepar.md", "# DeepAR\n\nText.\n")
+    assert "\n\n[paper](https://arxiv.org/abs/1704.04110)\n\nText.\n" in uncompared
 
 
 def test_every_public_name_is_in_the_reference():

@@ -296,13 +296,17 @@ def table(roots=(ROOT, OWN)):
     for folder, name in sorted(found, key=lambda case: architecture_of(case[0])):
         if architecture_of(folder) in zoo.names():
             case, found = read(folder, name), compare(folder, name)
-            repository = " and ".join(
-                f"{x.removeprefix('github.com/')} ({commit[:7]})"
-                for x, commit in zip(case.source["repository"], case.source["commit"], strict=True)
-            )
             figures = [f"{found.differences[mode]:.1e}" for mode in MODES]
             parameters = [f"{found.ours:,}", f"{found.official:,}", f"{found.published:,}"]
-            yield [f"`{case.name}`", name, repository, *figures, *parameters]
+            yield [f"`{case.name}`", name, link(case.source), *figures, *parameters]
+
+
+def link(source):
+    """Return the links to the repositories of a case at their commits, for docs/parity.md."""
+    return " and ".join(
+        f"[{url.removeprefix('github.com/')}](https://{url}/tree/{commit[:7]}) ({commit[:7]})"
+        for url, commit in zip(source["repository"], source["commit"], strict=True)
+    )
 
 
 def main(path):

@@ -84,6 +84,6 @@ def test_the_registry_has_the_license_of_the_published_code():
 @pytest.mark.skipif(parity.GIVEN in os.environ, reason="the table has the cases of ../shared")
 def test_the_table_of_the_docs_has_all_cases():
     page = (Path(__file__).parents[2] / "docs" / "parity.md").read_text()
-    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", page, re.MULTILINE)
-    found = [*parity.cases(), *parity.cases(parity.OWN)]
-    assert sorted(rows) == sorted((parity.architecture_of(folder), case) for folder, case in found)
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.+?) \|", page, re.MULTILINE)
+    found = [parity.read(*case) for case in [*parity.cases(), *parity.cases(parity.OWN)]]
+    assert sorted(rows) == sorted((x.name, x.case, parity.link(x.source)) for x in found)

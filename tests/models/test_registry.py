@@ -1,6 +1,8 @@
 import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import keras
 import numpy as np
@@ -21,6 +23,12 @@ FURTHER_TAGS = {
     "takes heads",
     "autoregressive",
 }
+PARITY = (Path(__file__).parents[2] / "docs" / "parity.md").read_text("utf-8")
+PAPER = (
+    r"https://(arxiv\.org/abs/\d{4}\.\d{4,5}|openreview\.net/forum\?id=\w+"
+    r"|doi\.org/10\.\d+/\S+|otexts\.com/fpp3/\S+\.html)"
+)
+CODE = r"https://github\.com/[\w.-]+/[\w.-]+/tree/[0-9a-f]{7}"
 
 
 def test_build_is_the_builder_with_the_same_arguments():
@@ -122,6 +130,20 @@ def test_an_entry_agrees_with_the_builder_in_its_file(name):
     assert not set(OPTIONS) & set(architecture.defaults)
     assert {*architecture.tags} <= {*registry.FAMILIES, *EQUIVARIANCES, *FURTHER_TAGS}
     assert len({"mixes channels", "channel independent"} & {*architecture.tags}) == 1
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_a_file_begins_with_the_urls_of_its_paper_and_of_the_code_it_agrees_with(name):
+    architecture = zoo.info(name)
+    source = Path(kerastrans.models.__file__).with_name(f"{name}.py").read_text("utf-8")
+    assert source.partition("\n")[2].startswith(f"\nPaper: {architecture.paper_url}\n")
+    assert re.fullmatch(PAPER, architecture.paper_url)
+    compared = re.findall(rf"^\| `{name}` \| \w+ \| \[.*?\]\((.*?)\)", PARITY, re.MULTILINE)
+    if compared or architecture.license:
+        assert re.fullmatch(CODE, architecture.code_url)
+        assert architecture.code_url in compared
+    else:
+        assert not architecture.code_url
 
 
 def test_names_are_in_the_order_of_families_and_years():

@@ -56,6 +56,7 @@ def completed(uri, text):
             title,
             f"*{entry.summary[0].upper()}{entry.summary[1:]}.* {entry.source} ({entry.year}). "
             f'`kerastrans.Forecaster("{name}", ...)` or `kerastrans.zoo.build("{name}", ...)`.',
+            links(entry),  # below the sentence that llms.txt reads
             body.strip(),
             tags(entry),
             figures.graph(entry),
@@ -72,6 +73,12 @@ def completed(uri, text):
             ),
         ]
     )
+
+
+def links(entry):
+    """The paper and the published code in one line."""
+    urls = {"paper": entry.paper_url, "code": entry.code_url}
+    return ", ".join(f"[{name}]({url})" for name, url in urls.items() if url)
 
 
 def tags(entry):

@@ -211,6 +211,7 @@ class MissingHistory(keras.layers.Layer):
 
     def call(self, inputs, history):
         missing = ops.cast(ops.isnan(history), self.compute_dtype)
+        # (batch, channels, size)
         by_lag = ops.matmul(ops.transpose(missing, (0, 2, 1)), self.by_lag)
         known = ops.sum(1 - missing, axis=1)[:, None, :, None]  # (batch, 1, num_channels, 1)
         shortage = ops.sqrt((history.shape[1] + 1) / (known + 1)) - 1

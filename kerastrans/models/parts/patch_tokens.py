@@ -55,6 +55,7 @@ class PatchTokens:
             head: Head of the model.
         """
         num_channels, steps = self.window.history.shape[2], x.shape[1] * self.patch_length
+        # (batch, time, channels, size)
         x = ops.transpose(ops.reshape(x, (-1, num_channels, steps, head.size)), (0, 2, 1, 3))
         x = x if head.has_parameter_axis else x[..., 0]
         return _restore(x, head, self.window.statistics)
@@ -121,7 +122,7 @@ def patch_tokens(
     features = _features(columns, missing, num_tokens, patch_length)
     if features is not None:
         features = dense(d_model, **options, name="feature_embedding")(features)
-        features = ops.repeat(features, num_channels, axis=0)
+        features = ops.repeat(features, num_channels, axis=0)  # (batch * channels, tokens, d_model)
         count = history.shape[1]
         history = history + features[:, :count]  # the last is also the decoder's first
         decoder = KnownFeatures(**options)(decoder, features[:, count - 1 :])
@@ -151,6 +152,7 @@ def _features(columns, missing, num_tokens, patch_length):
             x = concatenate(columns[kind])
             after = (num_tokens + first) * patch_length - missing - x.shape[1]
             x = ops.pad(x, [(0, 0), (missing, after), (0, 0)])
+            # (batch, tokens, patch_length * features)
             x = ops.reshape(x, (-1, num_tokens + first, patch_length * x.shape[2]))
             parts.append(x[:, first:])
     parts += [layers.RepeatVector(num_tokens)(x) for x in columns.get("static", [])]

@@ -36,7 +36,7 @@ def time_dense(inputs, units, *, individual=False, use_bias=True, **options):
     options = {"kernel_initializer": FanInUniform(), **options}
     bias_axes = ("ch" if individual else "h") if use_bias else None
     x = layers.EinsumDense(equation, shape, bias_axes=bias_axes, **options)(inputs)
-    return ops.transpose(x, (0, 2, 1))
+    return ops.transpose(x, (0, 2, 1))  # (batch, units, channels)
 
 
 def embed_columns(inputs, sizes, kind):
@@ -102,6 +102,7 @@ def exchange_axes(inputs, count):
         (None, 3, 8)
     """
     columns, width = inputs.shape[1:]
+    # (batch, n, count, d)
     x = ops.transpose(ops.reshape(inputs, (-1, count, columns, width)), (0, 2, 1, 3))
     return ops.reshape(x, (-1, count, width))
 

@@ -75,11 +75,12 @@ class GatedNetworks:
         count = len(variables)
         weights = self.residual_network(concatenate(variables), count, context, hidden=d_model)
         weights = layers.Softmax(dtype=full_precision(), name=f"{name}_variables")(weights)
+        # (variables, batch * steps, d_model)
         x = ops.stack([ops.reshape(x, (-1, d_model)) for x in variables])
         x = GatedNetworks(self.dropout, self.epsilon, of_each=True).residual_network(x, d_model)
-        weights = ops.transpose(ops.reshape(weights, (-1, count)))
+        weights = ops.transpose(ops.reshape(weights, (-1, count)))  # (variables, batch * steps)
         x = ops.sum(x * ops.expand_dims(ops.cast(weights, x.dtype), -1), axis=0)
-        return ops.reshape(x, (-1, *steps, d_model))
+        return ops.reshape(x, (-1, *steps, d_model))  # (batch, ..., d_model)
 
     def _dense(self, units, **options):
         return (_dense_of_each if self.of_each else dense)(units, **options)

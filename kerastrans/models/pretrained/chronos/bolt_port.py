@@ -1,4 +1,9 @@
-"""Chronos-Bolt: T5 over patches with direct quantile forecasts (Ansari et al., 2024)."""
+"""Chronos-Bolt: T5 over patches with direct quantile forecasts (Ansari et al., 2024).
+
+Paper: https://arxiv.org/abs/2403.07815
+Code: https://github.com/amazon-science/chronos-forecasting
+Weights: https://huggingface.co/amazon/chronos-bolt-small
+"""
 
 import math
 

@@ -1,4 +1,9 @@
-"""Chronos-T5: a language model of binned values with sampled forecasts (Ansari et al., 2024)."""
+"""Chronos-T5: a language model of binned values with sampled forecasts (Ansari et al., 2024).
+
+Paper: https://arxiv.org/abs/2403.07815
+Code: https://github.com/amazon-science/chronos-forecasting
+Weights: https://huggingface.co/amazon/chronos-t5-small
+"""
 
 import functools
 

@@ -1,4 +1,9 @@
-"""Chronos-2: joint forecasts of groups of series with covariates (Ansari et al., 2025)."""
+"""Chronos-2: joint forecasts of groups of series with covariates (Ansari et al., 2025).
+
+Paper: https://arxiv.org/abs/2510.15821
+Code: https://github.com/amazon-science/chronos-forecasting
+Weights: https://huggingface.co/amazon/chronos-2
+"""
 
 from keras import ops
 

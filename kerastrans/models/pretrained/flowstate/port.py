@@ -1,5 +1,9 @@
 """FlowState: state space models and a functional basis decoder (Graf et al., 2025).
 
+Paper: https://arxiv.org/abs/2508.05287
+Code: https://github.com/ibm-granite/granite-tsfm
+Weights: https://huggingface.co/ibm-granite/granite-timeseries-flowstate-r1
+
 Version 1.1 has a gate in each state space model and a wider network after it.
 """
 

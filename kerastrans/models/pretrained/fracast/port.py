@@ -1,5 +1,8 @@
 """Fracast-0: one causal filter that is applied at several dilations, with 85,001 parameters.
 
+Code: https://github.com/ztxtech/fracast-0
+Weights: https://huggingface.co/ztxtech/fracast-0
+
 Source: the `fracast` package (ztxtech, 2026), which shares its periods and phases with `tinycast`.
 """
 

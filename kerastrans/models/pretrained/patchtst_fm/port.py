@@ -1,4 +1,8 @@
-"""PatchTST-FM: a Transformer that fills the masked patches at the end of a window (IBM, 2026)."""
+"""PatchTST-FM: a Transformer that fills the masked patches at the end of a window (IBM, 2026).
+
+Code: https://github.com/ibm-granite/granite-tsfm
+Weights: https://huggingface.co/ibm-granite/granite-timeseries-patchtst-fm-r1
+"""
 
 import keras
 import numpy as np

@@ -1,4 +1,9 @@
-"""Reverso: long convolutions and linear recurrences without patches (Fu et al., 2026)."""
+"""Reverso: long convolutions and linear recurrences without patches (Fu et al., 2026).
+
+Paper: https://arxiv.org/abs/2602.17634
+Code: https://github.com/shinfxh/reverso/tree/6904526
+Weights: https://huggingface.co/shinfxh/reverso
+"""
 
 import numpy as np
 

@@ -1,4 +1,9 @@
-"""TimesFM 2.5: a decoder over patches that forecasts several patches at once (Das et al., 2024)."""
+"""TimesFM 2.5: a decoder over patches that forecasts several patches at once (Das et al., 2024).
+
+Paper: https://arxiv.org/abs/2310.10688
+Code: https://github.com/google-research/timesfm
+Weights: https://huggingface.co/google/timesfm-2.5-200m-pytorch
+"""
 
 import dataclasses
 import math

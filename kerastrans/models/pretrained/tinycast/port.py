@@ -1,4 +1,9 @@
-"""TinyCast: dilated causal filters, and the periods that are found in the window (2026)."""
+"""TinyCast: dilated causal filters, and the periods that are found in the window (2026).
+
+Paper: https://arxiv.org/abs/2608.15767
+Code: https://github.com/raws-labs/tinycast/tree/bb16043
+Weights: https://huggingface.co/raws-labs/tinycast
+"""
 
 from kerastrans.models.pretrained.blockwise import InterpolatedBlockModel
 from kerastrans.models.pretrained.checkpoint import assign, read_sizes, refuse_others

@@ -1,4 +1,9 @@
-"""Toto 2.0: attention over time and variates with causal patch scaling (Datadog, 2026)."""
+"""Toto 2.0: attention over time and variates with causal patch scaling (Datadog, 2026).
+
+Paper: https://arxiv.org/abs/2605.20119
+Code: https://github.com/DataDog/toto
+Weights: https://huggingface.co/Datadog/Toto-2.0-22m
+"""
 
 import keras
 
