@@ -4,7 +4,6 @@ import importlib
 
 import wrapt
 
-from kerastrans.utils import former_paths
 from kerastrans.utils.lazy import Later, names_of
 from kerastrans.version import __version__ as __version__
 
@@ -61,10 +60,7 @@ _SAVED = {
     "text.metrics": ("TokenAccuracy",),
 }
 _ROOMS = ("heads", "layers", "models")
-# Former names of modules, until 0.4.
-_FORMER = {"combining": "combination", "covariates": "regression", "scale": "partitions"}
-__getattr__, __dir__, __all__ = names_of(__name__, _HOMES, _FORMER)
-former_paths.install()
+__getattr__, __dir__, __all__ = names_of(__name__, _HOMES)
 
 
 @wrapt.when_imported("keras")

@@ -15,7 +15,6 @@ import kerastrans
 from kerastrans import heads, zoo
 from kerastrans.models.parts.ensemble import Median
 from kerastrans.text import TokenAccuracy
-from kerastrans.utils import former_paths
 from kerastrans.utils.lazy import Later
 
 ROOT = Path(__file__).parents[1]
@@ -152,23 +151,6 @@ def test_every_public_name_can_be_imported():
     assert set(kerastrans.__all__) <= set(dir(kerastrans))
 
 
-@pytest.mark.parametrize("former", former_paths._PRESENT)
-def test_a_former_path_warns_and_gives_the_same_module(former):
-    sys.modules.pop(f"kerastrans.{former}", None)
-    present = importlib.import_module(f"kerastrans.{former_paths._PRESENT[former]}")
-    with pytest.warns(
-        FutureWarning, match=f"'kerastrans.{former}' was renamed to '{present.__name__}'"
-    ):
-        assert importlib.import_module(f"kerastrans.{former}") is present
-
-
 def test_a_path_that_never_was_is_not_found():
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("kerastrans.forecasting.nothing")
-
-
-def test_former_names_of_public_modules_warn():
-    with pytest.warns(
-        FutureWarning, match=r"'kerastrans.scale' was renamed to 'kerastrans.partitions'"
-    ):
-        assert kerastrans.scale is kerastrans.partitions

@@ -1,7 +1,5 @@
 """Windows over a series given as an array, and training pairs for a decoder."""
 
-import warnings
-
 import numpy as np
 
 from kerastrans.data.batches import make_batches
@@ -118,15 +116,14 @@ def window_dataset(
     return make_batches([np.asarray(values)], count, make, min(batch_size, count), shuffle, seed)
 
 
-def teacher_forcing_pairs(sequences, start_token=None, end_token=None):
+def teacher_forcing_pairs(sequences, start_token, end_token=None):
     """Return decoder inputs and targets: the input at each step is the true value before it.
 
     Args:
         sequences: Array `(batch, time, num_channels)` that the decoder learns to return.
         start_token: Number, or array that broadcasts to `(batch, 1, num_channels)`, the first
             input; `generate` must start from the same. For forecasting, the last observed value,
-            `contexts[:, -1:]`, from which `generate` starts by default. 0 if it is not given, which
-            is deprecated.
+            `contexts[:, -1:]`, from which `generate` starts by default.
         end_token: Number or array like `start_token`, appended to the targets, so that the decoder
             learns to end. None for forecasting, since the horizon is known.
 
@@ -134,9 +131,6 @@ def teacher_forcing_pairs(sequences, start_token=None, end_token=None):
         `(decoder_inputs, targets)`. With an end token, the start token and the sequence, and the
         sequence and the end token. Otherwise the start token and all steps except the last, and the
         sequence.
-
-    Warns:
-        FutureWarning: If there is no `start_token`.
 
     Example:
         >>> import numpy as np
@@ -146,15 +140,6 @@ def teacher_forcing_pairs(sequences, start_token=None, end_token=None):
         ([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
     """
     sequences = np.asarray(sequences)
-    if start_token is None:
-        warnings.warn(
-            "teacher_forcing_pairs without a start_token uses 0, but generate starts from the last "
-            "observed value. Pass start_token=contexts[:, -1:], or start_token=0.0 to both; "
-            "version 0.5 will require it.",
-            FutureWarning,
-            stacklevel=2,
-        )
-        start_token = 0.0
 
     def as_step(token):
         token = np.asarray(token, sequences.dtype)

@@ -20,7 +20,6 @@ from kerastrans.models.parts.normalized_window import open_window
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.regression import covariate_inputs, regress
 from kerastrans.models.parts.sublayers import TORCH_EPSILON, add_norm, position_wise_ffn
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.random import draw_seed
 from kerastrans.utils.validation import check_choice, check_positive_integers
@@ -230,7 +229,6 @@ class ProbSparseAttention(ProjectedAttention):
     Source: Zhou et al. (2021), equations 2-4 and algorithm 1.
     """
 
-    @positional_until("0.5", "num_heads", "key_dim", "dropout", "causal", "factor", "seed")
     def __init__(self, *, factor=5, seed=None, reference=False, mix=False, **kwargs):
         if factor is not None:
             check_positive_integers(factor=factor)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from kerastrans.models.architecture import OPTIONS, Architecture, read_architecture
 from kerastrans.models.parts.contract import check_contract
-from kerastrans.utils.deprecation import warn_former_name
 from kerastrans.utils.types import CovariateSizes, HeadOrName, ModelOrName
 from kerastrans.utils.validation import check_choice, check_positive_integers, suggest
 
@@ -27,8 +26,6 @@ __all__ = ["Architecture", "build", "check_contract", "check_hyperparameters", "
 
 FAMILIES = ("baseline", "linear", "mlp", "attention", "convolution", "recurrent")
 _FOLDER = Path(__file__).parent
-# "transformer" is a former name. `build_transformer_model` is the lesson's, a different model.
-_FORMER_NAMES = {"transformer": "direct_transformer"}
 
 
 def names(
@@ -119,9 +116,6 @@ def info(name: str) -> Architecture:
         'Transformer over patches'
     """
     architectures = _architectures()
-    if name in _FORMER_NAMES:
-        former, name = name, _FORMER_NAMES[name]
-        warn_former_name("architecture", former, name, since="0.2", until="0.4")
     if name not in architectures:
         raise ValueError(f"unknown model {name!r}: {suggest(name, architectures)}")
     return architectures[name]

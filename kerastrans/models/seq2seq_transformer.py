@@ -12,30 +12,20 @@ from kerastrans.layers.masks import create_padding_mask
 from kerastrans.models.parts.blocks import transformer_decoder, transformer_encoder
 from kerastrans.models.parts.checks import check_sizes
 from kerastrans.models.parts.sublayers import close_stack
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_divides, check_dropout
 
 
-@positional_until(
-    "0.5",
-    "d_model",
-    "num_heads",
-    "ff_dim",
-    "num_encoder_blocks",
-    "num_decoder_blocks",
-    "dropout",
-)
 def build_seq2seq_transformer(
     source_vocab_size: int,
     target_vocab_size: int,
-    *,
     d_model: int,
     num_heads: int,
     ff_dim: int,
     num_encoder_blocks: int,
     num_decoder_blocks: int,
     dropout: float = 0.1,
+    *,
     norm: str = "pre",
     activation: str = "relu",
     tied_embeddings: bool = False,

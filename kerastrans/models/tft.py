@@ -17,7 +17,6 @@ from kerastrans.models.parts.projections import dense, embed_columns
 from kerastrans.models.parts.regression import covariate_inputs
 from kerastrans.models.parts.sublayers import TENSORFLOW_EPSILON, TORCH_EPSILON
 from kerastrans.models.parts.variable_selection import GatedNetworks
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_positive_integers
 
@@ -164,12 +163,10 @@ def build_tft_model(
     sequence = networks.gate(x, layers.Concatenate(axis=1)([past, future]))
     enriched = residual_network(sequence, for_enrichment)
     query = enriched[:, -prediction_length:]
-    options = {"use_bias": False, "drop_weights": False}
     attention = InterpretableMultiHeadAttention(
         num_heads=num_heads,
         key_dim=d_model // num_heads,
         dropout=dropout,
-        **options,
         name="attention",
     )
     x = networks.gate(attention(query, enriched), query)
@@ -204,10 +201,8 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
     Args:
         num_heads: int, number of heads.
         key_dim: int, width of queries, keys and values.
-        dropout: float in [0, 1), dropout rate.
-        use_bias: bool, whether queries, keys and values have a bias.
-        drop_weights: bool, whether dropout is applied to the average weights, as up to version 0.2,
-            instead of to the result of each head and to the projected average.
+        dropout: float in [0, 1), dropout rate of the result of each head and of the projected
+            average.
 
     Call arguments:
         query: `(batch, query, d_model)`, the last `query` positions of the memory.
@@ -229,31 +224,24 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
     Source: Lim et al. (2021), equations 13-16.
     """
 
-    @positional_until("0.5", "num_heads", "key_dim", "dropout")
-    def __init__(
-        self, *, num_heads, key_dim, dropout=0.0, use_bias=True, drop_weights=True, **kwargs
-    ):
+    def __init__(self, *, num_heads, key_dim, dropout=0.0, **kwargs):
         check_positive_integers(num_heads=num_heads, key_dim=key_dim)
         check_dropout(dropout)
         super().__init__(**kwargs)
         self.num_heads = num_heads
         self.key_dim = key_dim
         self.dropout = dropout
-        self.use_bias = use_bias
-        self.drop_weights = drop_weights
         heads = {
             "output_shape": (None, num_heads, key_dim),
-            "bias_axes": "hk" if use_bias else None,
             "dtype": self.dtype_policy,
         }
         self.query_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="query", **heads)
         self.key_dense = keras.layers.EinsumDense("btd,dhk->bthk", name="key", **heads)
         self.value_dense = keras.layers.Dense(
-            key_dim, use_bias=use_bias, dtype=self.dtype_policy, name="value"
+            key_dim, use_bias=False, dtype=self.dtype_policy, name="value"
         )
         self.weights_dropout = Dropout(dropout, dtype=self.dtype_policy)
-        if not drop_weights:
-            self.output_dropout = Dropout(dropout, dtype=self.dtype_policy)
+        self.output_dropout = Dropout(dropout, dtype=self.dtype_policy)
 
     def build(self, query_shape, memory_shape):
         self.query_dense.build(query_shape)
@@ -275,9 +263,6 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
         visible = ops.arange(length) <= position  # (query, key)
         weights = ops.softmax(ops.where(visible, scores, ops.cast(HIDDEN_SCORE, dtype)))
         values = self.value_dense(memory)
-        if self.drop_weights:
-            weights = ops.cast(ops.mean(weights, axis=1), self.compute_dtype)
-            return self.output_dense(ops.matmul(self.weights_dropout(weights), values))
         weights = ops.cast(weights, self.compute_dtype)
         heads = self.weights_dropout(ops.matmul(weights, ops.expand_dims(values, 1)))
         return self.output_dropout(self.output_dense(ops.mean(heads, axis=1)))
@@ -291,8 +276,6 @@ class InterpretableMultiHeadAttention(keras.layers.Layer):
             "num_heads": self.num_heads,
             "key_dim": self.key_dim,
             "dropout": self.dropout,
-            "use_bias": self.use_bias,
-            "drop_weights": self.drop_weights,
         }
 
 

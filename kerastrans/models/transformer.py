@@ -16,30 +16,20 @@ from kerastrans.models.parts.checks import check_sizes
 from kerastrans.models.parts.patch_tokens import patch_tokens
 from kerastrans.models.parts.projections import dense
 from kerastrans.models.parts.sublayers import close_stack
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_dropout, check_non_negative
 
 
-@positional_until(
-    "0.5",
-    "key_dim",
-    "num_heads",
-    "ff_dim",
-    "num_encoder_blocks",
-    "num_decoder_blocks",
-    "dropout",
-)
 def build_transformer_model(
     input_shape: Sequence[int],
-    *,
-    d_model: int | None = 64,
-    num_heads: int,
     key_dim: int,
+    num_heads: int,
     ff_dim: int,
     num_encoder_blocks: int,
     num_decoder_blocks: int,
     dropout: float = 0.1,
+    *,
+    d_model: int | None = 64,
     output_dim: int | None = None,
     norm: str = "pre",
     activation: str = "relu",

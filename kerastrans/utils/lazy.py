@@ -3,19 +3,16 @@
 import contextlib
 import importlib
 
-from kerastrans.utils.deprecation import warn_former_name
-
 BACKENDS = ("tensorflow", "jax", "torch")  # the names of Keras's backends, packages and extras
 
 
-def names_of(package, homes, former=None, with_modules=True):
+def names_of(package, homes, with_modules=True):
     """Return `__getattr__`, `__dir__` and `__all__` of a package whose names live in other modules.
 
     Args:
         package: str, name of the package.
         homes: dict of a module below `package` -> its public names; the module itself is public
             too, under the last part of its name.
-        former: dict of the former name of a public module -> its name since version 0.3.
         with_modules: bool, whether the modules are public.
     """
     modules = {module.rpartition(".")[2]: module for module in homes if with_modules}
@@ -27,10 +24,6 @@ def names_of(package, homes, former=None, with_modules=True):
             return getattr(_import(f"{package}.{home_of[name]}"), name)
         if name in modules:
             return _import(f"{package}.{modules[name]}")
-        if former and name in former:
-            names = f"{package}.{name}", f"{package}.{former[name]}"
-            warn_former_name("module", *names, since="0.3", until="0.5")
-            return get(former[name])
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: public, public

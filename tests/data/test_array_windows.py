@@ -123,13 +123,6 @@ def test_teacher_forcing_pairs_equal_those_of_the_lesson():
     np.testing.assert_array_equal(targets[:, -1], 9)
 
 
-def test_a_start_token_that_is_not_given_is_0_with_a_warning():
-    sequences = random_sequences(3, 6, 2, seed=0)
-    with pytest.warns(FutureWarning, match="generate starts from the last observed value"):
-        decoder_inputs, _ = teacher_forcing_pairs(sequences)
-    np.testing.assert_array_equal(decoder_inputs[:, 0], 0)
-
-
 @pytest.mark.slow
 def test_model_fits_a_dataset(small_model):
     values = random_sequences(1, 60, 3, seed=0)[0]

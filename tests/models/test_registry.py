@@ -173,14 +173,8 @@ def test_tags_filter_the_names():
         zoo.names("recurent")
 
 
-def test_the_direct_transformer_has_one_builder_and_two_names():
+def test_the_direct_transformer_is_not_the_lesson_s_which_decodes_step_by_step():
     assert "transformer" not in zoo.names()
-    with pytest.warns(FutureWarning, match="'transformer' was renamed to 'direct_transformer'"):
-        assert zoo.info("transformer") is zoo.info("direct_transformer")
-    with pytest.warns(FutureWarning, match=r"version 0\.4 will not accept"):
-        model = zoo.build("transformer", 8, 4, 1, d_model=8, num_heads=2, ff_dim=8)
-    assert model.output_shape == (None, 4, 1)
-    # Not the lesson's, which decodes step by step.
     assert zoo.info("direct_transformer").builder is not kerastrans.build_transformer_model
 
 

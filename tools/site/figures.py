@@ -87,8 +87,7 @@ def published(name):
 def by_one_setting(name):
     """Its row among all architectures, small, by one setting."""
     table = with_dates(RESULTS / "architectures.csv").sort_values("mse", ignore_index=True)
-    former = {"direct_transformer": "transformer"}.get(name, name)
-    rows = table[table["model"] == former]
+    rows = table[table["model"] == name]
     if rows.empty:
         return "Not yet compared with all other architectures by the same settings."
     (row,) = rows.itertuples()

@@ -23,8 +23,6 @@ class AutoCorrelation(keras.layers.Layer):
     Args:
         dim: int, width of queries, keys and values.
         factor: int, number of delays kept per unit of ln(length).
-        pad_memory: bool, whether the memory is padded instead of its keys and values, which then
-            are the biases of their projections; so it was up to version 0.2.
         reference_delays: bool, whether the delays are chosen as in the published code: in training
             for the whole batch; of an odd length without the largest delay, from a correlation
             that is one step shorter.
@@ -47,12 +45,11 @@ class AutoCorrelation(keras.layers.Layer):
     Source: Wu et al. (2021), equations 5-8.
     """
 
-    def __init__(self, dim, factor=1, pad_memory=False, reference_delays=False, **kwargs):
+    def __init__(self, dim, factor=1, reference_delays=False, **kwargs):
         check_positive_integers(dim=dim, factor=factor)
         super().__init__(**kwargs)
         self.dim = dim
         self.factor = factor
-        self.pad_memory = pad_memory
         self.reference_delays = reference_delays
 
     def build(self, query_shape, memory_shape=None):
@@ -73,7 +70,6 @@ class AutoCorrelation(keras.layers.Layer):
     def call(self, query, memory=None, training=False):
         length = query.shape[1]
         memory = query if memory is None else memory
-        memory = _resize(memory, length) if self.pad_memory else memory
         queries, keys, values = (
             # (batch, dim, time)
             ops.transpose(ops.cast(_resize(dense(x), length), full_precision()), (0, 2, 1))
@@ -109,14 +105,8 @@ class AutoCorrelation(keras.layers.Layer):
             **super().get_config(),
             "dim": self.dim,
             "factor": self.factor,
-            "pad_memory": self.pad_memory,
             "reference_delays": self.reference_delays,
         }
-
-    @classmethod
-    def from_config(cls, config):
-        """Create the layer; up to version 0.2 the memory was padded."""
-        return cls(**{"pad_memory": True, **config})
 
 
 def _times_conjugate(a, b):

@@ -17,10 +17,8 @@ from kerastrans.layers.masks import (
     for_each_query,
     row_of_mask,
 )
-from kerastrans.utils.deprecation import warn_former_name
 from kerastrans.utils.keras_internals import mask_of
 from kerastrans.utils.types import Tensor
-from kerastrans.utils.user_warnings import warn_user
 from kerastrans.utils.validation import check_sequence
 
 
@@ -82,20 +80,8 @@ class CachedMultiHeadAttention(ProjectedAttention):
         check_sequence(**{name: shape for name, shape in shapes.items() if shape is not None})
         super().build(query_shape, value_shape, key_shape)
 
-    def build_from_config(self, config):
-        """Build the layer as in a file; those of 0.2 name the shape of the value `memory_shape`."""
-        shapes = dict(config.get("shapes_dict", {}))
-        if "memory_shape" in shapes:
-            shapes["value_shape"] = shapes.pop("memory_shape")
-            config = {**config, "shapes_dict": shapes}
-        super().build_from_config(config)
-
     def __call__(self, *args, **kwargs):
-        args, kwargs = _named_masks(args, kwargs)
         names = list(inspect.signature(self.call).parameters)
-        if "memory" in kwargs and "memory" not in names:
-            warn_former_name("argument", "memory", "value", since="0.3", until="0.5")
-            kwargs["value"] = kwargs.pop("memory")
         given = {**kwargs, **dict(zip(names, args, strict=False))}
         query, value, key = (given.get(name) for name in ("query", "value", "key"))
         if value is query and (key is None or key is query):
@@ -329,32 +315,12 @@ def _time_axis(name, time_axes):
     return time_axes.get("query") if name == "query_mask" else time_axes.get(name)
 
 
-def _named_masks(args, kwargs):
-    """Return the arguments of a call with all masks by name.
-
-    In 0.2 the order was query, memory, padding_mask, attention_mask: a boolean third argument is
-    the padding mask.
-    """
-    names = ["padding_mask", "attention_mask", "use_causal_mask"]
-    count = 3
-    if len(args) > 2 and _is_boolean(args[2]):
-        warn_user(
-            "CachedMultiHeadAttention: name the padding_mask; version 0.5 will take the third "
-            "argument for the key.",
-            FutureWarning,
-        )
-        count = 2
-    return args[:count], {**kwargs, **dict(zip(names, args[count:], strict=False))}
-
-
-def _is_boolean(x):
-    return keras.backend.standardize_dtype(getattr(x, "dtype", "float32")) == "bool"
-
-
 def _check_key(key, value):
     """Raise ValueError unless there is one key for each value."""
     if value is None:
         raise ValueError("a key requires a value, got None.")
+    if keras.backend.standardize_dtype(getattr(key, "dtype", "float32")) == "bool":
+        raise ValueError("key must be numbers, got a boolean tensor: give a mask as padding_mask=.")
     if None not in (sizes := (_length(key), _length(value))) and sizes[0] != sizes[1]:
         raise ValueError(f"key must have as many steps as value, {sizes[1]}, got {sizes[0]}.")
 

@@ -90,16 +90,6 @@ class FourierCrossAttention(FourierLayer):
             "activation": self.activation,
         }
 
-    @classmethod
-    def from_config(cls, config):
-        """Create the layer.
-
-        A file of version 0.1 has one seed for both and no division; one of version 0.2 has no
-        `activation`.
-        """
-        former = {"memory_seed": config.get("seed"), "scale": 1.0, "activation": "separate"}
-        return cls(**{**former, **config})
-
 
 def attend_to_frequencies(query, memory, activation):
     """Return what complex frequencies of a query get from those of a memory.

@@ -6,7 +6,6 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import HIDDEN_SCORE, softmax_over_keys
 from kerastrans.layers.masks import create_look_ahead_mask
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_choice, check_divides, check_positive_integers
 
 DECAY_BASE = 256  # positions over which the decay of xPos is measured
@@ -54,7 +53,6 @@ class GroupedQueryAttention(keras.layers.Layer):
     extrapolatable Transformer", section 2; the division: Yang et al. (2022), "Tensor programs V".
     """
 
-    @positional_until("0.5", "num_heads", "num_groups", "key_dim", "value_dim", "causal")
     def __init__(
         self,
         *,

@@ -8,7 +8,6 @@ from keras import ops
 from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.dropout import Dropout
 from kerastrans.layers.initializers import copy_initializer
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.validation import check_dropout, check_positive_integers
 
 HIDDEN_SCORE = -1e9  # in place of a hidden score, in float32, before the softmax
@@ -22,7 +21,6 @@ class ProjectedAttention(keras.layers.Layer):
         bias_initializer, use_bias: See `CachedMultiHeadAttention`.
     """
 
-    @positional_until("0.5", "num_heads", "key_dim", "dropout", "causal", "kernel_initializer")
     def __init__(
         self,
         *,

@@ -6,7 +6,6 @@ from keras import ops
 from kerastrans.layers.attention.copies import NO_COPIES
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
-from kerastrans.utils.deprecation import positional_until
 
 
 @keras.saving.register_keras_serializable(package="kerastrans")
@@ -43,7 +42,6 @@ class PromptedAttention(ProjectedAttention):
     Source: Su et al. (2021), "RoFormer: Enhanced Transformer with rotary position embedding".
     """
 
-    @positional_until("0.5", "num_heads", "key_dim", "dropout", "theta")
     def __init__(self, *, key_dim, theta=10000.0, **kwargs):
         super().__init__(key_dim=key_dim, **kwargs)
         if key_dim % 2:

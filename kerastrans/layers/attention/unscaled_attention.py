@@ -5,7 +5,6 @@ from keras import ops
 
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.masks import combine_masks, create_look_ahead_mask, for_each_query
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.keras_internals import mask_of
 
 
@@ -42,7 +41,6 @@ class UnscaledAttention(ProjectedAttention):
     makes the scale a part of the initial weights.
     """
 
-    @positional_until("0.5", "num_heads", "key_dim", "dropout")
     def __init__(self, **kwargs):
         super().__init__(**{"use_bias": False, **kwargs})
 

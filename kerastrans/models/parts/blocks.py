@@ -9,18 +9,16 @@ from typing import Any
 
 from kerastrans.layers.transformer.block import Block
 from kerastrans.layers.transformer.sublayers import EPSILON
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.types import Tensor
 
 
-@positional_until("0.5", "num_heads", "key_dim", "ff_dim", "dropout")
 def transformer_encoder(
     inputs: Tensor,
-    *,
     num_heads: int,
     key_dim: int,
     ff_dim: int,
     dropout: float = 0.1,
+    *,
     norm: str = "pre",
     normalization: str = "layer",
     activation: str = "relu",
@@ -100,15 +98,14 @@ def transformer_encoder(
     return block(inputs, self_masks=masks)
 
 
-@positional_until("0.5", "num_heads", "key_dim", "ff_dim", "dropout")
 def transformer_decoder(
     inputs: Tensor,
     encoder_output: Tensor | None = None,
-    *,
-    num_heads: int,
-    key_dim: int,
-    ff_dim: int,
+    num_heads: int | None = None,
+    key_dim: int | None = None,
+    ff_dim: int | None = None,
     dropout: float = 0.1,
+    *,
     norm: str = "pre",
     activation: str = "relu",
     kernel_initializer: Any = "glorot_uniform",

@@ -11,9 +11,8 @@ def reference(x, memory, layer):
         a @ to_numpy(d.kernel) + to_numpy(d.bias)
         for a, d in ((x, layer.query_dense), (memory, layer.key_dense), (memory, layer.value_dense))
     )
-    if not layer.pad_memory:
-        missing = ((0, 0), (0, max(0, x.shape[1] - memory.shape[1])), (0, 0))
-        k, v = (np.pad(part, missing)[:, : x.shape[1]] for part in (k, v))
+    missing = ((0, 0), (0, max(0, x.shape[1] - memory.shape[1])), (0, 0))
+    k, v = (np.pad(part, missing)[:, : x.shape[1]] for part in (k, v))
     length = x.shape[1]
     count = int(layer.factor * np.log(length))
     outputs = []
@@ -26,11 +25,10 @@ def reference(x, memory, layer):
     return np.array(outputs) @ to_numpy(layer.output_dense.kernel)
 
 
-@pytest.mark.parametrize("pad_memory", [False, True])
 @pytest.mark.parametrize("memory_length", [None, 20, 9])
-def test_auto_correlation_equals_the_sum_over_delays(memory_length, pad_memory):
+def test_auto_correlation_equals_the_sum_over_delays(memory_length):
     random = np.random.default_rng(0)
-    layer = AutoCorrelation(6, factor=2, pad_memory=pad_memory)
+    layer = AutoCorrelation(6, factor=2)
     layer.build((None, 14, 5), (None, memory_length or 14, 5))
     for dense in (layer.key_dense, layer.value_dense):  # padding shows only with biases
         dense.bias.assign(random.standard_normal(6))
@@ -40,16 +38,7 @@ def test_auto_correlation_equals_the_sum_over_delays(memory_length, pad_memory):
     else:
         memory = random.standard_normal((2, memory_length, 5)).astype("float32")
         outputs = layer(x, memory)
-        if pad_memory:
-            memory = np.pad(memory[:, :14], ((0, 0), (0, max(0, 14 - memory_length)), (0, 0)))
     np.testing.assert_allclose(to_numpy(outputs), reference(x, memory, layer), atol=1e-4)
-
-
-def test_configs_without_pad_memory_pad_the_memory():
-    config = AutoCorrelation(6).get_config()
-    assert AutoCorrelation.from_config(config).pad_memory is False
-    del config["pad_memory"]
-    assert AutoCorrelation.from_config(config).pad_memory is True  # up to version 0.2
 
 
 def test_reference_delays_are_those_of_the_batch_in_training():

@@ -201,18 +201,6 @@ def test_use_causal_mask_overrides_the_layer():
     assert (to_numpy(layer.attention_scores(QUERY))[..., 0, 1:] == 0).all()
 
 
-def test_the_former_names_of_arguments_warn():
-    layer = CachedMultiHeadAttention(num_heads=2, key_dim=3)
-    mask = np.arange(7) < np.array([[3], [7]])
-    expected = to_numpy(layer(QUERY, MEMORY, padding_mask=mask))
-    with pytest.warns(FutureWarning, match="'memory' was renamed to 'value'"):
-        result = layer(QUERY, memory=MEMORY, padding_mask=mask)
-    np.testing.assert_array_equal(to_numpy(result), expected)
-    with pytest.warns(FutureWarning, match="name the padding_mask"):
-        result = layer(QUERY, MEMORY, mask)
-    np.testing.assert_array_equal(to_numpy(result), expected)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

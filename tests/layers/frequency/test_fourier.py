@@ -64,16 +64,6 @@ def test_cross_attention_uses_different_frequencies_for_memory_and_query():
     assert again.scale == layer.scale == 1 / 36
 
 
-def test_cross_attention_reads_configs_without_memory_seed_and_scale():
-    config = FourierCrossAttention(2, 6, modes=8, seed=3).get_config()
-    del config["memory_seed"], config["scale"], config["activation"]
-    layer = FourierCrossAttention.from_config(config)
-    layer.build((None, 64, 5), (None, 64, 5))
-    np.testing.assert_array_equal(layer.frequencies, layer.memory_frequencies)
-    assert layer.scale == 1.0
-    assert layer.activation == "separate"  # up to version 0.2
-
-
 def test_the_lowest_frequencies_are_kept_on_request():
     layer = FourierCrossAttention(2, 6, modes=4, mode_selection="low")
     layer(np.zeros((1, 64, 6)), np.zeros((1, 6, 6)))

@@ -14,7 +14,6 @@ from kerastrans.models.pretrained.chronos.t5_layers import (
     residual_block,
 )
 from kerastrans.models.pretrained.keyed import KeyedLayers
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
 from kerastrans.utils.validation import check_choice, check_divides, check_levels, check_positive
 
@@ -139,7 +138,6 @@ class GridAttention(UnscaledAttention):
     3.2; rotary positions: Su et al. (2021).
     """
 
-    @positional_until("0.5", "num_heads", "key_dim", "dropout", "axis", "theta")
     def __init__(self, *, key_dim, axis="time", theta=10000.0, **kwargs):
         check_choice("axis", axis, AXES)
         if axis == "time":

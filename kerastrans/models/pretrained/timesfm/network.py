@@ -10,7 +10,6 @@ from keras import layers, ops
 from kerastrans.layers.attention.projected_attention import ProjectedAttention
 from kerastrans.layers.attention.rotary import rotate
 from kerastrans.models.pretrained.checkpoint import linear
-from kerastrans.utils.deprecation import positional_until
 from kerastrans.utils.precision import full_precision
 
 # The checkpoint replaces the weights, and drawing them would take longer than reading them.
@@ -248,7 +247,6 @@ class ContinuedAttention(ProjectedAttention):
     Transformers".
     """
 
-    @positional_until("0.5", "num_heads", "key_dim", "dropout", "theta", "epsilon", "use_bias")
     def __init__(self, *, key_dim, theta=10000.0, epsilon=1e-6, use_bias=False, **kwargs):
         super().__init__(key_dim=key_dim, use_bias=use_bias, **kwargs)
         if key_dim % 2:
