@@ -45,15 +45,16 @@ test-tensorflow: $(INSTALLED)
 		$(addprefix --ignore=,$(MODELS) $(FORECASTING))
 
 # Architectures, presets, lessons and first imports that go the way of others, published weights in
-# float64, and the budget on JAX: what `test-all` leaves out.
+# float64, the budget on JAX, and what is slow there: what `test-all` leaves out.
 contract: $(INSTALLED)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m exhaustive $(MODELS)
 	KERAS_BACKEND=tensorflow $(PYTEST) -m exhaustive tests $(addprefix --ignore=,$(MODELS))
 	KERAS_BACKEND=jax $(PYTEST) tests/test_budget.py
+	KERAS_BACKEND=jax $(PYTEST) -m "slow and not exhaustive" $(DIFFERS)
 
 # All architectures' forecasts agreed above. Here is what else a backend can differ in.
 test-jax: $(INSTALLED)
-	KERAS_BACKEND=jax $(PYTEST) -m "not exhaustive" $(DIFFERS) tests/data/test_array_windows.py \
+	KERAS_BACKEND=jax $(PYTEST) -m "not slow" $(DIFFERS) tests/data/test_array_windows.py \
 		tests/utils/test_precision.py tests/utils/test_compilation.py \
 		tests/models/parts/test_regression.py
 	KERAS_BACKEND=jax $(PYTEST) -m "not slow" tests/forecasting/training/test_checkpoint.py \
@@ -64,7 +65,7 @@ test-jax: $(INSTALLED)
 test-torch: $(INSTALLED)
 	$(BIN)/python -m pip install -qq --no-compile "$(TORCH)"
 	$(PYTEST) tests/test_backends.py tests/contract/test_backends.py -k torch
-	KERAS_BACKEND=torch $(PYTEST) -m "not exhaustive" $(DIFFERS)
+	KERAS_BACKEND=torch $(PYTEST) -m "not slow" $(DIFFERS)
 	KERAS_BACKEND=torch $(PYTEST) -m "not slow" tests/utils/test_recording.py \
 		tests/models/pretrained/test_parity.py tests/models/pretrained/zero \
 		tests/forecasting/training/test_fallback.py

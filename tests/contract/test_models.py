@@ -27,29 +27,28 @@ ALWAYS |= {
     "mixed float16",
     "mixed bfloat16",
 }
-TRAINING = {"training", "same training"}  # half of the time
+TRAINING = {"training", "same training"}
 QUICK = ("seasonal_naive", "rlinear", "nhits", "segrnn")
 QUICK_ON_JAX = ("nhits", "segrnn")
 
 
 def cases():
-    """Names, and the checks that are skipped: `make contract` trains those of `EXHAUSTIVE`."""
+    """Names of architectures: `make contract` has those of `EXHAUSTIVE`."""
     for name in NAMES:
         marks = () if name in QUICK else [pytest.mark.slow]
         if name in EXHAUSTIVE and name not in QUICK:
-            yield pytest.param(name, TRAINING, id=f"{name}-untrained", marks=marks)
             marks = [*marks, pytest.mark.exhaustive]
-        yield pytest.param(name, set(), id=name, marks=marks)
+        yield pytest.param(name, marks=marks)
 
 
-@pytest.mark.parametrize(("name", "skip"), list(cases()))
-def test_the_contract_of_a_model(name, skip):
+@pytest.mark.parametrize("name", list(cases()))
+def test_the_contract_of_a_model(name):
     if keras.backend.backend() == "jax" and name not in QUICK_ON_JAX:
         pytest.skip("compiles for minutes; test_backends.py compares the forecasts")
-    report = check_model(name, CONTEXT, HORIZON, CHANNELS, skip=skip, **SMALL.get(name, {}))
+    report = check_model(name, CONTEXT, HORIZON, CHANNELS, **SMALL.get(name, {}))
     report.raise_for_failures()
     passed = {result.name for result in report.results if result.status == "passed"}
-    expected = ALWAYS | (TRAINING - skip if name in TRAINED else set())
+    expected = ALWAYS | (TRAINING if name in TRAINED else set())
     if keras.backend.backend() != "jax":  # JAX has no float64 unless it is asked for
         expected = expected | {"float64"}
     assert passed == expected

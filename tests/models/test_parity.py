@@ -19,10 +19,10 @@ if not parity.cases():
 
 
 def all_cases():
-    """Return all cases of the fixtures; all but the quick ones are slow."""
+    """Return all cases of the fixtures; PyTorch runs all when a change lands, others a few."""
     found = []
     for folder, case in parity.cases():
-        marks = [] if folder.name in QUICK else [pytest.mark.slow]
+        marks = [] if folder.name in QUICK else [pytest.mark.slow, pytest.mark.exhaustive]
         found.append(pytest.param(folder, case, id=f"{folder.name}-{case}", marks=marks))
     return found
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.helpers import parity
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]  # on PyTorch when a change lands
 
 
 @pytest.mark.parametrize(
